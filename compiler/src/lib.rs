@@ -1,0 +1,1 @@
+//! The ahead-of-time compiler behind `model!`.

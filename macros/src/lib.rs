@@ -1,0 +1,1 @@
+//! The `model!` procedural macro: a shim over `precast-compiler`.

@@ -1,0 +1,1 @@
+//! Declare a neural network; `cargo build` casts it.

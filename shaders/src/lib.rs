@@ -1,0 +1,1 @@
+//! WGSL building blocks of the GPU back end.
