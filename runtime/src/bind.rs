@@ -26,11 +26,7 @@ impl<const N: usize> Bindings<N> {
     /// Nothing is bound yet.
     #[inline]
     pub fn new(dims: &'static [Dim; N]) -> Self {
-        Bindings {
-            dims,
-            values: [0; N],
-            givers: [""; N],
-        }
+        Bindings { dims, values: [0; N], givers: [""; N] }
     }
 
     /// `argument` has `found` where the signature has the name of dimension `index`.
@@ -44,33 +40,16 @@ impl<const N: usize> Bindings<N> {
 
     #[inline]
     fn bind(&mut self, index: usize, argument: &'static str, found: usize) -> Result<()> {
-        let Dim {
-            name: dimension,
-            bound,
-        } = self.dims[index];
+        let Dim { name: dimension, bound } = self.dims[index];
         if found == 0 {
-            return Err(Error::Empty {
-                argument,
-                dimension,
-            });
+            return Err(Error::Empty { argument, dimension });
         }
         if !self.givers[index].is_empty() {
             let (other, expected) = (self.givers[index], self.values[index]);
-            return Err(Error::Dimension {
-                argument,
-                dimension,
-                found,
-                other,
-                expected,
-            });
+            return Err(Error::Dimension { argument, dimension, found, other, expected });
         }
         if let Some(bound) = bound.filter(|&bound| found > bound) {
-            return Err(Error::Bound {
-                argument,
-                dimension,
-                found,
-                bound,
-            });
+            return Err(Error::Bound { argument, dimension, found, bound });
         }
         (self.values[index], self.givers[index]) = (found, argument);
         Ok(())
@@ -89,23 +68,12 @@ impl<const N: usize> Bindings<N> {
         found: usize,
     ) -> Result<()> {
         let scaled = found.checked_add_signed(offset.wrapping_neg());
-        let value = scaled
-            .filter(|scaled| scaled.is_multiple_of(scale))
-            .map(|scaled| scaled / scale);
-        let expected = (!self.givers[index].is_empty()).then(|| {
-            self.values[index]
-                .wrapping_mul(scale)
-                .wrapping_add_signed(offset)
-        });
+        let value = scaled.filter(|scaled| scaled.is_multiple_of(scale)).map(|scaled| scaled / scale);
+        let expected = (!self.givers[index].is_empty())
+            .then(|| self.values[index].wrapping_mul(scale).wrapping_add_signed(offset));
         match value.filter(|_| expected.is_none_or(|expected| expected == found)) {
             Some(value) => self.name(index, argument, value),
-            None => Err(Error::Extent {
-                argument,
-                axis,
-                found,
-                written,
-                expected,
-            }),
+            None => Err(Error::Extent { argument, axis, found, written, expected }),
         }
     }
 
@@ -134,13 +102,7 @@ pub fn extent(
     if expected == Some(found) {
         return Ok(());
     }
-    Err(Error::Extent {
-        argument,
-        axis,
-        found,
-        written,
-        expected,
-    })
+    Err(Error::Extent { argument, axis, found, written, expected })
 }
 
 /// A buffer for results has the length that the results have.
@@ -149,20 +111,13 @@ pub fn room(argument: &'static str, found: usize, needed: usize) -> Result<()> {
     if found == needed {
         return Ok(());
     }
-    Err(Error::Length {
-        argument,
-        found,
-        needed,
-        multiple: false,
-    })
+    Err(Error::Length { argument, found, needed, multiple: false })
 }
 
 /// The product of extents, an error if it is too large.
 #[inline]
 pub fn product(function: &'static str, extents: &[usize]) -> Result<usize> {
-    let product = extents
-        .iter()
-        .try_fold(1usize, |product, &extent| product.checked_mul(extent));
+    let product = extents.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent));
     product.ok_or(Error::Overflow { function })
 }
 
@@ -171,16 +126,7 @@ mod tests {
     use super::*;
     use alloc::string::ToString;
 
-    static DIMS: [Dim; 2] = [
-        Dim {
-            name: "B",
-            bound: None,
-        },
-        Dim {
-            name: "T",
-            bound: Some(8),
-        },
-    ];
+    static DIMS: [Dim; 2] = [Dim { name: "B", bound: None }, Dim { name: "T", bound: Some(8) }];
 
     #[test]
     fn names_are_bound_once_and_compared_after() {
@@ -205,15 +151,9 @@ mod tests {
         let error = bindings.affine(0, (2, 0), "y", 0, "2 * B", 6).unwrap_err();
         assert_eq!(error.to_string(), "`y` has 6 in dimension 0, but 2 * B = 8");
         let error = bindings.affine(1, (2, 0), "z", 0, "2 * T", 7).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`z` has 7 in dimension 0, which is no 2 * T"
-        );
+        assert_eq!(error.to_string(), "`z` has 7 in dimension 0, which is no 2 * T");
         let error = bindings.affine(1, (1, 3), "z", 0, "T + 3", 2).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`z` has 2 in dimension 0, which is no T + 3"
-        );
+        assert_eq!(error.to_string(), "`z` has 2 in dimension 0, which is no T + 3");
         let error = bindings.affine(1, (1, -1), "z", 0, "T - 1", 8).unwrap_err();
         assert_eq!(error.to_string(), "`z` has T = 9, but T <= 8");
     }
@@ -221,9 +161,6 @@ mod tests {
     #[test]
     fn products_that_overflow_are_errors() {
         assert_eq!(product("f", &[3, 4]).unwrap(), 12);
-        assert!(matches!(
-            product("f", &[usize::MAX, 2]),
-            Err(Error::Overflow { function: "f" })
-        ));
+        assert!(matches!(product("f", &[usize::MAX, 2]), Err(Error::Overflow { function: "f" })));
     }
 }

@@ -49,16 +49,10 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
         let parameters = weights.host().await?;
         let mut states = Words::zeroed(len * O::STATES.len())?;
         if let Some(training) = &self.training {
-            weights
-                .device
-                .read_states(training, states.as_mut_slice())
-                .await?;
+            weights.device.read_states(training, states.as_mut_slice()).await?;
         }
         let mut all = tensors(weights.spec, "", parameters.as_slice());
-        for (state, words) in O::STATES
-            .iter()
-            .zip(states.as_slice().chunks_exact(len.max(1)))
-        {
+        for (state, words) in O::STATES.iter().zip(states.as_slice().chunks_exact(len.max(1))) {
             all.extend(tensors(weights.spec, &prefix(state), words));
         }
         let mut metadata: Vec<(String, String)> = [
@@ -74,10 +68,7 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
         self.optimizer.clone().visit(&mut |name, value| {
             metadata.push((format!("{NUMBER}{name}"), value.to_string()));
         });
-        let metadata: Vec<_> = metadata
-            .iter()
-            .map(|(key, value)| (key.as_str(), value.clone()))
-            .collect();
+        let metadata: Vec<_> = metadata.iter().map(|(key, value)| (key.as_str(), value.clone())).collect();
         safetensors::save(path.as_ref(), &metadata, &all)
     }
 
@@ -92,27 +83,17 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
         let mut reader = Reader::open(path.as_ref())?;
         let settings = self.settings(&reader)?;
         let prefixes: Vec<String> = O::STATES.iter().map(|state| prefix(state)).collect();
-        let all: Vec<&str> = [""]
-            .into_iter()
-            .chain(prefixes.iter().map(String::as_str))
-            .collect();
+        let all: Vec<&str> = [""].into_iter().chain(prefixes.iter().map(String::as_str)).collect();
         compare(spec, &all, &reader)?;
         let parameters = fill(spec, "", &mut reader)?;
         let mut states = Words::zeroed(len * O::STATES.len())?;
-        for (prefix, words) in prefixes
-            .iter()
-            .zip(states.as_mut_slice().chunks_exact_mut(len.max(1)))
-        {
+        for (prefix, words) in prefixes.iter().zip(states.as_mut_slice().chunks_exact_mut(len.max(1))) {
             words.copy_from_slice(fill(spec, prefix, &mut reader)?.as_slice());
         }
         let mut training = weights.device.training(len, O::STATES.len())?;
-        weights
-            .device
-            .write_states(&mut training, states.as_slice())?;
+        weights.device.write_states(&mut training, states.as_slice())?;
         let weights = self.model.weights_mut();
-        weights
-            .device
-            .write(&mut weights.pool, 0, parameters.as_slice())?;
+        weights.device.write(&mut weights.pool, 0, parameters.as_slice())?;
         self.training = Some(training);
         (self.optimizer, self.steps, self.seed) = settings;
         Ok(())
@@ -126,16 +107,11 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     fn settings(&self, reader: &Reader) -> Result<(O, u64, u64)> {
         let mut differences = Vec::new();
         let text = |key: &str| reader.metadata.get(key).map(String::as_str);
-        for (key, what, here) in [
-            (OPTIMIZER, "optimizer", O::NAME),
-            (GROUPS, "groups", &self.patterns()),
-        ] {
+        for (key, what, here) in [(OPTIMIZER, "optimizer", O::NAME), (GROUPS, "groups", &self.patterns())] {
             match text(key) {
                 None => differences.push(format!("it has no {what}")),
                 Some(there) if there != here => {
-                    differences.push(format!(
-                        "its {what} is `{there}`, but the trainer's is `{here}`"
-                    ));
+                    differences.push(format!("its {what} is `{there}`, but the trainer's is `{here}`"));
                 }
                 Some(_) => {}
             }
@@ -159,10 +135,7 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
         if differences.is_empty() {
             return Ok((optimizer, steps, seed));
         }
-        Err(Error::Checkpoint {
-            path: reader.path.clone(),
-            differences,
-        })
+        Err(Error::Checkpoint { path: reader.path.clone(), differences })
     }
 }
 

@@ -128,12 +128,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// Copies the words of a pool from `offset` on to the host.
     #[doc(hidden)]
-    fn read(
-        &self,
-        pool: &Self::Pool,
-        offset: usize,
-        words: &mut [f32],
-    ) -> impl Future<Output = Result<()>>;
+    fn read(&self, pool: &Self::Pool, offset: usize, words: &mut [f32]) -> impl Future<Output = Result<()>>;
 
     /// An empty workspace.
     #[doc(hidden)]
@@ -168,11 +163,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// Copies the optimiser state to the host.
     #[doc(hidden)]
-    fn read_states(
-        &self,
-        training: &Self::Training,
-        words: &mut [f32],
-    ) -> impl Future<Output = Result<()>>;
+    fn read_states(&self, training: &Self::Training, words: &mut [f32]) -> impl Future<Output = Result<()>>;
 
     /// Overwrites the optimiser state.
     #[doc(hidden)]
@@ -226,25 +217,15 @@ impl Device for Cpu {
     }
 
     #[inline]
-    async fn call<F: Function>(
-        &self,
-        parameters: &Words,
-        workspace: &mut Words,
-        call: Call<'_, '_>,
-    ) -> Result<()> {
+    async fn call<F: Function>(&self, parameters: &Words, workspace: &mut Words, call: Call<'_, '_>) -> Result<()> {
         let words = F::scratch(call.dims).ok_or(Error::Overflow { function: F::NAME })?;
         F::cpu(parameters.as_slice(), call, workspace.grow(words)?);
         Ok(())
     }
 
     fn training(&self, len: usize, states: usize) -> Result<CpuTraining> {
-        let words = len
-            .checked_mul(states)
-            .ok_or(Error::Memory { words: len })?;
-        Ok(CpuTraining {
-            gradients: Words::zeroed(len)?,
-            states: Words::zeroed(words)?,
-        })
+        let words = len.checked_mul(states).ok_or(Error::Memory { words: len })?;
+        Ok(CpuTraining { gradients: Words::zeroed(len)?, states: Words::zeroed(words)? })
     }
 
     #[inline]

@@ -235,52 +235,29 @@ impl fmt::Display for Error {
                     None => Ok(()),
                 }
             }
-            Error::ParameterLength {
-                name,
-                found,
-                expected,
-            } => {
+            Error::ParameterLength { name, found, expected } => {
                 write!(f, "`{name}` has {expected} values, but {found} were given")
             }
-            Error::Group {
-                pattern,
-                parameter,
-                neighbour,
-            } => write!(
+            Error::Group { pattern, parameter, neighbour } => write!(
                 f,
                 "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 words and are updated together"
             ),
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Error::Tensors {
-                path,
-                model,
-                differences,
-            } => {
+            Error::Tensors { path, model, differences } => {
                 write!(f, "{} does not fit `{model}`:", path.display())?;
-                differences
-                    .iter()
-                    .try_for_each(|difference| write!(f, "\n  {difference}"))
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
             Error::Checkpoint { path, differences } => {
                 write!(f, "{} is no checkpoint of this trainer:", path.display())?;
-                differences
-                    .iter()
-                    .try_for_each(|difference| write!(f, "\n  {difference}"))
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
             Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),
-            Error::NonFinite {
-                function,
-                step,
-                skipped,
-            } => {
+            Error::NonFinite { function, step, skipped } => {
                 let update = if *skipped { "skipped" } else { "made" };
-                write!(
-                    f,
-                    "`{function}` or its gradient is not finite in step {step}; the update was {update}"
-                )
+                write!(f, "`{function}` or its gradient is not finite in step {step}; the update was {update}")
             }
         }
     }
@@ -289,80 +266,28 @@ impl fmt::Display for Error {
 impl Error {
     fn fmt_argument(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Error::Dimension {
-                argument,
-                dimension,
-                found,
-                other,
-                expected,
-            } => write!(
-                f,
-                "`{argument}` has {dimension} = {found}, but `{other}` has {dimension} = {expected}"
-            ),
-            Error::Extent {
-                argument,
-                axis,
-                found,
-                written,
-                expected: None,
-            } => {
-                write!(
-                    f,
-                    "`{argument}` has {found} in dimension {axis}, which is no {written}"
-                )
+            Error::Dimension { argument, dimension, found, other, expected } => {
+                write!(f, "`{argument}` has {dimension} = {found}, but `{other}` has {dimension} = {expected}")
             }
-            Error::Extent {
-                argument,
-                axis,
-                found,
-                written,
-                expected: Some(expected),
-            } => {
-                write!(
-                    f,
-                    "`{argument}` has {found} in dimension {axis}, but {written}"
-                )?;
-                if written.parse() == Ok(*expected) {
-                    write!(f, " is needed")
-                } else {
-                    write!(f, " = {expected}")
-                }
+            Error::Extent { argument, axis, found, written, expected: None } => {
+                write!(f, "`{argument}` has {found} in dimension {axis}, which is no {written}")
             }
-            Error::Length {
-                argument,
-                found,
-                needed,
-                multiple,
-            } => {
+            Error::Extent { argument, axis, found, written, expected: Some(expected) } => {
+                write!(f, "`{argument}` has {found} in dimension {axis}, but {written}")?;
+                if written.parse() == Ok(*expected) { write!(f, " is needed") } else { write!(f, " = {expected}") }
+            }
+            Error::Length { argument, found, needed, multiple } => {
                 write!(f, "`{argument}` has {found} elements, but ")?;
-                if *multiple {
-                    write!(f, "a multiple of {needed} is needed")
-                } else {
-                    write!(f, "{needed} are needed")
-                }
+                if *multiple { write!(f, "a multiple of {needed} is needed") } else { write!(f, "{needed} are needed") }
             }
-            Error::Empty {
-                argument,
-                dimension,
-            } => {
+            Error::Empty { argument, dimension } => {
                 write!(f, "`{argument}` is empty: {dimension} must be at least 1")
             }
-            Error::Bound {
-                argument,
-                dimension,
-                found,
-                bound,
-            } => {
-                write!(
-                    f,
-                    "`{argument}` has {dimension} = {found}, but {dimension} <= {bound}"
-                )
+            Error::Bound { argument, dimension, found, bound } => {
+                write!(f, "`{argument}` has {dimension} = {found}, but {dimension} <= {bound}")
             }
             Error::Overflow { function } => {
-                write!(
-                    f,
-                    "`{function}` cannot be called with dimensions this large: the memory cannot be addressed"
-                )
+                write!(f, "`{function}` cannot be called with dimensions this large: the memory cannot be addressed")
             }
             _ => unreachable!("`fmt` sends only the errors of arguments here"),
         }
@@ -370,10 +295,7 @@ impl Error {
 
     /// The error of reading or writing `path`.
     pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
-        |source| Error::Io {
-            path: path.into(),
-            source,
-        }
+        |source| Error::Io { path: path.into(), source }
     }
 }
 
@@ -393,18 +315,10 @@ impl fmt::Display for Difference {
             Difference::Unexpected { name, shape } => {
                 write!(f, "`{name}` {shape:?} is no parameter of the model")
             }
-            Difference::Shape {
-                name,
-                found,
-                expected,
-            } => {
+            Difference::Shape { name, found, expected } => {
                 write!(f, "`{name}` is {found:?}, but the model has {expected:?}")
             }
-            Difference::Dtype {
-                name,
-                found,
-                expected,
-            } => {
+            Difference::Dtype { name, found, expected } => {
                 write!(f, "`{name}` holds {found}, but the model has {expected}")
             }
         }
@@ -423,10 +337,7 @@ impl fmt::Display for LoaderError {
             LoaderError::NoSamples => write!(f, "a loader needs at least one sample"),
             LoaderError::NoBatch => write!(f, "a batch needs at least one sample"),
             LoaderError::Fraction(fraction) => {
-                write!(
-                    f,
-                    "a split needs a fraction between 0 and 1, but got {fraction}"
-                )
+                write!(f, "a split needs a fraction between 0 and 1, but got {fraction}")
             }
         }
     }
@@ -468,61 +379,22 @@ mod tests {
 
     #[test]
     fn messages_use_the_names_and_numbers_of_the_user() {
-        let error = Error::Dimension {
-            argument: "label",
-            dimension: "B",
-            found: 3,
-            other: "image",
-            expected: 4,
-        };
-        assert_eq!(
-            error.to_string(),
-            "`label` has B = 3, but `image` has B = 4"
-        );
-        let error = Error::Bound {
-            argument: "ids",
-            dimension: "T",
-            found: 600,
-            bound: 512,
-        };
+        let error = Error::Dimension { argument: "label", dimension: "B", found: 3, other: "image", expected: 4 };
+        assert_eq!(error.to_string(), "`label` has B = 3, but `image` has B = 4");
+        let error = Error::Bound { argument: "ids", dimension: "T", found: 600, bound: 512 };
         assert_eq!(error.to_string(), "`ids` has T = 600, but T <= 512");
-        let error = Error::Extent {
-            argument: "x",
-            axis: 1,
-            found: 65,
-            written: "64",
-            expected: Some(64),
-        };
-        assert_eq!(
-            error.to_string(),
-            "`x` has 65 in dimension 1, but 64 is needed"
-        );
-        let error = Error::Extent {
-            argument: "x",
-            axis: 1,
-            found: 7,
-            written: "2 * H",
-            expected: Some(8),
-        };
+        let error = Error::Extent { argument: "x", axis: 1, found: 65, written: "64", expected: Some(64) };
+        assert_eq!(error.to_string(), "`x` has 65 in dimension 1, but 64 is needed");
+        let error = Error::Extent { argument: "x", axis: 1, found: 7, written: "2 * H", expected: Some(8) };
         assert_eq!(error.to_string(), "`x` has 7 in dimension 1, but 2 * H = 8");
-        let error = Error::Empty {
-            argument: "image",
-            dimension: "B",
-        };
+        let error = Error::Empty { argument: "image", dimension: "B" };
         assert_eq!(error.to_string(), "`image` is empty: B must be at least 1");
     }
 
     #[test]
     fn the_nearest_name_is_suggested_only_when_it_is_near() {
-        let names = || {
-            ["conv1.weight", "conv1.bias", "output.weight"]
-                .map(String::from)
-                .into_iter()
-        };
-        assert_eq!(
-            similar("conv1.wieght", names()).as_deref(),
-            Some("conv1.weight")
-        );
+        let names = || ["conv1.weight", "conv1.bias", "output.weight"].map(String::from).into_iter();
+        assert_eq!(similar("conv1.wieght", names()).as_deref(), Some("conv1.weight"));
         assert_eq!(similar("q", names()), None);
     }
 

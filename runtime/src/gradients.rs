@@ -18,11 +18,7 @@ impl Gradients {
     /// Every gradient by the name of its parameter, with shape and values, row-major.
     pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
         self.spec.instances().map(|(name, parameter, offset)| {
-            (
-                name,
-                parameter.shape,
-                &self.words.as_slice()[offset..][..parameter.len()],
-            )
+            (name, parameter.shape, &self.words.as_slice()[offset..][..parameter.len()])
         })
     }
 

@@ -43,10 +43,7 @@ impl<O: Optimizer> Groups<O> {
     pub(crate) fn add(&mut self, spec: &ModelSpec, pattern: &str, change: Change<O>) -> Result<()> {
         if !spec.instances().any(|(name, ..)| matches(pattern, &name)) {
             let similar = crate::error::similar(pattern, spec.instances().map(|(name, ..)| name));
-            return Err(Error::UnknownParameter {
-                name: pattern.into(),
-                similar,
-            });
+            return Err(Error::UnknownParameter { name: pattern.into(), similar });
         }
         let patterns: Vec<&str> = self.patterns().chain([pattern]).collect();
         let (rows, chunks) = assign(spec, &patterns)?;
@@ -58,11 +55,7 @@ impl<O: Optimizer> Groups<O> {
 
     /// Writes the numbers of a step, counted from 1.
     pub(crate) fn fill(&mut self, optimizer: &O, step: u64) {
-        for (row, groups) in self
-            .numbers
-            .chunks_exact_mut(O::NUMBERS.len())
-            .zip(&self.rows)
-        {
+        for (row, groups) in self.numbers.chunks_exact_mut(O::NUMBERS.len()).zip(&self.rows) {
             let mut optimizer = optimizer.clone();
             for &group in groups {
                 (self.groups[group].1)(&mut optimizer);
@@ -77,30 +70,18 @@ fn assign(spec: &ModelSpec, patterns: &[&str]) -> Result<(Vec<Vec<usize>>, Vec<u
     let mut rows: Vec<Vec<usize>> = vec![vec![]];
     let mut chunks = vec![0; spec.pool_len / CHUNK];
     let mut before: Option<(usize, u32, String)> = None;
-    for (name, parameter, offset) in spec
-        .instances()
-        .filter(|(_, parameter, _)| !parameter.is_empty())
-    {
-        let set: Vec<usize> = (0..patterns.len())
-            .filter(|&at| matches(patterns[at], &name))
-            .collect();
+    for (name, parameter, offset) in spec.instances().filter(|(_, parameter, _)| !parameter.is_empty()) {
+        let set: Vec<usize> = (0..patterns.len()).filter(|&at| matches(patterns[at], &name)).collect();
         let row = rows.iter().position(|row| *row == set).unwrap_or_else(|| {
             rows.push(set.clone());
             rows.len() - 1
         });
         let (first, last) = (offset / CHUNK, (offset + parameter.len() - 1) / CHUNK);
-        if let Some((_, other, neighbour)) =
-            before.filter(|(chunk, other, _)| *chunk == first && *other != row as u32)
+        if let Some((_, other, neighbour)) = before.filter(|(chunk, other, _)| *chunk == first && *other != row as u32)
         {
             let separates = |&at: &usize| set.contains(&at) != rows[other as usize].contains(&at);
-            let pattern = (0..patterns.len())
-                .find(separates)
-                .map_or("", |at| patterns[at]);
-            return Err(Error::Group {
-                pattern: pattern.into(),
-                parameter: name,
-                neighbour,
-            });
+            let pattern = (0..patterns.len()).find(separates).map_or("", |at| patterns[at]);
+            return Err(Error::Group { pattern: pattern.into(), parameter: name, neighbour });
         }
         chunks[first..=last].fill(row as u32);
         before = Some((last, row as u32, name));
@@ -120,13 +101,7 @@ mod tests {
         offset: usize,
         repeats: &'static [(usize, usize)],
     ) -> ParameterSpec {
-        ParameterSpec {
-            name,
-            shape,
-            offset,
-            repeats,
-            init: Init::Zeros,
-        }
+        ParameterSpec { name, shape, offset, repeats, init: Init::Zeros }
     }
 
     static SPEC: ModelSpec = ModelSpec {
@@ -142,53 +117,31 @@ mod tests {
     #[test]
     fn changes_of_several_groups_are_made_in_order() {
         let mut groups = Groups::<AdamW>::new(&SPEC);
-        groups
-            .add(&SPEC, "*.bias", Box::new(|o| o.decay = 0.0))
-            .unwrap();
-        groups
-            .add(&SPEC, "blocks.*", Box::new(|o| o.rate *= 0.5))
-            .unwrap();
-        groups.fill(
-            &AdamW {
-                rate: 1.0,
-                ..AdamW::default()
-            },
-            1,
-        );
+        groups.add(&SPEC, "*.bias", Box::new(|o| o.decay = 0.0)).unwrap();
+        groups.add(&SPEC, "blocks.*", Box::new(|o| o.rate *= 0.5)).unwrap();
+        groups.fill(&AdamW { rate: 1.0, ..AdamW::default() }, 1);
         assert_eq!(groups.chunks, [1, 1, 1, 1, 2, 0]);
         let row = |index: usize| (groups.numbers[index * 7], groups.numbers[index * 7 + 4]);
-        assert_eq!(
-            (row(0), row(1), row(2)),
-            ((1.0, 0.01), (0.5, 0.01), (0.5, 0.0))
-        );
+        assert_eq!((row(0), row(1), row(2)), ((1.0, 0.01), (0.5, 0.01), (0.5, 0.0)));
     }
 
     #[test]
     fn parameters_of_one_chunk_are_not_separated() {
         let mut groups = Groups::<AdamW>::new(&SPEC);
-        let error = groups
-            .add(&SPEC, "blocks.1.*", Box::new(|_| ()))
-            .unwrap_err();
+        let error = groups.add(&SPEC, "blocks.1.*", Box::new(|_| ())).unwrap_err();
         assert_eq!(
             error.to_string(),
             "group `blocks.1.*` separates `blocks.1.bias` from `blocks.0.bias`, but the two share 64 words and are updated together"
         );
         assert_eq!((groups.patterns().count(), groups.version), (0, 0));
-        groups
-            .add(&SPEC, "blocks.1.weight", Box::new(|_| ()))
-            .unwrap();
+        groups.add(&SPEC, "blocks.1.weight", Box::new(|_| ())).unwrap();
         assert_eq!(groups.chunks, [0, 0, 1, 1, 0, 0]);
     }
 
     #[test]
     fn a_pattern_that_names_nothing_is_an_error() {
         let mut groups = Groups::<AdamW>::new(&SPEC);
-        let error = groups
-            .add(&SPEC, "head.wieght", Box::new(|_| ()))
-            .unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "no parameter is named `head.wieght`; did you mean `head.weight`?"
-        );
+        let error = groups.add(&SPEC, "head.wieght", Box::new(|_| ())).unwrap_err();
+        assert_eq!(error.to_string(), "no parameter is named `head.wieght`; did you mean `head.weight`?");
     }
 }

@@ -106,17 +106,14 @@ struct Draws {
 
 impl Draws {
     fn new(seed: u64, name: &str) -> Self {
-        Draws {
-            key: threefry(key(seed), key(fnv1a(name))),
-        }
+        Draws { key: threefry(key(seed), key(fnv1a(name))) }
     }
 
     /// Two numbers in (0, 1), the same at every call with these arguments.
     fn at(&self, position: usize, attempt: u32) -> [f64; 2] {
         // 2⁴⁸ values and 2¹⁶ attempts are more than any parameter has.
         let [low, high] = key(position as u64);
-        threefry(self.key, [low, high | attempt << 16])
-            .map(|bits| (f64::from(bits) + 0.5) * (-32f64).exp2())
+        threefry(self.key, [low, high | attempt << 16]).map(|bits| (f64::from(bits) + 0.5) * (-32f64).exp2())
     }
 
     fn uniform(&self, values: &mut [f32], bound: f64) {
@@ -139,9 +136,7 @@ impl Draws {
 
     fn trunc_normal(&self, values: &mut [f32], std: f64) {
         for (position, value) in values.iter_mut().enumerate() {
-            let draw = (0..1 << 16)
-                .map(|attempt| self.standard(position, attempt))
-                .find(|z| z.abs() <= 2.0);
+            let draw = (0..1 << 16).map(|attempt| self.standard(position, attempt)).find(|z| z.abs() <= 2.0);
             *value = (draw.unwrap_or(0.0) * std) as f32;
         }
     }
@@ -149,9 +144,7 @@ impl Draws {
 
 /// The 64-bit FNV-1a hash (Fowler, Noll and Vo).
 fn fnv1a(text: &str) -> u64 {
-    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| {
-        (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3)
-    })
+    text.bytes().fold(0xcbf2_9ce4_8422_2325, |hash, byte| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3))
 }
 
 #[cfg(test)]
@@ -168,11 +161,7 @@ mod tests {
     fn moments(values: &[f32]) -> (f64, f64) {
         let n = values.len() as f64;
         let mean = values.iter().map(|&x| f64::from(x)).sum::<f64>() / n;
-        let square = values
-            .iter()
-            .map(|&x| (f64::from(x) - mean).powi(2))
-            .sum::<f64>()
-            / n;
+        let square = values.iter().map(|&x| (f64::from(x) - mean).powi(2)).sum::<f64>() / n;
         (mean, square.sqrt())
     }
 
@@ -186,22 +175,8 @@ mod tests {
             (Init::KaimingUniform { fan_in: 16 }, uniform(0.25), 0.25),
             (Init::BiasUniform { fan_in: 4 }, uniform(0.5), 0.5),
             (Init::KaimingNormal { fan_in: 8 }, 0.5, f64::INFINITY),
-            (
-                Init::XavierUniform {
-                    fan_in: 10,
-                    fan_out: 14,
-                },
-                uniform(0.5),
-                0.5,
-            ),
-            (
-                Init::XavierNormal {
-                    fan_in: 3,
-                    fan_out: 5,
-                },
-                0.5,
-                f64::INFINITY,
-            ),
+            (Init::XavierUniform { fan_in: 10, fan_out: 14 }, uniform(0.5), 0.5),
+            (Init::XavierNormal { fan_in: 3, fan_out: 5 }, 0.5, f64::INFINITY),
             (Init::TruncNormal { std: 0.02 }, 0.02 * 0.8796, 0.04),
         ] {
             let values = draw(init, 7, "weight");
@@ -209,10 +184,7 @@ mod tests {
             assert!(mean.abs() < 0.03 * std, "{init:?}: mean {mean}");
             assert!((found / std - 1.0).abs() < 0.03, "{init:?}: std {found}");
             let largest = values.iter().fold(0f32, |a, x| a.max(x.abs()));
-            assert!(
-                f64::from(largest) <= bound * 1.000_001,
-                "{init:?}: {largest}"
-            );
+            assert!(f64::from(largest) <= bound * 1.000_001, "{init:?}: {largest}");
         }
     }
 

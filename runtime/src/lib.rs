@@ -41,8 +41,7 @@ pub use weights::Weights;
 /// What programs that use models need: `use precast::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View,
-        default,
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
     };
 }
 
@@ -55,8 +54,8 @@ pub fn default<T: Default>() -> T {
 #[doc(hidden)]
 pub mod __rt {
     pub use crate::{
-        Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, Session, Tensor,
-        Trainer, View, Weights,
+        Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, Session, Tensor, Trainer, View,
+        Weights,
         bind::{Bindings, Dim, extent, product, room},
         device::{Call, Function, Outcome, Pools, Step, StepCall},
         session::Shared,

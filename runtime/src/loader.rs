@@ -33,11 +33,7 @@ impl<'a, X: Copy, Y: Copy> Loader<'a, X, Y> {
     /// If there are no samples, not as many targets as inputs, or `batch` is 0.
     pub fn new(inputs: &'a [X], targets: &'a [Y], batch: usize) -> Result<Self> {
         if inputs.len() != targets.len() {
-            return Err(LoaderError::Lengths {
-                inputs: inputs.len(),
-                targets: targets.len(),
-            }
-            .into());
+            return Err(LoaderError::Lengths { inputs: inputs.len(), targets: targets.len() }.into());
         }
         if inputs.is_empty() {
             return Err(LoaderError::NoSamples.into());
@@ -45,13 +41,7 @@ impl<'a, X: Copy, Y: Copy> Loader<'a, X, Y> {
         if batch == 0 {
             return Err(LoaderError::NoBatch.into());
         }
-        Ok(Loader {
-            inputs,
-            targets,
-            batch,
-            order: Vec::new(),
-            shuffled: Default::default(),
-        })
+        Ok(Loader { inputs, targets, batch, order: Vec::new(), shuffled: Default::default() })
     }
 
     /// The number of batches in an epoch.
@@ -61,9 +51,7 @@ impl<'a, X: Copy, Y: Copy> Loader<'a, X, Y> {
 
     /// An epoch in the order of the samples.
     pub fn ordered(&self) -> impl ExactSizeIterator<Item = (&[X], &[Y])> {
-        self.inputs
-            .chunks(self.batch)
-            .zip(self.targets.chunks(self.batch))
+        self.inputs.chunks(self.batch).zip(self.targets.chunks(self.batch))
     }
 
     /// An epoch in an order drawn from `seed`.
@@ -104,10 +92,7 @@ impl Split {
             classes.entry(label).or_default().push(at);
         }
         let mut stream = Stream::new(seed, SPLIT);
-        let mut split = Split {
-            train: Vec::new(),
-            test: Vec::new(),
-        };
+        let mut split = Split { train: Vec::new(), test: Vec::new() };
         let mut before = 0;
         for members in classes.values_mut() {
             stream.shuffle(members);
@@ -154,9 +139,7 @@ mod tests {
 
     #[test]
     fn a_split_keeps_the_share_of_every_label() {
-        let labels: Vec<u8> = (0..1000)
-            .map(|i| u8::from(i % 10 == 0) + 2 * u8::from(i % 7 == 0))
-            .collect();
+        let labels: Vec<u8> = (0..1000).map(|i| u8::from(i % 10 == 0) + 2 * u8::from(i % 7 == 0)).collect();
         let split = Split::stratified(&labels, 0.2, 5).unwrap();
         assert_eq!((split.train.len(), split.test.len()), (800, 200));
         for label in 0..4 {
@@ -173,10 +156,7 @@ mod tests {
     #[test]
     fn what_makes_no_batches_is_an_error() {
         let error = Loader::new(&[1, 2], &[1], 2).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "a loader needs as many targets as inputs, but there are 1 targets and 2 inputs"
-        );
+        assert_eq!(error.to_string(), "a loader needs as many targets as inputs, but there are 1 targets and 2 inputs");
         assert!(Loader::<u8, u8>::new(&[], &[], 2).is_err());
         assert!(Loader::new(&[1], &[1], 0).is_err());
         assert!(Split::stratified(&[1], 1.5, 0).is_err());

@@ -7,19 +7,14 @@ pub(crate) fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     const ROTATIONS: [[u32; 4]; 2] = [[13, 15, 26, 6], [17, 29, 16, 24]];
     const PARITY: u32 = 0x1BD1_1BDA;
     let schedule = [key[0], key[1], PARITY ^ key[0] ^ key[1]];
-    let [mut x, mut y] = [
-        counter[0].wrapping_add(key[0]),
-        counter[1].wrapping_add(key[1]),
-    ];
+    let [mut x, mut y] = [counter[0].wrapping_add(key[0]), counter[1].wrapping_add(key[1])];
     for group in 0..5 {
         for rotation in ROTATIONS[group % 2] {
             x = x.wrapping_add(y);
             y = y.rotate_left(rotation) ^ x;
         }
         x = x.wrapping_add(schedule[(group + 1) % 3]);
-        y = y
-            .wrapping_add(schedule[(group + 2) % 3])
-            .wrapping_add(group as u32 + 1);
+        y = y.wrapping_add(schedule[(group + 2) % 3]).wrapping_add(group as u32 + 1);
     }
     [x, y]
 }
@@ -38,10 +33,7 @@ pub(crate) struct Stream {
 impl Stream {
     /// The stream of a seed, kept apart from other uses of the seed by `purpose`.
     pub(crate) fn new(seed: u64, purpose: u32) -> Self {
-        Stream {
-            key: threefry(key(seed), [purpose, 0]),
-            counter: 0,
-        }
+        Stream { key: threefry(key(seed), [purpose, 0]), counter: 0 }
     }
 
     /// A number below `bound`, every one as likely as any other up to 2⁻⁶⁴ · `bound`.
@@ -69,10 +61,7 @@ mod tests {
     fn threefry_gives_the_known_answers() {
         assert_eq!(threefry([0, 0], [0, 0]), [0x6b20_0159, 0x99ba_4efe]);
         assert_eq!(threefry([!0, !0], [!0, !0]), [0x1cb9_96fc, 0xbb00_2be7]);
-        assert_eq!(
-            threefry([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3]),
-            [0xc492_3a9c, 0x483d_f7a0]
-        );
+        assert_eq!(threefry([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3]), [0xc492_3a9c, 0x483d_f7a0]);
     }
 
     #[test]

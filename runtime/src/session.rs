@@ -45,11 +45,7 @@ impl<'m, M: Model> Session<'m, M> {
     #[doc(hidden)]
     pub fn new(model: Shared<'m, M>) -> Self {
         let workspace = model.weights().device.workspace();
-        Session {
-            model,
-            workspace,
-            results: Words::default(),
-        }
+        Session { model, workspace, results: Words::default() }
     }
 
     /// The model.
@@ -68,29 +64,17 @@ impl<'m, M: Model> Session<'m, M> {
         lengths: [usize; N],
     ) -> Result<[&[f32]; N]> {
         let padded = |length: &usize| length.checked_next_multiple_of(LINE);
-        let total = lengths
-            .iter()
-            .try_fold(0usize, |total, length| total.checked_add(padded(length)?));
-        let words = self
-            .results
-            .grow(total.ok_or(Error::Overflow { function: F::NAME })?)?;
+        let total = lengths.iter().try_fold(0usize, |total, length| total.checked_add(padded(length)?));
+        let words = self.results.grow(total.ok_or(Error::Overflow { function: F::NAME })?)?;
         let mut rest = words;
         let mut outputs = lengths.map(|length| {
-            let (output, after) =
-                core::mem::take(&mut rest).split_at_mut(length.next_multiple_of(LINE));
+            let (output, after) = core::mem::take(&mut rest).split_at_mut(length.next_multiple_of(LINE));
             rest = after;
             &mut output[..length]
         });
-        let call = Call {
-            dims,
-            inputs,
-            outputs: &mut outputs,
-        };
+        let call = Call { dims, inputs, outputs: &mut outputs };
         let weights = self.model.weights();
-        weights
-            .device
-            .call::<F>(&weights.pool, &mut self.workspace, call)
-            .await?;
+        weights.device.call::<F>(&weights.pool, &mut self.workspace, call).await?;
         Ok(outputs.map(|output| &*output))
     }
 }

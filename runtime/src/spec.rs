@@ -79,9 +79,7 @@ impl ParameterSpec {
 
 impl ModelSpec {
     /// Every parameter by its full name, with its specification and offset.
-    pub(crate) fn instances(
-        &self,
-    ) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
+    pub(crate) fn instances(&self) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
         self.parameters.iter().flat_map(|spec| {
             (0..spec.count()).map(move |index| {
                 let (name, offset) = spec.instance(index);
@@ -93,12 +91,10 @@ impl ModelSpec {
     /// The specification and offset of the parameter with this full name.
     pub(crate) fn find(&self, name: &str) -> crate::Result<(&'static ParameterSpec, usize)> {
         let found = self.instances().find(|(other, ..)| other == name);
-        found
-            .map(|(_, spec, offset)| (spec, offset))
-            .ok_or_else(|| crate::Error::UnknownParameter {
-                name: name.into(),
-                similar: crate::error::similar(name, self.instances().map(|(name, ..)| name)),
-            })
+        found.map(|(_, spec, offset)| (spec, offset)).ok_or_else(|| crate::Error::UnknownParameter {
+            name: name.into(),
+            similar: crate::error::similar(name, self.instances().map(|(name, ..)| name)),
+        })
     }
 }
 
@@ -107,9 +103,7 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
     match pattern.split_once('*') {
         None => pattern == name,
         Some((prefix, rest)) => name.strip_prefix(prefix).is_some_and(|tail| {
-            (0..=tail.len())
-                .filter(|&at| tail.is_char_boundary(at))
-                .any(|at| matches(rest, &tail[at..]))
+            (0..=tail.len()).filter(|&at| tail.is_char_boundary(at)).any(|at| matches(rest, &tail[at..]))
         }),
     }
 }
@@ -128,9 +122,7 @@ mod tests {
             repeats: &[(2, 24), (3, 8)],
             init: Init::Zeros,
         };
-        let all: Vec<_> = (0..spec.count())
-            .map(|index| spec.instance(index))
-            .collect();
+        let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();
         assert_eq!(all.len(), 6);
         assert_eq!(all[0], ("stages.0.blocks.0.up.weight".into(), 128));
         assert_eq!(all[2], ("stages.0.blocks.2.up.weight".into(), 144));

@@ -36,11 +36,7 @@ impl<D: Device> Weights<D> {
     pub async fn save_async(&self, path: impl AsRef<Path>) -> Result<()> {
         let words = self.host().await?;
         let metadata = [(FORMAT.0, FORMAT.1.into())];
-        safetensors::save(
-            path.as_ref(),
-            &metadata,
-            &tensors(self.spec, "", words.as_slice()),
-        )
+        safetensors::save(path.as_ref(), &metadata, &tensors(self.spec, "", words.as_slice()))
     }
 
     /// The bytes of the file that [`Weights::save`] would write.
@@ -50,10 +46,7 @@ impl<D: Device> Weights<D> {
     pub async fn to_safetensors(&self) -> Result<Vec<u8>> {
         let words = self.host().await?;
         let metadata = [(FORMAT.0, FORMAT.1.into())];
-        Ok(safetensors::encode(
-            &metadata,
-            &tensors(self.spec, "", words.as_slice()),
-        ))
+        Ok(safetensors::encode(&metadata, &tensors(self.spec, "", words.as_slice())))
     }
 
     /// Overwrites all parameters with those of a file.
@@ -81,22 +74,17 @@ impl Weights<Cpu> {
     /// The parameters of the bytes of a file.
     #[doc(hidden)]
     pub fn open_bytes(spec: &'static ModelSpec, bytes: &[u8]) -> Result<Self> {
-        Ok(Weights::new(
-            spec,
-            Cpu,
-            read(spec, Reader::bytes(bytes.into())?)?,
-        ))
+        Ok(Weights::new(spec, Cpu, read(spec, Reader::bytes(bytes.into())?)?))
     }
 }
 
 /// The tensors of a pool, `prefix` before every name.
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
-    let tensor =
-        |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
-            name: format!("{prefix}{name}"),
-            shape: parameter.shape,
-            values: &words[offset..][..parameter.len()],
-        };
+    let tensor = |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
+        name: format!("{prefix}{name}"),
+        shape: parameter.shape,
+        values: &words[offset..][..parameter.len()],
+    };
     spec.instances().map(tensor).collect()
 }
 
@@ -120,35 +108,21 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
             };
             if entry.dtype != "F32" {
                 let (name, found) = (name.clone(), entry.dtype.clone());
-                differences.push(Difference::Dtype {
-                    name,
-                    found,
-                    expected: "F32",
-                });
+                differences.push(Difference::Dtype { name, found, expected: "F32" });
             }
             if entry.shape != shape {
                 let found = entry.shape.clone();
-                differences.push(Difference::Shape {
-                    name,
-                    found,
-                    expected: shape,
-                });
+                differences.push(Difference::Shape { name, found, expected: shape });
             }
         }
     }
-    let unexpected = |(name, entry): (&String, &Entry)| Difference::Unexpected {
-        name: name.clone(),
-        shape: entry.shape.clone(),
-    };
+    let unexpected =
+        |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
     differences.extend(rest.into_iter().map(unexpected));
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::Tensors {
-        path: reader.path.clone(),
-        model: spec.name,
-        differences,
-    })
+    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.
@@ -156,10 +130,7 @@ pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Resul
     let mut words = Words::zeroed(spec.pool_len)?;
     for (name, parameter, offset) in spec.instances() {
         let entry = reader.tensors[&format!("{prefix}{name}")].clone();
-        reader.read(
-            &entry,
-            &mut words.as_mut_slice()[offset..][..parameter.len()],
-        )?;
+        reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
     }
     Ok(words)
 }

@@ -43,16 +43,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     pub fn new(model: &'m mut M, optimizer: O) -> Self {
         let weights = model.weights();
         let (groups, workspace) = (Groups::new(weights.spec), weights.device.workspace());
-        Trainer {
-            optimizer,
-            seed: 0,
-            skip_nonfinite: true,
-            model,
-            groups,
-            steps: 0,
-            training: None,
-            workspace,
-        }
+        Trainer { optimizer, seed: 0, skip_nonfinite: true, model, groups, steps: 0, training: None, workspace }
     }
 
     /// The model as it is now.
@@ -76,43 +67,27 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     /// # Errors
     /// If the pattern matches nothing, or separates parameters of a repeated block that share 64
     /// words.
-    pub fn group(
-        &mut self,
-        pattern: &str,
-        change: impl Fn(&mut O) + Send + Sync + 'static,
-    ) -> Result<&mut Self> {
-        self.groups
-            .add(self.model.weights().spec, pattern, Box::new(change))?;
+    pub fn group(&mut self, pattern: &str, change: impl Fn(&mut O) + Send + Sync + 'static) -> Result<&mut Self> {
+        self.groups.add(self.model.weights().spec, pattern, Box::new(change))?;
         Ok(self)
     }
 
     /// The key of the random bits of the next step.
     #[doc(hidden)]
     pub fn key(&self) -> [u32; 2] {
-        [
-            random::threefry(random::key(self.seed), [TRAINING, 0])[0],
-            self.steps as u32,
-        ]
+        [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32]
     }
 
     /// Takes a step.
     #[doc(hidden)]
     #[inline]
-    pub async fn step<S: Step<Optimizer = O>>(
-        &mut self,
-        dims: &[usize],
-        inputs: &[&[f32]],
-    ) -> Result<Loss<M::Device>> {
+    pub async fn step<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Loss<M::Device>> {
         let key = self.key();
         self.groups.fill(&self.optimizer, self.steps + 1);
         let weights = self.model.weights_mut();
         let training = match &mut self.training {
             Some(training) => training,
-            none => none.insert(
-                weights
-                    .device
-                    .training(weights.spec.pool_len, O::STATES.len())?,
-            ),
+            none => none.insert(weights.device.training(weights.spec.pool_len, O::STATES.len())?),
         };
         let call = StepCall {
             dims,
@@ -124,58 +99,28 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
             clip: self.optimizer.clip().unwrap_or(f32::INFINITY),
             skip_nonfinite: self.skip_nonfinite,
         };
-        let pending = weights
-            .device
-            .step::<S>(&mut weights.pool, training, &mut self.workspace, &call)
-            .await?;
+        let pending = weights.device.step::<S>(&mut weights.pool, training, &mut self.workspace, &call).await?;
         self.steps += 1;
         let device = weights.device.clone();
-        Ok(Loss {
-            device,
-            pending,
-            function: S::NAME,
-            step: self.steps,
-            skip: self.skip_nonfinite,
-        })
+        Ok(Loss { device, pending, function: S::NAME, step: self.steps, skip: self.skip_nonfinite })
     }
 
     /// Computes the gradient that the next step would use. The last argument of the plan is
     /// [`Trainer::key`]; its results are the loss and the pool of gradients.
     #[doc(hidden)]
-    pub async fn gradients<F: Function>(
-        &mut self,
-        dims: &[usize],
-        inputs: &[&[f32]],
-    ) -> Result<Gradients> {
+    pub async fn gradients<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Gradients> {
         let weights = self.model.weights();
         let mut words = Words::zeroed(weights.spec.pool_len)?;
         let mut loss = [0.0];
-        let call = Call {
-            dims,
-            inputs,
-            outputs: &mut [&mut loss, words.as_mut_slice()],
-        };
-        weights
-            .device
-            .call::<F>(&weights.pool, &mut self.workspace, call)
-            .await?;
-        Ok(Gradients {
-            loss: loss[0],
-            spec: weights.spec,
-            words,
-        })
+        let call = Call { dims, inputs, outputs: &mut [&mut loss, words.as_mut_slice()] };
+        weights.device.call::<F>(&weights.pool, &mut self.workspace, call).await?;
+        Ok(Gradients { loss: loss[0], spec: weights.spec, words })
     }
 }
 
 impl<M: Model, O: Optimizer> fmt::Debug for Trainer<'_, M, O> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(
-            f,
-            "{} trainer of {:?} at step {}",
-            O::NAME,
-            self.model.weights(),
-            self.steps
-        )
+        write!(f, "{} trainer of {:?} at step {}", O::NAME, self.model.weights(), self.steps)
     }
 }
 
@@ -212,10 +157,6 @@ impl<D: Device> Loss<D> {
         if finite {
             return Ok(loss);
         }
-        Err(Error::NonFinite {
-            function: self.function,
-            step: self.step,
-            skipped: self.skip,
-        })
+        Err(Error::NonFinite { function: self.function, step: self.step, skipped: self.skip })
     }
 }

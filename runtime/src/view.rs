@@ -24,16 +24,9 @@ impl<'a, T, const R: usize> View<'a, T, R> {
     /// # Errors
     /// If `data` does not have as many elements as `dims` say.
     pub fn new(data: &'a [T], dims: [usize; R]) -> Result<Self> {
-        let needed = dims
-            .iter()
-            .fold(1usize, |product, &extent| product.saturating_mul(extent));
+        let needed = dims.iter().fold(1usize, |product, &extent| product.saturating_mul(extent));
         if data.len() != needed {
-            return Err(Error::Length {
-                argument: "view",
-                found: data.len(),
-                needed,
-                multiple: false,
-            });
+            return Err(Error::Length { argument: "view", found: data.len(), needed, multiple: false });
         }
         Ok(View { data, dims })
     }
@@ -51,19 +44,13 @@ impl<'a, T, const R: usize> View<'a, T, R> {
 
 impl<'a, T: Pod, const N: usize> From<&'a [[T; N]]> for View<'a, T, 2> {
     fn from(rows: &'a [[T; N]]) -> Self {
-        View {
-            data: rows.as_flattened(),
-            dims: [rows.len(), N],
-        }
+        View { data: rows.as_flattened(), dims: [rows.len(), N] }
     }
 }
 
 impl<'a, T: Pod, const N: usize, const M: usize> From<&'a [[T; N]; M]> for View<'a, T, 2> {
     fn from(rows: &'a [[T; N]; M]) -> Self {
-        View {
-            data: rows.as_flattened(),
-            dims: [M, N],
-        }
+        View { data: rows.as_flattened(), dims: [M, N] }
     }
 }
 
@@ -94,10 +81,7 @@ impl<T, const R: usize> Tensor<T, R> {
 
     /// The tensor, borrowed.
     pub fn view(&self) -> View<'_, T, R> {
-        View {
-            data: &self.data,
-            dims: self.dims,
-        }
+        View { data: &self.data, dims: self.dims }
     }
 
     /// The elements, row-major.
@@ -130,16 +114,10 @@ impl<T, const R: usize> Index<[usize; R]> for Tensor<T, R> {
 }
 
 fn position<const R: usize>(index: [usize; R], dims: [usize; R]) -> usize {
-    index
-        .iter()
-        .zip(&dims)
-        .fold(0, |position, (&index, &extent)| {
-            assert!(
-                index < extent,
-                "index {index} is outside an extent of {extent}"
-            );
-            position * extent + index
-        })
+    index.iter().zip(&dims).fold(0, |position, (&index, &extent)| {
+        assert!(index < extent, "index {index} is outside an extent of {extent}");
+        position * extent + index
+    })
 }
 
 /// A flat slice as elements with fixed extents: `rows::<[[f32; 28]; 28], _>(&pixels)?`.
@@ -188,9 +166,7 @@ pub fn zeros<T: Pod>(len: usize) -> Result<Vec<T>> {
 /// # Errors
 /// If memory runs out.
 pub fn zero<T: Pod>() -> Result<Box<T>> {
-    bytemuck::allocation::try_zeroed_box().map_err(|()| Error::Memory {
-        words: size_of::<T>() / 4,
-    })
+    bytemuck::allocation::try_zeroed_box().map_err(|()| Error::Memory { words: size_of::<T>() / 4 })
 }
 
 #[cfg(test)]
@@ -212,15 +188,9 @@ mod tests {
     #[test]
     fn flat_slices_convert_with_a_check() {
         let flat = [1.0f32, 2.0, 3.0, 4.0];
-        assert_eq!(
-            rows::<[f32; 2], _>(&flat).unwrap(),
-            [[1.0, 2.0], [3.0, 4.0]]
-        );
+        assert_eq!(rows::<[f32; 2], _>(&flat).unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
         let error = rows::<[f32; 3], _>(&flat).unwrap_err();
-        assert_eq!(
-            error.to_string(),
-            "`slice` has 4 elements, but a multiple of 3 is needed"
-        );
+        assert_eq!(error.to_string(), "`slice` has 4 elements, but a multiple of 3 is needed");
     }
 
     #[test]

@@ -49,11 +49,7 @@ impl Weights<Cpu> {
     /// Every parameter by its name in PyTorch's `state_dict`, with shape and values, row-major.
     pub fn parameters(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
         self.spec.instances().map(|(name, parameter, offset)| {
-            (
-                name,
-                parameter.shape,
-                &self.pool.as_slice()[offset..][..parameter.len()],
-            )
+            (name, parameter.shape, &self.pool.as_slice()[offset..][..parameter.len()])
         })
     }
 
@@ -76,12 +72,7 @@ impl Weights<Cpu> {
 
 impl<D: Device> Weights<D> {
     pub(crate) fn new(spec: &'static ModelSpec, device: D, pool: D::Pool) -> Self {
-        Weights {
-            spec,
-            device,
-            pool,
-            idle: Mutex::new(Vec::new()),
-        }
+        Weights { spec, device, pool, idle: Mutex::new(Vec::new()) }
     }
 
     /// The device that holds the parameters.
@@ -102,11 +93,7 @@ impl<D: Device> Weights<D> {
         let (parameter, offset) = self.spec.find(name)?;
         if values.len() != parameter.len() {
             let (found, expected) = (values.len(), parameter.len());
-            return Err(Error::ParameterLength {
-                name: name.into(),
-                found,
-                expected,
-            });
+            return Err(Error::ParameterLength { name: name.into(), found, expected });
         }
         self.device.write(&mut self.pool, offset, values)
     }
@@ -114,31 +101,17 @@ impl<D: Device> Weights<D> {
     /// A copy of the pool.
     pub(crate) async fn host(&self) -> Result<Words> {
         let mut words = Words::zeroed(self.spec.pool_len)?;
-        self.device
-            .read(&self.pool, 0, words.as_mut_slice())
-            .await?;
+        self.device.read(&self.pool, 0, words.as_mut_slice()).await?;
         Ok(words)
     }
 
     /// Runs a function in a recycled workspace.
     #[doc(hidden)]
     #[inline]
-    pub async fn call<F: Function>(
-        &self,
-        dims: &[usize],
-        inputs: &[&[f32]],
-        outputs: &mut [&mut [f32]],
-    ) -> Result<()> {
+    pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> Result<()> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace());
-        let call = Call {
-            dims,
-            inputs,
-            outputs,
-        };
-        let result = self
-            .device
-            .call::<F>(&self.pool, &mut workspace, call)
-            .await;
+        let call = Call { dims, inputs, outputs };
+        let result = self.device.call::<F>(&self.pool, &mut workspace, call).await;
         self.idle().push(workspace);
         result
     }

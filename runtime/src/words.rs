@@ -39,10 +39,7 @@ impl Words {
     /// `len` zeros. Like every collection of the standard library this stops the program
     /// when memory runs out; it serves where the length is known when the program is built.
     pub(crate) fn of_model(len: usize) -> Self {
-        Words {
-            lines: alloc::vec![Line([0.0; LINE]); len.div_ceil(LINE)],
-            len,
-        }
+        Words { lines: alloc::vec![Line([0.0; LINE]); len.div_ceil(LINE)], len }
     }
 
     /// The first `len` words, after allocating if there were fewer. Words that were there keep
@@ -50,9 +47,7 @@ impl Words {
     pub fn grow(&mut self, len: usize) -> Result<&mut [f32]> {
         let lines = len.div_ceil(LINE);
         if let Some(missing) = lines.checked_sub(self.lines.len()) {
-            self.lines
-                .try_reserve_exact(missing)
-                .map_err(|_| Error::Memory { words: len })?;
+            self.lines.try_reserve_exact(missing).map_err(|_| Error::Memory { words: len })?;
             self.lines.resize(lines, Line([0.0; LINE]));
         }
         self.len = self.len.max(len);
@@ -93,9 +88,6 @@ mod tests {
 
     #[test]
     fn too_much_memory_is_an_error() {
-        assert!(matches!(
-            Words::zeroed(usize::MAX / 4),
-            Err(Error::Memory { .. })
-        ));
+        assert!(matches!(Words::zeroed(usize::MAX / 4), Err(Error::Memory { .. })));
     }
 }

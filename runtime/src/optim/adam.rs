@@ -25,28 +25,14 @@ pub struct Adam {
 
 impl Default for Adam {
     fn default() -> Self {
-        Adam {
-            rate: 1e-3,
-            beta1: 0.9,
-            beta2: 0.999,
-            epsilon: 1e-8,
-            decay: 0.0,
-            clip: None,
-        }
+        Adam { rate: 1e-3, beta1: 0.9, beta2: 0.999, epsilon: 1e-8, decay: 0.0, clip: None }
     }
 }
 
 impl Optimizer for Adam {
     const NAME: &'static str = "Adam";
-    const NUMBERS: &'static [&'static str] = &[
-        "rate",
-        "beta1",
-        "beta2",
-        "epsilon",
-        "decay",
-        "correction1",
-        "correction2",
-    ];
+    const NUMBERS: &'static [&'static str] =
+        &["rate", "beta1", "beta2", "epsilon", "decay", "correction1", "correction2"];
     const STATES: &'static [&'static str] = &["exp_avg", "exp_avg_sq"];
 
     /// The corrections are 1 - beta1ᵗ and 1 - beta2ᵗ at step t.

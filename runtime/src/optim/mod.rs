@@ -59,28 +59,8 @@ mod tests {
 
     #[test]
     fn rows_follow_their_documented_order() {
-        assert_eq!(
-            row(
-                &Sgd {
-                    momentum: 0.9,
-                    dampening: 0.1,
-                    ..Sgd::default()
-                },
-                1
-            ),
-            [1e-3, 0.9, 1.0, 0.0, 0.0]
-        );
-        assert_eq!(
-            row(
-                &Sgd {
-                    momentum: 0.9,
-                    dampening: 0.1,
-                    ..Sgd::default()
-                },
-                2
-            )[2],
-            0.9
-        );
+        assert_eq!(row(&Sgd { momentum: 0.9, dampening: 0.1, ..Sgd::default() }, 1), [1e-3, 0.9, 1.0, 0.0, 0.0]);
+        assert_eq!(row(&Sgd { momentum: 0.9, dampening: 0.1, ..Sgd::default() }, 2)[2], 0.9);
         assert_eq!(row(&RmsProp::default(), 5), [1e-2, 0.99, 1e-8, 0.0, 0.0]);
         let adamw = row(&AdamW::default(), 2);
         assert_eq!(adamw[..5], [1e-3, 0.9, 0.999, 1e-8, 1e-2]);
@@ -99,37 +79,9 @@ mod tests {
 
     #[test]
     fn visiting_reads_and_sets_every_number() {
-        visited(Sgd {
-            rate: 0.1,
-            momentum: 0.5,
-            dampening: 0.2,
-            nesterov: true,
-            decay: 0.3,
-            clip: Some(1.0),
-        });
-        visited(Adam {
-            rate: 0.1,
-            beta1: 0.5,
-            beta2: 0.6,
-            epsilon: 0.2,
-            decay: 0.3,
-            clip: None,
-        });
-        visited(AdamW {
-            rate: 0.1,
-            beta1: 0.5,
-            beta2: 0.6,
-            epsilon: 0.2,
-            decay: 0.3,
-            clip: Some(2.0),
-        });
-        visited(RmsProp {
-            rate: 0.1,
-            alpha: 0.5,
-            momentum: 0.6,
-            epsilon: 0.2,
-            decay: 0.3,
-            clip: Some(2.0),
-        });
+        visited(Sgd { rate: 0.1, momentum: 0.5, dampening: 0.2, nesterov: true, decay: 0.3, clip: Some(1.0) });
+        visited(Adam { rate: 0.1, beta1: 0.5, beta2: 0.6, epsilon: 0.2, decay: 0.3, clip: None });
+        visited(AdamW { rate: 0.1, beta1: 0.5, beta2: 0.6, epsilon: 0.2, decay: 0.3, clip: Some(2.0) });
+        visited(RmsProp { rate: 0.1, alpha: 0.5, momentum: 0.6, epsilon: 0.2, decay: 0.3, clip: Some(2.0) });
     }
 }

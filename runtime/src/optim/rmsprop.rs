@@ -24,14 +24,7 @@ pub struct RmsProp {
 
 impl Default for RmsProp {
     fn default() -> Self {
-        RmsProp {
-            rate: 1e-2,
-            alpha: 0.99,
-            epsilon: 1e-8,
-            decay: 0.0,
-            momentum: 0.0,
-            clip: None,
-        }
+        RmsProp { rate: 1e-2, alpha: 0.99, epsilon: 1e-8, decay: 0.0, momentum: 0.0, clip: None }
     }
 }
 
@@ -41,13 +34,7 @@ impl Optimizer for RmsProp {
     const STATES: &'static [&'static str] = &["square_avg", "momentum_buffer"];
 
     fn row(&self, _step: u64, row: &mut [f32]) {
-        row.copy_from_slice(&[
-            self.rate,
-            self.alpha,
-            self.epsilon,
-            self.decay,
-            self.momentum,
-        ]);
+        row.copy_from_slice(&[self.rate, self.alpha, self.epsilon, self.decay, self.momentum]);
     }
 
     fn clip(&self) -> Option<f32> {

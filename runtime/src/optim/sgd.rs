@@ -25,14 +25,7 @@ pub struct Sgd {
 
 impl Default for Sgd {
     fn default() -> Self {
-        Sgd {
-            rate: 1e-3,
-            momentum: 0.0,
-            dampening: 0.0,
-            nesterov: false,
-            decay: 0.0,
-            clip: None,
-        }
+        Sgd { rate: 1e-3, momentum: 0.0, dampening: 0.0, nesterov: false, decay: 0.0, clip: None }
     }
 }
 

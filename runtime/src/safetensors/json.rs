@@ -11,10 +11,7 @@ pub(super) struct Json<'a> {
 
 impl<'a> Json<'a> {
     pub(super) fn new(text: &'a str) -> Self {
-        Json {
-            text: text.as_bytes(),
-            at: 0,
-        }
+        Json { text: text.as_bytes(), at: 0 }
     }
 
     fn space(&mut self) {
@@ -24,10 +21,7 @@ impl<'a> Json<'a> {
     }
 
     fn error<T>(&self, expected: &str) -> Result<T, String> {
-        Err(format!(
-            "expected {expected} at byte {} of the header",
-            self.at
-        ))
+        Err(format!("expected {expected} at byte {} of the header", self.at))
     }
 
     fn accept(&mut self, byte: u8) -> bool {
@@ -38,21 +32,13 @@ impl<'a> Json<'a> {
     }
 
     fn expect(&mut self, byte: u8) -> Result<(), String> {
-        if self.accept(byte) {
-            Ok(())
-        } else {
-            self.error(&format!("`{}`", char::from(byte)))
-        }
+        if self.accept(byte) { Ok(()) } else { self.error(&format!("`{}`", char::from(byte))) }
     }
 
     /// Nothing but space is left.
     pub(super) fn end(&mut self) -> Result<(), String> {
         self.space();
-        if self.at == self.text.len() {
-            Ok(())
-        } else {
-            self.error("the end")
-        }
+        if self.at == self.text.len() { Ok(()) } else { self.error("the end") }
     }
 
     /// An object; `field` reads the value of every key.
@@ -91,10 +77,7 @@ impl<'a> Json<'a> {
 
     fn number(&mut self) -> Result<usize, String> {
         self.space();
-        let digits = self.text[self.at..]
-            .iter()
-            .take_while(|byte| byte.is_ascii_digit())
-            .count();
+        let digits = self.text[self.at..].iter().take_while(|byte| byte.is_ascii_digit()).count();
         let text = core::str::from_utf8(&self.text[self.at..][..digits]).unwrap_or_default();
         match text.parse() {
             Ok(number) => {
@@ -158,10 +141,7 @@ impl<'a> Json<'a> {
     }
 
     fn hex(&mut self) -> Result<u32, String> {
-        let digits = self
-            .text
-            .get(self.at..self.at + 4)
-            .and_then(|text| core::str::from_utf8(text).ok());
+        let digits = self.text.get(self.at..self.at + 4).and_then(|text| core::str::from_utf8(text).ok());
         let code = digits.and_then(|digits| u32::from_str_radix(digits, 16).ok());
         match code {
             Some(code) => {
@@ -199,14 +179,7 @@ mod tests {
 
     #[test]
     fn broken_strings_are_errors() {
-        for text in [
-            "\"",
-            "\"\\",
-            "\"\\x\"",
-            "\"\\u12\"",
-            "\"\\ud800\"",
-            "\"\n\"",
-        ] {
+        for text in ["\"", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\n\""] {
             assert!(Json::new(text).string().is_err(), "{text}");
         }
     }

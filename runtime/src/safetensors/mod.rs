@@ -28,16 +28,8 @@ mod tests {
 
     fn tensors<'a>(a: &'a [f32], b: &'a [f32]) -> Vec<Tensor<'a>> {
         vec![
-            Tensor {
-                name: "b.weight".into(),
-                shape: &[2, 3],
-                values: a,
-            },
-            Tensor {
-                name: "a \"q\" é\n".into(),
-                shape: &[],
-                values: b,
-            },
+            Tensor { name: "b.weight".into(), shape: &[2, 3], values: a },
+            Tensor { name: "a \"q\" é\n".into(), shape: &[], values: b },
         ]
     }
 
@@ -55,10 +47,7 @@ mod tests {
         let mut reader = Reader::bytes(bytes).unwrap();
         assert_eq!(reader.metadata["note"], "tab\there");
         let entry = reader.tensors["b.weight"].clone();
-        assert_eq!(
-            (entry.dtype.as_str(), entry.shape.as_slice()),
-            ("F32", &[2, 3][..])
-        );
+        assert_eq!((entry.dtype.as_str(), entry.shape.as_slice()), ("F32", &[2, 3][..]));
         let mut values = [0.0; 6];
         reader.read(&entry, &mut values).unwrap();
         assert_eq!(values.map(f32::to_bits), a.map(f32::to_bits));
@@ -73,10 +62,7 @@ mod tests {
         let weight = file.tensor("b.weight").unwrap();
         assert_eq!(weight.shape(), [2, 3]);
         assert_eq!(weight.data(), bytemuck::bytes_of(&a));
-        assert_eq!(
-            file.tensor("a \"q\" é\n").unwrap().data(),
-            7f32.to_le_bytes()
-        );
+        assert_eq!(file.tensor("a \"q\" é\n").unwrap().data(), 7f32.to_le_bytes());
     }
 
     #[test]
@@ -116,10 +102,7 @@ mod tests {
                 r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}        "#,
                 "`a` is F32 [1], which takes 4 bytes, but has 8",
             ),
-            (
-                r#"{"a":{"dtype":"F32","shape":[1]}}"#,
-                "`a` has no data_offsets",
-            ),
+            (r#"{"a":{"dtype":"F32","shape":[1]}}"#, "`a` has no data_offsets"),
             (
                 r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}"#,
                 "expected a number at byte 29 of the header",

@@ -50,46 +50,26 @@ impl Reader {
     fn new(path: PathBuf, mut source: Box<dyn Source>) -> Result<Self> {
         let total = source.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
         source.rewind().map_err(Error::io(&path))?;
-        let invalid = |reason| {
-            Err(Error::Format {
-                path: path.clone(),
-                reason,
-            })
-        };
+        let invalid = |reason| Err(Error::Format { path: path.clone(), reason });
         if total < 8 {
-            return invalid(format!(
-                "truncated: a safetensors file has at least 8 bytes, this one {total}"
-            ));
+            return invalid(format!("truncated: a safetensors file has at least 8 bytes, this one {total}"));
         }
         let mut length = [0; 8];
         source.read_exact(&mut length).map_err(Error::io(&path))?;
         let length = u64::from_le_bytes(length);
         if length > total - 8 {
             let left = total - 8;
-            return invalid(format!(
-                "truncated: the header takes {length} bytes, but {left} follow"
-            ));
+            return invalid(format!("truncated: the header takes {length} bytes, but {left} follow"));
         }
         let mut header = Vec::new();
-        source
-            .by_ref()
-            .take(length)
-            .read_to_end(&mut header)
-            .map_err(Error::io(&path))?;
+        source.by_ref().take(length).read_to_end(&mut header).map_err(Error::io(&path))?;
         let parsed = match core::str::from_utf8(&header) {
-            Ok(header) => parse(header).and_then(|(metadata, tensors)| {
-                check(&tensors, total - 8 - length).map(|()| (metadata, tensors))
-            }),
+            Ok(header) => parse(header)
+                .and_then(|(metadata, tensors)| check(&tensors, total - 8 - length).map(|()| (metadata, tensors))),
             Err(_) => Err("the header is not UTF-8".into()),
         };
         match parsed {
-            Ok((metadata, tensors)) => Ok(Reader {
-                path,
-                metadata,
-                tensors,
-                source,
-                data: 8 + length,
-            }),
+            Ok((metadata, tensors)) => Ok(Reader { path, metadata, tensors, source, data: 8 + length }),
             Err(reason) => invalid(reason),
         }
     }
@@ -98,9 +78,7 @@ impl Reader {
     pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
         let at = SeekFrom::Start(self.data + entry.start as u64);
         self.source.seek(at).map_err(Error::io(&self.path))?;
-        self.source
-            .read_exact(bytemuck::cast_slice_mut(values))
-            .map_err(Error::io(&self.path))?;
+        self.source.read_exact(bytemuck::cast_slice_mut(values)).map_err(Error::io(&self.path))?;
         if cfg!(target_endian = "big") {
             for value in values {
                 *value = f32::from_bits(value.to_bits().swap_bytes());
@@ -147,10 +125,7 @@ fn tensor(json: &mut Json<'_>, name: &str) -> Result<Entry, String> {
     let missing = |key: &str| format!("`{name}` has no {key}");
     let offsets = offsets.ok_or_else(|| missing("data_offsets"))?;
     let &[start, end] = offsets.as_slice() else {
-        return Err(format!(
-            "`{name}` has {} data_offsets, not 2",
-            offsets.len()
-        ));
+        return Err(format!("`{name}` has {} data_offsets, not 2", offsets.len()));
     };
     Ok(Entry {
         dtype: dtype.ok_or_else(|| missing("dtype"))?,
@@ -166,39 +141,23 @@ fn check(tensors: &BTreeMap<String, Entry>, available: u64) -> Result<(), String
     let mut sorted: Vec<_> = tensors.iter().collect();
     sorted.sort_by_key(|(_, entry)| (entry.start, entry.end));
     let mut before = 0;
-    for (
-        name,
-        Entry {
-            dtype,
-            shape,
-            start,
-            end,
-        },
-    ) in sorted
-    {
+    for (name, Entry { dtype, shape, start, end }) in sorted {
         if *start != before || end < start {
             return Err(format!(
                 "`{name}` starts at byte {start} of the values, but the tensor before ends at {before}"
             ));
         }
-        let bytes = size(dtype).and_then(|size| {
-            shape
-                .iter()
-                .try_fold(size, |bytes, &extent| bytes.checked_mul(extent))
-        });
+        let bytes =
+            size(dtype).and_then(|size| shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent)));
         match bytes {
             Some(bytes) if bytes == end - start => {}
             None if size(dtype).is_none() => {}
             None => {
-                return Err(format!(
-                    "`{name}` is {dtype} {shape:?}, which no memory holds"
-                ));
+                return Err(format!("`{name}` is {dtype} {shape:?}, which no memory holds"));
             }
             Some(bytes) => {
                 let found = end - start;
-                return Err(format!(
-                    "`{name}` is {dtype} {shape:?}, which takes {bytes} bytes, but has {found}"
-                ));
+                return Err(format!("`{name}` is {dtype} {shape:?}, which takes {bytes} bytes, but has {found}"));
             }
         }
         before = *end;
@@ -206,9 +165,7 @@ fn check(tensors: &BTreeMap<String, Entry>, available: u64) -> Result<(), String
     match available.checked_sub(before as u64) {
         Some(0) => Ok(()),
         Some(more) => Err(format!("{more} bytes follow the last tensor")),
-        None => Err(format!(
-            "truncated: the tensors take {before} bytes, but {available} follow the header"
-        )),
+        None => Err(format!("truncated: the tensors take {before} bytes, but {available} follow the header")),
     }
 }
 

@@ -38,11 +38,7 @@ pub(crate) fn save(path: &Path, metadata: &[(&str, String)], tensors: &[Tensor<'
     }
     written.map_err(Error::io(path))?;
     if let Some(directory) = path.parent().filter(|_| cfg!(unix)) {
-        let directory = if directory.as_os_str().is_empty() {
-            Path::new(".")
-        } else {
-            directory
-        };
+        let directory = if directory.as_os_str().is_empty() { Path::new(".") } else { directory };
         // The rename is durable once the directory is; some file systems cannot say so.
         let _ = File::open(directory).and_then(|directory| directory.sync_all());
     }
@@ -70,12 +66,7 @@ fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
     if cfg!(target_endian = "little") {
         Cow::Borrowed(bytemuck::cast_slice(values))
     } else {
-        Cow::Owned(
-            values
-                .iter()
-                .flat_map(|value| value.to_le_bytes())
-                .collect(),
-        )
+        Cow::Owned(values.iter().flat_map(|value| value.to_le_bytes()).collect())
     }
 }
 
@@ -97,9 +88,7 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
         quote(&tensor.name, &mut text);
         let end = start + size_of_val(tensor.values);
         let shape = tensor.shape;
-        text.push_str(&format!(
-            ":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"
-        ));
+        text.push_str(&format!(":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
         start = end;
     }
     text.push('}');
