@@ -9,10 +9,24 @@ use crate::{
     words::Words,
 };
 
+/// Parameter groups that the table of numbers has room for.
+pub const GROUPS: usize = 8;
+
+/// Words before the numbers in [`StepCall::numbers`].
+pub const NUMBERS_AT: usize = 16;
+
+/// A result in the scratch memory of a plan, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where it starts.
+    pub offset: usize,
+    /// How many words it has.
+    pub len: usize,
+}
+
 /// One function of a model: what the compiler planned for every device. Emitted code implements it.
 ///
-/// In the word slices of inputs and outputs, `u32` and `i32` tensors keep their bits, and a `bool`
-/// is the word 0 or 1.
+/// In words, `u32` and `i32` tensors keep their bits, and a `bool` is the word 0 or 1.
 pub trait Function: 'static {
     /// The name that the user gave it.
     const NAME: &'static str;
@@ -21,23 +35,26 @@ pub trait Function: 'static {
     /// overflows.
     fn scratch(dims: &[usize]) -> Option<usize>;
 
-    /// The plan for the CPU. `scratch` has the length that [`Function::scratch`] gave, and holds
-    /// whatever the call before left.
-    fn cpu(parameters: &[f32], call: Call<'_, '_>, scratch: &mut [f32]);
+    /// Where a result is in the scratch memory afterwards.
+    fn result(dims: &[usize], index: usize) -> Place;
+
+    /// The plan for the CPU.
+    fn cpu(memory: Memory<'_>, dims: &[usize]);
 }
 
-/// The named dimensions and the tensors of one call, checked by the public face of the model.
+/// The memory that a function reads and writes on the CPU.
 #[derive(Debug)]
-pub struct Call<'a, 'b> {
-    /// The values of the named dimensions, in the order of the signature.
-    pub dims: &'a [usize],
+pub struct Memory<'a> {
+    /// The parameters.
+    pub parameters: &'a [f32],
     /// The words of every argument, in the order of the signature.
     pub inputs: &'a [&'a [f32]],
-    /// The words of every result, in order.
-    pub outputs: &'a mut [&'b mut [f32]],
+    /// As long as [`Function::scratch`] said; holds whatever the call before left.
+    pub scratch: &'a mut [f32],
 }
 
-/// One training step of one function by one optimiser. Emitted code implements it.
+/// One training step of one function by one optimiser, or its gradient alone. Emitted code
+/// implements it.
 pub trait Step: 'static {
     /// The name that the user gave the function.
     const NAME: &'static str;
@@ -47,20 +64,29 @@ pub trait Step: 'static {
     /// Words of scratch memory, as for [`Function::scratch`].
     fn scratch(dims: &[usize]) -> Option<usize>;
 
+    /// The words of the scratch memory that hold the loss and, as u32, whether the update was made.
+    fn outcome(dims: &[usize]) -> [usize; 2];
+
     /// The plan for the CPU: forward, backward and update.
-    fn cpu(pools: Pools<'_>, call: &StepCall<'_>) -> Outcome;
+    fn cpu(memory: StepMemory<'_>, dims: &[usize]);
 }
 
 /// The memory that a training step on the CPU reads and writes.
 #[derive(Debug)]
-pub struct Pools<'a> {
+pub struct StepMemory<'a> {
     /// The parameters, updated in place.
     pub parameters: &'a mut [f32],
     /// As long as `parameters`; holds whatever the step before left.
     pub gradients: &'a mut [f32],
     /// One pool as long as `parameters` for every [`Optimizer::STATES`], one after the other.
     pub states: &'a mut [f32],
-    /// As for [`Function::cpu`].
+    /// As [`StepCall::numbers`].
+    pub numbers: &'a [f32],
+    /// As [`StepCall::groups`].
+    pub groups: &'a [u32],
+    /// The words of every argument, in the order of the signature.
+    pub inputs: &'a [&'a [f32]],
+    /// As for [`Memory::scratch`].
     pub scratch: &'a mut [f32],
 }
 
@@ -71,18 +97,15 @@ pub struct StepCall<'a> {
     pub dims: &'a [usize],
     /// The words of every argument.
     pub inputs: &'a [&'a [f32]],
-    /// The key of the random bits: the trainer's seed and the number of steps before this one.
-    pub key: [u32; 2],
-    /// For every 64 words of the parameter pool the row of `numbers` that updates them.
+    /// Words 0 and 1 are the key of the random bits (u32), word 2 is the largest norm of the
+    /// gradient (infinite where nothing is clipped), word 3 (u32) is 1 where a step that is not
+    /// finite is to be skipped; number k of [`Optimizer::NUMBERS`] for group g is word
+    /// `NUMBERS_AT + k · GROUPS + g`.
+    pub numbers: &'a [f32],
+    /// The group of every 64 words of the parameter pool.
     pub groups: &'a [u32],
     /// Changes whenever `groups` changes.
     pub groups_version: u64,
-    /// One row of [`Optimizer::NUMBERS`] for every parameter group.
-    pub numbers: &'a [f32],
-    /// The largest norm of the whole gradient; infinite where nothing is clipped.
-    pub clip: f32,
-    /// Whether a step whose loss or gradient is not finite leaves parameters and states alone.
-    pub skip_nonfinite: bool,
 }
 
 /// What a training step came to.
@@ -90,8 +113,8 @@ pub struct StepCall<'a> {
 pub struct Outcome {
     /// The loss before the update.
     pub loss: f32,
-    /// Whether the loss and the gradient are finite.
-    pub finite: bool,
+    /// Whether the update was made.
+    pub updated: bool,
 }
 
 mod sealed {
@@ -134,14 +157,19 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn workspace(&self) -> Self::Workspace;
 
-    /// Runs a function; its results are in `call.outputs` afterwards.
+    /// Runs a function; its results are in the workspace afterwards.
     #[doc(hidden)]
     fn call<F: Function>(
         &self,
         parameters: &Self::Pool,
         workspace: &mut Self::Workspace,
-        call: Call<'_, '_>,
+        dims: &[usize],
+        inputs: &[&[f32]],
     ) -> impl Future<Output = Result<()>>;
+
+    /// The words of a result of the call before, which had these dimensions.
+    #[doc(hidden)]
+    fn result<'a, F: Function>(&self, workspace: &'a Self::Workspace, dims: &[usize], index: usize) -> &'a [f32];
 
     /// Gradients and `states` pools of optimiser state for `len` words of parameters, all zero.
     #[doc(hidden)]
@@ -160,6 +188,10 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     /// What a step came to.
     #[doc(hidden)]
     fn outcome(&self, loss: &Self::Loss) -> impl Future<Output = Result<Outcome>>;
+
+    /// Copies the gradients of the step before to the host.
+    #[doc(hidden)]
+    fn read_gradients(&self, training: &Self::Training, words: &mut [f32]) -> impl Future<Output = Result<()>>;
 
     /// Copies the optimiser state to the host.
     #[doc(hidden)]
@@ -217,10 +249,23 @@ impl Device for Cpu {
     }
 
     #[inline]
-    async fn call<F: Function>(&self, parameters: &Words, workspace: &mut Words, call: Call<'_, '_>) -> Result<()> {
-        let words = F::scratch(call.dims).ok_or(Error::Overflow { function: F::NAME })?;
-        F::cpu(parameters.as_slice(), call, workspace.grow(words)?);
+    async fn call<F: Function>(
+        &self,
+        parameters: &Words,
+        workspace: &mut Words,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<()> {
+        let words = F::scratch(dims).ok_or(Error::Overflow { function: F::NAME })?;
+        let memory = Memory { parameters: parameters.as_slice(), inputs, scratch: workspace.grow(words)? };
+        F::cpu(memory, dims);
         Ok(())
+    }
+
+    #[inline]
+    fn result<'a, F: Function>(&self, workspace: &'a Words, dims: &[usize], index: usize) -> &'a [f32] {
+        let Place { offset, len } = F::result(dims, index);
+        &workspace.as_slice()[offset..][..len]
     }
 
     fn training(&self, len: usize, states: usize) -> Result<CpuTraining> {
@@ -237,17 +282,28 @@ impl Device for Cpu {
         call: &StepCall<'_>,
     ) -> Result<Outcome> {
         let words = S::scratch(call.dims).ok_or(Error::Overflow { function: S::NAME })?;
-        let pools = Pools {
+        let scratch = workspace.grow(words)?;
+        let memory = StepMemory {
             parameters: parameters.as_mut_slice(),
             gradients: training.gradients.as_mut_slice(),
             states: training.states.as_mut_slice(),
-            scratch: workspace.grow(words)?,
+            numbers: call.numbers,
+            groups: call.groups,
+            inputs: call.inputs,
+            scratch: &mut *scratch,
         };
-        Ok(S::cpu(pools, call))
+        S::cpu(memory, call.dims);
+        let [loss, updated] = S::outcome(call.dims);
+        Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
     }
 
     async fn outcome(&self, loss: &Outcome) -> Result<Outcome> {
         Ok(*loss)
+    }
+
+    async fn read_gradients(&self, training: &CpuTraining, words: &mut [f32]) -> Result<()> {
+        words.copy_from_slice(training.gradients.as_slice());
+        Ok(())
     }
 
     async fn read_states(&self, training: &CpuTraining, words: &mut [f32]) -> Result<()> {

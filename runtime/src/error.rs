@@ -104,6 +104,13 @@ pub enum Error {
         /// A parameter in the same 64 words, of which only one matches.
         neighbour: String,
     },
+    /// The groups of a trainer overlap in more ways than there are rows of numbers.
+    TooManyGroups {
+        /// The pattern that was added last.
+        pattern: String,
+        /// The number of rows.
+        most: usize,
+    },
     /// A file is not a safetensors file.
     Format {
         /// The file.
@@ -242,6 +249,9 @@ impl fmt::Display for Error {
                 f,
                 "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 words and are updated together"
             ),
+            Error::TooManyGroups { pattern, most } => {
+                write!(f, "with group `{pattern}` the parameters fall into more than {most} groups")
+            }
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
             Error::Tensors { path, model, differences } => {
                 write!(f, "{} does not fit `{model}`:", path.display())?;

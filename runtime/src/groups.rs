@@ -5,10 +5,14 @@
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
 
 use crate::{
+    device::{GROUPS, NUMBERS_AT},
     error::{Error, Result},
     optim::Optimizer,
     spec::{CHUNK, ModelSpec, matches},
 };
+
+/// The longest row of any optimiser.
+const MOST_NUMBERS: usize = 8;
 
 type Change<O> = Box<dyn Fn(&mut O) + Send + Sync>;
 
@@ -30,7 +34,7 @@ impl<O: Optimizer> Groups<O> {
             rows: vec![vec![]],
             chunks: vec![0; spec.pool_len / CHUNK],
             version: 0,
-            numbers: vec![0.0; O::NUMBERS.len()],
+            numbers: vec![0.0; NUMBERS_AT + O::NUMBERS.len() * GROUPS],
         }
     }
 
@@ -47,20 +51,32 @@ impl<O: Optimizer> Groups<O> {
         }
         let patterns: Vec<&str> = self.patterns().chain([pattern]).collect();
         let (rows, chunks) = assign(spec, &patterns)?;
-        self.numbers.resize(rows.len() * O::NUMBERS.len(), 0.0);
+        if rows.len() > GROUPS {
+            return Err(Error::TooManyGroups { pattern: pattern.into(), most: GROUPS });
+        }
         (self.rows, self.chunks, self.version) = (rows, chunks, self.version + 1);
         self.groups.push((pattern.into(), change));
         Ok(())
     }
 
     /// Writes the numbers of a step, counted from 1.
-    pub(crate) fn fill(&mut self, optimizer: &O, step: u64) {
-        for (row, groups) in self.numbers.chunks_exact_mut(O::NUMBERS.len()).zip(&self.rows) {
+    pub(crate) fn fill(&mut self, optimizer: &O, step: u64, key: [u32; 2], skip_nonfinite: bool) {
+        let (settings, numbers) = self.numbers.split_at_mut(NUMBERS_AT);
+        settings[0] = f32::from_bits(key[0]);
+        settings[1] = f32::from_bits(key[1]);
+        settings[2] = optimizer.clip().unwrap_or(f32::INFINITY);
+        settings[3] = f32::from_bits(u32::from(skip_nonfinite));
+        for (at, groups) in self.rows.iter().enumerate() {
             let mut optimizer = optimizer.clone();
             for &group in groups {
                 (self.groups[group].1)(&mut optimizer);
             }
+            let mut row = [0.0; MOST_NUMBERS];
+            let row = &mut row[..O::NUMBERS.len()];
             optimizer.row(step, row);
+            for (column, &number) in numbers.chunks_exact_mut(GROUPS).zip(&*row) {
+                column[at] = number;
+            }
         }
     }
 }
@@ -119,9 +135,10 @@ mod tests {
         let mut groups = Groups::<AdamW>::new(&SPEC);
         groups.add(&SPEC, "*.bias", Box::new(|o| o.decay = 0.0)).unwrap();
         groups.add(&SPEC, "blocks.*", Box::new(|o| o.rate *= 0.5)).unwrap();
-        groups.fill(&AdamW { rate: 1.0, ..AdamW::default() }, 1);
+        groups.fill(&AdamW { rate: 1.0, clip: Some(2.5), ..AdamW::default() }, 1, [7, 8], true);
+        assert_eq!(groups.numbers[..5].iter().map(|x| x.to_bits()).collect::<Vec<_>>(), [7, 8, 2.5f32.to_bits(), 1, 0]);
         assert_eq!(groups.chunks, [1, 1, 1, 1, 2, 0]);
-        let row = |index: usize| (groups.numbers[index * 7], groups.numbers[index * 7 + 4]);
+        let row = |index: usize| (groups.numbers[NUMBERS_AT + index], groups.numbers[NUMBERS_AT + 4 * GROUPS + index]);
         assert_eq!((row(0), row(1), row(2)), ((1.0, 0.01), (0.5, 0.01), (0.5, 0.0)));
     }
 

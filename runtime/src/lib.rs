@@ -57,7 +57,7 @@ pub mod __rt {
         Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, Session, Tensor, Trainer, View,
         Weights,
         bind::{Bindings, Dim, extent, product, room},
-        device::{Call, Function, Outcome, Pools, Step, StepCall},
+        device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,

@@ -5,10 +5,9 @@ use alloc::sync::Arc;
 use core::ops::Deref;
 
 use crate::{
-    device::{Call, Device, Function},
-    error::{Error, Result},
+    device::{Device, Function},
+    error::Result,
     weights::Model,
-    words::{LINE, Words},
 };
 
 /// A model that a session reads.
@@ -37,7 +36,6 @@ impl<M> Deref for Shared<'_, M> {
 pub struct Session<'m, M: Model> {
     model: Shared<'m, M>,
     workspace: <M::Device as Device>::Workspace,
-    results: Words,
 }
 
 impl<'m, M: Model> Session<'m, M> {
@@ -45,7 +43,7 @@ impl<'m, M: Model> Session<'m, M> {
     #[doc(hidden)]
     pub fn new(model: Shared<'m, M>) -> Self {
         let workspace = model.weights().device.workspace();
-        Session { model, workspace, results: Words::default() }
+        Session { model, workspace }
     }
 
     /// The model.
@@ -53,28 +51,18 @@ impl<'m, M: Model> Session<'m, M> {
         &self.model
     }
 
-    /// Runs a function whose results have these numbers of words; `None` stands for a number that
-    /// overflowed.
+    /// Runs a function.
     #[doc(hidden)]
     #[inline]
-    pub async fn call<F: Function, const N: usize>(
-        &mut self,
-        dims: &[usize],
-        inputs: &[&[f32]],
-        lengths: [usize; N],
-    ) -> Result<[&[f32]; N]> {
-        let padded = |length: &usize| length.checked_next_multiple_of(LINE);
-        let total = lengths.iter().try_fold(0usize, |total, length| total.checked_add(padded(length)?));
-        let words = self.results.grow(total.ok_or(Error::Overflow { function: F::NAME })?)?;
-        let mut rest = words;
-        let mut outputs = lengths.map(|length| {
-            let (output, after) = core::mem::take(&mut rest).split_at_mut(length.next_multiple_of(LINE));
-            rest = after;
-            &mut output[..length]
-        });
-        let call = Call { dims, inputs, outputs: &mut outputs };
+    pub async fn call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
         let weights = self.model.weights();
-        weights.device.call::<F>(&weights.pool, &mut self.workspace, call).await?;
-        Ok(outputs.map(|output| &*output))
+        weights.device.call::<F>(&weights.pool, &mut self.workspace, dims, inputs).await
+    }
+
+    /// The words of a result of the call before, which had these dimensions.
+    #[doc(hidden)]
+    #[inline]
+    pub fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
+        self.model.weights().device.result::<F>(&self.workspace, dims, index)
     }
 }

@@ -6,7 +6,7 @@ use alloc::boxed::Box;
 use core::fmt;
 
 use crate::{
-    device::{Blocking, Call, Device, Function, Outcome, Step, StepCall},
+    device::{Blocking, Device, Outcome, Step, StepCall},
     error::{Error, Result},
     gradients::Gradients,
     groups::Groups,
@@ -72,18 +72,37 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         Ok(self)
     }
 
-    /// The key of the random bits of the next step.
-    #[doc(hidden)]
-    pub fn key(&self) -> [u32; 2] {
-        [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32]
-    }
-
     /// Takes a step.
     #[doc(hidden)]
     #[inline]
     pub async fn step<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Loss<M::Device>> {
-        let key = self.key();
-        self.groups.fill(&self.optimizer, self.steps + 1);
+        let pending = self.run::<S>(dims, inputs).await?;
+        self.steps += 1;
+        let device = self.model.weights().device.clone();
+        Ok(Loss { device, pending, function: S::NAME, step: self.steps })
+    }
+
+    /// Computes the gradient that the next step would use, by a plan that updates nothing.
+    #[doc(hidden)]
+    pub async fn gradients<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Gradients> {
+        let pending = self.run::<S>(dims, inputs).await?;
+        let weights = self.model.weights();
+        let Outcome { loss, .. } = weights.device.outcome(&pending).await?;
+        let mut words = Words::zeroed(weights.spec.pool_len)?;
+        if let Some(training) = &self.training {
+            weights.device.read_gradients(training, words.as_mut_slice()).await?;
+        }
+        Ok(Gradients { loss, spec: weights.spec, words })
+    }
+
+    #[inline]
+    async fn run<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<<M::Device as Device>::Loss> {
+        let key = [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32];
+        self.groups.fill(&self.optimizer, self.steps + 1, key, self.skip_nonfinite);
         let weights = self.model.weights_mut();
         let training = match &mut self.training {
             Some(training) => training,
@@ -92,29 +111,11 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         let call = StepCall {
             dims,
             inputs,
-            key,
+            numbers: &self.groups.numbers,
             groups: &self.groups.chunks,
             groups_version: self.groups.version,
-            numbers: &self.groups.numbers,
-            clip: self.optimizer.clip().unwrap_or(f32::INFINITY),
-            skip_nonfinite: self.skip_nonfinite,
         };
-        let pending = weights.device.step::<S>(&mut weights.pool, training, &mut self.workspace, &call).await?;
-        self.steps += 1;
-        let device = weights.device.clone();
-        Ok(Loss { device, pending, function: S::NAME, step: self.steps, skip: self.skip_nonfinite })
-    }
-
-    /// Computes the gradient that the next step would use. The last argument of the plan is
-    /// [`Trainer::key`]; its results are the loss and the pool of gradients.
-    #[doc(hidden)]
-    pub async fn gradients<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Gradients> {
-        let weights = self.model.weights();
-        let mut words = Words::zeroed(weights.spec.pool_len)?;
-        let mut loss = [0.0];
-        let call = Call { dims, inputs, outputs: &mut [&mut loss, words.as_mut_slice()] };
-        weights.device.call::<F>(&weights.pool, &mut self.workspace, call).await?;
-        Ok(Gradients { loss: loss[0], spec: weights.spec, words })
+        weights.device.step::<S>(&mut weights.pool, training, &mut self.workspace, &call).await
     }
 }
 
@@ -132,7 +133,6 @@ pub struct Loss<D: Device> {
     pending: D::Loss,
     function: &'static str,
     step: u64,
-    skip: bool,
 }
 
 impl<D: Device> Loss<D> {
@@ -153,10 +153,10 @@ impl<D: Device> Loss<D> {
     /// # Errors
     /// As for [`Loss::value`].
     pub async fn value_async(&self) -> Result<f32> {
-        let Outcome { loss, finite } = self.device.outcome(&self.pending).await?;
-        if finite {
+        let Outcome { loss, updated } = self.device.outcome(&self.pending).await?;
+        if updated && loss.is_finite() {
             return Ok(loss);
         }
-        Err(Error::NonFinite { function: self.function, step: self.step, skipped: self.skip })
+        Err(Error::NonFinite { function: self.function, step: self.step, skipped: !updated })
     }
 }

@@ -7,7 +7,7 @@ use core::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
-    device::{Call, Cpu, Device, Function},
+    device::{Cpu, Device, Function},
     error::{Error, Result},
     spec::ModelSpec,
     words::Words,
@@ -105,15 +105,19 @@ impl<D: Device> Weights<D> {
         Ok(words)
     }
 
-    /// Runs a function in a recycled workspace.
+    /// Runs a function in a recycled workspace and copies its results.
     #[doc(hidden)]
     #[inline]
-    pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], outputs: &mut [&mut [f32]]) -> Result<()> {
+    pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace());
-        let call = Call { dims, inputs, outputs };
-        let result = self.device.call::<F>(&self.pool, &mut workspace, call).await;
+        let called = self.device.call::<F>(&self.pool, &mut workspace, dims, inputs).await;
+        if called.is_ok() {
+            for (index, result) in results.iter_mut().enumerate() {
+                result.copy_from_slice(self.device.result::<F>(&workspace, dims, index));
+            }
+        }
         self.idle().push(workspace);
-        result
+        called
     }
 
     fn idle(&self) -> std::sync::MutexGuard<'_, Vec<D::Workspace>> {

@@ -8,8 +8,8 @@ use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 
-/// Words of one cache line; parameter stacks and results start on such a boundary.
-pub(crate) const LINE: usize = 16;
+/// Words of one cache line.
+const LINE: usize = 16;
 
 #[derive(Clone, Copy)]
 #[repr(C, align(64))]
