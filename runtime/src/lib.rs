@@ -53,15 +53,18 @@ pub fn default<T: Default>() -> T {
 /// What emitted code names; programs do not.
 #[doc(hidden)]
 pub mod __rt {
+    pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use std::path::Path;
+
     pub use crate::{
-        Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, Session, Tensor, Trainer, View,
-        Weights,
+        Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
+        Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, product, room},
         device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
-        view::{values, words, words_mut, zero, zeros},
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
         weights::Model,
     };
 

@@ -152,6 +152,36 @@ pub fn values<T: Pod>(words: &[f32]) -> &[T] {
     bytemuck::cast_slice(words)
 }
 
+/// The only value of a result without dimensions.
+#[inline]
+pub fn scalar<T: Pod>(words: &[f32]) -> T {
+    bytemuck::cast(words[0])
+}
+
+/// Words as the bits of `u32` that they are.
+#[inline]
+pub fn as_u32(words: &[f32]) -> &[u32] {
+    bytemuck::cast_slice(words)
+}
+
+/// Words as the bits of `u32` that they are, to be written.
+#[inline]
+pub fn as_u32_mut(words: &mut [f32]) -> &mut [u32] {
+    bytemuck::cast_slice_mut(words)
+}
+
+/// Words as the bits of `i32` that they are.
+#[inline]
+pub fn as_i32(words: &[f32]) -> &[i32] {
+    bytemuck::cast_slice(words)
+}
+
+/// Words as the bits of `i32` that they are, to be written.
+#[inline]
+pub fn as_i32_mut(words: &mut [f32]) -> &mut [i32] {
+    bytemuck::cast_slice_mut(words)
+}
+
 /// Zeros on the heap, to be written over.
 ///
 /// # Errors
