@@ -60,7 +60,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     /// stands for any run of characters. The change is made anew in every step, to a copy of
     /// [`Trainer::optimizer`]; changes of several groups are made in the order of the calls.
     ///
-    /// ```ignore
+    /// ```text
     /// trainer.group("*.bias", |o| o.decay = 0.0)?.group("encoder.*", |o| o.rate *= 0.1)?;
     /// ```
     ///
