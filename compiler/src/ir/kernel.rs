@@ -82,6 +82,30 @@ pub enum Expr {
     },
 }
 
+impl Expr {
+    /// Calls `see` with every scalar that this one uses.
+    pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
+        let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {
+            for guard in guards {
+                match guard {
+                    Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(see),
+                }
+            }
+        };
+        match self {
+            Expr::Load { index, guards, .. } => {
+                index.values(see);
+                guarded(guards, see);
+            }
+            Expr::Inside(guards) => guarded(guards, see),
+            Expr::Index(index) => index.values(see),
+            Expr::Map(_, args) => args.iter().for_each(|&a| see(a)),
+            Expr::Convert(_, arg) => see(*arg),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+    }
+}
+
 /// A condition on the position.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Guard {
@@ -243,6 +267,17 @@ pub enum Role {
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
+}
+
+impl Role {
+    /// The role whose memory this one shares: updates happen in place.
+    pub fn shared(self) -> Role {
+        match self {
+            Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
+            Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            other => other,
+        }
+    }
 }
 
 /// The kernels of one function in order.
