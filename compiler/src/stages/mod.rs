@@ -1,3 +1,5 @@
 //! The stages of the pipeline, in order. Each has one public function; none imports another.
 
 pub mod fuse;
+pub mod memory;
+pub mod schedule;

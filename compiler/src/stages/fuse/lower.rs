@@ -251,7 +251,7 @@ impl Lowering {
             let Buffer { dtype, len, .. } = &self.buffers[buffer.0];
             Slot { dtype: *dtype, len: len.clone(), read, write }
         };
-        let kernel = Kernel {
+        let mut kernel = Kernel {
             name: name.into(),
             slots: slots.iter().map(slot_of).collect(),
             axes: body.axes.clone(),
@@ -259,6 +259,7 @@ impl Lowering {
             skeleton,
             schedule: Schedule::default(),
         };
+        kernel.prune();
         Step::Launch { kernel, buffers: slots.iter().map(|s| s.0).collect() }
     }
 }
