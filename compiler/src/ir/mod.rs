@@ -1,0 +1,16 @@
+//! The data that flows between the stages: dimensions, types, graphs, kernels and plans.
+//!
+//! Nothing here decides anything; the stages do. Data is public, typed, and prints as text.
+
+pub mod dim;
+pub mod graph;
+mod infer;
+pub mod model;
+pub mod prim;
+pub mod ty;
+
+pub use dim::Dim;
+pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
+pub use model::{Function, Mode, Model, Param, ParamId};
+pub use prim::Prim;
+pub use ty::{DType, Type};

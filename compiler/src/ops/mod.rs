@@ -1,0 +1,199 @@
+//! Ops, layers and optimisers: open sets, one file each, and the list of them.
+//!
+//! A file gives a signature, attributes, a body in primitives and examples. Shape errors, gradients, both
+//! back ends, documentation and tests are derived from it.
+
+mod attrs;
+mod builder;
+
+pub use attrs::{Attr, AttrDecl, AttrKind, Attrs};
+pub use builder::Builder;
+
+use crate::ir::model::Init;
+use crate::ir::{Dim, Value};
+
+/// Declares the modules of ops and the list of what they define. A new op is a new file and a line here.
+macro_rules! list {
+    ($($module:ident)*) => {
+        $(mod $module;)*
+
+        /// What each file of this folder defines.
+        pub static ITEMS: &[&[Item]] = &[$($module::ITEMS),*];
+    };
+}
+
+list! {
+    linear
+    relu
+    softmax
+}
+
+/// Something that a model can name.
+#[derive(Clone, Copy, Debug)]
+pub enum Item {
+    /// A function.
+    Op(&'static Op),
+    /// A field's type.
+    Layer(&'static Layer),
+    /// What `#[train(…)]` names.
+    Optimizer(&'static Optimizer),
+}
+
+/// A function over tensors, defined by its body in primitives.
+#[derive(Debug)]
+pub struct Op {
+    /// The name in the model language, PyTorch's or JAX's: `log_softmax`.
+    pub name: &'static str,
+    /// Argument names and type patterns: `(x: float[.., K], weight: float[N, K], bias: float[N]?) -> float[.., N]`.
+    /// Element classes: float, int, number, any, or a type by name; `..` is any number of axes, the same
+    /// wherever it stands; capital names are extents, equal wherever they stand; `?` marks an argument that
+    /// may be absent. A result of `*` is whatever the body gives; `-> (A, B)` lists several.
+    pub signature: &'static str,
+    /// In the order in which they may be given positionally after the arguments.
+    pub attrs: &'static [AttrDecl],
+    /// What it computes: the first paragraph of its documentation, with the formula and its source.
+    pub doc: &'static str,
+    /// The ONNX operator of the same meaning.
+    pub onnx: Option<&'static str>,
+    /// The definition. Arguments fit the signature; absent optional arguments at the end are left out.
+    pub body: fn(&mut Builder<'_>, &[Value], &Attrs) -> Result<Vec<Value>, OpError>,
+    /// From these the tests are derived.
+    pub examples: &'static [Example],
+}
+
+/// A field that declares parameters and is called like a function.
+#[derive(Debug)]
+pub struct Layer {
+    /// The name in the model language, PyTorch's: `Conv2d`.
+    pub name: &'static str,
+    /// Constructor arguments, positional order first.
+    pub attrs: &'static [AttrDecl],
+    /// The parameters, in the order of PyTorch's `state_dict`.
+    pub params: fn(&Attrs) -> Result<Vec<LayerParam>, OpError>,
+    /// What a call computes: the arguments of the call, then the parameters.
+    pub op: &'static Op,
+    /// The op's attributes, from the constructor's.
+    pub op_attrs: fn(&Attrs) -> Attrs,
+    /// The first paragraph of its documentation.
+    pub doc: &'static str,
+}
+
+/// A parameter of a layer.
+#[derive(Clone, Debug)]
+pub struct LayerParam {
+    /// PyTorch's name: `weight`.
+    pub name: &'static str,
+    /// Its extents; constants once the layer is instantiated.
+    pub shape: Vec<Dim>,
+    /// How it starts.
+    pub init: Init,
+}
+
+/// An update rule.
+#[derive(Debug)]
+pub struct Optimizer {
+    /// The name in the model language, PyTorch's: `AdamW`.
+    pub name: &'static str,
+    /// The names of its states; each starts at zero.
+    pub states: &'static [&'static str],
+    /// The numbers of one step for one parameter group, in the order of the runtime's row.
+    pub numbers: &'static [&'static str],
+    /// The definition on chunks of the pool: `(builder, parameter, gradient, states, numbers)` give the new
+    /// parameter and states. Numbers are broadcast to the parameter's shape.
+    pub update: fn(&mut Builder<'_>, Value, Value, &[Value], &[Value]) -> Result<(Value, Vec<Value>), OpError>,
+    /// The formula and its source.
+    pub doc: &'static str,
+}
+
+/// A program from which tests of an op are derived: value against the oracle, gradient against finite
+/// differences, both back ends, at the given shapes.
+#[derive(Clone, Copy, Debug)]
+pub struct Example {
+    /// Name, type and the numbers it is tested on: `("x", "f32[5, 7]", Domain::Normal)`.
+    pub inputs: &'static [(&'static str, &'static str, Domain)],
+    /// The expression over the inputs: `"relu(x)"`.
+    pub call: &'static str,
+    /// The result's type: `"f32[5, 7]"`.
+    pub result: &'static str,
+}
+
+/// Which random numbers an input is tested on.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Domain {
+    /// Standard normal; all distinct, and away from zero by at least 0.01.
+    Normal,
+    /// Between 0.2 and 3.
+    Positive,
+    /// Between 0.05 and 0.95.
+    Unit,
+    /// Integers from 0 below this number; truth values for bool.
+    Below(u32),
+}
+
+/// Why an op cannot be applied; shape turns it into a diagnostic.
+///
+/// In the texts `{callee}` stands for how the user calls the op and `{0}`, `{1}` … for the user's argument.
+#[derive(Clone, PartialEq, Debug)]
+pub struct OpError {
+    /// The kind of mistake.
+    pub code: &'static str,
+    /// The guilty argument; the whole call where none is.
+    pub arg: Option<usize>,
+    /// The guilty attribute.
+    pub attr: Option<&'static str>,
+    /// What is wrong.
+    pub message: String,
+    /// What to write instead.
+    pub help: Option<String>,
+}
+
+impl OpError {
+    /// A mistake of the whole call.
+    pub fn new(code: &'static str, message: impl Into<String>) -> OpError {
+        OpError { code, arg: None, attr: None, message: message.into(), help: None }
+    }
+
+    /// The same at an argument.
+    pub fn arg(self, arg: usize) -> OpError {
+        OpError { arg: Some(arg), ..self }
+    }
+
+    /// The same at an attribute.
+    pub fn attr(self, attr: &'static str) -> OpError {
+        OpError { attr: Some(attr), ..self }
+    }
+
+    /// The same with something to paste.
+    pub fn help(self, help: impl Into<String>) -> OpError {
+        OpError { help: Some(help.into()), ..self }
+    }
+}
+
+/// Every item, in the order of the list.
+pub fn items() -> impl Iterator<Item = Item> {
+    ITEMS.iter().flat_map(|items| items.iter().copied())
+}
+
+/// The op of that name.
+pub fn op(name: &str) -> Option<&'static Op> {
+    items().find_map(|item| match item {
+        Item::Op(op) if op.name == name => Some(op),
+        _ => None,
+    })
+}
+
+/// The layer of that name.
+pub fn layer(name: &str) -> Option<&'static Layer> {
+    items().find_map(|item| match item {
+        Item::Layer(layer) if layer.name == name => Some(layer),
+        _ => None,
+    })
+}
+
+/// The optimiser of that name.
+pub fn optimizer(name: &str) -> Option<&'static Optimizer> {
+    items().find_map(|item| match item {
+        Item::Optimizer(optimizer) if optimizer.name == name => Some(optimizer),
+        _ => None,
+    })
+}
