@@ -4,7 +4,7 @@
 //! only grows, bind groups are made again only after a buffer grew, and recording creates nothing.
 
 use super::device::{Gpu, Kind};
-use super::error::{Error, Result};
+use super::error::{Result, too_large, wrong_length};
 use super::pipelines::{Layout, Pipelines};
 use super::program::{Command, Plan, Pool, Program};
 use std::sync::Arc;
@@ -39,17 +39,7 @@ impl Arena {
         pools[Pool::Parameters.index()] = Some(parameters.clone());
         let groups = vec![None; pipelines.layouts.len()];
         let gpu = gpu.clone();
-        Self {
-            gpu,
-            program,
-            pipelines,
-            pools,
-            call: None,
-            groups,
-            bound: None,
-            dims: Vec::new(),
-            words: Vec::new(),
-        }
+        Self { gpu, program, pipelines, pools, call: None, groups, bound: None, dims: Vec::new(), words: Vec::new() }
     }
 
     /// Makes everything ready for `plan` at `dims`. Creates only what was never needed before or has become too small.
@@ -76,10 +66,7 @@ impl Arena {
     pub(super) async fn reserve(&mut self, pool: Pool, words: u64) -> Result<()> {
         // An empty binding is not allowed, and kernels may read whole groups of four words.
         let bytes = (4 * words).next_multiple_of(16).max(16);
-        if self.pools[pool.index()]
-            .as_ref()
-            .is_some_and(|buffer| buffer.size() >= bytes)
-        {
+        if self.pools[pool.index()].as_ref().is_some_and(|buffer| buffer.size() >= bytes) {
             return Ok(());
         }
         let buffer = create_storage(&self.gpu, pool.name(), bytes).await?;
@@ -95,73 +82,44 @@ impl Arena {
 
     /// The buffer of a pool that [`Arena::reserve`] or [`Arena::prepare`] has made.
     pub(super) fn buffer(&self, pool: Pool) -> Result<&wgpu::Buffer> {
-        self.pools[pool.index()].as_ref().ok_or(Error::Length {
-            what: pool.name(),
-            expected: 0,
-            given: 4,
-        })
+        self.pools[pool.index()].as_ref().ok_or(wrong_length(pool.name(), 0, 1))
     }
 
     /// Writes words at the head of a pool; they arrive before the next submission runs.
     pub(super) fn write(&self, pool: Pool, offset: u64, bytes: &[u8]) -> Result<()> {
         if !bytes.is_empty() {
-            self.gpu
-                .queue()
-                .write_buffer(self.buffer(pool)?, 4 * offset, bytes);
+            self.gpu.queue().write_buffer(self.buffer(pool)?, 4 * offset, bytes);
         }
         Ok(())
     }
 
     /// Records the dispatches of the prepared plan.
     pub(super) fn record(&self, plan: &Plan, pass: &mut wgpu::ComputePass<'_>) {
-        let mut recorder = Recorder {
-            arena: self,
-            pass,
-            next: 1,
-            stride: self.stride(),
-            set: None,
-        };
+        let mut recorder = Recorder { arena: self, pass, next: 1, stride: self.stride(), set: None };
         recorder.walk(plan.commands, 0);
     }
 
     /// Bytes from one set of loop indices to the next in the `call` uniform.
     fn stride(&self) -> u32 {
         let words = DEPTH + self.program.dims;
-        let alignment = self
-            .gpu
-            .device()
-            .limits()
-            .min_uniform_buffer_offset_alignment
-            .max(16);
+        let alignment = self.gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);
         (4 * words as u32).next_multiple_of(alignment)
     }
 
     async fn bind(&mut self, plan: &Plan, dims: &[u32]) -> Result<()> {
         let stride = self.stride() as usize / 4;
         self.words.clear();
-        let mut table = CallTable {
-            words: &mut self.words,
-            stride,
-            dims,
-        };
+        let mut table = CallTable { words: &mut self.words, stride, dims };
         table.push([0; DEPTH]);
         table.walk(plan.commands, [0; DEPTH], 0);
         let bytes = 4 * self.words.len() as u64;
-        if self
-            .call
-            .as_ref()
-            .is_none_or(|buffer| buffer.size() < bytes)
-        {
+        if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage).await?);
             self.groups.fill(None);
         }
         if let Some(call) = &self.call {
-            let write = || {
-                self.gpu
-                    .queue()
-                    .write_buffer(call, 0, bytemuck::cast_slice(&self.words))
-            };
+            let write = || self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words));
             self.gpu.scoped(write).await?;
         }
         Ok(())
@@ -194,28 +152,14 @@ impl Arena {
 
     fn create_group(&self, layout: &Layout) -> Option<wgpu::BindGroup> {
         let size = core::num::NonZeroU64::new(u64::from(self.stride()));
-        let call = wgpu::BufferBinding {
-            buffer: self.call.as_ref()?,
-            offset: 0,
-            size,
-        };
-        let mut entries = vec![wgpu::BindGroupEntry {
-            binding: 0,
-            resource: wgpu::BindingResource::Buffer(call),
-        }];
+        let call = wgpu::BufferBinding { buffer: self.call.as_ref()?, offset: 0, size };
+        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(call) }];
         for &(binding, pool) in &layout.bindings {
             let buffer = self.pools[pool.index()].as_ref()?;
-            entries.push(wgpu::BindGroupEntry {
-                binding,
-                resource: buffer.as_entire_binding(),
-            });
+            entries.push(wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
         }
         self.gpu.count(Kind::BindGroup);
-        let group = wgpu::BindGroupDescriptor {
-            label: None,
-            layout: &layout.group,
-            entries: &entries,
-        };
+        let group = wgpu::BindGroupDescriptor { label: None, layout: &layout.group, entries: &entries };
         Some(self.gpu.device().create_bind_group(&group))
     }
 }
@@ -239,11 +183,7 @@ impl CallTable<'_> {
         for command in commands {
             match command {
                 Command::Dispatch { .. } => {}
-                Command::Repeat {
-                    count,
-                    reverse,
-                    body,
-                } => {
+                Command::Repeat { count, reverse, body } => {
                     for turn in 0..*count {
                         let mut inner = loops;
                         if let Some(index) = inner.get_mut(depth) {
@@ -271,14 +211,8 @@ impl Recorder<'_, '_> {
     fn walk(&mut self, commands: &[Command], slot: u32) {
         for command in commands {
             match command {
-                Command::Dispatch { entry, groups } => {
-                    self.dispatch(*entry, groups(&self.arena.dims), slot)
-                }
-                Command::Repeat {
-                    count,
-                    body,
-                    reverse: _,
-                } => {
+                Command::Dispatch { entry, groups } => self.dispatch(*entry, groups(&self.arena.dims), slot),
+                Command::Repeat { count, body, reverse: _ } => {
                     for _ in 0..*count {
                         let turn = self.next;
                         self.next += 1;
@@ -299,66 +233,35 @@ impl Recorder<'_, '_> {
             self.pass.set_pipeline(&compiled.pipeline);
         }
         if self.set.is_none_or(|set| (set.1, set.2) != (now.1, now.2)) {
-            self.pass
-                .set_bind_group(0, self.arena.groups[compiled.layout].as_ref(), &[now.2]);
+            self.pass.set_bind_group(0, self.arena.groups[compiled.layout].as_ref(), &[now.2]);
         }
         self.set = Some(now);
-        self.pass
-            .dispatch_workgroups(groups[0], groups[1], groups[2]);
+        self.pass.dispatch_workgroups(groups[0], groups[1], groups[2]);
     }
 }
 
 /// Creates a buffer that kernels and copies may use.
-pub(super) async fn create_storage(
-    gpu: &Gpu,
-    label: &'static str,
-    bytes: u64,
-) -> Result<wgpu::Buffer> {
+pub(super) async fn create_storage(gpu: &Gpu, label: &'static str, bytes: u64) -> Result<wgpu::Buffer> {
     let available = gpu.device().limits().max_storage_buffer_binding_size;
     if bytes > available {
-        return Err(Error::Limit {
-            what: "bytes in one storage binding",
-            needed: bytes,
-            available,
-        });
+        return Err(too_large("bytes in one storage binding", bytes, available));
     }
-    let usage =
-        wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
     create_buffer(gpu, label, bytes, usage).await
 }
 
 /// Creates a buffer that the host can read.
 pub(super) async fn create_staging(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
-    create_buffer(
-        gpu,
-        "read-back",
-        bytes,
-        wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST,
-    )
-    .await
+    create_buffer(gpu, "read-back", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST).await
 }
 
-async fn create_buffer(
-    gpu: &Gpu,
-    label: &'static str,
-    bytes: u64,
-    usage: wgpu::BufferUsages,
-) -> Result<wgpu::Buffer> {
+async fn create_buffer(gpu: &Gpu, label: &'static str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
     gpu.alive()?;
     let available = gpu.device().limits().max_buffer_size;
     if bytes > available {
-        return Err(Error::Limit {
-            what: "bytes in one buffer",
-            needed: bytes,
-            available,
-        });
+        return Err(too_large("bytes in one buffer", bytes, available));
     }
     gpu.count(Kind::Buffer);
-    let descriptor = wgpu::BufferDescriptor {
-        label: Some(label),
-        size: bytes,
-        usage,
-        mapped_at_creation: false,
-    };
+    let descriptor = wgpu::BufferDescriptor { label: Some(label), size: bytes, usage, mapped_at_creation: false };
     gpu.scoped(|| gpu.device().create_buffer(&descriptor)).await
 }

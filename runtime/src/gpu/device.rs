@@ -3,7 +3,7 @@
 //! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
 //! error of the device escapes as a panic, and once the device is lost every method says so.
 
-use super::error::{Error, Result};
+use super::error::{Error, Result, lost};
 use super::pipelines::Pipelines;
 use super::program::Program;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -106,12 +106,10 @@ impl Gpu {
                 ..Default::default()
             })
             .await
-            .map_err(|error| Error::Device(error.to_string()))?;
+            .map_err(|error| Error::Device { reason: error.to_string() })?;
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.shared.lost);
-        gpu.shared
-            .device
-            .set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
+        gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
         // Errors are taken by scopes; one that slips past them must not panic in the user's program.
         gpu.shared.device.on_uncaptured_error(Arc::new(|_| {}));
         Ok(gpu)
@@ -119,16 +117,9 @@ impl Gpu {
 
     /// Uses a device that the caller opened; its error and loss handlers stay the caller's.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        let shared = Shared {
-            device,
-            queue,
-            lost: Arc::default(),
-            counters: Default::default(),
-            programs: Mutex::default(),
-        };
-        Self {
-            shared: Arc::new(shared),
-        }
+        let shared =
+            Shared { device, queue, lost: Arc::default(), counters: Default::default(), programs: Mutex::default() };
+        Self { shared: Arc::new(shared) }
     }
 
     /// The wgpu device underneath.
@@ -171,15 +162,8 @@ impl Gpu {
     /// The pipelines of a program; two models of one program share them.
     pub(super) async fn pipelines(&self, program: &'static Program) -> Result<Arc<Pipelines>> {
         let key = core::ptr::from_ref(program).addr();
-        let programs = || {
-            self.shared
-                .programs
-                .lock()
-                .unwrap_or_else(PoisonError::into_inner)
-        };
-        let known = programs()
-            .iter()
-            .find_map(|(of, known)| known.upgrade().filter(|_| *of == key));
+        let programs = || self.shared.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = programs().iter().find_map(|(of, known)| known.upgrade().filter(|_| *of == key));
         if let Some(known) = known {
             return Ok(known);
         }
@@ -196,45 +180,36 @@ impl Gpu {
 
     pub(super) fn mark_lost(&self) -> Error {
         self.shared.lost.store(true, Ordering::Release);
-        Error::DeviceLost
+        lost()
     }
 
     pub(super) fn alive(&self) -> Result<()> {
-        if self.is_lost() {
-            Err(Error::DeviceLost)
-        } else {
-            Ok(())
-        }
+        if self.is_lost() { Err(lost()) } else { Ok(()) }
     }
 
     /// Runs `work` under error scopes; the future resolves when the device has judged it.
     ///
     /// The work itself is done when this returns, so that dropping the future loses a report and nothing else.
-    pub(super) fn scoped<T, W: FnOnce() -> T>(
-        &self,
-        work: W,
-    ) -> impl Future<Output = Result<T>> + use<T, W> {
+    pub(super) fn scoped<T, W: FnOnce() -> T>(&self, work: W) -> impl Future<Output = Result<T>> + use<T, W> {
         let device = &self.shared.device;
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let value = work();
         let reports = (validation.pop(), internal.pop(), memory.pop());
-        let lost = Arc::clone(&self.shared.lost);
+        let gone = Arc::clone(&self.shared.lost);
         async move {
             let report = match (reports.0.await, reports.1.await, reports.2.await) {
-                (Some(error), _, _) | (None, Some(error), _) | (None, None, Some(error)) => {
-                    Some(error)
-                }
+                (Some(error), _, _) | (None, Some(error), _) | (None, None, Some(error)) => Some(error),
                 (None, None, None) => None,
             };
-            if lost.load(Ordering::Acquire) {
-                return Err(Error::DeviceLost);
+            if gone.load(Ordering::Acquire) {
+                return Err(lost());
             }
             match report {
                 None => Ok(value),
-                Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::OutOfMemory),
-                Some(error) => Err(Error::Device(error.to_string())),
+                Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::Device { reason: "out of memory".to_owned() }),
+                Some(error) => Err(Error::Device { reason: error.to_string() }),
             }
         }
     }
@@ -242,21 +217,14 @@ impl Gpu {
     /// Lets finished work report; with `wait`, blocks until all submitted work is finished. A browser does this itself.
     pub(super) fn poll(&self, wait: bool) -> Result<()> {
         self.alive()?;
-        let kind = if wait {
-            wgpu::PollType::wait_indefinitely()
-        } else {
-            wgpu::PollType::Poll
-        };
+        let kind = if wait { wgpu::PollType::wait_indefinitely() } else { wgpu::PollType::Poll };
         self.poll_as(kind)
     }
 
     /// Blocks until one submission is finished.
     pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
         self.alive()?;
-        self.poll_as(wgpu::PollType::Wait {
-            submission_index: Some(submission),
-            timeout: None,
-        })
+        self.poll_as(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
     }
 
     fn poll_as(&self, kind: wgpu::PollType) -> Result<()> {
@@ -288,37 +256,26 @@ async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Ada
         force_fallback_adapter: *choice == Adapter::Software,
         ..Default::default()
     };
-    instance
-        .request_adapter(&options)
-        .await
-        .map_err(|error| Error::NoAdapter(error.to_string()))
+    instance.request_adapter(&options).await.map_err(|error| Error::NoAdapter { reason: error.to_string() })
 }
 
 #[cfg(not(target_arch = "wasm32"))]
 async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Adapter> {
     let mut found = instance.enumerate_adapters(wgpu::Backends::all()).await;
     found.sort_by_key(|adapter| rank(adapter.get_info().device_type));
-    let software =
-        |adapter: &wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
-    let names: Vec<String> = found
-        .iter()
-        .map(|adapter| adapter.get_info().name)
-        .collect();
+    let software = |adapter: &wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
+    let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
     found
         .into_iter()
         .find(|adapter| match choice {
             Adapter::Any => true,
             Adapter::Hardware => !software(adapter),
             Adapter::Software => software(adapter),
-            Adapter::Named(part) => adapter
-                .get_info()
-                .name
-                .to_lowercase()
-                .contains(&part.to_lowercase()),
+            Adapter::Named(part) => adapter.get_info().name.to_lowercase().contains(&part.to_lowercase()),
         })
         .ok_or_else(|| match names.is_empty() {
-            true => Error::NoAdapter("found none".to_owned()),
-            false => Error::NoAdapter(format!("found: {}", names.join(", "))),
+            true => Error::NoAdapter { reason: "none was found".to_owned() },
+            false => Error::NoAdapter { reason: format!("none of {} was asked for", names.join(", ")) },
         })
 }
 

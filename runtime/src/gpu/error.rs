@@ -1,36 +1,36 @@
-//! What can go wrong on a device, as values.
+//! What can go wrong on a device, as values. Comes in: a reason. Goes out: the runtime's error.
 
 use core::fmt;
 
 /// An error of the GPU half.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Debug)]
 #[non_exhaustive]
 pub enum Error {
-    /// No adapter fits the choice; the text lists what was found.
-    NoAdapter(String),
-    /// The device was lost or destroyed; the last host copy of the parameters is intact.
-    DeviceLost,
-    /// The model needs more than this adapter offers.
-    Limit {
-        /// What is limited, as in "bytes in one storage binding".
-        what: &'static str,
-        /// What the model needs.
-        needed: u64,
-        /// What the device offers.
-        available: u64,
+    /// No GPU adapter serves.
+    NoAdapter {
+        /// Why.
+        reason: String,
     },
-    /// The device is out of memory.
-    OutOfMemory,
-    /// The device rejected an operation; the text is the driver's.
-    Device(String),
-    /// A slice has another length than the plan says.
+    /// The GPU is gone; what the host holds is intact.
+    DeviceLost {
+        /// Why.
+        reason: String,
+    },
+    /// The GPU refused a command.
+    Device {
+        /// What it says.
+        reason: String,
+    },
+    /// The number of elements does not fit the dimensions.
     Length {
-        /// Which argument or pool.
-        what: &'static str,
-        /// Expected bytes.
-        expected: u64,
-        /// Bytes that were given.
-        given: u64,
+        /// The argument or buffer.
+        argument: &'static str,
+        /// Its number of elements.
+        found: usize,
+        /// The number that is needed.
+        needed: usize,
+        /// Whether any multiple of `needed` would do.
+        multiple: bool,
     },
 }
 
@@ -39,30 +39,23 @@ pub type Result<T> = core::result::Result<T, Error>;
 
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoAdapter(found) => write!(f, "no GPU adapter fits the choice ({found})"),
-            Self::DeviceLost => f.write_str("the GPU device was lost"),
-            Self::Limit {
-                what,
-                needed,
-                available,
-            } => {
-                write!(
-                    f,
-                    "the model needs {needed} {what}, this GPU offers {available}"
-                )
-            }
-            Self::OutOfMemory => f.write_str("the GPU is out of memory"),
-            Self::Device(text) => write!(f, "the GPU rejected an operation: {text}"),
-            Self::Length {
-                what,
-                expected,
-                given,
-            } => {
-                write!(f, "{what} takes {expected} bytes, {given} were given")
-            }
-        }
+        write!(f, "{self:?}")
     }
 }
 
 impl core::error::Error for Error {}
+
+/// The device is gone.
+pub(super) fn lost() -> Error {
+    Error::DeviceLost { reason: "it was destroyed, or its driver gave up".to_owned() }
+}
+
+/// The model asks for more than the device offers.
+pub(super) fn too_large(what: &str, needed: u64, available: u64) -> Error {
+    Error::Device { reason: format!("the model needs {needed} {what}, this one offers {available}") }
+}
+
+/// A slice has `given` bytes where the plan says `expected`.
+pub(super) fn wrong_length(argument: &'static str, expected: u64, given: u64) -> Error {
+    Error::Length { argument, found: given as usize / 4, needed: expected as usize / 4, multiple: false }
+}

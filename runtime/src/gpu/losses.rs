@@ -63,11 +63,7 @@ impl Loss {
 
     fn filled(&self) -> [u32; RECORD] {
         // A handle exists only for a registered cell, and a read fills every registered cell.
-        self.cell
-            .record
-            .get()
-            .copied()
-            .unwrap_or([f32::NAN.to_bits(), 0])
+        self.cell.record.get().copied().unwrap_or([f32::NAN.to_bits(), 0])
     }
 }
 
@@ -91,12 +87,7 @@ impl Ring {
         let bytes = (4 * RECORD * SLOTS) as u64;
         let slots = create_storage(gpu, "losses", bytes).await?;
         let idle = Mutex::new(vec![create_staging(gpu, bytes).await?]);
-        Ok(Self {
-            gpu: gpu.clone(),
-            slots,
-            idle,
-            cells: Mutex::new(vec![Weak::new(); SLOTS]),
-        })
+        Ok(Self { gpu: gpu.clone(), slots, idle, cells: Mutex::new(vec![Weak::new(); SLOTS]) })
     }
 
     /// The slot of a step.
@@ -107,33 +98,20 @@ impl Ring {
     /// Whether the slot's present record is still wanted and was not read.
     pub(super) fn is_wanted(&self, slot: usize) -> bool {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        cells[slot]
-            .upgrade()
-            .is_some_and(|cell| cell.record.get().is_none())
+        cells[slot].upgrade().is_some_and(|cell| cell.record.get().is_none())
     }
 
     /// Records the copy of a step's results into its slot.
-    pub(super) fn copy(
-        &self,
-        encoder: &mut wgpu::CommandEncoder,
-        results: &wgpu::Buffer,
-        slot: usize,
-    ) {
+    pub(super) fn copy(&self, encoder: &mut wgpu::CommandEncoder, results: &wgpu::Buffer, slot: usize) {
         let bytes = (4 * RECORD) as u64;
         encoder.copy_buffer_to_buffer(results, 0, &self.slots, slot as u64 * bytes, bytes);
     }
 
     /// The handle of a step that was submitted.
     pub(super) fn register(self: &Arc<Self>, slot: usize) -> Loss {
-        let cell = Arc::new(Cell {
-            slot,
-            record: OnceLock::new(),
-        });
+        let cell = Arc::new(Cell { slot, record: OnceLock::new() });
         self.cells.lock().unwrap_or_else(PoisonError::into_inner)[slot] = Arc::downgrade(&cell);
-        Loss {
-            cell,
-            ring: Arc::clone(self),
-        }
+        Loss { cell, ring: Arc::clone(self) }
     }
 
     /// Reads all records that somebody still wants; blocks.
@@ -155,20 +133,13 @@ impl Ring {
         self.gpu.alive()?;
         let wanted = self.wanted();
         // Several readers at once each need a buffer of their own; a finished reader leaves its buffer to the next.
-        let idle = self
-            .idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .pop();
+        let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let staging = match idle {
             Some(staging) => staging,
             None => create_staging(&self.gpu, self.slots.size()).await?,
         };
         let work = || {
-            let mut encoder = self
-                .gpu
-                .device()
-                .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             encoder.copy_buffer_to_buffer(&self.slots, 0, &staging, 0, staging.size());
             self.gpu.queue().submit([encoder.finish()]);
         };
@@ -178,29 +149,20 @@ impl Ring {
 
     fn wanted(&self) -> Vec<Arc<Cell>> {
         let cells = self.cells.lock().unwrap_or_else(PoisonError::into_inner);
-        cells
-            .iter()
-            .filter_map(Weak::upgrade)
-            .filter(|cell| cell.record.get().is_none())
-            .collect()
+        cells.iter().filter_map(Weak::upgrade).filter(|cell| cell.record.get().is_none()).collect()
     }
 
     fn fill(&self, mapped: Mapped, wanted: &[Arc<Cell>], staging: wgpu::Buffer) -> Result<()> {
         mapped.with(|bytes| {
             for cell in wanted {
                 let start = 4 * RECORD * cell.slot;
-                let word = |n: usize| {
-                    bytemuck::pod_read_unaligned(&bytes[start + 4 * n..start + 4 * n + 4])
-                };
+                let word = |n: usize| bytemuck::pod_read_unaligned(&bytes[start + 4 * n..start + 4 * n + 4]);
                 // A reader that started before the slot was reused comes second here, and its value is not taken.
                 let _ = cell.record.set(core::array::from_fn(word));
             }
         })?;
         drop(mapped);
-        self.idle
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .push(staging);
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner).push(staging);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@
 //! unmapped when the request or the guard is dropped, so that an abandoned future leaves it usable.
 
 use super::device::Gpu;
-use super::error::{Error, Result};
+use super::error::{Error, Result, lost};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -32,23 +32,15 @@ impl Request {
         let state: Arc<Mutex<State>> = Arc::default();
         let shared = Arc::clone(&state);
         drop(gpu.scoped(|| {
-            buffer
-                .slice(..bytes)
-                .map_async(wgpu::MapMode::Read, move |answer| {
-                    let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
-                    state.answer = Some(answer);
-                    if let Some(waker) = state.waker.take() {
-                        waker.wake();
-                    }
-                });
+            buffer.slice(..bytes).map_async(wgpu::MapMode::Read, move |answer| {
+                let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
+                state.answer = Some(answer);
+                if let Some(waker) = state.waker.take() {
+                    waker.wake();
+                }
+            });
         }));
-        Ok(Self {
-            gpu: gpu.clone(),
-            buffer: buffer.clone(),
-            bytes,
-            state,
-            handed_over: false,
-        })
+        Ok(Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state, handed_over: false })
     }
 
     /// Blocks until the bytes are there.
@@ -63,20 +55,11 @@ impl Request {
     }
 
     fn finish(&mut self) -> Option<Result<Mapped>> {
-        let answer = self
-            .state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .answer
-            .take()?;
+        let answer = self.state.lock().unwrap_or_else(PoisonError::into_inner).answer.take()?;
         Some(match answer {
             Ok(()) => {
                 self.handed_over = true;
-                Ok(Mapped {
-                    gpu: self.gpu.clone(),
-                    buffer: self.buffer.clone(),
-                    bytes: self.bytes,
-                })
+                Ok(Mapped { gpu: self.gpu.clone(), buffer: self.buffer.clone(), bytes: self.bytes })
             }
             // A buffer of ours that is not mapped already can only fail to map because the device is gone.
             Err(_) => Err(self.gpu.mark_lost()),
@@ -89,10 +72,7 @@ impl Future for Request {
 
     fn poll(self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<Self::Output> {
         let this = self.get_mut();
-        this.state
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .waker = Some(context.waker().clone());
+        this.state.lock().unwrap_or_else(PoisonError::into_inner).waker = Some(context.waker().clone());
         if let Some(mapped) = this.finish() {
             return Poll::Ready(mapped);
         }
@@ -129,11 +109,10 @@ impl Mapped {
     /// Lets `read` see the bytes.
     pub(super) fn with<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
         let view = self.buffer.slice(..self.bytes).get_mapped_range();
-        view.map(|view| read(&view))
-            .map_err(|error| match self.gpu.is_lost() {
-                true => Error::DeviceLost,
-                false => Error::Device(error.to_string()),
-            })
+        view.map(|view| read(&view)).map_err(|error| match self.gpu.is_lost() {
+            true => lost(),
+            false => Error::Device { reason: error.to_string() },
+        })
     }
 }
 

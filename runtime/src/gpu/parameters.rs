@@ -5,7 +5,7 @@
 
 use super::arena::{Arena, create_storage};
 use super::device::Gpu;
-use super::error::{Error, Result};
+use super::error::{Result, wrong_length};
 use super::pipelines::Pipelines;
 use super::program::Program;
 use super::session::Session;
@@ -26,7 +26,7 @@ impl Parameters {
     /// Uploads parameters and compiles the program; waits for the compiler of the device.
     ///
     /// # Errors
-    /// [`Error::Limit`] if the device is too small for the model, [`Error::Length`] if `words` has a wrong length, else
+    /// [`Error::Device`] if the device is too small for the model, [`Error::Length`] if `words` has a wrong length, else
     /// what the device reports.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn new(gpu: &Gpu, program: &'static Program, words: &[f32]) -> Result<Self> {
@@ -41,13 +41,7 @@ impl Parameters {
         let bytes = (4 * program.parameters).next_multiple_of(16).max(16);
         let pipelines = gpu.pipelines(program).await?;
         let buffer = create_storage(gpu, "parameters", bytes).await?;
-        let new = Self {
-            gpu: gpu.clone(),
-            program,
-            pipelines,
-            buffer,
-            host: Mutex::default(),
-        };
+        let new = Self { gpu: gpu.clone(), program, pipelines, buffer, host: Mutex::default() };
         new.write_async(words).await?;
         Ok(new)
     }
@@ -85,9 +79,7 @@ impl Parameters {
     /// [`Error::DeviceLost`]; [`Parameters::host`] still has the last copy.
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self) -> Result<Vec<f32>> {
-        let mapped = pollster::block_on(self.request())?
-            .map(|request| request.wait())
-            .transpose()?;
+        let mapped = pollster::block_on(self.request())?.map(|request| request.wait()).transpose()?;
         self.keep(mapped)
     }
 
@@ -119,19 +111,11 @@ impl Parameters {
     pub async fn write_async(&self, words: &[f32]) -> Result<()> {
         let (expected, given) = (4 * self.program.parameters, 4 * words.len() as u64);
         if expected != given {
-            return Err(Error::Length {
-                what: "parameters",
-                expected,
-                given,
-            });
+            return Err(wrong_length("parameters", expected, given));
         }
         self.gpu.alive()?;
         if !words.is_empty() {
-            let write = || {
-                self.gpu
-                    .queue()
-                    .write_buffer(&self.buffer, 0, bytemuck::cast_slice(words))
-            };
+            let write = || self.gpu.queue().write_buffer(&self.buffer, 0, bytemuck::cast_slice(words));
             self.gpu.scoped(write).await?;
         }
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
@@ -142,28 +126,18 @@ impl Parameters {
 
     /// The last parameters that the host has written or read.
     pub fn host(&self) -> Vec<f32> {
-        self.host
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone()
+        self.host.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     fn arena(&self) -> Arena {
-        Arena::new(
-            &self.gpu,
-            self.program,
-            Arc::clone(&self.pipelines),
-            &self.buffer,
-        )
+        Arena::new(&self.gpu, self.program, Arc::clone(&self.pipelines), &self.buffer)
     }
 
     async fn request(&self) -> Result<Option<super::mapping::Request>> {
         self.gpu.alive()?;
         match self.program.parameters {
             0 => Ok(None),
-            words => Ok(Some(
-                copy_out(&self.gpu, &self.buffer, "parameters", words as usize).await?,
-            )),
+            words => Ok(Some(copy_out(&self.gpu, &self.buffer, "parameters", words as usize).await?)),
         }
     }
 
@@ -172,10 +146,7 @@ impl Parameters {
             Some(mapped) => mapped.with(|bytes| bytemuck::pod_collect_to_vec(bytes))?,
             None => Vec::new(),
         };
-        self.host
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .clone_from(&words);
+        self.host.lock().unwrap_or_else(PoisonError::into_inner).clone_from(&words);
         Ok(words)
     }
 }

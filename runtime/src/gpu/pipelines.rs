@@ -4,7 +4,7 @@
 //! the same pools in the same way share one layout, so that they can share one bind group.
 
 use super::device::{Gpu, Kind};
-use super::error::{Error, Result};
+use super::error::{Error, Result, too_large};
 use super::program::{Entry, Pool, Program};
 
 /// The pipelines of a program on a device.
@@ -46,29 +46,13 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     let limits = gpu.device().limits();
     let needs = &program.needs;
     let checks = [
-        (
-            "storage buffers in one kernel",
-            needs.storage_buffers,
-            limits.max_storage_buffers_per_shader_stage,
-        ),
-        (
-            "bytes of workgroup memory",
-            needs.workgroup_bytes,
-            limits.max_compute_workgroup_storage_size,
-        ),
-        (
-            "threads in one workgroup",
-            needs.workgroup_threads,
-            limits.max_compute_invocations_per_workgroup,
-        ),
+        ("storage buffers in one kernel", needs.storage_buffers, limits.max_storage_buffers_per_shader_stage),
+        ("bytes of workgroup memory", needs.workgroup_bytes, limits.max_compute_workgroup_storage_size),
+        ("threads in one workgroup", needs.workgroup_threads, limits.max_compute_invocations_per_workgroup),
     ];
     for (what, needed, available) in checks {
         if needed > available {
-            return Err(Error::Limit {
-                what,
-                needed: needed.into(),
-                available: available.into(),
-            });
+            return Err(too_large(what, needed.into(), available.into()));
         }
     }
     Ok(())
@@ -76,16 +60,11 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
 
 fn create_module(gpu: &Gpu, program: &Program) -> wgpu::ShaderModule {
     gpu.count(Kind::Module);
-    let text = wgpu::ShaderModuleDescriptor {
-        label: Some("precast"),
-        source: wgpu::ShaderSource::Wgsl(program.wgsl.into()),
-    };
+    let text =
+        wgpu::ShaderModuleDescriptor { label: Some("precast"), source: wgpu::ShaderSource::Wgsl(program.wgsl.into()) };
     // SAFETY: the compiler proved every static index, guards every index that depends on data, and emits only loops
     // whose bounds are known on entry; clamping indices again costs up to a third of a matrix product's time.
-    unsafe {
-        gpu.device()
-            .create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked())
-    }
+    unsafe { gpu.device().create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked()) }
 }
 
 fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {
@@ -93,9 +72,7 @@ fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {
     let mut of_entry = Vec::with_capacity(program.entries.len());
     for entry in program.entries {
         let bindings = bindings(entry);
-        let known = layouts
-            .iter()
-            .position(|layout| layout.bindings == bindings);
+        let known = layouts.iter().position(|layout| layout.bindings == bindings);
         of_entry.push(known.unwrap_or_else(|| {
             layouts.push(create_layout(gpu, bindings));
             layouts.len() - 1
@@ -105,14 +82,8 @@ fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {
 }
 
 fn bindings(entry: &Entry) -> Vec<(u32, Pool)> {
-    let reads = entry
-        .reads
-        .iter()
-        .map(|&pool| (1 + 2 * pool.index() as u32, pool));
-    let writes = entry
-        .writes
-        .iter()
-        .map(|&pool| (2 + 2 * pool.index() as u32, pool));
+    let reads = entry.reads.iter().map(|&pool| (1 + 2 * pool.index() as u32, pool));
+    let writes = entry.writes.iter().map(|&pool| (2 + 2 * pool.index() as u32, pool));
     let mut all: Vec<_> = reads.chain(writes).collect();
     all.sort_unstable();
     all
@@ -122,67 +93,39 @@ fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
     let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
         binding,
         visibility: wgpu::ShaderStages::COMPUTE,
-        ty: wgpu::BindingType::Buffer {
-            ty,
-            has_dynamic_offset,
-            min_binding_size: None,
-        },
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
         count: None,
     };
     let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
     entries.extend(bindings.iter().map(|&(binding, _)| {
         let read_only = binding % 2 == 1;
-        entry(
-            binding,
-            wgpu::BufferBindingType::Storage { read_only },
-            false,
-        )
+        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false)
     }));
-    let group = gpu
-        .device()
-        .create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor {
-            label: None,
-            entries: &entries,
-        });
-    let pipeline = gpu
-        .device()
-        .create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
-            label: None,
-            bind_group_layouts: &[Some(&group)],
-            immediate_size: 0,
-        });
-    Layout {
-        bindings,
-        group,
-        pipeline,
-    }
+    let group =
+        gpu.device().create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+    let pipeline = gpu.device().create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: None,
+        bind_group_layouts: &[Some(&group)],
+        immediate_size: 0,
+    });
+    Layout { bindings, group, pipeline }
 }
 
-fn create_pipeline(
-    gpu: &Gpu,
-    module: &wgpu::ShaderModule,
-    layouts: &[Layout],
-    job: &(&Entry, usize),
-) -> Compiled {
+fn create_pipeline(gpu: &Gpu, module: &wgpu::ShaderModule, layouts: &[Layout], job: &(&Entry, usize)) -> Compiled {
     gpu.count(Kind::Pipeline);
-    let pipeline = gpu
-        .device()
-        .create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-            label: Some(job.0.name),
-            layout: Some(&layouts[job.1].pipeline),
-            module,
-            entry_point: Some(job.0.name),
-            compilation_options: wgpu::PipelineCompilationOptions {
-                constants: &[],
-                // Kernels write their workgroup memory before they read it.
-                zero_initialize_workgroup_memory: false,
-            },
-            cache: None,
-        });
-    Compiled {
-        pipeline,
-        layout: job.1,
-    }
+    let pipeline = gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+        label: Some(job.0.name),
+        layout: Some(&layouts[job.1].pipeline),
+        module,
+        entry_point: Some(job.0.name),
+        compilation_options: wgpu::PipelineCompilationOptions {
+            constants: &[],
+            // Kernels write their workgroup memory before they read it.
+            zero_initialize_workgroup_memory: false,
+        },
+        cache: None,
+    });
+    Compiled { pipeline, layout: job.1 }
 }
 
 #[cfg(target_arch = "wasm32")]
@@ -192,12 +135,7 @@ async fn compile(
     layouts: &[Layout],
     jobs: &[(&Entry, usize)],
 ) -> Result<Vec<Compiled>> {
-    gpu.scoped(|| {
-        jobs.iter()
-            .map(|job| create_pipeline(gpu, module, layouts, job))
-            .collect()
-    })
-    .await
+    gpu.scoped(|| jobs.iter().map(|job| create_pipeline(gpu, module, layouts, job)).collect()).await
 }
 
 #[cfg(not(target_arch = "wasm32"))]
@@ -215,24 +153,13 @@ async fn compile(
             .chunks(share)
             .map(|jobs| {
                 threads.spawn(move || {
-                    let create = || {
-                        jobs.iter()
-                            .map(|job| create_pipeline(gpu, module, layouts, job))
-                            .collect()
-                    };
+                    let create = || jobs.iter().map(|job| create_pipeline(gpu, module, layouts, job)).collect();
                     pollster::block_on(gpu.scoped(create))
                 })
             })
             .collect();
-        let gone = || {
-            Err(Error::Device(
-                "a thread that compiled pipelines panicked".to_owned(),
-            ))
-        };
-        running
-            .into_iter()
-            .map(|thread| thread.join().unwrap_or_else(|_| gone()))
-            .collect()
+        let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
+        running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
     });
     let mut all = Vec::with_capacity(jobs.len());
     for share in shares {

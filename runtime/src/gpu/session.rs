@@ -5,7 +5,7 @@
 
 use super::arena::{Arena, create_staging};
 use super::device::Gpu;
-use super::error::{Error, Result};
+use super::error::{Result, wrong_length};
 use super::mapping::{Mapped, Request};
 use super::program::{Plan, Pool, Span};
 
@@ -19,11 +19,7 @@ pub struct Session {
 
 impl Session {
     pub(super) fn new(gpu: &Gpu, arena: Arena) -> Self {
-        Self {
-            gpu: gpu.clone(),
-            arena,
-            staging: None,
-        }
+        Self { gpu: gpu.clone(), arena, staging: None }
     }
 
     /// Runs `plan` and waits for its results. Every argument and result is row-major and made of 4-byte words;
@@ -40,11 +36,7 @@ impl Session {
         numbers: &[u32],
         outputs: &mut [&mut [u8]],
     ) -> Result<()> {
-        check(
-            plan.outputs,
-            dims,
-            outputs.iter().map(|output| output.len()),
-        )?;
+        check(plan.outputs, dims, outputs.iter().map(|output| output.len()))?;
         match pollster::block_on(self.submit(plan, dims, inputs, numbers))? {
             Some(request) => scatter(&request.wait()?, plan, dims, outputs),
             None => Ok(()),
@@ -63,11 +55,7 @@ impl Session {
         numbers: &[u32],
         outputs: &mut [&mut [u8]],
     ) -> Result<()> {
-        check(
-            plan.outputs,
-            dims,
-            outputs.iter().map(|output| output.len()),
-        )?;
+        check(plan.outputs, dims, outputs.iter().map(|output| output.len()))?;
         match self.submit(plan, dims, inputs, numbers).await? {
             Some(request) => scatter(&request.await?, plan, dims, outputs),
             None => Ok(()),
@@ -84,11 +72,7 @@ impl Session {
         check(plan.inputs, dims, inputs.iter().map(|input| input.len()))?;
         self.arena.prepare(plan, dims).await?;
         let bytes = 4 * words_of(plan.outputs, dims);
-        if self
-            .staging
-            .as_ref()
-            .is_none_or(|staging| staging.size() < bytes)
-        {
+        if self.staging.as_ref().is_none_or(|staging| staging.size() < bytes) {
             self.staging = Some(create_staging(&self.gpu, bytes.max(16)).await?);
         }
         let staging = self.staging.as_ref().filter(|_| bytes > 0);
@@ -96,32 +80,18 @@ impl Session {
             upload(&self.arena, plan, dims, inputs, numbers)?;
             let mut encoder = encode(&self.gpu, &self.arena, plan);
             if let Some(staging) = staging {
-                encoder.copy_buffer_to_buffer(
-                    self.arena.buffer(Pool::Outputs)?,
-                    0,
-                    staging,
-                    0,
-                    bytes,
-                );
+                encoder.copy_buffer_to_buffer(self.arena.buffer(Pool::Outputs)?, 0, staging, 0, bytes);
             }
             self.gpu.queue().submit([encoder.finish()]);
             Ok(())
         };
         self.gpu.scoped(work).await??;
-        staging
-            .map(|staging| Request::new(&self.gpu, staging, bytes))
-            .transpose()
+        staging.map(|staging| Request::new(&self.gpu, staging, bytes)).transpose()
     }
 }
 
 /// Queues the arguments and numbers of a call.
-pub(super) fn upload(
-    arena: &Arena,
-    plan: &Plan,
-    dims: &[u32],
-    inputs: &[&[u8]],
-    numbers: &[u32],
-) -> Result<()> {
+pub(super) fn upload(arena: &Arena, plan: &Plan, dims: &[u32], inputs: &[&[u8]], numbers: &[u32]) -> Result<()> {
     for (span, input) in plan.inputs.iter().zip(inputs) {
         arena.write(Pool::Inputs, (span.offset)(dims), input)?;
     }
@@ -130,40 +100,21 @@ pub(super) fn upload(
 
 /// Records a prepared plan as one compute pass.
 pub(super) fn encode(gpu: &Gpu, arena: &Arena, plan: &Plan) -> wgpu::CommandEncoder {
-    let mut encoder = gpu
-        .device()
-        .create_command_encoder(&wgpu::CommandEncoderDescriptor {
-            label: Some(plan.name),
-        });
-    arena.record(
-        plan,
-        &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()),
-    );
+    let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(plan.name) });
+    arena.record(plan, &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
     encoder
 }
 
 /// Compares the slices of a call with what the plan expects.
-pub(super) fn check(
-    spans: &[Span],
-    dims: &[u32],
-    given: impl ExactSizeIterator<Item = usize>,
-) -> Result<()> {
+pub(super) fn check(spans: &[Span], dims: &[u32], given: impl ExactSizeIterator<Item = usize>) -> Result<()> {
     if given.len() != spans.len() {
         let (expected, given) = (4 * spans.len() as u64, 4 * given.len() as u64);
-        return Err(Error::Length {
-            what: "the list of slices",
-            expected,
-            given,
-        });
+        return Err(wrong_length("the list of slices", expected, given));
     }
     for (span, given) in spans.iter().zip(given) {
         let (expected, given) = (4 * (span.words)(dims), given as u64);
         if expected != given {
-            return Err(Error::Length {
-                what: span.name,
-                expected,
-                given,
-            });
+            return Err(wrong_length(span.name, expected, given));
         }
     }
     Ok(())
@@ -171,11 +122,7 @@ pub(super) fn check(
 
 /// The end of the last span, in words.
 pub(super) fn words_of(spans: &[Span], dims: &[u32]) -> u64 {
-    spans
-        .iter()
-        .map(|span| (span.offset)(dims) + (span.words)(dims))
-        .max()
-        .unwrap_or(0)
+    spans.iter().map(|span| (span.offset)(dims) + (span.words)(dims)).max().unwrap_or(0)
 }
 
 fn scatter(mapped: &Mapped, plan: &Plan, dims: &[u32], outputs: &mut [&mut [u8]]) -> Result<()> {

@@ -5,7 +5,7 @@
 
 use super::arena::{Arena, create_staging};
 use super::device::Gpu;
-use super::error::{Error, Result};
+use super::error::{Result, wrong_length};
 use super::losses::{Loss, RECORD, Ring};
 use super::mapping::Request;
 use super::program::{Plan, Pool};
@@ -29,13 +29,7 @@ pub struct Training {
 impl Training {
     pub(super) async fn new(gpu: &Gpu, arena: Arena) -> Result<Self> {
         let ring = Arc::new(Ring::new(gpu).await?);
-        Ok(Self {
-            gpu: gpu.clone(),
-            arena,
-            ring,
-            steps: 0,
-            in_flight: VecDeque::with_capacity(IN_FLIGHT + 1),
-        })
+        Ok(Self { gpu: gpu.clone(), arena, ring, steps: 0, in_flight: VecDeque::with_capacity(IN_FLIGHT + 1) })
     }
 
     /// Submits one step. Waits only if too many steps are queued or a loss of long ago was kept but never read.
@@ -43,13 +37,7 @@ impl Training {
     /// # Errors
     /// [`Error::Length`] where a slice does not fit the plan, else what the device reports.
     #[cfg(not(target_arch = "wasm32"))]
-    pub fn step(
-        &mut self,
-        plan: &'static Plan,
-        dims: &[u32],
-        inputs: &[&[u8]],
-        numbers: &[u32],
-    ) -> Result<Loss> {
+    pub fn step(&mut self, plan: &'static Plan, dims: &[u32], inputs: &[&[u8]], numbers: &[u32]) -> Result<Loss> {
         if self.ring.is_wanted(Ring::slot(self.steps)) {
             self.ring.read()?;
         }
@@ -80,13 +68,7 @@ impl Training {
         self.submit(plan, dims, inputs, numbers).await
     }
 
-    async fn submit(
-        &mut self,
-        plan: &'static Plan,
-        dims: &[u32],
-        inputs: &[&[u8]],
-        numbers: &[u32],
-    ) -> Result<Loss> {
+    async fn submit(&mut self, plan: &'static Plan, dims: &[u32], inputs: &[&[u8]], numbers: &[u32]) -> Result<Loss> {
         check(plan.inputs, dims, inputs.iter().map(|input| input.len()))?;
         self.arena.reserve(Pool::Outputs, RECORD as u64).await?;
         self.arena.prepare(plan, dims).await?;
@@ -94,8 +76,7 @@ impl Training {
         let work = || -> Result<wgpu::SubmissionIndex> {
             upload(&self.arena, plan, dims, inputs, numbers)?;
             let mut encoder = encode(&self.gpu, &self.arena, plan);
-            self.ring
-                .copy(&mut encoder, self.arena.buffer(Pool::Outputs)?, slot);
+            self.ring.copy(&mut encoder, self.arena.buffer(Pool::Outputs)?, slot);
             Ok(self.gpu.queue().submit([encoder.finish()]))
         };
         let submission = self.gpu.scoped(work).await??;
@@ -111,9 +92,7 @@ impl Training {
     #[cfg(not(target_arch = "wasm32"))]
     pub fn read(&self, pool: Pool, words: &mut [f32]) -> Result<()> {
         let request = pollster::block_on(self.copy_out(pool, words.len()))?;
-        request
-            .wait()?
-            .with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
+        request.wait()?.with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
     }
 
     /// [`Training::read`] that never blocks.
@@ -122,9 +101,7 @@ impl Training {
     /// As [`Training::read`].
     pub async fn read_async(&self, pool: Pool, words: &mut [f32]) -> Result<()> {
         let request = self.copy_out(pool, words.len()).await?;
-        request
-            .await?
-            .with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
+        request.await?.with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
     }
 
     /// Sets the words of a resident pool, as when a checkpoint is loaded.
@@ -142,9 +119,7 @@ impl Training {
     /// As [`Training::write`].
     pub async fn write_async(&mut self, pool: Pool, words: &[f32]) -> Result<()> {
         self.arena.reserve(pool, words.len() as u64).await?;
-        self.gpu
-            .scoped(|| self.arena.write(pool, 0, bytemuck::cast_slice(words)))
-            .await?
+        self.gpu.scoped(|| self.arena.write(pool, 0, bytemuck::cast_slice(words))).await?
     }
 
     async fn copy_out(&self, pool: Pool, words: usize) -> Result<Request> {
@@ -153,25 +128,14 @@ impl Training {
 }
 
 /// Copies the head of a buffer to where the host can read it.
-pub(super) async fn copy_out(
-    gpu: &Gpu,
-    source: &wgpu::Buffer,
-    what: &'static str,
-    words: usize,
-) -> Result<Request> {
+pub(super) async fn copy_out(gpu: &Gpu, source: &wgpu::Buffer, what: &'static str, words: usize) -> Result<Request> {
     let bytes = 4 * words as u64;
     if bytes == 0 || bytes > source.size() {
-        return Err(Error::Length {
-            what,
-            expected: source.size(),
-            given: bytes,
-        });
+        return Err(wrong_length(what, source.size(), bytes));
     }
     let staging = create_staging(gpu, bytes).await?;
     let work = || {
-        let mut encoder = gpu
-            .device()
-            .create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
         encoder.copy_buffer_to_buffer(source, 0, &staging, 0, bytes);
         gpu.queue().submit([encoder.finish()]);
     };
