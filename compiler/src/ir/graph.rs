@@ -52,7 +52,7 @@ pub enum Kind {
 }
 
 /// What the runtime supplies to a training plan besides the arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// A word (0 or 1) of the random key of this step: u32.
     Key(usize),

@@ -4,8 +4,11 @@
 
 pub mod dim;
 pub mod graph;
+pub mod index;
 mod infer;
+pub mod kernel;
 pub mod model;
+pub mod plan;
 pub mod prim;
 pub mod ty;
 
