@@ -6,10 +6,10 @@
 use super::device::{Gpu, Kind};
 use super::error::{Result, too_large, wrong_length};
 use super::pipelines::{Layout, Pipelines};
-use super::program::{Command, Plan, Pool, Program};
+use super::program::{Command, Launch, Plan, Pool, Program};
 use std::sync::Arc;
 
-/// Deepest nesting of repeats; the shader sees one loop index per depth.
+/// Nesting of repeats whose indices a kernel sees, innermost first.
 const DEPTH: usize = 4;
 
 /// Buffers by pool, the uniform of loop indices and dimensions, and a bind group per layout.
@@ -21,10 +21,12 @@ pub(super) struct Arena {
     pools: [Option<wgpu::Buffer>; Pool::COUNT],
     call: Option<wgpu::Buffer>,
     groups: Vec<Option<wgpu::BindGroup>>,
-    /// The plan whose loop indices, and the dimensions that, the `call` uniform holds.
+    /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
     bound: Option<&'static Plan>,
     dims: Vec<u32>,
     words: Vec<u32>,
+    dispatches: Vec<(u16, [u32; 2])>,
+    launch: Launch,
 }
 
 impl Arena {
@@ -36,10 +38,21 @@ impl Arena {
         parameters: &wgpu::Buffer,
     ) -> Self {
         let mut pools = [const { None }; Pool::COUNT];
-        pools[Pool::Parameters.index()] = Some(parameters.clone());
+        pools[Pool::Weights.index()] = Some(parameters.clone());
         let groups = vec![None; pipelines.layouts.len()];
-        let gpu = gpu.clone();
-        Self { gpu, program, pipelines, pools, call: None, groups, bound: None, dims: Vec::new(), words: Vec::new() }
+        Self {
+            gpu: gpu.clone(),
+            program,
+            pipelines,
+            pools,
+            call: None,
+            groups,
+            bound: None,
+            dims: Vec::new(),
+            words: Vec::new(),
+            dispatches: Vec::new(),
+            launch: Launch::default(),
+        }
     }
 
     /// Makes everything ready for `plan` at `dims`. Creates only what was never needed before or has become too small.
@@ -94,25 +107,33 @@ impl Arena {
     }
 
     /// Records the dispatches of the prepared plan.
-    pub(super) fn record(&self, plan: &Plan, pass: &mut wgpu::ComputePass<'_>) {
-        let mut recorder = Recorder { arena: self, pass, next: 1, stride: self.stride(), set: None };
-        recorder.walk(plan.commands, 0);
+    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let stride = self.stride();
+        let mut set = None;
+        for (slot, &(entry, groups)) in self.dispatches.iter().enumerate() {
+            let compiled = &self.pipelines.entries[entry as usize];
+            if set != Some(entry) {
+                pass.set_pipeline(&compiled.pipeline);
+                set = Some(entry);
+            }
+            pass.set_bind_group(0, self.groups[compiled.layout].as_ref(), &[slot as u32 * stride]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        }
     }
 
-    /// Bytes from one set of loop indices to the next in the `call` uniform.
+    /// Bytes from one dispatch to the next in the `call` uniform.
     fn stride(&self) -> u32 {
-        let words = DEPTH + self.program.dims;
         let alignment = self.gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);
-        (4 * words as u32).next_multiple_of(alignment)
+        (4 * self.program.call as u32).next_multiple_of(alignment)
     }
 
     async fn bind(&mut self, plan: &Plan, dims: &[u32]) -> Result<()> {
         let stride = self.stride() as usize / 4;
         self.words.clear();
-        let mut table = CallTable { words: &mut self.words, stride, dims };
-        table.push([0; DEPTH]);
-        table.walk(plan.commands, [0; DEPTH], 0);
-        let bytes = 4 * self.words.len() as u64;
+        self.dispatches.clear();
+        let (words, dispatches, launch) = (&mut self.words, &mut self.dispatches, &mut self.launch);
+        CallTable { words, dispatches, launch, stride, dims }.walk(plan.commands, [0; DEPTH]);
+        let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage).await?);
@@ -164,79 +185,46 @@ impl Arena {
     }
 }
 
-/// Writes one entry of the `call` uniform per turn of every repeat, in the order in which [`Recorder`] meets them.
+/// Lists the dispatches of a plan, repeats written out, and the `call` uniform of each.
 struct CallTable<'a> {
     words: &'a mut Vec<u32>,
+    dispatches: &'a mut Vec<(u16, [u32; 2])>,
+    launch: &'a mut Launch,
     stride: usize,
     dims: &'a [u32],
 }
 
 impl CallTable<'_> {
-    fn push(&mut self, loops: [u32; DEPTH]) {
+    fn walk(&mut self, commands: &[Command], loops: [u32; DEPTH]) {
+        for command in commands {
+            match command {
+                Command::Dispatch { entry, launch } => {
+                    launch(self.dims, self.launch);
+                    self.push(*entry, loops);
+                }
+                Command::Repeat { count, reverse, body } => {
+                    for turn in 0..*count {
+                        let mut inner = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
+                        inner[1..].copy_from_slice(&loops[..DEPTH - 1]);
+                        self.walk(body, inner);
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, entry: u16, loops: [u32; DEPTH]) {
+        let groups = self.launch.groups;
+        if groups == 0 {
+            return;
+        }
+        let across = groups.min(Launch::SIDE);
+        self.dispatches.push((entry, [across as u32, groups.div_ceil(across) as u32]));
         let end = self.words.len() + self.stride;
         self.words.extend_from_slice(&loops);
         self.words.extend_from_slice(self.dims);
+        self.words.extend_from_slice(&self.launch.offsets);
         self.words.resize(end, 0);
-    }
-
-    fn walk(&mut self, commands: &[Command], loops: [u32; DEPTH], depth: usize) {
-        for command in commands {
-            match command {
-                Command::Dispatch { .. } => {}
-                Command::Repeat { count, reverse, body } => {
-                    for turn in 0..*count {
-                        let mut inner = loops;
-                        if let Some(index) = inner.get_mut(depth) {
-                            *index = if *reverse { count - 1 - turn } else { turn };
-                        }
-                        self.push(inner);
-                        self.walk(body, inner, depth + 1);
-                    }
-                }
-            }
-        }
-    }
-}
-
-struct Recorder<'a, 'p> {
-    arena: &'a Arena,
-    pass: &'a mut wgpu::ComputePass<'p>,
-    next: u32,
-    stride: u32,
-    /// The pipeline, and the layout with its offset, that are set already.
-    set: Option<(u16, usize, u32)>,
-}
-
-impl Recorder<'_, '_> {
-    fn walk(&mut self, commands: &[Command], slot: u32) {
-        for command in commands {
-            match command {
-                Command::Dispatch { entry, groups } => self.dispatch(*entry, groups(&self.arena.dims), slot),
-                Command::Repeat { count, body, reverse: _ } => {
-                    for _ in 0..*count {
-                        let turn = self.next;
-                        self.next += 1;
-                        self.walk(body, turn);
-                    }
-                }
-            }
-        }
-    }
-
-    fn dispatch(&mut self, entry: u16, groups: [u32; 3], slot: u32) {
-        if groups.contains(&0) {
-            return;
-        }
-        let compiled = &self.arena.pipelines.entries[entry as usize];
-        let now = (entry, compiled.layout, slot * self.stride);
-        if self.set.is_none_or(|set| set.0 != now.0) {
-            self.pass.set_pipeline(&compiled.pipeline);
-        }
-        if self.set.is_none_or(|set| (set.1, set.2) != (now.1, now.2)) {
-            self.pass.set_bind_group(0, self.arena.groups[compiled.layout].as_ref(), &[now.2]);
-        }
-        self.set = Some(now);
-        self.pass.dispatch_workgroups(groups[0], groups[1], groups[2]);
     }
 }
 

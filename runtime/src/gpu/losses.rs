@@ -9,7 +9,7 @@ use super::error::Result;
 use super::mapping::{Mapped, Request};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
-/// Words of one record: the loss, and whether the update was done where the plan says so.
+/// Words of one record: the loss, and 1 where the update was made.
 pub(super) const RECORD: usize = 2;
 const SLOTS: usize = 1024;
 
@@ -101,10 +101,19 @@ impl Ring {
         cells[slot].upgrade().is_some_and(|cell| cell.record.get().is_none())
     }
 
-    /// Records the copy of a step's results into its slot.
-    pub(super) fn copy(&self, encoder: &mut wgpu::CommandEncoder, results: &wgpu::Buffer, slot: usize) {
-        let bytes = (4 * RECORD) as u64;
-        encoder.copy_buffer_to_buffer(results, 0, &self.slots, slot as u64 * bytes, bytes);
+    /// Records the copy of a step's words, by their places in scratch memory, into its slot.
+    pub(super) fn copy(
+        &self,
+        encoder: &mut wgpu::CommandEncoder,
+        scratch: &wgpu::Buffer,
+        record: &[Option<u64>; RECORD],
+        slot: usize,
+    ) {
+        for (at, word) in record.iter().enumerate() {
+            if let Some(word) = word {
+                encoder.copy_buffer_to_buffer(scratch, 4 * word, &self.slots, 4 * (RECORD * slot + at) as u64, 4);
+            }
+        }
     }
 
     /// The handle of a step that was submitted.

@@ -22,6 +22,6 @@ pub use device::{Adapter, Created, Gpu};
 pub use error::{Error, Result};
 pub use losses::Loss;
 pub use parameters::Parameters;
-pub use program::{Command, Entry, Needs, Plan, Pool, Program, Size, Span};
+pub use program::{Command, Entry, Launch, Needs, Plan, Pool, Program, Size, Span};
 pub use session::Session;
 pub use training::Training;

@@ -38,7 +38,7 @@ impl Parameters {
     /// # Errors
     /// As [`Parameters::new`].
     pub async fn new_async(gpu: &Gpu, program: &'static Program, words: &[f32]) -> Result<Self> {
-        let bytes = (4 * program.parameters).next_multiple_of(16).max(16);
+        let bytes = (4 * program.weights).next_multiple_of(16).max(16);
         let pipelines = gpu.pipelines(program).await?;
         let buffer = create_storage(gpu, "parameters", bytes).await?;
         let new = Self { gpu: gpu.clone(), program, pipelines, buffer, host: Mutex::default() };
@@ -109,7 +109,7 @@ impl Parameters {
     /// # Errors
     /// As [`Parameters::write`].
     pub async fn write_async(&self, words: &[f32]) -> Result<()> {
-        let (expected, given) = (4 * self.program.parameters, 4 * words.len() as u64);
+        let (expected, given) = (4 * self.program.weights, 4 * words.len() as u64);
         if expected != given {
             return Err(wrong_length("parameters", expected, given));
         }
@@ -135,7 +135,7 @@ impl Parameters {
 
     async fn request(&self) -> Result<Option<super::mapping::Request>> {
         self.gpu.alive()?;
-        match self.program.parameters {
+        match self.program.weights {
             0 => Ok(None),
             words => Ok(Some(copy_out(&self.gpu, &self.buffer, "parameters", words as usize).await?)),
         }

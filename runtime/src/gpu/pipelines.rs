@@ -46,7 +46,6 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     let limits = gpu.device().limits();
     let needs = &program.needs;
     let checks = [
-        ("storage buffers in one kernel", needs.storage_buffers, limits.max_storage_buffers_per_shader_stage),
         ("bytes of workgroup memory", needs.workgroup_bytes, limits.max_compute_workgroup_storage_size),
         ("threads in one workgroup", needs.workgroup_threads, limits.max_compute_invocations_per_workgroup),
     ];

@@ -1,62 +1,48 @@
 //! What the compiler hands over for the GPU: a static program, never changed at run time.
 //!
-//! Comes in: constants in generated code. Always holds: the binding numbers below are the contract between this file
-//! and the compiler's WGSL printer. Binding 0 is the uniform `call` (loop indices in words 0 to 3, the named
-//! dimensions after them), selected by a dynamic offset; pool `p` is binding `1 + 2 p` where an entry only reads it and
-//! `2 + 2 p` where it writes it, so that one module can declare both and an entry point uses one of them.
+//! Comes in: constants in generated code. Always holds: the numbers below are the contract between this file and the
+//! compiler's WGSL printer. Binding 0 is the uniform `call`, one per dispatch: the indices of the surrounding repeats
+//! (innermost first, four words), the named dimensions, the first words of the kernel's slots. Pool `p` is binding
+//! `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares both.
 
 /// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pool {
-    /// The model's parameters, canonical layout.
-    Parameters,
+    /// The model's parameters, in the layout of every back end.
+    Weights,
     /// Gradients, laid out as the parameters.
     Gradients,
-    /// All slots of the optimiser, one after the other.
-    Optimiser,
-    /// State that a session carries from call to call.
+    /// The states of the optimiser one after the other, each laid out as the parameters.
     State,
-    /// Arguments of a call.
+    /// The arguments of a call.
     Inputs,
-    /// Results of a call.
-    Outputs,
-    /// Small numbers of a step: rate, betas, step count, random key.
+    /// What a training step gets besides its arguments: random key, clip norm, the numbers of the optimiser.
     Numbers,
-    /// Intermediate values; separate numbers are separate buffers.
-    Scratch(u8),
+    /// The parameter group of each chunk of parameters.
+    Groups,
+    /// Everything that dies with the call or is read from it.
+    Scratch,
 }
 
 impl Pool {
-    /// Scratch buffers that a program may use.
-    pub const SCRATCH: usize = 8;
-    /// Number of pools.
-    pub const COUNT: usize = 7 + Self::SCRATCH;
+    /// Number of pools; with one buffer each they fit WebGPU's smallest limit of 8 storage buffers.
+    pub const COUNT: usize = 7;
 
     /// Position in a table of all pools.
     pub const fn index(self) -> usize {
-        match self {
-            Self::Parameters => 0,
-            Self::Gradients => 1,
-            Self::Optimiser => 2,
-            Self::State => 3,
-            Self::Inputs => 4,
-            Self::Outputs => 5,
-            Self::Numbers => 6,
-            Self::Scratch(n) => 7 + n as usize,
-        }
+        self as usize
     }
 
     /// The name in labels and messages.
     pub const fn name(self) -> &'static str {
         match self {
-            Self::Parameters => "parameters",
+            Self::Weights => "parameters",
             Self::Gradients => "gradients",
-            Self::Optimiser => "optimiser state",
-            Self::State => "session state",
-            Self::Inputs => "inputs",
-            Self::Outputs => "outputs",
+            Self::State => "optimiser state",
+            Self::Inputs => "arguments",
             Self::Numbers => "step numbers",
-            Self::Scratch(_) => "scratch",
+            Self::Groups => "parameter groups",
+            Self::Scratch => "scratch",
         }
     }
 }
@@ -92,17 +78,37 @@ pub struct Span {
     pub words: fn(&[u32]) -> u64,
 }
 
+/// How often an entry point runs and where its slots lie, under given values of the named dimensions.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    pub(super) groups: u64,
+    pub(super) offsets: Vec<u32>,
+}
+
+impl Launch {
+    /// Workgroups on a side of the grid; WGSL counts them as `x + 65535 y`.
+    pub(super) const SIDE: u64 = 65_535;
+
+    /// The number of workgroups and the first word of every slot.
+    pub fn set(&mut self, groups: u64, offsets: &[u64]) {
+        self.groups = groups;
+        self.offsets.clear();
+        // An offset beyond 32 bits belongs to a buffer that no device binds; its creation reports that.
+        self.offsets.extend(offsets.iter().map(|&offset| offset as u32));
+    }
+}
+
 /// One step of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
-    /// Runs one entry point over a grid of workgroups.
+    /// Runs one entry point.
     Dispatch {
         /// Index into [`Program::entries`].
         entry: u16,
-        /// Workgroups as a function of the named dimensions.
-        groups: fn(&[u32]) -> [u32; 3],
+        /// Fills in a launch from the named dimensions.
+        launch: fn(&[u32], &mut Launch),
     },
-    /// Runs `body` `count` times; the index reaches the shader as the loop index of this nesting depth (at most 4).
+    /// Runs `body` `count` times.
     Repeat {
         /// Number of turns.
         count: u32,
@@ -118,21 +124,21 @@ pub enum Command {
 pub struct Plan {
     /// The function's name.
     pub name: &'static str,
-    /// Every pool that the plan touches, with its size.
+    /// Every pool that the plan touches besides the parameters, with its size.
     pub pools: &'static [Size],
     /// Arguments, in order, in [`Pool::Inputs`].
     pub inputs: &'static [Span],
-    /// Results, in order, in [`Pool::Outputs`].
+    /// Results, in order, in [`Pool::Scratch`].
     pub outputs: &'static [Span],
+    /// Of a training step: where in [`Pool::Scratch`] the flag lies that says whether the update was made.
+    pub updated: Option<fn(&[u32]) -> u64>,
     /// The dispatches.
     pub commands: &'static [Command],
 }
 
-/// What the program needs from a device beyond WebGPU's defaults; checked once, when a model is uploaded.
+/// What the program needs from a device; checked once, when a model is uploaded.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
-    /// Most storage buffers of one entry point.
-    pub storage_buffers: u32,
     /// Most bytes of workgroup memory of one entry point.
     pub workgroup_bytes: u32,
     /// Most threads of one workgroup.
@@ -146,10 +152,10 @@ pub struct Program {
     pub wgsl: &'static str,
     /// Its entry points.
     pub entries: &'static [Entry],
-    /// Number of named dimensions of the model.
-    pub dims: usize,
+    /// Words of the `call` uniform: loop indices, named dimensions, slots.
+    pub call: usize,
     /// Words of the parameter pool.
-    pub parameters: u64,
+    pub weights: u64,
     /// What a device must offer.
     pub needs: Needs,
 }

@@ -38,7 +38,7 @@ impl Session {
     ) -> Result<()> {
         check(plan.outputs, dims, outputs.iter().map(|output| output.len()))?;
         match pollster::block_on(self.submit(plan, dims, inputs, numbers))? {
-            Some(request) => scatter(&request.wait()?, plan, dims, outputs),
+            Some(request) => scatter(&request.wait()?, outputs),
             None => Ok(()),
         }
     }
@@ -57,7 +57,7 @@ impl Session {
     ) -> Result<()> {
         check(plan.outputs, dims, outputs.iter().map(|output| output.len()))?;
         match self.submit(plan, dims, inputs, numbers).await? {
-            Some(request) => scatter(&request.await?, plan, dims, outputs),
+            Some(request) => scatter(&request.await?, outputs),
             None => Ok(()),
         }
     }
@@ -71,7 +71,7 @@ impl Session {
     ) -> Result<Option<Request>> {
         check(plan.inputs, dims, inputs.iter().map(|input| input.len()))?;
         self.arena.prepare(plan, dims).await?;
-        let bytes = 4 * words_of(plan.outputs, dims);
+        let bytes = 4 * plan.outputs.iter().map(|span| (span.words)(dims)).sum::<u64>();
         if self.staging.as_ref().is_none_or(|staging| staging.size() < bytes) {
             self.staging = Some(create_staging(&self.gpu, bytes.max(16)).await?);
         }
@@ -80,7 +80,7 @@ impl Session {
             upload(&self.arena, plan, dims, inputs, numbers)?;
             let mut encoder = encode(&self.gpu, &self.arena, plan);
             if let Some(staging) = staging {
-                encoder.copy_buffer_to_buffer(self.arena.buffer(Pool::Outputs)?, 0, staging, 0, bytes);
+                gather(&mut encoder, self.arena.buffer(Pool::Scratch)?, staging, plan, dims);
             }
             self.gpu.queue().submit([encoder.finish()]);
             Ok(())
@@ -101,7 +101,7 @@ pub(super) fn upload(arena: &Arena, plan: &Plan, dims: &[u32], inputs: &[&[u8]],
 /// Records a prepared plan as one compute pass.
 pub(super) fn encode(gpu: &Gpu, arena: &Arena, plan: &Plan) -> wgpu::CommandEncoder {
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(plan.name) });
-    arena.record(plan, &mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+    arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
     encoder
 }
 
@@ -120,16 +120,28 @@ pub(super) fn check(spans: &[Span], dims: &[u32], given: impl ExactSizeIterator<
     Ok(())
 }
 
-/// The end of the last span, in words.
-pub(super) fn words_of(spans: &[Span], dims: &[u32]) -> u64 {
-    spans.iter().map(|span| (span.offset)(dims) + (span.words)(dims)).max().unwrap_or(0)
+/// Copies the results side by side to where the host can read them.
+fn gather(
+    encoder: &mut wgpu::CommandEncoder,
+    scratch: &wgpu::Buffer,
+    staging: &wgpu::Buffer,
+    plan: &Plan,
+    dims: &[u32],
+) {
+    let mut at = 0;
+    for span in plan.outputs {
+        let bytes = 4 * (span.words)(dims);
+        encoder.copy_buffer_to_buffer(scratch, 4 * (span.offset)(dims), staging, at, bytes);
+        at += bytes;
+    }
 }
 
-fn scatter(mapped: &Mapped, plan: &Plan, dims: &[u32], outputs: &mut [&mut [u8]]) -> Result<()> {
-    mapped.with(|bytes| {
-        for (span, output) in plan.outputs.iter().zip(outputs) {
-            let start = 4 * (span.offset)(dims) as usize;
-            output.copy_from_slice(&bytes[start..start + output.len()]);
+fn scatter(mapped: &Mapped, outputs: &mut [&mut [u8]]) -> Result<()> {
+    mapped.with(|mut bytes| {
+        for output in outputs {
+            let (head, tail) = bytes.split_at(output.len());
+            output.copy_from_slice(head);
+            bytes = tail;
         }
     })
 }

@@ -14,91 +14,82 @@ fn times<const N: u64>(dims: &[u32]) -> u64 {
     N * u64::from(dims[0])
 }
 
-fn batch_of_64(dims: &[u32]) -> [u32; 3] {
-    [dims[0].div_ceil(64), 1, 1]
+/// Hidden values [B, 8], errors [B], predictions [B], the loss, the flag.
+fn scratch(dims: &[u32]) -> u64 {
+    10 * u64::from(dims[0]) + 2
 }
 
-fn one(_: &[u32]) -> [u32; 3] {
-    [1, 1, 1]
+fn places(dims: &[u32]) -> [u64; 4] {
+    let count = u64::from(dims[0]);
+    [8 * count, 9 * count, 10 * count, 4 * count]
 }
 
 /// A network 4 → 8 → 1 with relu, mean squared error, and gradient descent.
 static MLP: Program = Program {
     wgsl: WGSL,
     entries: &[
-        Entry { name: "hidden", reads: &[Pool::Parameters, Pool::Inputs], writes: &[Pool::Scratch(0)] },
-        Entry { name: "output", reads: &[Pool::Parameters, Pool::Scratch(0)], writes: &[Pool::Outputs] },
-        Entry {
-            name: "loss",
-            reads: &[Pool::Parameters, Pool::Inputs, Pool::Scratch(0)],
-            writes: &[Pool::Scratch(1), Pool::Outputs],
-        },
-        Entry {
-            name: "gradient",
-            reads: &[Pool::Parameters, Pool::Inputs, Pool::Scratch(0), Pool::Scratch(1)],
-            writes: &[Pool::Gradients],
-        },
+        Entry { name: "hidden", reads: &[Pool::Weights, Pool::Inputs], writes: &[Pool::Scratch] },
+        Entry { name: "output", reads: &[Pool::Weights], writes: &[Pool::Scratch] },
+        Entry { name: "loss", reads: &[Pool::Weights, Pool::Inputs], writes: &[Pool::Scratch] },
+        Entry { name: "gradient", reads: &[Pool::Weights, Pool::Inputs, Pool::Scratch], writes: &[Pool::Gradients] },
         Entry {
             name: "update",
-            reads: &[Pool::Gradients, Pool::Numbers, Pool::Outputs],
-            writes: &[Pool::Parameters, Pool::Optimiser],
+            reads: &[Pool::Gradients, Pool::Numbers],
+            writes: &[Pool::Weights, Pool::State, Pool::Scratch],
         },
-        Entry { name: "turn", reads: &[Pool::Inputs], writes: &[Pool::Outputs] },
+        Entry { name: "turn", reads: &[Pool::Inputs], writes: &[Pool::Scratch] },
     ],
-    dims: 1,
-    parameters: 192,
-    needs: Needs { storage_buffers: 5, workgroup_bytes: 256, workgroup_threads: 64 },
+    call: 4 + 1 + 4,
+    weights: 192,
+    needs: Needs { workgroup_bytes: 256, workgroup_threads: 64 },
 };
+
+const ROWS: fn(&[u32], &mut Launch) = |dims, launch| launch.set(u64::from(dims[0].div_ceil(64)), &places(dims));
+const ONCE: fn(&[u32], &mut Launch) = |dims, launch| launch.set(1, &places(dims));
 
 static PREDICT: Plan = Plan {
     name: "predict",
-    pools: &[
-        Size { pool: Pool::Inputs, words: times::<4> },
-        Size { pool: Pool::Outputs, words: times::<1> },
-        Size { pool: Pool::Scratch(0), words: times::<8> },
-    ],
+    pools: &[Size { pool: Pool::Inputs, words: times::<4> }, Size { pool: Pool::Scratch, words: scratch }],
     inputs: &[Span { name: "x", offset: constant::<0>, words: times::<4> }],
-    outputs: &[Span { name: "y", offset: constant::<0>, words: times::<1> }],
-    commands: &[
-        Command::Dispatch { entry: 0, groups: batch_of_64 },
-        Command::Dispatch { entry: 1, groups: batch_of_64 },
-    ],
+    outputs: &[Span { name: "y", offset: times::<9>, words: times::<1> }],
+    updated: None,
+    commands: &[Command::Dispatch { entry: 0, launch: ROWS }, Command::Dispatch { entry: 1, launch: ROWS }],
 };
 
 static TRAIN: Plan = Plan {
     name: "train",
     pools: &[
         Size { pool: Pool::Inputs, words: times::<5> },
-        Size { pool: Pool::Outputs, words: constant::<2> },
-        Size { pool: Pool::Scratch(0), words: times::<8> },
-        Size { pool: Pool::Scratch(1), words: times::<1> },
+        Size { pool: Pool::Scratch, words: scratch },
         Size { pool: Pool::Gradients, words: constant::<192> },
-        Size { pool: Pool::Optimiser, words: constant::<1> },
+        Size { pool: Pool::State, words: constant::<1> },
         Size { pool: Pool::Numbers, words: constant::<1> },
     ],
     inputs: &[
         Span { name: "x", offset: constant::<0>, words: times::<4> },
         Span { name: "target", offset: times::<4>, words: times::<1> },
     ],
-    outputs: &[Span { name: "loss", offset: constant::<0>, words: constant::<1> }],
+    outputs: &[Span { name: "loss", offset: times::<10>, words: constant::<1> }],
+    updated: Some(|dims| 10 * u64::from(dims[0]) + 1),
     commands: &[
-        Command::Dispatch { entry: 0, groups: batch_of_64 },
-        Command::Dispatch { entry: 2, groups: one },
-        Command::Dispatch { entry: 3, groups: one },
-        Command::Dispatch { entry: 4, groups: one },
+        Command::Dispatch { entry: 0, launch: ROWS },
+        Command::Dispatch { entry: 2, launch: ONCE },
+        Command::Dispatch { entry: 3, launch: ONCE },
+        Command::Dispatch { entry: 4, launch: ONCE },
     ],
 };
 
 /// Word `10 i + j` of the output becomes its position among the turns, plus the dimension.
 static TURNS: Plan = Plan {
     name: "turns",
-    pools: &[Size { pool: Pool::Inputs, words: constant::<1> }, Size { pool: Pool::Outputs, words: constant::<31> }],
+    pools: &[Size { pool: Pool::Inputs, words: constant::<1> }, Size { pool: Pool::Scratch, words: constant::<31> }],
     inputs: &[Span { name: "start", offset: constant::<0>, words: constant::<1> }],
     outputs: &[Span { name: "order", offset: constant::<0>, words: constant::<31> }],
+    updated: None,
     commands: &[Command::Repeat {
         count: 3,
         reverse: true,
-        body: &[Command::Repeat { count: 10, reverse: false, body: &[Command::Dispatch { entry: 5, groups: one }] }],
+        body: &[Command::Repeat { count: 10, reverse: false, body: &[Command::Dispatch { entry: 5, launch: ONCE }] }],
     }],
 };
 
@@ -208,8 +199,9 @@ fn training_follows_binary64_and_losses_are_read_late() {
     let words = model.read().unwrap();
     assert!(words.iter().zip(&reference.0).all(|(&a, &b)| close(a, b)));
     assert_eq!(model.host(), words);
+    assert_eq!(losses[39].0.record().unwrap()[1], 1);
     let mut steps = [0.0];
-    training.read(Pool::Optimiser, &mut steps).unwrap();
+    training.read(Pool::State, &mut steps).unwrap();
     assert_eq!(steps, [40.0]);
 }
 
@@ -259,6 +251,7 @@ fn a_step_that_is_not_finite_is_skipped_on_the_device() {
     x[5] = f32::NAN;
     let loss = training.step(&TRAIN, &[3], &[bytes(&x), bytes(&target)], &[0.1_f32.to_bits()]).unwrap();
     assert!(loss.value().unwrap().is_nan());
+    assert_eq!(loss.record().unwrap()[1], 0);
     assert_eq!(model.read().unwrap(), start());
 }
 
@@ -329,7 +322,7 @@ fn a_destroyed_device_is_an_error_everywhere() {
     assert!(lost(loss.value().unwrap_err()));
     assert!(lost(predict(&mut session, &x).unwrap_err()));
     assert!(lost(training.step(&TRAIN, &[3], &inputs, &[0]).unwrap_err()));
-    assert!(lost(training.read(Pool::Optimiser, &mut [0.0]).unwrap_err()));
+    assert!(lost(training.read(Pool::State, &mut [0.0]).unwrap_err()));
     assert!(lost(model.read().unwrap_err()));
     assert!(lost(model.write(&start()).unwrap_err()));
     assert!(lost(model.training().unwrap_err()));
@@ -357,7 +350,7 @@ fn mistakes_are_errors_and_reach_no_handler_of_the_caller() {
     own.device().on_uncaptured_error(std::sync::Arc::new(|error| panic!("escaped: {error}")));
     let gpu = Gpu::from_device(own.device().clone(), own.queue().clone());
     static BROKEN: Program = Program { wgsl: "fn oops(", ..MLP };
-    static GREEDY: Program = Program { needs: Needs { workgroup_threads: 1 << 30, ..MLP.needs }, ..MLP };
+    static GREEDY: Program = Program { needs: Needs { workgroup_bytes: 256, workgroup_threads: 1 << 30 }, ..MLP };
     assert!(matches!(Parameters::new(&gpu, &BROKEN, &start()), Err(Error::Device { .. })));
     assert!(matches!(Parameters::new(&gpu, &GREEDY, &start()), Err(Error::Device { .. })));
     assert!(matches!(Parameters::new(&gpu, &MLP, &[1.0]), Err(Error::Length { .. })));

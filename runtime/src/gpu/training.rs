@@ -70,13 +70,12 @@ impl Training {
 
     async fn submit(&mut self, plan: &'static Plan, dims: &[u32], inputs: &[&[u8]], numbers: &[u32]) -> Result<Loss> {
         check(plan.inputs, dims, inputs.iter().map(|input| input.len()))?;
-        self.arena.reserve(Pool::Outputs, RECORD as u64).await?;
         self.arena.prepare(plan, dims).await?;
         let slot = Ring::slot(self.steps);
         let work = || -> Result<wgpu::SubmissionIndex> {
             upload(&self.arena, plan, dims, inputs, numbers)?;
             let mut encoder = encode(&self.gpu, &self.arena, plan);
-            self.ring.copy(&mut encoder, self.arena.buffer(Pool::Outputs)?, slot);
+            self.ring.copy(&mut encoder, self.arena.buffer(Pool::Scratch)?, &record(plan, dims), slot);
             Ok(self.gpu.queue().submit([encoder.finish()]))
         };
         let submission = self.gpu.scoped(work).await??;
@@ -85,7 +84,7 @@ impl Training {
         Ok(self.ring.register(slot))
     }
 
-    /// The words of a resident pool, as [`Pool::Optimiser`] or [`Pool::Gradients`]; waits for the steps so far.
+    /// The words of a resident pool, as [`Pool::State`] or [`Pool::Gradients`]; waits for the steps so far.
     ///
     /// # Errors
     /// [`Error::Length`] if the pool has fewer words than `words`, else what the device reports.
@@ -125,6 +124,11 @@ impl Training {
     async fn copy_out(&self, pool: Pool, words: usize) -> Result<Request> {
         copy_out(&self.gpu, self.arena.buffer(pool)?, pool.name(), words).await
     }
+}
+
+/// The words of scratch memory that a step's handle gives: the loss, and whether the update was made.
+fn record(plan: &Plan, dims: &[u32]) -> [Option<u64>; RECORD] {
+    [plan.outputs.first().map(|loss| (loss.offset)(dims)), plan.updated.map(|updated| updated(dims))]
 }
 
 /// Copies the head of a buffer to where the host can read it.
