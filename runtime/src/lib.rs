@@ -12,6 +12,8 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
