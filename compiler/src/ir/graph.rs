@@ -6,6 +6,7 @@
 use super::model::ParamId;
 use super::prim::Prim;
 use super::ty::Type;
+use super::written::Written;
 use crate::ops::{Attrs, Op};
 use proc_macro2::Span;
 
@@ -49,6 +50,8 @@ pub enum Kind {
     Repeat(Box<Repeat>),
     /// The argument itself; its derivative is zero.
     StopGradient,
+    /// What the user wrote, between parse and shape only.
+    Written(Box<Written>),
 }
 
 /// What the runtime supplies to a training plan besides the arguments.
