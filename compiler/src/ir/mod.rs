@@ -7,6 +7,7 @@ pub mod graph;
 mod infer;
 pub mod model;
 pub mod prim;
+pub mod simplify;
 pub mod ty;
 
 pub use dim::Dim;
