@@ -10,6 +10,7 @@ pub mod kernel;
 pub mod model;
 pub mod plan;
 pub mod prim;
+pub mod simplify;
 pub mod ty;
 pub mod written;
 
