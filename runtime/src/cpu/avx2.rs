@@ -14,9 +14,8 @@ pub struct Avx2(());
 impl Avx2 {
     /// The token, if the machine has the instructions.
     pub fn new() -> Option<Self> {
-        let present = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("fma");
+        let present =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("fma");
         present.then_some(Avx2(()))
     }
 }
@@ -337,8 +336,5 @@ impl Simd for Avx2 {
 #[inline]
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn power_of_two(n: __m256i) -> __m256 {
-    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(
-        n,
-        _mm256_set1_epi32(127),
-    )))
+    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(n, _mm256_set1_epi32(127))))
 }

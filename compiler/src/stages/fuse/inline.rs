@@ -128,6 +128,7 @@ impl Inliner<'_> {
                 unreachable!("inputs and results of regions have homes")
             }
             Kind::Op(_) => unreachable!("expand replaced all ops"),
+            Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
             Kind::Repeat(_) => unreachable!("a region is used through its results"),
         }
     }
