@@ -9,8 +9,11 @@ extern crate alloc;
 
 mod bind;
 mod checkpoint;
+mod cpu;
 mod device;
 mod error;
+#[cfg(feature = "gpu")]
+pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
@@ -53,6 +56,8 @@ pub fn default<T: Default>() -> T {
 /// What emitted code names; programs do not.
 #[doc(hidden)]
 pub mod __rt {
+    pub use crate::__sweep as sweep;
+    pub use crate::cpu::*;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use std::path::Path;
 
