@@ -9,6 +9,7 @@ pub mod model;
 pub mod prim;
 pub mod simplify;
 pub mod ty;
+pub mod verify;
 
 pub use dim::Dim;
 pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
