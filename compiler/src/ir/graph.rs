@@ -6,6 +6,7 @@
 use super::model::ParamId;
 use super::prim::Prim;
 use super::ty::Type;
+use super::written::Written;
 use crate::ops::{Attrs, Op};
 use proc_macro2::Span;
 
@@ -49,10 +50,12 @@ pub enum Kind {
     Repeat(Box<Repeat>),
     /// The argument itself; its derivative is zero.
     StopGradient,
+    /// What the user wrote, between parse and shape only.
+    Written(Box<Written>),
 }
 
 /// What the runtime supplies to a training plan besides the arguments.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Source {
     /// A word (0 or 1) of the random key of this step: u32.
     Key(usize),

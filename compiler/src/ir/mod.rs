@@ -4,15 +4,20 @@
 
 pub mod dim;
 pub mod graph;
+pub mod index;
 mod infer;
+pub mod kernel;
 pub mod model;
+pub mod plan;
 pub mod prim;
 pub mod simplify;
 pub mod ty;
 pub mod verify;
+pub mod written;
 
 pub use dim::Dim;
 pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
 pub use model::{Function, Mode, Model, Param, ParamId};
 pub use prim::Prim;
 pub use ty::{DType, Type};
+pub use written::Written;

@@ -73,6 +73,7 @@ impl Uses {
                 | Kind::Param(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
+                | Kind::Written(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
                 | Kind::StopGradient => node.args.iter().for_each(|a| uses.live[a.0 as usize] = true),
@@ -134,7 +135,7 @@ impl Pass {
             Kind::Counter(d) => Key::Counter(*d),
             Kind::Prim(prim) => Key::Prim(prim.clone()),
             Kind::StopGradient => Key::StopGradient,
-            Kind::Op(_) => {
+            Kind::Op(_) | Kind::Written(_) => {
                 let node = Node { args: args(self), ..node.clone() };
                 self.graph.nodes.push(node);
                 return Value(self.graph.nodes.len() as u32 - 1);

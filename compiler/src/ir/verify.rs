@@ -94,6 +94,7 @@ impl Scope<'_> {
             }
             Kind::Repeat(_) => return Ok(()),
             Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
+            Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::Source(_)
@@ -140,7 +141,7 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Result(_) | Kind::Repeat(_) => Ok(()),
+            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => Ok(()),
         }
     }
 
@@ -204,6 +205,7 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
         | Kind::Result(_)
         | Kind::Prim(_)
         | Kind::Counter(_)
+        | Kind::Written(_)
         | Kind::StopGradient => Err(format!("%{} has one result", region.0)),
     }
 }

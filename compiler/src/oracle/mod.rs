@@ -157,6 +157,7 @@ impl Run<'_> {
             }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
+            Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         }]
     }
 

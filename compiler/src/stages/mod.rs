@@ -1,4 +1,7 @@
-//! The stages; each has one public function, and none imports another.
+//! The stages of the pipeline, in order. Each has one public function; none imports another.
 
 pub mod expand;
+pub mod fuse;
 pub mod grad;
+pub mod memory;
+pub mod schedule;

@@ -49,6 +49,7 @@ impl Expansion<'_> {
                     New::Many(values) => New::One(values[*k]),
                     New::One(_) => unreachable!("parse takes results of ops and regions only"),
                 },
+                Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
                 kind @ (Kind::Input(_)
                 | Kind::Param(_)
                 | Kind::Source(_)

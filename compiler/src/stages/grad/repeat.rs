@@ -144,7 +144,7 @@ fn free(forward: &Repeat, iteration: &Iteration) -> Vec<bool> {
             Kind::Input(k) => *k >= forward.carried && iteration.is_forward(value),
             Kind::Source(_) | Kind::Counter(_) => true,
             Kind::Prim(_) | Kind::StopGradient => cheap(node) && node.args.iter().all(|a| free[a.0 as usize]),
-            Kind::Param(_) | Kind::Op(_) | Kind::Result(_) | Kind::Repeat(_) => false,
+            Kind::Param(_) | Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => false,
         });
     }
     free
@@ -159,6 +159,7 @@ fn moves(node: &Node) -> bool {
         | Kind::Param(_)
         | Kind::Source(_)
         | Kind::Op(_)
+        | Kind::Written(_)
         | Kind::Result(_)
         | Kind::Counter(_)
         | Kind::Repeat(_) => false,

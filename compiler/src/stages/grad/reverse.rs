@@ -89,6 +89,7 @@ pub(super) fn pull_back(
             }
             (Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient, _) => continue,
             (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op.name),
+            (Kind::Written(_), _) => unreachable!("shape has resolved what the user wrote"),
         };
         for ((arg, cotangent), _) in args.into_iter().zip(onward).zip(flows).filter(|(_, flows)| *flows) {
             if let Some(cotangent) = cotangent {
