@@ -11,7 +11,7 @@ mod signature;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use closest::closest;
-pub use signature::{Bindings, Signature, check};
+pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
 use crate::ir::{Dim, Value};

@@ -131,10 +131,11 @@ impl<'d, 'p> Instances<'d, 'p> {
                 (None, None) => {
                     let message = format!("`{}` needs a value for `{name}`", of.name);
                     let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
-                    diags.push(
-                        Diagnostic::new("missing-argument", place, message)
-                            .note(format!("it is declared as `{}({})`", of.name, all.join(", "))),
-                    );
+                    diags.push(Diagnostic::new("missing-argument", place, message).note(format!(
+                        "it is declared as `{}({})`",
+                        of.name,
+                        all.join(", ")
+                    )));
                     None
                 }
             };
@@ -199,8 +200,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         });
         let known: Vec<&str> =
             layers.chain(self.declared.structs.keys().map(String::as_str)).chain(["Parameter"]).collect();
-        let mut report =
-            Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
+        let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
     }
@@ -300,7 +300,6 @@ impl<'d, 'p> Instances<'d, 'p> {
         ParamId(self.params.len() as u32 - 1)
     }
 }
-
 
 /// `1 parameter`, `2 parameters`.
 pub(super) fn count(n: usize, noun: &str) -> String {
