@@ -5,7 +5,7 @@ use super::prim::{Border, Prim, Window};
 use super::ty::{DType, Type};
 
 /// Why a primitive cannot be applied.
-pub type ShapeError = String;
+pub(super) type ShapeError = String;
 
 impl Prim {
     /// The result's type.

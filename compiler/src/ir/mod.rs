@@ -4,9 +4,13 @@
 
 pub mod dim;
 pub mod graph;
+pub mod index;
 mod infer;
+pub mod kernel;
 pub mod model;
+pub mod plan;
 pub mod prim;
+pub mod simplify;
 pub mod ty;
 pub mod written;
 

@@ -65,7 +65,7 @@ pub enum Mode {
 }
 
 /// A value written to a pool that outlives the call. Effects take place after everything else.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Effect {
     /// The gradient of a parameter stack, at its place in the gradient pool.
     Gradient(ParamId),

@@ -1,4 +1,9 @@
-//! The stages of the pipeline, in order. None imports another.
+//! The stages of the pipeline, in order. Each has one public function; none imports another.
 
+pub mod expand;
+pub mod fuse;
+pub mod grad;
+pub mod memory;
 pub mod parse;
+pub mod schedule;
 pub mod shape;

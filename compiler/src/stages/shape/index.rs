@@ -87,13 +87,14 @@ impl Shaper<'_> {
                 if drop { format!("index {}", shown(&start)) } else { format!("{}..{}", shown(&start), shown(&end)) };
             let message =
                 format!("{what} is outside of axis {axis} of `{}`, which has {}", site.args[0].0, shown(extent));
-            let report = Diagnostic::new("index-out-of-range", site.place, message);
+            let code = if drop { "index-out-of-range" } else { "slice-out-of-range" };
+            let report = Diagnostic::new(code, site.place, message);
             self.diags.push(report.note(format!("`{}` is {}", site.args[0].0, type_text(ty))));
             return None;
         }
         if len.as_const().is_some_and(|n| n <= 0) {
             let message = format!("`{}` is empty: axis {axis} from {} to {}", site.text, shown(&start), shown(&end));
-            self.diags.push(Diagnostic::new("index-out-of-range", site.place, message));
+            self.diags.push(Diagnostic::new("slice-out-of-range", site.place, message));
             return None;
         }
         Some(Part { cut: cut(start, len), drop, gather: None })

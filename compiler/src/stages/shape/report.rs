@@ -43,7 +43,7 @@ impl Shaper<'_> {
             (None, Some((_, place))) => *place,
             (None, None) => site.place,
         };
-        let mut report = Diagnostic::new(code(&error, call), place, message);
+        let mut report = Diagnostic::new(code(&error), place, message);
         report.help = help;
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
@@ -122,15 +122,13 @@ impl Shaper<'_> {
     }
 }
 
-/// The stable code of an op's error.
-fn code(error: &OpError, call: &Call) -> &'static str {
-    match (error.code, call.op.name) {
-        ("shape-mismatch", "matmul") => "wrong-inner-dimension",
-        ("broadcast", _) => "broadcast-mismatch",
-        ("axis", _) => "axis-out-of-range",
-        ("shape", "reshape") => "reshape-changes-count",
-        ("shape", _) => "op",
-        (code, _) => code,
+/// The stable code of an op's error; primitives of a body report without one of their own.
+fn code(error: &OpError) -> &'static str {
+    match error.code {
+        "broadcast" => "broadcast-mismatch",
+        "axis" => "axis-out-of-range",
+        "shape" => "op",
+        code => code,
     }
 }
 

@@ -35,13 +35,13 @@ pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Di
     match statics::eval(expr, names, Wanted::Dimension, diags)? {
         Attr::Int(dim) if dim.as_const().is_some_and(|n| n < 0) => {
             let message = format!("`{}` is {dim}, which is not an extent", words::full(expr));
-            diags.push(Diagnostic::new("attribute", expr.place, message));
+            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
             None
         }
         Attr::Int(dim) => Some(dim),
         other => {
             let message = format!("`{}` is {other}, which is not an extent", words::full(expr));
-            diags.push(Diagnostic::new("attribute", expr.place, message));
+            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
             None
         }
     }

@@ -11,7 +11,7 @@ impl Elaborator<'_, '_> {
         let value = self.expr(of);
         let (name, text) = match op {
             Unary::Neg => ("neg", "-"),
-            Unary::Not => ("not", "!"),
+            Unary::Not => ("logical_not", "!"),
         };
         if let Val::Static(attr) = &value
             && let Some(folded) = statics::unary(op, attr)
@@ -68,9 +68,9 @@ impl Binary {
     /// The op that the operator stands for.
     fn op(self) -> &'static str {
         match self {
-            Binary::Or | Binary::BitOr => "or",
-            Binary::And | Binary::BitAnd => "and",
-            Binary::BitXor => "xor",
+            Binary::Or | Binary::BitOr => "logical_or",
+            Binary::And | Binary::BitAnd => "logical_and",
+            Binary::BitXor => "logical_xor",
             Binary::Eq => "eq",
             Binary::Ne => "ne",
             Binary::Lt => "lt",

@@ -1,0 +1,291 @@
+//! A handle to one device: choice of the adapter, error scopes, loss, and counters of what was created.
+//!
+//! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
+//! error of the device escapes as a panic, and once the device is lost every method says so.
+
+use super::error::{Error, Result, lost};
+use super::pipelines::Pipelines;
+use super::program::Program;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+
+/// Which adapter to take. The environment variable `PRECAST_GPU` overrides [`Adapter::Any`]: `hardware`, `software`,
+/// or a part of the adapter's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Adapter {
+    /// Discrete before integrated before virtual before software.
+    #[default]
+    Any,
+    /// A real GPU only.
+    Hardware,
+    /// A software adapter only.
+    Software,
+    /// The first whose name contains this text, in any case.
+    Named(String),
+}
+
+/// How many objects were created on a device since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Created {
+    /// Buffers.
+    pub buffers: u64,
+    /// Bind groups.
+    pub bind_groups: u64,
+    /// Compute pipelines.
+    pub pipelines: u64,
+    /// Shader modules.
+    pub modules: u64,
+}
+
+/// A GPU that models can be put on. Clones share the device.
+#[derive(Clone, Debug)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    lost: Arc<AtomicBool>,
+    counters: [AtomicU64; 4],
+    /// Compiled programs by the address of their static text, for as long as a model uses them.
+    programs: Mutex<Vec<(usize, Weak<Pipelines>)>>,
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Buffer,
+    BindGroup,
+    Pipeline,
+    Module,
+}
+
+impl Gpu {
+    /// Opens the best adapter and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`] if there is none, [`Error::Device`] if it cannot be opened.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn new() -> Result<Self> {
+        Self::with(&Adapter::Any)
+    }
+
+    /// Opens the adapter of choice and waits for it.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn with(choice: &Adapter) -> Result<Self> {
+        pollster::block_on(Self::with_async(choice))
+    }
+
+    /// Opens the best adapter.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    pub async fn new_async() -> Result<Self> {
+        Self::with_async(&Adapter::Any).await
+    }
+
+    /// Opens the adapter of choice.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    pub async fn with_async(choice: &Adapter) -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let adapter = choose(&instance, &from_environment(choice)).await?;
+        let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("precast"),
+                required_features: adapter.features() & optional,
+                required_limits: adapter.limits(),
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| Error::Device { reason: error.to_string() })?;
+        let gpu = Self::from_device(device, queue);
+        let lost = Arc::clone(&gpu.shared.lost);
+        gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
+        // Errors are taken by scopes; one that slips past them must not panic in the user's program.
+        gpu.shared.device.on_uncaptured_error(Arc::new(|_| {}));
+        Ok(gpu)
+    }
+
+    /// Uses a device that the caller opened; its error and loss handlers stay the caller's.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let shared =
+            Shared { device, queue, lost: Arc::default(), counters: Default::default(), programs: Mutex::default() };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The wgpu device underneath.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.shared.device
+    }
+
+    /// The wgpu queue underneath.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.shared.queue
+    }
+
+    /// The adapter's name, as its driver gives it.
+    pub fn name(&self) -> String {
+        self.shared.device.adapter_info().name
+    }
+
+    /// Destroys the device: every later use of it gives [`Error::DeviceLost`].
+    pub fn destroy(&self) {
+        self.shared.lost.store(true, Ordering::Release);
+        self.shared.device.destroy();
+    }
+
+    /// Whether the device is known to be lost.
+    pub fn is_lost(&self) -> bool {
+        self.shared.lost.load(Ordering::Acquire)
+    }
+
+    /// What was created on this device so far.
+    pub fn created(&self) -> Created {
+        let of = |kind: Kind| self.shared.counters[kind as usize].load(Ordering::Relaxed);
+        Created {
+            buffers: of(Kind::Buffer),
+            bind_groups: of(Kind::BindGroup),
+            pipelines: of(Kind::Pipeline),
+            modules: of(Kind::Module),
+        }
+    }
+
+    /// The pipelines of a program; two models of one program share them.
+    pub(super) async fn pipelines(&self, program: &'static Program) -> Result<Arc<Pipelines>> {
+        let key = core::ptr::from_ref(program).addr();
+        let programs = || self.shared.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = programs().iter().find_map(|(of, known)| known.upgrade().filter(|_| *of == key));
+        if let Some(known) = known {
+            return Ok(known);
+        }
+        let new = Arc::new(Pipelines::new(self, program).await?);
+        let mut programs = programs();
+        programs.retain(|(_, known)| known.strong_count() > 0);
+        programs.push((key, Arc::downgrade(&new)));
+        Ok(new)
+    }
+
+    pub(super) fn count(&self, kind: Kind) {
+        self.shared.counters[kind as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn mark_lost(&self) -> Error {
+        self.shared.lost.store(true, Ordering::Release);
+        lost()
+    }
+
+    pub(super) fn alive(&self) -> Result<()> {
+        if self.is_lost() { Err(lost()) } else { Ok(()) }
+    }
+
+    /// Runs `work` under error scopes; the future resolves when the device has judged it.
+    ///
+    /// The work itself is done when this returns, so that dropping the future loses a report and nothing else.
+    pub(super) fn scoped<T, W: FnOnce() -> T>(&self, work: W) -> impl Future<Output = Result<T>> + use<T, W> {
+        let device = &self.shared.device;
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let value = work();
+        let reports = (validation.pop(), internal.pop(), memory.pop());
+        let gone = Arc::clone(&self.shared.lost);
+        async move {
+            let report = match (reports.0.await, reports.1.await, reports.2.await) {
+                (Some(error), _, _) | (None, Some(error), _) | (None, None, Some(error)) => Some(error),
+                (None, None, None) => None,
+            };
+            if gone.load(Ordering::Acquire) {
+                return Err(lost());
+            }
+            match report {
+                None => Ok(value),
+                Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::Device { reason: "out of memory".to_owned() }),
+                Some(error) => Err(Error::Device { reason: error.to_string() }),
+            }
+        }
+    }
+
+    /// Lets finished work report; with `wait`, blocks until all submitted work is finished. A browser does this itself.
+    pub(super) fn poll(&self, wait: bool) -> Result<()> {
+        self.alive()?;
+        let kind = if wait { wgpu::PollType::wait_indefinitely() } else { wgpu::PollType::Poll };
+        self.poll_as(kind)
+    }
+
+    /// Blocks until one submission is finished.
+    pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        self.alive()?;
+        self.poll_as(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
+    }
+
+    fn poll_as(&self, kind: wgpu::PollType) -> Result<()> {
+        // wgpu panics where a device is lost during a wait, and offers no other report of it.
+        match catch_unwind(AssertUnwindSafe(|| self.shared.device.poll(kind))) {
+            Ok(_) => self.alive(),
+            Err(_) => Err(self.mark_lost()),
+        }
+    }
+}
+
+fn from_environment(choice: &Adapter) -> Adapter {
+    let named = match choice {
+        Adapter::Any => std::env::var("PRECAST_GPU").unwrap_or_default(),
+        Adapter::Hardware | Adapter::Software | Adapter::Named(_) => String::new(),
+    };
+    match named.as_str() {
+        "" => choice.clone(),
+        "hardware" => Adapter::Hardware,
+        "software" => Adapter::Software,
+        part => Adapter::Named(part.to_owned()),
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Adapter> {
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: wgpu::PowerPreference::HighPerformance,
+        force_fallback_adapter: *choice == Adapter::Software,
+        ..Default::default()
+    };
+    instance.request_adapter(&options).await.map_err(|error| Error::NoAdapter { reason: error.to_string() })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Adapter> {
+    let mut found = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    found.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    let software = |adapter: &wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
+    let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
+    found
+        .into_iter()
+        .find(|adapter| match choice {
+            Adapter::Any => true,
+            Adapter::Hardware => !software(adapter),
+            Adapter::Software => software(adapter),
+            Adapter::Named(part) => adapter.get_info().name.to_lowercase().contains(&part.to_lowercase()),
+        })
+        .ok_or_else(|| match names.is_empty() {
+            true => Error::NoAdapter { reason: "none was found".to_owned() },
+            false => Error::NoAdapter { reason: format!("none of {} was asked for", names.join(", ")) },
+        })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn rank(kind: wgpu::DeviceType) -> u8 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Cpu => 3,
+        wgpu::DeviceType::Other => 4,
+    }
+}
