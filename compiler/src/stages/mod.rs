@@ -1,5 +1,6 @@
 //! The stages of the pipeline, in order. Each has one public function; none imports another.
 
+pub mod emit;
 pub mod expand;
 pub mod fuse;
 pub mod grad;

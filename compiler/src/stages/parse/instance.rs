@@ -12,8 +12,8 @@ use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Dim, Type};
-use crate::ops::{self, Attr, AttrDecl, AttrKind, Item, Layer};
+use crate::ir::{DType, Type};
+use crate::ops::{self, Attr, Item, Layer};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -187,8 +187,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,
         });
-        let known: Vec<&str> =
-            layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
+        let known: Vec<&str> = layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
         let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
