@@ -6,3 +6,4 @@
 pub mod diag;
 pub mod ir;
 pub mod ops;
+pub mod stages;

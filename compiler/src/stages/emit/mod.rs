@@ -1,0 +1,4 @@
+//! Prints kernels as Rust and WGSL.
+
+#[cfg(feature = "gpu")]
+pub mod wgsl;
