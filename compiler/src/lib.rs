@@ -6,4 +6,5 @@
 pub mod diag;
 pub mod ir;
 pub mod ops;
+pub mod oracle;
 pub mod stages;

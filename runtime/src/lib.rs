@@ -1,4 +1,81 @@
 //! Declare a neural network; `cargo build` casts it.
+//!
+//! This crate is what programs depend on and what the code that `model!` emits calls: parameters,
+//! sessions, trainers, optimisers, files and batches, over kernels for the CPU and, with the feature
+//! `gpu`, over wgpu. At run time there is no graph: every call runs a plan that was made when the
+//! program was built.
 
+extern crate alloc;
+
+mod bind;
+mod checkpoint;
+mod cpu;
+mod device;
+mod error;
 #[cfg(feature = "gpu")]
 pub mod gpu;
+mod gradients;
+mod groups;
+mod init;
+mod loader;
+mod optim;
+mod random;
+mod safetensors;
+mod session;
+mod spec;
+mod storage;
+mod trained;
+mod trainer;
+mod view;
+mod weights;
+mod words;
+
+pub use device::{Blocking, Cpu, Device};
+pub use error::{Difference, Error, LoaderError, Result};
+pub use gradients::Gradients;
+pub use init::Init;
+pub use loader::{Loader, Split};
+pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+pub use session::Session;
+pub use trainer::{Loss, Trainer};
+pub use view::{Tensor, View, rows};
+pub use weights::Weights;
+
+/// What programs that use models need: `use precast::prelude::*;`.
+pub mod prelude {
+    pub use crate::{
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
+    };
+}
+
+/// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
+pub fn default<T: Default>() -> T {
+    T::default()
+}
+
+/// What emitted code names; programs do not.
+#[doc(hidden)]
+pub mod __rt {
+    pub use crate::__sweep as sweep;
+    pub use crate::cpu::*;
+    pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use std::path::Path;
+
+    pub use crate::{
+        Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
+        Tensor, Trainer, View, Weights,
+        bind::{Bindings, Dim, extent, product, room},
+        device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        session::Shared,
+        spec::{CHUNK, ModelSpec, ParameterSpec},
+        trained::Trained,
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
+        weights::Model,
+    };
+
+    /// Waits for a future of a device.
+    #[inline]
+    pub fn wait<D: Blocking, T>(future: impl Future<Output = T>) -> T {
+        D::wait(future)
+    }
+}

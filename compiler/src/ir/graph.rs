@@ -6,6 +6,7 @@
 use super::model::ParamId;
 use super::prim::Prim;
 use super::ty::Type;
+use super::written::Written;
 use crate::ops::{Attrs, Op};
 use proc_macro2::Span;
 
@@ -49,6 +50,8 @@ pub enum Kind {
     Repeat(Box<Repeat>),
     /// The argument itself; its derivative is zero.
     StopGradient,
+    /// What the user wrote, between parse and shape only.
+    Written(Box<Written>),
 }
 
 /// What the runtime supplies to a training plan besides the arguments.
@@ -97,6 +100,7 @@ pub struct Call {
 /// (`[count, …]`, of which iteration `i` sees slice `i`), then the invariants. The body's inputs are those
 /// in the same order. The body's outputs are the next carried values, then the slices of the stacked
 /// outputs; the node's results are the last carried values and the stacked outputs.
+/// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
 #[derive(Clone, Debug)]
 pub struct Repeat {
     /// How many times.
@@ -109,6 +113,19 @@ pub struct Repeat {
     pub stacked: usize,
     /// One iteration.
     pub body: Graph,
+}
+
+impl Repeat {
+    /// The type of the k-th result. The body has types.
+    pub fn result(&self, k: usize) -> Type {
+        let slice = self.body.ty(self.body.outputs[k]);
+        if k < self.carried {
+            return slice.clone();
+        }
+        let mut shape = vec![self.count.into()];
+        shape.extend(slice.shape.iter().cloned());
+        Type::new(slice.dtype, shape)
+    }
 }
 
 /// A list of nodes with results.
@@ -125,6 +142,14 @@ impl Graph {
     pub fn push(&mut self, kind: Kind, args: Vec<Value>, ty: Option<Type>, span: Span) -> Value {
         self.nodes.push(Node { kind, args, ty, name: None, span });
         Value(self.nodes.len() as u32 - 1)
+    }
+
+    /// Appends a region and a `Result` node for each of its results. The body has types.
+    pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
+        let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
     }
 
     /// The node of a value.

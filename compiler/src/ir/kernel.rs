@@ -6,7 +6,7 @@
 
 use super::dim::Dim;
 use super::graph::Source;
-use super::index::Index;
+use super::index::{Atom, Index};
 use super::model::{Effect, ParamId};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::ty::DType;
@@ -80,6 +80,59 @@ pub enum Expr {
         /// Its element type.
         dtype: DType,
     },
+}
+
+impl Expr {
+    /// Calls `see` with every scalar that this one uses.
+    pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
+        let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {
+            for guard in guards {
+                match guard {
+                    Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(see),
+                }
+            }
+        };
+        match self {
+            Expr::Load { index, guards, .. } => {
+                index.values(see);
+                guarded(guards, see);
+            }
+            Expr::Inside(guards) => guarded(guards, see),
+            Expr::Index(index) => index.values(see),
+            Expr::Map(_, args) => args.iter().for_each(|&a| see(a)),
+            Expr::Convert(_, arg) => see(*arg),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+    }
+}
+
+impl Expr {
+    fn renumber(&mut self, new: &[ExprId]) {
+        let index_with = |index: &Index| {
+            index.map(&mut |atom| match atom {
+                Atom::Value(v) => Index::atom(Atom::Value(new[*v])),
+                Atom::Axis(_) | Atom::Loop(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+            })
+        };
+        let guarded = |guards: &mut Vec<Guard>| {
+            for guard in guards {
+                match guard {
+                    Guard::Within(index, _) | Guard::Multiple(index, _) => *index = index_with(index),
+                }
+            }
+        };
+        match self {
+            Expr::Load { index, guards, .. } => {
+                *index = index_with(index);
+                guarded(guards);
+            }
+            Expr::Inside(guards) => guarded(guards),
+            Expr::Index(index) => *index = index_with(index),
+            Expr::Map(_, args) => args.iter_mut().for_each(|a| *a = new[*a]),
+            Expr::Convert(_, arg) => *arg = new[*arg],
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+    }
 }
 
 /// A condition on the position.
@@ -213,6 +266,44 @@ pub struct Schedule {
     pub cooperative: bool,
 }
 
+impl Kernel {
+    /// Every scalar that is stored or accumulated.
+    pub fn uses(&mut self) -> Vec<&mut ExprId> {
+        match &mut self.skeleton {
+            Skeleton::Row { passes, stores, .. } => {
+                let mut uses: Vec<&mut ExprId> = stores.iter_mut().map(|s| &mut s.value).collect();
+                for pass in passes {
+                    uses.extend(pass.accumulators.iter_mut().map(|a| &mut a.value));
+                    uses.extend(pass.stores.iter_mut().map(|s| &mut s.value));
+                }
+                uses
+            }
+            Skeleton::Contract { stores, .. } => stores.iter_mut().map(|s| &mut s.value).collect(),
+            Skeleton::Scatter { index, store, .. } => vec![index, &mut store.value],
+        }
+    }
+
+    /// Drops the scalars that nothing uses.
+    pub fn prune(&mut self) {
+        let mut live = vec![false; self.scalars.len()];
+        self.uses().into_iter().for_each(|id| live[*id] = true);
+        for id in (0..live.len()).rev() {
+            if live[id] {
+                self.scalars[id].operands(&mut |o| live[o] = true);
+            }
+        }
+        let new: Vec<ExprId> = live.iter().scan(0, |n, &l| Some(std::mem::replace(n, *n + usize::from(l)))).collect();
+        self.uses().into_iter().for_each(|id| *id = new[*id]);
+        let mut keep = live.iter();
+        self.scalars.retain(|_| keep.next() == Some(&true));
+        self.scalars.iter_mut().for_each(|e| e.renumber(&new));
+    }
+}
+
+/// The number of a unique kernel of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct KernelId(pub usize);
+
 /// The number of a buffer of a program.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct BufferId(pub usize);
@@ -245,24 +336,35 @@ pub enum Role {
     Scratch,
 }
 
+impl Role {
+    /// The role whose memory this one shares: updates happen in place.
+    pub fn shared(self) -> Role {
+        match self {
+            Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
+            Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            other => other,
+        }
+    }
+}
+
 /// The kernels of one function in order.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Program {
+pub struct Program<K = Kernel> {
     /// The function's name.
     pub name: String,
     /// The memory.
     pub buffers: Vec<Buffer>,
     /// The order.
-    pub steps: Vec<Step>,
+    pub steps: Vec<Step<K>>,
 }
 
-/// A step of a program.
+/// A step of a program. `K` is the kernel itself until memory numbers the unique ones.
 #[derive(Clone, PartialEq, Debug)]
-pub enum Step {
+pub enum Step<K = Kernel> {
     /// A kernel on buffers, one for each slot.
     Launch {
-        /// What runs; the models' unique kernels are numbered later.
-        kernel: Kernel,
+        /// What runs.
+        kernel: K,
         /// On which memory.
         buffers: Vec<BufferId>,
     },
@@ -273,6 +375,6 @@ pub enum Step {
         /// Whether the last slice comes first.
         reverse: bool,
         /// One iteration.
-        body: Vec<Step>,
+        body: Vec<Step<K>>,
     },
 }

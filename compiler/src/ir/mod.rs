@@ -10,10 +10,13 @@ pub mod kernel;
 pub mod model;
 pub mod plan;
 pub mod prim;
+pub mod simplify;
 pub mod ty;
+pub mod written;
 
 pub use dim::Dim;
 pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
 pub use model::{Function, Mode, Model, Param, ParamId};
 pub use prim::Prim;
 pub use ty::{DType, Type};
+pub use written::Written;

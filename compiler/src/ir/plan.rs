@@ -1,7 +1,7 @@
 //! The memory plan: every buffer of a program at an offset in a pool.
 
 use super::dim::Dim;
-use super::kernel::{Kernel, Program};
+use super::kernel::{Kernel, KernelId, Program};
 
 /// A pool: a range of memory on the CPU, a buffer on the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -37,8 +37,8 @@ pub struct Place {
 /// A program with its memory.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Plan {
-    /// The program; its launches name kernels by number.
-    pub program: Program,
+    /// The program.
+    pub program: Program<KernelId>,
     /// One place for each buffer of the program.
     pub places: Vec<Place>,
     /// Words of the scratch pool.
@@ -48,7 +48,7 @@ pub struct Plan {
 /// The unique kernels of a model and the plans of its functions.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Plans {
-    /// In order of first use. Every launch's kernel is one of them.
+    /// In order of first use.
     pub kernels: Vec<Kernel>,
     /// One for each function.
     pub plans: Vec<Plan>,

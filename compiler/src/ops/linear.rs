@@ -7,7 +7,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Op(&LINEAR), Item::Layer(&LAYER)];
 
 static LINEAR: Op = Op {
     name: "linear",
-    signature: "(x: float[.., K], weight: float[N, K], bias: float[N]?) -> float[.., N]",
+    signature: "(x: float[.., Features], weight: float[Outputs, Features], bias: float[Outputs]?) -> float[.., Outputs]",
     attrs: &[],
     doc: "`x · weightᵀ + bias` over the last axis.",
     onnx: None,

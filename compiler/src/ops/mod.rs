@@ -5,9 +5,13 @@
 
 mod attrs;
 mod builder;
+mod closest;
+mod signature;
 
-pub use attrs::{Attr, AttrDecl, AttrKind, Attrs};
+pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
+pub use closest::closest;
+pub use signature::{Bindings, Signature, check};
 
 use crate::ir::model::Init;
 use crate::ir::{Dim, Value};
@@ -45,9 +49,11 @@ pub struct Op {
     /// The name in the model language, PyTorch's or JAX's: `log_softmax`.
     pub name: &'static str,
     /// Argument names and type patterns: `(x: float[.., K], weight: float[N, K], bias: float[N]?) -> float[.., N]`.
-    /// Element classes: float, int, number, any, or a type by name; `..` is any number of axes, the same
-    /// wherever it stands; capital names are extents, equal wherever they stand; `?` marks an argument that
-    /// may be absent. A result of `*` is whatever the body gives; `-> (A, B)` lists several.
+    /// Element classes: float, int, number, any, or a type by name; arguments of one class have one type.
+    /// `..` is any number of axes, the same wherever it stands; `[...]` is any shape; capital names are
+    /// extents, equal wherever they stand (messages use names of several letters as words: `Features`); `_` is
+    /// any extent. `?` marks an argument that may be absent, `*` a last one that may stand several times. A
+    /// result of `*` is whatever the body gives; `-> (A, B)` lists several.
     pub signature: &'static str,
     /// In the order in which they may be given positionally after the arguments.
     pub attrs: &'static [AttrDecl],
@@ -132,7 +138,8 @@ pub enum Domain {
 
 /// Why an op cannot be applied; shape turns it into a diagnostic.
 ///
-/// In the texts `{callee}` stands for how the user calls the op and `{0}`, `{1}` … for the user's argument.
+/// In the texts `{callee}` stands for how the user calls the op and `{0}`, `{1}` … for the user's arguments;
+/// [`OpError::render`] puts them in.
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpError {
     /// The kind of mistake.
@@ -167,6 +174,48 @@ impl OpError {
     pub fn help(self, help: impl Into<String>) -> OpError {
         OpError { help: Some(help.into()), ..self }
     }
+
+    /// The message and the help in the user's words: how the op is called and the source text of each argument.
+    /// Inside of backticks an argument's text stands as it is, so that it can be pasted; outside it gets its own.
+    pub fn render(&self, callee: &str, args: &[String]) -> (String, Option<String>) {
+        (fill(&self.message, callee, args), self.help.as_ref().map(|help| fill(help, callee, args)))
+    }
+}
+
+/// Puts the user's words in the places of a text.
+fn fill(text: &str, callee: &str, args: &[String]) -> String {
+    let (mut out, mut rest) = (String::new(), text);
+    while let Some((before, name, after)) =
+        rest.split_once('{').and_then(|(before, tail)| tail.split_once('}').map(|(name, after)| (before, name, after)))
+    {
+        out.push_str(before);
+        let quoted = out.matches('`').count() % 2 == 1;
+        match name.parse::<usize>().ok().map(|k| (k, args.get(k))) {
+            None => out.push_str(callee),
+            Some((_, Some(arg))) if quoted && after.starts_with('.') && !is_tight(arg) => {
+                out.push_str(&format!("({arg})"));
+            }
+            Some((_, Some(arg))) if quoted => out.push_str(arg),
+            Some((_, Some(arg))) if arg.chars().count() <= 40 => out.push_str(&format!("`{arg}`")),
+            Some((k, _)) => out.push_str(&format!("argument {}", k + 1)),
+        }
+        rest = after;
+    }
+    out + rest
+}
+
+/// Whether a method call after this expression applies to all of it.
+fn is_tight(source: &str) -> bool {
+    let mut depth = 0;
+    !source.starts_with(['-', '!'])
+        && source.chars().all(|c| {
+            match c {
+                '(' | '[' => depth += 1,
+                ')' | ']' => depth -= 1,
+                _ => {}
+            }
+            depth > 0 || c != ' '
+        })
 }
 
 /// Every item, in the order of the list.

@@ -1,0 +1,63 @@
+//! Which instruction set a kernel runs on.
+//!
+//! In: the machine. Out: an [`Isa`], a value that proves that the machine has the instructions. Always: [`run`] enters one
+//! `#[target_feature]` frame, into which the whole kernel is inlined.
+
+use std::sync::OnceLock;
+
+#[cfg(target_arch = "x86_64")]
+use super::{Avx2, Avx512};
+use super::{Portable, Simd};
+
+/// Code that is generic over the instruction set.
+///
+/// `run` and everything that it calls on vectors must be `#[inline(always)]`, so that it is compiled inside the frame.
+/// Closures are not reliably inlined into a frame: use macros or methods.
+pub trait Kernel {
+    /// Does the work with the vectors of `S`.
+    fn run<S: Simd>(self, s: S);
+}
+
+/// An instruction set that this machine has. Holding a value is the proof, so any value may be passed to [`run`].
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Isa {
+    /// AVX-512 with the extensions F, BW, DQ and VL, and FMA: 16 lanes.
+    #[cfg(target_arch = "x86_64")]
+    Avx512(Avx512),
+    /// AVX2 and FMA: 8 lanes.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Avx2),
+    /// Arrays of 8 lanes that the compiler vectorises for the target's baseline.
+    Portable(Portable),
+}
+
+impl Isa {
+    /// The widest instruction set of this machine, found out once.
+    #[inline]
+    pub fn best() -> Self {
+        static BEST: OnceLock<Isa> = OnceLock::new();
+        *BEST.get_or_init(|| Isa::available().next().unwrap_or(Isa::Portable(Portable)))
+    }
+
+    /// Every instruction set of this machine, widest first.
+    pub fn available() -> impl Iterator<Item = Self> {
+        #[cfg(target_arch = "x86_64")]
+        let native = [Avx512::new().map(Isa::Avx512), Avx2::new().map(Isa::Avx2)];
+        #[cfg(not(target_arch = "x86_64"))]
+        let native: [Option<Self>; 0] = [];
+        native.into_iter().flatten().chain([Isa::Portable(Portable)])
+    }
+}
+
+/// Runs `kernel` on `isa`.
+#[inline]
+pub fn run<K: Kernel>(isa: Isa, kernel: K) {
+    match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512(s) => s.enter(kernel),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(s) => s.enter(kernel),
+        Isa::Portable(s) => s.enter(kernel),
+    }
+}

@@ -1,0 +1,55 @@
+//! Elementary functions on vectors.
+//!
+//! In: a vector of f32. Out: the function of each lane, within the `ULP` of its file of the exact value (a unit in the last
+//! place is the distance of two neighbouring f32 at the exact value). Always: the special values of IEEE 754 and C's
+//! `math.h`, subnormal numbers included, and the same formula on every instruction set.
+//!
+//! Coefficients marked *minimax* come from a Remez exchange in 160-bit arithmetic for the stated weight and interval.
+
+#[cfg(test)]
+mod check;
+mod erf;
+mod exp;
+mod expm1;
+mod log;
+mod log1p;
+mod pow;
+mod reduce;
+mod rsqrt;
+mod sigmoid;
+mod tanh;
+mod threefry;
+mod trig;
+
+pub use erf::erf;
+pub use exp::exp;
+pub use expm1::expm1;
+pub use log::log;
+pub use log1p::log1p;
+pub use pow::pow;
+pub use rsqrt::rsqrt;
+pub use sigmoid::sigmoid;
+pub use tanh::tanh;
+pub use threefry::threefry;
+pub use trig::{cos, sin};
+
+use super::Simd;
+
+/// `c₀ + c₁·x + c₂·x² + …` by Horner's rule.
+#[inline(always)]
+fn polynomial<S: Simd, const N: usize>(s: S, x: S::F, coefficients: [f32; N]) -> S::F {
+    let mut sum = s.splat_f(coefficients[N - 1]);
+    let mut degree = N - 1;
+    while degree > 0 {
+        degree -= 1;
+        sum = s.mul_add_f(sum, x, s.splat_f(coefficients[degree]));
+    }
+    sum
+}
+
+/// `magnitude`, which is not negative, with the sign of `sign`.
+#[inline(always)]
+fn with_sign<S: Simd>(s: S, magnitude: S::F, sign: S::F) -> S::F {
+    let bit = s.and_u(s.bits_f(sign), s.splat_u(1 << 31));
+    s.f_of_bits(s.or_u(s.bits_f(magnitude), bit))
+}

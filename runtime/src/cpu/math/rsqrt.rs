@@ -1,0 +1,28 @@
+//! 1 / √x.
+//!
+//! In: any f32. Out: 1 / √x within [`ULP`]; ±∞ at ±0, NaN below. Always: two correctly rounded operations.
+
+use super::Simd;
+
+/// Error bound.
+#[cfg(test)]
+const ULP: f64 = 1.5;
+
+/// 1 / √x.
+#[inline(always)]
+pub fn rsqrt<S: Simd>(s: S, x: S::F) -> S::F {
+    s.div_f(s.splat_f(1.0), s.sqrt_f(x))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::math::check::{self, unary};
+
+    unary!(rsqrt, |x: f64| 1.0 / x.sqrt());
+
+    #[test]
+    fn rsqrt_is_within_its_bound() {
+        check::everywhere::<Function>(ULP);
+    }
+}

@@ -1,0 +1,30 @@
+//! The CPU side of the runtime: what emitted kernels are written against.
+//!
+//! In: slices of 4-byte words and numbers that the compiler settled. Out: the same words, computed with the best
+//! instruction set of the machine. Always: an intrinsic runs only inside a `#[target_feature]` frame that an ISA token
+//! has opened, safe code can neither read nor write outside a slice, and results do not depend on the number of threads.
+//!
+//! The ISA layer is our own. `rten-simd` 0.27 builds quickly, but it has no 32-bit unsigned arithmetic, no gathers or
+//! scatters, no shifts by a vector, no mask logic beyond `and`, and no floor, ceiling or square root. Its masked loads
+//! and stores are `unsafe` for the caller, and its `#[target_feature]` frames are private to a dispatcher that always takes
+//! the best instruction set, so emitted safe code could neither be written against it nor be forced onto another one.
+
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod isa;
+mod portable;
+mod simd;
+mod sweep;
+
+pub mod math;
+
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+pub use isa::{Isa, Kernel, run};
+pub use portable::Portable;
+pub use simd::Simd;
+pub use sweep::{At, Full, Part};

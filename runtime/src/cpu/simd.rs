@@ -1,0 +1,829 @@
+//! The vocabulary of kernels: vectors of 32-bit lanes over an instruction set.
+//!
+//! In: slices and scalars. Out: slices and scalars. Always: a method of [`Simd`] does the same on every instruction set,
+//! up to the rounding of `mul_add_f` and the order of the reductions; the safe methods never touch memory outside their slice.
+
+use super::{At, Kernel};
+
+/// An instruction set, as a value that proves that the machine has it.
+///
+/// Suffixes name the type of lane: `f` is f32, `i` is i32, `u` is u32, `m` is a mask. Integer arithmetic wraps. Shift counts
+/// are taken modulo 32. Comparisons with NaN are false. A memory access panics if it does not lie within its slice, which
+/// the compiler has excluded for emitted code.
+pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
+    /// Lanes per vector.
+    const LANES: usize;
+    /// Whether `mul_add_f` rounds once.
+    const FUSED: bool;
+    /// Rows of the register tile of [`contract`](super::contract): as many as leave registers for the operands.
+    const ROWS: usize;
+
+    /// A vector of f32.
+    type F: Copy;
+    /// A vector of i32.
+    type I: Copy;
+    /// A vector of u32.
+    type U: Copy;
+    /// A vector of truth values.
+    type M: Copy;
+
+    /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set.
+    fn enter<K: Kernel>(self, kernel: K);
+
+    /// All lanes `x`.
+    fn splat_f(self, x: f32) -> Self::F;
+    /// All lanes `x`.
+    fn splat_i(self, x: i32) -> Self::I;
+    /// All lanes `x`.
+    fn splat_u(self, x: u32) -> Self::U;
+    /// All lanes `x`.
+    fn splat_m(self, x: bool) -> Self::M;
+    /// The lane numbers 0, 1, 2, ….
+    fn iota_i(self) -> Self::I;
+    /// The lane numbers 0, 1, 2, ….
+    fn iota_u(self) -> Self::U;
+    /// `a + b`.
+    fn add_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a - b`.
+    fn sub_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a · b`.
+    fn mul_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a / b`.
+    fn div_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// The larger lane; NaN if either is NaN.
+    fn max_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// The smaller lane; NaN if either is NaN.
+    fn min_f(self, a: Self::F, b: Self::F) -> Self::F;
+    /// `a + b`.
+    fn add_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// `a - b`.
+    fn sub_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// `a · b`.
+    fn mul_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// a / b; an integer divided by zero gives 0.
+    fn div_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// The larger lane.
+    fn max_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// The smaller lane.
+    fn min_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// `a + b`.
+    fn add_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// `a - b`.
+    fn sub_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// `a · b`.
+    fn mul_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// a / b; an integer divided by zero gives 0.
+    fn div_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// The larger lane.
+    fn max_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// The smaller lane.
+    fn min_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// `a · b + c`, rounded once where [`Simd::FUSED`].
+    fn mul_add_f(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
+    /// The smaller of `x` and a bound that is not NaN; NaN if `x` is NaN. Cheaper than `min_f`.
+    fn at_most_f(self, x: Self::F, bound: Self::F) -> Self::F;
+    /// The larger of `x` and a bound that is not NaN; NaN if `x` is NaN. Cheaper than `max_f`.
+    fn at_least_f(self, x: Self::F, bound: Self::F) -> Self::F;
+    /// `-x`.
+    fn neg_f(self, x: Self::F) -> Self::F;
+    /// `|x|`.
+    fn abs_f(self, x: Self::F) -> Self::F;
+    /// The square root, correctly rounded.
+    fn sqrt_f(self, x: Self::F) -> Self::F;
+    /// The next integer not above.
+    fn floor_f(self, x: Self::F) -> Self::F;
+    /// The next integer not below.
+    fn ceil_f(self, x: Self::F) -> Self::F;
+    /// The nearest integer, ties to even.
+    fn round_f(self, x: Self::F) -> Self::F;
+    /// The next integer towards zero.
+    fn trunc_f(self, x: Self::F) -> Self::F;
+    /// `x · 2ⁿ` for integers `n` from -252 to 252.
+    fn scale_f(self, x: Self::F, n: Self::F) -> Self::F;
+    /// `-x`, wrapping.
+    fn neg_i(self, x: Self::I) -> Self::I;
+    /// `|x|`, wrapping.
+    fn abs_i(self, x: Self::I) -> Self::I;
+    /// The remainder with the sign of `a`; 0 where `b` is 0.
+    fn rem_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// Bitwise and.
+    fn and_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// Bitwise or.
+    fn or_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// Bitwise xor.
+    fn xor_i(self, a: Self::I, b: Self::I) -> Self::I;
+    /// Bitwise complement.
+    fn not_i(self, x: Self::I) -> Self::I;
+    /// `x << (by mod 32)`.
+    fn shl_i(self, x: Self::I, by: Self::I) -> Self::I;
+    /// `x >> (by mod 32)`, keeping the sign.
+    fn shr_i(self, x: Self::I, by: Self::I) -> Self::I;
+    /// `x << N`, for `N < 32`.
+    fn shl_const_i<const N: u32>(self, x: Self::I) -> Self::I;
+    /// `x >> N`, for `N < 32`, keeping the sign.
+    fn shr_const_i<const N: u32>(self, x: Self::I) -> Self::I;
+    /// The remainder; 0 where `b` is 0.
+    fn rem_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// Bitwise and.
+    fn and_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// Bitwise or.
+    fn or_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// Bitwise xor.
+    fn xor_u(self, a: Self::U, b: Self::U) -> Self::U;
+    /// Bitwise complement.
+    fn not_u(self, x: Self::U) -> Self::U;
+    /// `x << (by mod 32)`.
+    fn shl_u(self, x: Self::U, by: Self::U) -> Self::U;
+    /// `x >> (by mod 32)`, filling with zeros.
+    fn shr_u(self, x: Self::U, by: Self::U) -> Self::U;
+    /// `x << N`, for `N < 32`.
+    fn shl_const_u<const N: u32>(self, x: Self::U) -> Self::U;
+    /// `x >> N`, for `N < 32`, filling with zeros.
+    fn shr_const_u<const N: u32>(self, x: Self::U) -> Self::U;
+    /// `a = b`.
+    fn eq_f(self, a: Self::F, b: Self::F) -> Self::M;
+    /// `a < b`.
+    fn lt_f(self, a: Self::F, b: Self::F) -> Self::M;
+    /// `a ≤ b`.
+    fn le_f(self, a: Self::F, b: Self::F) -> Self::M;
+    /// `a` where `m`, else `b`.
+    fn select_f(self, m: Self::M, a: Self::F, b: Self::F) -> Self::F;
+    /// `a = b`.
+    fn eq_i(self, a: Self::I, b: Self::I) -> Self::M;
+    /// `a < b`.
+    fn lt_i(self, a: Self::I, b: Self::I) -> Self::M;
+    /// `a ≤ b`.
+    fn le_i(self, a: Self::I, b: Self::I) -> Self::M;
+    /// `a` where `m`, else `b`.
+    fn select_i(self, m: Self::M, a: Self::I, b: Self::I) -> Self::I;
+    /// `a = b`.
+    fn eq_u(self, a: Self::U, b: Self::U) -> Self::M;
+    /// `a < b`.
+    fn lt_u(self, a: Self::U, b: Self::U) -> Self::M;
+    /// `a ≤ b`.
+    fn le_u(self, a: Self::U, b: Self::U) -> Self::M;
+    /// `a` where `m`, else `b`.
+    fn select_u(self, m: Self::M, a: Self::U, b: Self::U) -> Self::U;
+    /// `a` and `b`.
+    fn and_m(self, a: Self::M, b: Self::M) -> Self::M;
+    /// `a` or `b`.
+    fn or_m(self, a: Self::M, b: Self::M) -> Self::M;
+    /// `a` xor `b`.
+    fn xor_m(self, a: Self::M, b: Self::M) -> Self::M;
+    /// The opposite.
+    fn not_m(self, x: Self::M) -> Self::M;
+    /// Whether some lane is true.
+    fn any_m(self, x: Self::M) -> bool;
+    /// Whether all lanes are true.
+    fn all_m(self, x: Self::M) -> bool;
+    /// The nearest f32.
+    fn f_from_i(self, x: Self::I) -> Self::F;
+    /// The nearest f32.
+    fn f_from_u(self, x: Self::U) -> Self::F;
+    /// Truncates and saturates; NaN gives 0.
+    fn i_from_f(self, x: Self::F) -> Self::I;
+    /// Truncates and saturates; NaN gives 0.
+    fn u_from_f(self, x: Self::F) -> Self::U;
+    /// The same bits.
+    fn i_from_u(self, x: Self::U) -> Self::I;
+    /// The same bits.
+    fn u_from_i(self, x: Self::I) -> Self::U;
+    /// The bits of `x`.
+    fn bits_f(self, x: Self::F) -> Self::U;
+    /// The f32 with these bits.
+    fn f_of_bits(self, x: Self::U) -> Self::F;
+    /// True in the first `n` lanes.
+    fn mask_first(self, n: usize) -> Self::M;
+    /// The sum of the lanes.
+    fn reduce_add_f(self, x: Self::F) -> f32;
+    /// The product of the lanes.
+    fn reduce_mul_f(self, x: Self::F) -> f32;
+    /// The largest lane; NaN if any is.
+    fn reduce_max_f(self, x: Self::F) -> f32;
+    /// The smallest lane; NaN if any is.
+    fn reduce_min_f(self, x: Self::F) -> f32;
+    /// The sum of the lanes.
+    fn reduce_add_i(self, x: Self::I) -> i32;
+    /// The product of the lanes.
+    fn reduce_mul_i(self, x: Self::I) -> i32;
+    /// The largest lane.
+    fn reduce_max_i(self, x: Self::I) -> i32;
+    /// The smallest lane.
+    fn reduce_min_i(self, x: Self::I) -> i32;
+    /// The sum of the lanes.
+    fn reduce_add_u(self, x: Self::U) -> u32;
+    /// The product of the lanes.
+    fn reduce_mul_u(self, x: Self::U) -> u32;
+    /// The largest lane.
+    fn reduce_max_u(self, x: Self::U) -> u32;
+    /// The smallest lane.
+    fn reduce_min_u(self, x: Self::U) -> u32;
+
+    /// Reads `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for reading `LANES` words.
+    unsafe fn load_raw_f(self, p: *const f32) -> Self::F;
+    /// Reads the words of the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for reading.
+    unsafe fn load_masked_raw_f(self, p: *const f32, m: Self::M) -> Self::F;
+    /// Writes `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for writing `LANES` words.
+    unsafe fn store_raw_f(self, p: *mut f32, v: Self::F);
+    /// Writes the words of the lanes in `m` and touches no others.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for writing.
+    unsafe fn store_masked_raw_f(self, p: *mut f32, m: Self::M, v: Self::F);
+    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for reading.
+    unsafe fn gather_raw_f(self, p: *const f32, idx: Self::I, m: Self::M) -> Self::F;
+    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for writing.
+    unsafe fn scatter_raw_f(self, p: *mut f32, idx: Self::I, m: Self::M, v: Self::F);
+
+    /// Reads `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for reading `LANES` words.
+    unsafe fn load_raw_i(self, p: *const i32) -> Self::I;
+    /// Reads the words of the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for reading.
+    unsafe fn load_masked_raw_i(self, p: *const i32, m: Self::M) -> Self::I;
+    /// Writes `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for writing `LANES` words.
+    unsafe fn store_raw_i(self, p: *mut i32, v: Self::I);
+    /// Writes the words of the lanes in `m` and touches no others.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for writing.
+    unsafe fn store_masked_raw_i(self, p: *mut i32, m: Self::M, v: Self::I);
+    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for reading.
+    unsafe fn gather_raw_i(self, p: *const i32, idx: Self::I, m: Self::M) -> Self::I;
+    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for writing.
+    unsafe fn scatter_raw_i(self, p: *mut i32, idx: Self::I, m: Self::M, v: Self::I);
+
+    /// Reads `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for reading `LANES` words.
+    unsafe fn load_raw_u(self, p: *const u32) -> Self::U;
+    /// Reads the words of the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for reading.
+    unsafe fn load_masked_raw_u(self, p: *const u32, m: Self::M) -> Self::U;
+    /// Writes `LANES` words.
+    ///
+    /// # Safety
+    /// `p` must be valid for writing `LANES` words.
+    unsafe fn store_raw_u(self, p: *mut u32, v: Self::U);
+    /// Writes the words of the lanes in `m` and touches no others.
+    ///
+    /// # Safety
+    /// `p` offset by every lane in `m` must be valid for writing.
+    unsafe fn store_masked_raw_u(self, p: *mut u32, m: Self::M, v: Self::U);
+    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for reading.
+    unsafe fn gather_raw_u(self, p: *const u32, idx: Self::I, m: Self::M) -> Self::U;
+    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
+    ///
+    /// # Safety
+    /// `p` offset by every index of a lane in `m` must be valid for writing.
+    unsafe fn scatter_raw_u(self, p: *mut u32, idx: Self::I, m: Self::M, v: Self::U);
+
+    /// The lanes that `at` covers.
+    #[inline(always)]
+    fn mask_at<A: At>(self, at: A) -> Self::M {
+        if A::FULL { self.splat_m(true) } else { self.mask_first(at.count(Self::LANES)) }
+    }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn f_from_m(self, x: Self::M) -> Self::F {
+        self.select_f(x, self.splat_f(1.0), self.splat_f(0.0))
+    }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn u_from_m(self, x: Self::M) -> Self::U {
+        self.select_u(x, self.splat_u(1), self.splat_u(0))
+    }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn i_from_m(self, x: Self::M) -> Self::I {
+        self.select_i(x, self.splat_i(1), self.splat_i(0))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_f(self, x: Self::F) -> Self::M {
+        self.not_m(self.eq_f(x, self.splat_f(0.0)))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_u(self, x: Self::U) -> Self::M {
+        self.not_m(self.eq_u(x, self.splat_u(0)))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_i(self, x: Self::I) -> Self::M {
+        self.not_m(self.eq_i(x, self.splat_i(0)))
+    }
+    /// `new` in the lanes that `at` covers, else `old`.
+    #[inline(always)]
+    fn select_at_f<A: At>(self, at: A, new: Self::F, old: Self::F) -> Self::F {
+        if A::FULL { new } else { self.select_f(self.mask_at(at), new, old) }
+    }
+    /// `new` in the lanes that `at` covers, else `old`.
+    #[inline(always)]
+    fn select_at_i<A: At>(self, at: A, new: Self::I, old: Self::I) -> Self::I {
+        if A::FULL { new } else { self.select_i(self.mask_at(at), new, old) }
+    }
+    /// `new` in the lanes that `at` covers, else `old`.
+    #[inline(always)]
+    fn select_at_u<A: At>(self, at: A, new: Self::U, old: Self::U) -> Self::U {
+        if A::FULL { new } else { self.select_u(self.mask_at(at), new, old) }
+    }
+    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
+    #[inline(always)]
+    fn load_f<A: At>(self, data: &[f32], index: usize, at: A) -> Self::F {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.load_raw_f(p) } else { self.load_masked_raw_f(p, self.mask_first(count)) } }
+    }
+    /// Writes the lanes that `at` covers to `data[index..]`.
+    #[inline(always)]
+    fn store_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F) {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_mut_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
+    }
+    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
+    #[inline(always)]
+    fn gather_f(self, data: &[f32], idx: Self::I, m: Self::M) -> Self::F {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.gather_raw_f(data.as_ptr(), idx, m) }
+    }
+    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
+    #[inline(always)]
+    fn scatter_f(self, data: &mut [f32], idx: Self::I, m: Self::M, v: Self::F) {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.scatter_raw_f(data.as_mut_ptr(), idx, m, v) }
+    }
+    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
+    #[inline(always)]
+    fn load_i<A: At>(self, data: &[i32], index: usize, at: A) -> Self::I {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.load_raw_i(p) } else { self.load_masked_raw_i(p, self.mask_first(count)) } }
+    }
+    /// Writes the lanes that `at` covers to `data[index..]`.
+    #[inline(always)]
+    fn store_i<A: At>(self, data: &mut [i32], index: usize, at: A, v: Self::I) {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_mut_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.store_raw_i(p, v) } else { self.store_masked_raw_i(p, self.mask_first(count), v) } }
+    }
+    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
+    #[inline(always)]
+    fn gather_i(self, data: &[i32], idx: Self::I, m: Self::M) -> Self::I {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.gather_raw_i(data.as_ptr(), idx, m) }
+    }
+    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
+    #[inline(always)]
+    fn scatter_i(self, data: &mut [i32], idx: Self::I, m: Self::M, v: Self::I) {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.scatter_raw_i(data.as_mut_ptr(), idx, m, v) }
+    }
+    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
+    #[inline(always)]
+    fn load_u<A: At>(self, data: &[u32], index: usize, at: A) -> Self::U {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.load_raw_u(p) } else { self.load_masked_raw_u(p, self.mask_first(count)) } }
+    }
+    /// Writes the lanes that `at` covers to `data[index..]`.
+    #[inline(always)]
+    fn store_u<A: At>(self, data: &mut [u32], index: usize, at: A, v: Self::U) {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_mut_ptr().wrapping_add(index);
+        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+        unsafe { if A::FULL { self.store_raw_u(p, v) } else { self.store_masked_raw_u(p, self.mask_first(count), v) } }
+    }
+    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
+    #[inline(always)]
+    fn gather_u(self, data: &[u32], idx: Self::I, m: Self::M) -> Self::U {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.gather_raw_u(data.as_ptr(), idx, m) }
+    }
+    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
+    #[inline(always)]
+    fn scatter_u(self, data: &mut [u32], idx: Self::I, m: Self::M, v: Self::U) {
+        let m = self.and_m(m, within(self, data.len(), idx));
+        // SAFETY: the mask keeps only indices within the slice.
+        unsafe { self.scatter_raw_u(data.as_mut_ptr(), idx, m, v) }
+    }
+    /// Applies a scalar function to each lane: for rare cases that are not worth vector code.
+    #[inline(always)]
+    fn lanes_f(self, x: Self::F, function: fn(f32) -> f32) -> Self::F {
+        let mut lanes = [0.0; MAX_LANES];
+        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        unsafe { self.store_raw_f(lanes.as_mut_ptr(), x) };
+        for lane in &mut lanes[..Self::LANES] {
+            *lane = function(*lane);
+        }
+        // SAFETY: as above.
+        unsafe { self.load_raw_f(lanes.as_ptr()) }
+    }
+    /// Applies a scalar function to each pair of lanes.
+    #[inline(always)]
+    fn lanes2_f(self, x: Self::F, y: Self::F, function: fn(f32, f32) -> f32) -> Self::F {
+        let mut lanes = [0.0; MAX_LANES];
+        let mut other = [0.0; MAX_LANES];
+        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        unsafe {
+            self.store_raw_f(lanes.as_mut_ptr(), x);
+            self.store_raw_f(other.as_mut_ptr(), y)
+        };
+        for (lane, y) in lanes.iter_mut().zip(other).take(Self::LANES) {
+            *lane = function(*lane, y);
+        }
+        // SAFETY: as above.
+        unsafe { self.load_raw_f(lanes.as_ptr()) }
+    }
+    /// Adds to `data[idx]` lane by lane, so that equal indices accumulate; lanes outside `m` or outside the slice add nothing.
+    #[inline(always)]
+    fn scatter_add_f(self, data: &mut [f32], idx: Self::I, m: Self::M, v: Self::F) {
+        let mut indices = [-1i32; MAX_LANES];
+        let mut values = [0.0f32; MAX_LANES];
+        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        unsafe {
+            self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
+            self.store_raw_f(values.as_mut_ptr(), v);
+        }
+        for (index, value) in indices.into_iter().zip(values).take(Self::LANES) {
+            if let Some(word) = usize::try_from(index).ok().and_then(|at| data.get_mut(at)) {
+                *word += value;
+            }
+        }
+    }
+}
+
+/// The most lanes that any instruction set has.
+pub(super) const MAX_LANES: usize = 16;
+
+/// Panics unless `count` words from `index` on lie within `len`. In a loop, all but one comparison is invariant.
+#[inline(always)]
+fn check(len: usize, index: usize, count: usize) {
+    if len < count || index > len - count {
+        outside(len, index, count);
+    }
+}
+
+/// Which indices lie within a slice of `len` words.
+#[inline(always)]
+fn within<S: Simd>(s: S, len: usize, idx: S::I) -> S::M {
+    let reachable = len.min(1 << 31) as u32;
+    s.lt_u(s.u_from_i(idx), s.splat_u(reachable))
+}
+
+#[cold]
+#[inline(never)]
+#[allow(clippy::panic, reason = "an index outside a slice, as in the standard library")]
+fn outside(len: usize, index: usize, count: usize) -> ! {
+    panic!("{count} words at {index} are outside a slice of {len}");
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cpu::{Full, Isa, Part, run};
+
+    const N: usize = 16 * 24;
+
+    /// Pairs of values at which operations differ: both zeros, NaN, infinities, halves, the edges of the integers.
+    fn floats() -> ([f32; N], [f32; N]) {
+        let edges = [
+            0.0,
+            -0.0,
+            1.0,
+            -1.0,
+            0.5,
+            -0.5,
+            1.5,
+            2.5,
+            -2.5,
+            f32::NAN,
+            f32::INFINITY,
+            f32::NEG_INFINITY,
+            2_147_483_648.0,
+            -2_147_483_648.0,
+            4_294_967_296.0,
+            4_294_967_040.0,
+            3e9,
+            8_388_609.0,
+            4_194_304.5,
+            1e-40,
+            -3.7,
+            123.25,
+            1e30,
+            65_535.5,
+        ];
+        (core::array::from_fn(|i| edges[i % 24]), core::array::from_fn(|i| edges[(i / 24 + i * 5) % 24]))
+    }
+
+    fn words() -> ([u32; N], [u32; N]) {
+        let edges = [
+            0,
+            1,
+            2,
+            3,
+            31,
+            32,
+            33,
+            !0,
+            !0 - 1,
+            1 << 31,
+            (1 << 31) - 1,
+            (1 << 31) + 1,
+            65_536,
+            16_777_217,
+            12_345,
+            0xffff_0001,
+        ];
+        (core::array::from_fn(|i| edges[i % 16]), core::array::from_fn(|i| edges[(i / 16 + i * 3) % 16]))
+    }
+
+    fn same(got: f32, want: f32) -> bool {
+        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan() || got == 0.0 && want == 0.0
+    }
+
+    macro_rules! binary {
+        ($load:ident $store:ident $words:ident $e:ty, $same:expr; $($name:ident($a:ident, $b:ident) = $want:expr;)*) => {$(
+            #[test]
+            fn $name() {
+                struct Both<'a>(&'a [$e], &'a [$e], &'a mut [$e]);
+                impl Kernel for Both<'_> {
+                    #[inline(always)]
+                    fn run<S: Simd>(self, s: S) {
+                        for at in (0..N).step_by(S::LANES) {
+                            let (a, b) = (s.$load(self.0, at, Full), s.$load(self.1, at, Full));
+                            s.$store(self.2, at, Full, s.$name(a, b));
+                        }
+                    }
+                }
+                let (left, right) = $words();
+                for isa in Isa::available() {
+                    let mut out = [<$e>::default(); N];
+                    run(isa, Both(&left, &right, &mut out));
+                    for (($a, $b), got) in left.into_iter().zip(right).zip(out) {
+                        let want: $e = $want;
+                        assert!($same(got, want), "{isa:?}: {:?} and {:?} give {got:?}, not {want:?}", $a, $b);
+                    }
+                }
+            }
+        )*};
+    }
+
+    mod of_floats {
+        use super::*;
+        binary! { load_f store_f floats f32, same;
+            add_f(a, b) = a + b;
+            sub_f(a, b) = a - b;
+            mul_f(a, b) = a * b;
+            div_f(a, b) = a / b;
+            max_f(a, b) = if a.is_nan() || b.is_nan() { f32::NAN } else { a.max(b) };
+            min_f(a, b) = if a.is_nan() || b.is_nan() { f32::NAN } else { a.min(b) };
+        }
+    }
+
+    mod of_words {
+        use super::*;
+        binary! { load_u store_u words u32, |a, b| a == b;
+            add_u(a, b) = a.wrapping_add(b);
+            sub_u(a, b) = a.wrapping_sub(b);
+            mul_u(a, b) = a.wrapping_mul(b);
+            div_u(a, b) = a.checked_div(b).unwrap_or(0);
+            rem_u(a, b) = a.checked_rem(b).unwrap_or(0);
+            max_u(a, b) = a.max(b);
+            min_u(a, b) = a.min(b);
+            and_u(a, b) = a & b;
+            or_u(a, b) = a | b;
+            xor_u(a, b) = a ^ b;
+            shl_u(a, b) = a << (b & 31);
+            shr_u(a, b) = a >> (b & 31);
+        }
+    }
+
+    fn integers() -> ([i32; N], [i32; N]) {
+        let (a, b) = words();
+        (a.map(u32::cast_signed), b.map(u32::cast_signed))
+    }
+
+    mod of_integers {
+        use super::*;
+        binary! { load_i store_i integers i32, |a, b| a == b;
+            add_i(a, b) = a.wrapping_add(b);
+            sub_i(a, b) = a.wrapping_sub(b);
+            mul_i(a, b) = a.wrapping_mul(b);
+            div_i(a, b) = if b == 0 { 0 } else { a.wrapping_div(b) };
+            rem_i(a, b) = if b == 0 { 0 } else { a.wrapping_rem(b) };
+            max_i(a, b) = a.max(b);
+            min_i(a, b) = a.min(b);
+            shl_i(a, b) = a << (b & 31);
+            shr_i(a, b) = a >> (b & 31);
+        }
+    }
+
+    /// Writes the results of the unary and mixed operations as rows of words.
+    struct Rows<'a>(&'a [f32], &'a [f32], &'a [u32], &'a [u32], &'a mut [[u32; N]; 26]);
+
+    impl Kernel for Rows<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            for at in (0..N).step_by(S::LANES) {
+                let (f, g) = (s.load_f(self.0, at, Full), s.load_f(self.1, at, Full));
+                let (u, v) = (s.load_u(self.2, at, Full), s.load_u(self.3, at, Full));
+                let (i, j) = (s.i_from_u(u), s.i_from_u(v));
+                let rows = [
+                    s.bits_f(s.neg_f(f)),
+                    s.bits_f(s.abs_f(f)),
+                    s.bits_f(s.sqrt_f(f)),
+                    s.bits_f(s.floor_f(f)),
+                    s.bits_f(s.ceil_f(f)),
+                    s.bits_f(s.round_f(f)),
+                    s.bits_f(s.trunc_f(f)),
+                    s.u_from_i(s.i_from_f(f)),
+                    s.u_from_f(f),
+                    s.bits_f(s.f_from_i(i)),
+                    s.bits_f(s.f_from_u(u)),
+                    s.u_from_m(s.eq_f(f, g)),
+                    s.u_from_m(s.lt_f(f, g)),
+                    s.u_from_m(s.le_f(f, g)),
+                    s.u_from_m(s.lt_i(i, j)),
+                    s.u_from_m(s.le_i(i, j)),
+                    s.u_from_m(s.lt_u(u, v)),
+                    s.u_from_m(s.le_u(u, v)),
+                    s.u_from_m(s.eq_u(u, v)),
+                    s.select_u(s.xor_m(s.lt_u(u, v), s.splat_m(true)), u, v),
+                    s.not_u(u),
+                    s.u_from_i(s.abs_i(i)),
+                    s.u_from_i(s.neg_i(i)),
+                    s.shr_const_u::<7>(u),
+                    s.u_from_i(s.shr_const_i::<7>(i)),
+                    s.shl_const_u::<7>(u),
+                ];
+                for (row, out) in rows.into_iter().zip(self.4.iter_mut()) {
+                    s.store_u(out, at, Full, row);
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn unary_and_mixed_operations() {
+        let ((f, g), (u, v)) = (floats(), words());
+        for isa in Isa::available() {
+            let mut rows = [[0; N]; 26];
+            run(isa, Rows(&f, &g, &u, &v, &mut rows));
+            for n in 0..N {
+                let (f, g, u, v) = (f[n], g[n], u[n], v[n]);
+                let (i, j) = (u.cast_signed(), v.cast_signed());
+                let floats = [-f, f.abs(), f.sqrt(), f.floor(), f.ceil(), f.round_ties_even(), f.trunc()];
+                for (row, want) in floats.into_iter().enumerate() {
+                    let got = f32::from_bits(rows[row][n]);
+                    assert!(
+                        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan(),
+                        "{isa:?}: row {row} of {f}: {got}"
+                    );
+                }
+                let words = [
+                    (f as i32).cast_unsigned(),
+                    f as u32,
+                    (i as f32).to_bits(),
+                    (u as f32).to_bits(),
+                    (f == g).into(),
+                    (f < g).into(),
+                    (f <= g).into(),
+                    (i < j).into(),
+                    (i <= j).into(),
+                    (u < v).into(),
+                    (u <= v).into(),
+                    (u == v).into(),
+                    if u < v { v } else { u },
+                    !u,
+                    i.wrapping_abs().cast_unsigned(),
+                    i.wrapping_neg().cast_unsigned(),
+                    u >> 7,
+                    (i >> 7).cast_unsigned(),
+                    u << 7,
+                ];
+                for (row, want) in words.into_iter().enumerate() {
+                    assert_eq!(rows[row + 7][n], want, "{isa:?}: row {} of {f} {g} {u} {v}", row + 7);
+                }
+            }
+        }
+    }
+
+    struct Memory<'a>(&'a [f32], &'a mut [f32], usize);
+
+    impl Kernel for Memory<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let Memory(data, out, n) = self;
+            let mut total = s.splat_f(0.0);
+            crate::__rt::sweep!(S, j, at, n, {
+                let v = s.load_f(data, j, at);
+                total = s.select_at_f(at, s.add_f(total, v), total);
+                s.store_f(out, j, at, s.add_f(v, v));
+            });
+            out[n] = s.reduce_add_f(total);
+            // Every other lane from the end of the slice, one of them outside.
+            let idx = s.sub_i(s.splat_i(data.len() as i32), s.add_i(s.iota_i(), s.iota_i()));
+            let odd = s.m_from_u(s.and_u(s.iota_u(), s.splat_u(3)));
+            let got = s.gather_f(data, idx, odd);
+            out[n + 1] = s.reduce_add_f(got);
+            out[n + 2] = s.reduce_max_f(got);
+            s.scatter_f(&mut out[n + 3..], idx, s.splat_m(true), s.splat_f(7.0));
+            s.scatter_add_f(&mut out[n + 3..], s.splat_i(0), s.mask_at(Part::new(3)), s.f_from_i(s.iota_i()));
+        }
+    }
+
+    #[test]
+    fn memory_is_touched_only_where_it_should_be() {
+        let data: Vec<f32> = (1..40u8).map(f32::from).collect();
+        for isa in Isa::available() {
+            let lanes = if format!("{isa:?}").contains("512") { 16 } else { 8 };
+            for n in 0..39 {
+                let mut out = [0.0; 100];
+                run(isa, Memory(&data, &mut out, n));
+                for (at, word) in out[..n].iter().enumerate() {
+                    assert_eq!(*word, 2.0 * data[at], "{isa:?} {n}");
+                }
+                assert_eq!(out[n], data[..n].iter().sum::<f32>());
+                let gathered = (0..lanes).filter(|lane| lane % 4 != 0).map(|lane| data[39 - 2 * lane]);
+                assert_eq!(out[n + 1], gathered.clone().sum::<f32>());
+                assert_eq!(out[n + 2], gathered.fold(0.0, f32::max));
+                assert_eq!(out[n + 3], 3.0);
+                for (at, word) in out[n + 3..].iter().enumerate().skip(1) {
+                    let hit = at % 2 == 1 && at <= 39 && at > 39 - 2 * lanes;
+                    assert_eq!(*word, if hit { 7.0 } else { 0.0 }, "{isa:?} {n} {at}");
+                }
+            }
+        }
+    }
+
+    struct Beyond<'a>(&'a [f32], usize);
+
+    impl Kernel for Beyond<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            s.load_f(self.0, self.1, Full);
+        }
+    }
+
+    #[test]
+    fn an_access_outside_its_slice_is_stopped() {
+        for isa in Isa::available() {
+            for index in [1, 16, 17, usize::MAX, usize::MAX - 15] {
+                let outside = std::panic::catch_unwind(|| run(isa, Beyond(&[0.0; 8], index)));
+                assert!(outside.is_err(), "{isa:?} {index}");
+            }
+        }
+    }
+}

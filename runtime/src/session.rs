@@ -1,0 +1,68 @@
+//! Repeated calls without allocation: in comes a model, borrowed or shared, out come results that
+//! live until the next call. Always: after the first call at a shape the next allocates nothing.
+
+use alloc::sync::Arc;
+use core::ops::Deref;
+
+use crate::{
+    device::{Device, Function},
+    error::Result,
+    weights::Model,
+};
+
+/// A model that a session reads.
+#[derive(Debug)]
+pub enum Shared<'m, M> {
+    /// Borrowed.
+    Borrowed(&'m M),
+    /// Kept alive by the session.
+    Counted(Arc<M>),
+}
+
+impl<M> Deref for Shared<'_, M> {
+    type Target = M;
+
+    #[inline]
+    fn deref(&self) -> &M {
+        match self {
+            Shared::Borrowed(model) => model,
+            Shared::Counted(model) => model,
+        }
+    }
+}
+
+/// What every session holds.
+#[derive(Debug)]
+pub struct Session<'m, M: Model> {
+    model: Shared<'m, M>,
+    workspace: <M::Device as Device>::Workspace,
+}
+
+impl<'m, M: Model> Session<'m, M> {
+    /// A session with no memory yet.
+    #[doc(hidden)]
+    pub fn new(model: Shared<'m, M>) -> Self {
+        let workspace = model.weights().device.workspace();
+        Session { model, workspace }
+    }
+
+    /// The model.
+    pub fn model(&self) -> &M {
+        &self.model
+    }
+
+    /// Runs a function.
+    #[doc(hidden)]
+    #[inline]
+    pub async fn call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
+        let weights = self.model.weights();
+        weights.device.call::<F>(&weights.pool, &mut self.workspace, dims, inputs).await
+    }
+
+    /// The words of a result of the call before, which had these dimensions.
+    #[doc(hidden)]
+    #[inline]
+    pub fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
+        self.model.weights().device.result::<F>(&self.workspace, dims, index)
+    }
+}
