@@ -17,6 +17,7 @@ pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
+mod launch;
 mod loader;
 mod optim;
 mod random;
@@ -34,6 +35,7 @@ pub use device::{Blocking, Cpu, Device};
 pub use error::{Difference, Error, LoaderError, Result};
 pub use gradients::Gradients;
 pub use init::Init;
+pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 pub use session::Session;
@@ -66,6 +68,7 @@ pub mod __rt {
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
