@@ -167,7 +167,8 @@ fn sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream 
         let magnitude = c.unsigned_abs() as usize;
         let literal = Literal::usize_unsuffixed(magnitude);
         let scale = (factors.is_empty() || magnitude != 1).then(|| quote!(#literal));
-        let product = scale.into_iter().chain(factors).reduce(|a, b| quote!(#a * #b));
+        let product =
+            scale.into_iter().chain(factors).reduce(|a, b| quote!(#a * #b)).unwrap_or_else(|| quote!(#literal));
         match c >= 0 {
             false => minus.push(product),
             true => {
