@@ -148,7 +148,9 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
     assert_eq!(results[0].f64s()[0], scalar(&plain, inputs), "{what}: the value changed");
     for (&place, gradient) in places.iter().zip(&results[1..]) {
         assert_eq!(gradient.shape, inputs[place].shape, "{what}: shape of the gradient of input {place}");
-        for (i, &exact) in gradient.f64s().iter().enumerate() {
+        // Of a large tensor about thirty elements.
+        let stride = gradient.data.len() / 30 + 1;
+        for (i, &exact) in gradient.f64s().iter().enumerate().step_by(stride) {
             let at = |h: f64| {
                 let mut moved = inputs.to_vec();
                 match &mut moved[place].data {
