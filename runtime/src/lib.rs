@@ -65,17 +65,11 @@ pub mod __rt {
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, product, room},
-        device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
         weights::Model,
     };
-
-    /// Waits for a future of a device.
-    #[inline]
-    pub fn wait<D: Blocking, T>(future: impl Future<Output = T>) -> T {
-        D::wait(future)
-    }
 }
