@@ -17,6 +17,7 @@ pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
+mod launch;
 mod loader;
 mod optim;
 mod random;
@@ -36,6 +37,7 @@ pub use error::{Difference, Error, LoaderError, Result};
 pub use gpu::Gpu;
 pub use gradients::Gradients;
 pub use init::Init;
+pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 pub use session::Session;
@@ -87,17 +89,12 @@ pub mod __rt {
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, product, room},
-        device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
         weights::Model,
     };
-
-    /// Waits for a future of a device.
-    #[inline]
-    pub fn wait<D: Blocking, T>(future: impl Future<Output = T>) -> T {
-        D::wait(future)
-    }
 }

@@ -12,6 +12,7 @@ pub mod plan;
 pub mod prim;
 pub mod simplify;
 pub mod ty;
+pub mod verify;
 pub mod written;
 
 pub use dim::Dim;

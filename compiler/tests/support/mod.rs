@@ -137,7 +137,9 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
     assert_eq!(results[0].f64s()[0], scalar(&plain, inputs), "{what}: the value changed");
     for (&place, gradient) in places.iter().zip(&results[1..]) {
         assert_eq!(gradient.shape, inputs[place].shape, "{what}: shape of the gradient of input {place}");
-        for (i, &exact) in gradient.f64s().iter().enumerate() {
+        // Large tensors are probed at some forty elements.
+        let stride = gradient.data.len().div_ceil(40).max(1);
+        for (i, &exact) in gradient.f64s().iter().enumerate().step_by(stride) {
             let at = |h: f64| {
                 let mut moved = inputs.to_vec();
                 match &mut moved[place].data {

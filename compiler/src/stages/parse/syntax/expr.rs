@@ -106,7 +106,9 @@ impl Syntax {
             let content;
             let bracket = bracketed!(content in input);
             let items = self.list(&content, |input| match input.parse::<Option<Token![..]>>()? {
-                Some(rest) => Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } }),
+                Some(rest) => {
+                    Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } })
+                }
                 None => self.expr(input),
             });
             return Ok(at(ExprKind::List(items), bracket.span.close()));
