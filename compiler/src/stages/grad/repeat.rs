@@ -118,15 +118,16 @@ impl Split {
         while let Some(value) = wanted.pop_last() {
             let node = graph.node(value);
             let near = |arg: &Value| free[arg.0 as usize] || wanted.contains(arg);
-            match &node.kind {
-                Kind::Input(k) if *k >= forward.carried => {
-                    split.again.insert(*k, value);
-                }
-                _ if free[value.0 as usize] || moves(node) || (cheap(node) && node.args.iter().all(near)) => {
-                    wanted.extend(&node.args);
-                    split.inside.insert(value);
-                }
-                _ => split.saved.push(value),
+            let near = free[value.0 as usize] || moves(node) || (cheap(node) && node.args.iter().all(near));
+            if let Kind::Input(k) = node.kind
+                && k >= forward.carried
+            {
+                split.again.insert(k, value);
+            } else if near {
+                wanted.extend(&node.args);
+                split.inside.insert(value);
+            } else {
+                split.saved.push(value);
             }
         }
         split.saved.reverse();
