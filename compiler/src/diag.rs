@@ -6,7 +6,6 @@ use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenS
 
 /// Every kind of mistake and what it means, in alphabetical order.
 pub const CODES: &[(&str, &str)] = &[
-    ("ambiguous-slice", "an index names `..` more than once"),
     ("annotation-contradicts", "the value does not have the type that its `let` declares"),
     ("assignment-to-immutable", "only a variable declared with `let mut` can be assigned"),
     ("axis-out-of-range", "the argument has no such axis"),

@@ -13,7 +13,6 @@ mod sliding;
 
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
-pub use closest::closest;
 pub use example::read_dim;
 pub use signature::{Bindings, Class, Signature, Times, check};
 

@@ -332,14 +332,7 @@ impl Simd for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn transpose_raw_f(
-        self,
-        rows: *const *const f32,
-        at: usize,
-        to: *mut f32,
-        step: usize,
-        count: usize,
-    ) {
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         // Loads put rows r and r + 4 into the halves of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
@@ -352,14 +345,8 @@ impl Simd for Avx2 {
                         _mm_loadu_ps((*rows.add(r + 4)).add(at + quarter * 4)),
                     );
                 }
-                let (a, b) = (
-                    _mm256_unpacklo_ps(v[0], v[1]),
-                    _mm256_unpackhi_ps(v[0], v[1]),
-                );
-                let (c, d) = (
-                    _mm256_unpacklo_ps(v[2], v[3]),
-                    _mm256_unpackhi_ps(v[2], v[3]),
-                );
+                let (a, b) = (_mm256_unpacklo_ps(v[0], v[1]), _mm256_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm256_unpacklo_ps(v[2], v[3]), _mm256_unpackhi_ps(v[2], v[3]));
                 let out = [
                     _mm256_shuffle_ps::<0x44>(a, c),
                     _mm256_shuffle_ps::<0xee>(a, c),

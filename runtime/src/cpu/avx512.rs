@@ -306,14 +306,7 @@ impl Simd for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn transpose_raw_f(
-        self,
-        rows: *const *const f32,
-        at: usize,
-        to: *mut f32,
-        step: usize,
-        count: usize,
-    ) {
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         // Loads put rows r, r + 4, r + 8 and r + 12 into the quarters of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
@@ -321,8 +314,7 @@ impl Simd for Avx512 {
             unsafe {
                 let mut v = [_mm512_setzero_ps(); 4];
                 for (r, v) in v.iter_mut().enumerate() {
-                    let low =
-                        _mm512_castps128_ps512(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4)));
+                    let low = _mm512_castps128_ps512(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4)));
                     let low = _mm512_mask_broadcast_f32x4(
                         low,
                         0x00f0,
@@ -339,14 +331,8 @@ impl Simd for Avx512 {
                         _mm_loadu_ps((*rows.add(r + 12)).add(at + quarter * 4)),
                     );
                 }
-                let (a, b) = (
-                    _mm512_unpacklo_ps(v[0], v[1]),
-                    _mm512_unpackhi_ps(v[0], v[1]),
-                );
-                let (c, d) = (
-                    _mm512_unpacklo_ps(v[2], v[3]),
-                    _mm512_unpackhi_ps(v[2], v[3]),
-                );
+                let (a, b) = (_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
                 let out = [
                     _mm512_shuffle_ps::<0x44>(a, c),
                     _mm512_shuffle_ps::<0xee>(a, c),

@@ -22,7 +22,8 @@ impl Shaper<'_> {
         let Some(args) = self.all(&node.args) else { return Known::Unknown };
         let ty = self.new.ty(args[0]).clone();
         let text = &site.args[0].0;
-        let named = items.iter().filter(|item| !matches!(item, Item::Rest)).count();
+        let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
+        let named = if rests == 1 { items.len() - 1 } else { items.len() };
         if named > ty.rank() {
             let message = format!("`{text}` is {}, which has no {named} dimensions to index", type_text(&ty));
             self.diags.push(Diagnostic::new("wrong-rank", site.place, message));
@@ -34,7 +35,8 @@ impl Shaper<'_> {
         for item in items {
             let at = parts.len();
             match item {
-                Item::Rest => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
+                Item::Rest if rests == 1 => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
+                Item::Rest => parts.push(whole(&ty.shape[at])),
                 Item::Gather => {
                     let Some(&index) = indices.next() else {
                         unreachable!("every gathering item has an argument");

@@ -37,37 +37,21 @@ impl<'p> Destination<'p> {
             index[dim] = rest % plan.batch.extent[dim];
             rest /= plan.batch.extent[dim];
         }
-        let mut targets = [Target {
-            origin: core::ptr::null_mut(),
-            row: 0,
-            column: 0,
-        }; MAX_OUTPUTS];
+        let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
         for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
             for dim in 0..plan.batch.count {
                 offset += index[dim].cast_signed() * place.strides[plan.batch.axis[dim]];
             }
-            *target = Target {
-                origin: place.data.wrapping_offset(offset),
-                row: place.row,
-                column: place.column,
-            };
+            *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
         }
-        Destination {
-            index,
-            axes: plan.batch.count,
-            targets,
-            count: plan.targets,
-            isa,
-            sink,
-        }
+        Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {
-        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1)
-            .then_some(&self.targets[0])
+        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1).then_some(&self.targets[0])
     }
 
     /// Hands `sums` to the epilogue, or stores them.
@@ -101,8 +85,7 @@ impl<'p> Destination<'p> {
 unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
     for row in 0..sums.rows {
         let from = sums.data.wrapping_add(row * sums.pitch);
-        let offset =
-            (sums.m + row).cast_signed() * target.row + sums.n.cast_signed() * target.column;
+        let offset = (sums.m + row).cast_signed() * target.row + sums.n.cast_signed() * target.column;
         let to = target.origin.wrapping_offset(offset);
         let mut column = 0;
         // SAFETY: the caller vouches for the sums, the plan for the output.
@@ -116,8 +99,7 @@ unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
                 }
             } else {
                 while column < sums.cols {
-                    to.wrapping_offset(column.cast_signed() * target.column)
-                        .write(*from.add(column));
+                    to.wrapping_offset(column.cast_signed() * target.column).write(*from.add(column));
                     column += 1;
                 }
             }

@@ -135,11 +135,7 @@ unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VEC
 }
 
 #[inline(always)]
-unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
-    s: S,
-    block: &Block,
-    sums: [[S::F; VECTORS]; ROWS],
-) {
+unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(s: S, block: &Block, sums: [[S::F; VECTORS]; ROWS]) {
     for (row, sums) in sums.into_iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
         for (vector, mut sum) in sums.into_iter().enumerate() {

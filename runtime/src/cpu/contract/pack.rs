@@ -30,12 +30,7 @@ impl<'p> Source<'p> {
             Some(_) | None => 0,
         };
         let (across, along) = (run(outer), run(k));
-        Source {
-            side,
-            outer,
-            k,
-            along_k: along > across && across < 16,
-        }
+        Source { side, outer, k, along_k: along > across && across < 16 }
     }
 
     /// Lists the places of a block of K. Not needed along K.
@@ -92,11 +87,7 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let place = panel.base.plus(&walk.place);
         let axis = walk.axis();
         // The last run also fills up the panel with zeros.
-        let padded = if column + length == panel.width {
-            panel.pitch - column
-        } else {
-            length
-        };
+        let padded = if column + length == panel.width { panel.pitch - column } else { length };
         let to = panel.to.wrapping_add(column);
         if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
@@ -128,10 +119,7 @@ unsafe fn copy_runs<S: Simd>(
     let lanes = S::LANES;
     let mut at = 0;
     while at < padded {
-        let (read, written) = (
-            s.mask_first(length.saturating_sub(at)),
-            s.mask_first(padded - at),
-        );
+        let (read, written) = (s.mask_first(length.saturating_sub(at)), s.mask_first(padded - at));
         let whole = length >= at + lanes;
         let mut to = to.wrapping_add(at);
         let from = from.wrapping_add(at);
@@ -153,17 +141,11 @@ unsafe fn copy_runs<S: Simd>(
 
 #[inline(always)]
 unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
-    let Source {
-        side,
-        outer,
-        k: group,
-        ..
-    } = panel.source;
+    let Source { side, outer, k: group, .. } = panel.source;
     let lanes = S::LANES;
     let start = Walk::new(side, group, panel.k0);
     let padded = panel.count.next_multiple_of(lanes);
-    let straight =
-        side.sights().is_empty() && start.run() >= panel.count && side.strides[start.axis()] == 1;
+    let straight = side.sights().is_empty() && start.run() >= panel.count && side.strides[start.axis()] == 1;
     let mut columns = Walk::new(side, outer, panel.first);
     let mut column = 0;
     while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
@@ -185,23 +167,10 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
                     rows[lane] = from;
                     let whole = panel.count / lanes * lanes;
                     if whole < panel.count {
-                        copy(
-                            s,
-                            from.wrapping_add(whole),
-                            1,
-                            panel.count - whole,
-                            buffer.wrapping_add(whole),
-                        );
+                        copy(s, from.wrapping_add(whole), 1, panel.count - whole, buffer.wrapping_add(whole));
                     }
                 } else {
-                    gather_row(
-                        s,
-                        side,
-                        panel.base.plus(&columns.place),
-                        start,
-                        panel.count,
-                        buffer,
-                    );
+                    gather_row(s, side, panel.base.plus(&columns.place), start, panel.count, buffer);
                 }
             }
             columns.advance(1);
@@ -222,30 +191,13 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
 
 /// One column's block of K, contiguously.
 #[inline(always)]
-unsafe fn gather_row<S: Simd>(
-    s: S,
-    side: &Side<'_>,
-    base: Place,
-    start: Walk<'_>,
-    count: usize,
-    to: *mut f32,
-) {
+unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_>, count: usize, to: *mut f32) {
     let mut walk = start;
     let mut done = 0;
     while done < count {
         let length = walk.run().min(count - done);
         // SAFETY: the caller vouches for `count` words.
-        unsafe {
-            run(
-                s,
-                side,
-                &base.plus(&walk.place),
-                walk.axis(),
-                length,
-                length,
-                to.wrapping_add(done),
-            )
-        }
+        unsafe { run(s, side, &base.plus(&walk.place), walk.axis(), length, length, to.wrapping_add(done)) }
         done += length;
         walk.advance(length);
     }
@@ -253,26 +205,14 @@ unsafe fn gather_row<S: Simd>(
 
 /// Copies `length` elements along `axis` from `place` on, zeros where a window leaves the operand, and zeros up to `padded`.
 #[inline(always)]
-unsafe fn run<S: Simd>(
-    s: S,
-    side: &Side<'_>,
-    place: &Place,
-    axis: usize,
-    length: usize,
-    padded: usize,
-    to: *mut f32,
-) {
+unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
     for (sight, &at) in side.sights().iter().zip(&place.at) {
         let pace = sight.strides[axis];
         if pace == 0 {
-            let element = if sight.divisor == 1 {
-                at
-            } else {
-                at / sight.divisor
-            };
+            let element = if sight.divisor == 1 { at } else { at / sight.divisor };
             if at < 0 || element >= sight.extent || element * sight.divisor != at {
                 high = 0;
                 break;
@@ -299,10 +239,7 @@ unsafe fn run<S: Simd>(
             return;
         }
         zero(s, to, low);
-        let from = side
-            .data
-            .as_ptr()
-            .wrapping_offset(offset + low.cast_signed() * step);
+        let from = side.data.as_ptr().wrapping_offset(offset + low.cast_signed() * step);
         copy(s, from, step, high - low, to.wrapping_add(low));
         zero(s, to.wrapping_add(high), padded - high);
     }
@@ -314,16 +251,10 @@ fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
     match pace {
         1 => ((-at).max(0), extent - at),
         -1 => ((at - extent + 1).max(0), at + 1),
-        2.. => (
-            ceil_div((-at).max(0), pace),
-            ceil_div((extent - at).max(0), pace),
-        ),
+        2.. => (ceil_div((-at).max(0), pace), ceil_div((extent - at).max(0), pace)),
         _ => {
             let pace = -pace;
-            (
-                ceil_div((at - extent + 1).max(0), pace),
-                ceil_div((at + 1).max(0), pace),
-            )
+            (ceil_div((at - extent + 1).max(0), pace), ceil_div((at + 1).max(0), pace))
         }
     }
 }
@@ -387,13 +318,7 @@ unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         // SAFETY: the caller vouches for `count` words.
-        unsafe {
-            s.store_masked_raw_f(
-                to.wrapping_add(at),
-                s.mask_first(count - at),
-                s.splat_f(0.0),
-            )
-        };
+        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
         at += S::LANES;
     }
 }
@@ -412,21 +337,14 @@ unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *
             let rest = s.mask_first(count - at);
             // SAFETY: as above.
             unsafe {
-                s.store_masked_raw_f(
-                    to.wrapping_add(at),
-                    rest,
-                    s.load_masked_raw_f(from.wrapping_add(at), rest),
-                )
+                s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
             };
         }
         return;
     }
     while at < count {
         // SAFETY: as above.
-        unsafe {
-            to.add(at)
-                .write(*from.wrapping_offset(at.cast_signed() * step))
-        };
+        unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
         at += 1;
     }
 }

@@ -124,10 +124,10 @@ fn strides(index: &Index, order: &[usize]) -> Vec<TokenStream> {
 fn operand(operand: &Operand, order: &[usize]) -> TokenStream {
     let (data, base_, strides_) = (slot_name(operand.slot), base(&operand.index), strides(&operand.index, order));
     let windows = operand.windows.iter().map(|w| {
-        let (base, strides, divisor) = (base(&w.index), strides(&w.index, order), Literal::isize_suffixed(w.divisor as isize));
+        let (base, strides, divisor) = (base(&w.index), strides(&w.index, order), Literal::usize_suffixed(w.divisor as usize));
         let (extent, stride) = (arith::dim(&w.extent), arith::dim(&w.stride));
         quote! {
-            rt::Window { base: #base, strides: &[#(#strides),*], divisor: #divisor, extent: (#extent) as isize, stride: (#stride) as isize }
+            rt::Window { base: #base, strides: &[#(#strides),*], divisor: #divisor, extent: #extent, stride: (#stride) as isize }
         }
     });
     quote!(rt::Operand { data: #data, base: #base_, strides: &[#(#strides_),*], windows: &[#(#windows),*] })

@@ -15,7 +15,7 @@ mod validate;
 
 use crate::ir::Model;
 use crate::ir::dim::Dim;
-use crate::ir::kernel::{BufferId, Kernel, Skeleton, Step};
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::{Plan, Plans};
 use contract::Contract;
 use names::{Names, Pool};
@@ -115,24 +115,16 @@ fn named_dims(model: &Model) -> Vec<String> {
     dims
 }
 
-/// The number of a launch's kernel among the unique ones.
-fn kernel_number(kernel: &Kernel, plans: &Plans) -> usize {
-    match plans.kernels.iter().position(|known| known == kernel) {
-        Some(number) => number,
-        None => unreachable!("the memory plan lists every kernel that is launched"),
-    }
-}
-
 /// The buffers of a launch's slots.
 fn pools(plan: &Plan, buffers: &[BufferId]) -> Vec<Pool> {
     buffers.iter().map(|&buffer| Pool::of(plan.places[buffer.0].pool)).collect()
 }
 
-fn collect(steps: &[Step], plan: &Plan, plans: &Plans, entries: &mut Entries) {
+fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut Entries) {
     for step in steps {
         match step {
             Step::Launch { kernel, buffers } => {
-                entries.add(kernel_number(kernel, plans), kernel, pools(plan, buffers));
+                entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
             }
             Step::Loop { body, count: _, reverse: _ } => collect(body, plan, plans, entries),
         }

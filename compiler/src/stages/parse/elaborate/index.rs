@@ -77,11 +77,6 @@ impl Elaborator<'_, '_> {
             complete &= part.is_some();
             parts.extend(part);
         }
-        if parts.iter().filter(|part| matches!(part, Item::Rest)).count() > 1 {
-            let message = format!("`{}` names `..` twice, so that its axes are ambiguous", words::brief(expr));
-            self.diags.push(Diagnostic::new("ambiguous-slice", expr.place, message));
-            complete = false;
-        }
         if !complete {
             return Val::Unknown;
         }

@@ -127,10 +127,11 @@ impl Syntax {
         if input.peek(Token![|]) || input.peek(Token![||]) {
             return self.closure(input);
         }
-        if !input.peek(syn::Ident) {
+        // `where` is an op, though Rust reserves the word.
+        if !input.peek(syn::Ident) && !input.peek(Token![where]) {
             return Err(input.error("expected an expression"));
         }
-        let name: Ident = input.parse()?;
+        let name = input.call(Ident::parse_any)?;
         let starts_upper = name.to_string().starts_with(char::is_uppercase);
         if braces && starts_upper && input.peek(token::Brace) {
             let content;
