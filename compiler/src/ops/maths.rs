@@ -44,7 +44,7 @@ table! {
         |b, x| b.unary(MapOp::Sign, x);
     EXP = "exp" "float" Some("Exp"), Normal, "The exponential `eˣ`.",
         |b, x| b.unary(MapOp::Exp, x);
-    EXPM1 = "expm1" "float" None, Normal, "`eˣ − 1`, accurate near zero.",
+    EXPM1 = "expm1" "float" None, Normal, "The exponential less one, `eˣ − 1`, accurate near zero.",
         |b, x| b.unary(MapOp::Expm1, x);
     LOG = "log" "float" Some("Log"), Positive, "The natural logarithm; NaN below zero.",
         |b, x| b.unary(MapOp::Log, x);
@@ -52,11 +52,11 @@ table! {
         |b, x| b.unary(MapOp::Log1p, x);
     SQRT = "sqrt" "float" Some("Sqrt"), Positive, "The square root; NaN below zero.",
         |b, x| b.unary(MapOp::Sqrt, x);
-    RSQRT = "rsqrt" "float" None, Positive, "`1/√x`.",
+    RSQRT = "rsqrt" "float" None, Positive, "The reciprocal square root `1/√x`.",
         |b, x| b.unary(MapOp::Rsqrt, x);
-    SQUARE = "square" "number" None, Normal, "`x²`.",
+    SQUARE = "square" "number" None, Normal, "The square `x²`.",
         |b, x| b.mul(x, x);
-    RECIPROCAL = "reciprocal" "float" Some("Reciprocal"), Positive, "`1/x`.",
+    RECIPROCAL = "reciprocal" "float" Some("Reciprocal"), Positive, "The reciprocal `1/x`.",
         |b, x| { let one = b.constant(x, 1.0)?; b.div(one, x) };
     SIN = "sin" "float" Some("Sin"), Normal, "The sine of `x` radians.",
         |b, x| b.unary(MapOp::Sin, x);

@@ -6,14 +6,14 @@
 mod attrs;
 mod axes;
 mod builder;
-mod closest;
+mod example;
 mod loss;
 mod signature;
 mod sliding;
 
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
-pub use closest::closest;
+pub use example::read_dim;
 pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
@@ -178,7 +178,7 @@ pub struct Example {
 /// Which random numbers an input is tested on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Domain {
-    /// Standard normal; all distinct, and away from zero by at least 0.01.
+    /// About standard normal; the numbers of one tensor are well apart, and away from zero by at least 0.01.
     Normal,
     /// Between 0.2 and 3.
     Positive,

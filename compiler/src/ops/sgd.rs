@@ -8,17 +8,15 @@ pub(super) const ITEMS: &[Item] = &[Item::Optimizer(&SGD)];
 static SGD: Optimizer = Optimizer {
     name: "Sgd",
     states: &["momentum_buffer"],
-    numbers: &["rate", "momentum", "dampening", "nesterov", "decay"],
+    numbers: &["rate", "momentum", "gain", "decay", "nesterov"],
     update: |b, parameter, gradient, states, numbers| {
-        let &[rate, momentum, dampening, nesterov, decay] = numbers else {
+        let &[rate, momentum, gain, decay, nesterov] = numbers else {
             unreachable!("one value for each name in `numbers`")
         };
         let pull = b.mul(decay, parameter)?;
         let gradient = b.add(gradient, pull)?;
         let kept = b.mul(momentum, states[0])?;
-        let one = b.f32(1.0)?;
-        let share = b.sub(one, dampening)?;
-        let fresh = b.mul(share, gradient)?;
+        let fresh = b.mul(gain, gradient)?;
         let buffer = b.add(kept, fresh)?;
         let ahead = b.mul(momentum, buffer)?;
         let ahead = b.add(gradient, ahead)?;
@@ -28,7 +26,7 @@ static SGD: Optimizer = Optimizer {
         let step = b.mul(rate, direction)?;
         Ok((b.sub(parameter, step)?, vec![buffer]))
     },
-    doc: "Stochastic gradient descent as PyTorch's `SGD`, with `g = gradient + decay · p`, `v = momentum · v + (1 − \
-          dampening) · g` and `p −= rate · v`, or `rate · (g + momentum · v)` where `nesterov` is 1. The first step takes \
-          `v = g`: the runtime's numbers hold dampening 0 there, and wherever momentum is 0.",
+    doc: "Stochastic gradient descent as PyTorch's `SGD`, with `g = gradient + decay · p`, `v = momentum · v + gain · g` and \
+          `p −= rate · v`, or `rate · (g + momentum · v)` where `nesterov` is 1. `gain` is 1 in the first step and 1 − \
+          dampening from then on.",
 };

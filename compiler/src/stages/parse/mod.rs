@@ -86,9 +86,13 @@ fn model<'p>(
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, &declared.consts, place, diags);
     let params = instances.params;
-    let functions = public_fns(declared, of)
-        .filter_map(|function| elaborate::entry(function, &this, declared, &params, diags))
-        .collect();
+    let mut functions = vec![];
+    for function in public_fns(declared, of) {
+        // What can be trained can also be evaluated; the two differ in the layers that draw.
+        for training in [false, true].into_iter().take(1 + usize::from(function.train.is_some())) {
+            functions.extend(elaborate::entry(function, training, &this, declared, &params, diags));
+        }
+    }
     Some(Model {
         name: header.name.clone(),
         vis: header.vis.to_token_stream(),

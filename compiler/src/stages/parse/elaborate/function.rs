@@ -17,9 +17,10 @@ use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The graph of a public function; `None` where its arguments cannot be understood.
+/// The graph of a public function, evaluated or trained; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
+    training: bool,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
     params: &[Param],
@@ -28,19 +29,12 @@ pub(in super::super) fn entry<'p>(
     let mut names = this.names.clone();
     let dims = entry_dims(function, &mut names, diags);
     let args = entry_args(function, &names, diags);
-    let mode = mode(function, diags);
+    let mode = if training { mode(function, diags) } else { Mode::Evaluate };
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = function.takes_self.then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
-    let mut elaborator = Elaborator {
-        declared,
-        params,
-        diags,
-        training: matches!(mode, Mode::Train(_)) || function.train.is_some(),
-        frames: vec![Frame::default()],
-        scopes: vec![scope],
-        calls: 0,
-    };
+    let mut elaborator =
+        Elaborator { declared, params, diags, training, frames: vec![Frame::default()], scopes: vec![scope], calls: 0 };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
