@@ -36,7 +36,7 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     where
         M::Device: Blocking,
     {
-        M::Device::wait(self.save_async(path))
+        self.model.weights().device.wait(self.save_async(path))
     }
 
     /// As [`Trainer::save`], without blocking on the device.
@@ -77,7 +77,18 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     ///
     /// # Errors
     /// If the file cannot be read, or is not from a trainer like this one; then nothing has changed.
-    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<()> {
+    pub fn load(&mut self, path: impl AsRef<Path>) -> Result<()>
+    where
+        M::Device: Blocking,
+    {
+        self.model.weights().device.clone().wait(self.load_async(path))
+    }
+
+    /// As [`Trainer::load`], without blocking on the device.
+    ///
+    /// # Errors
+    /// As for [`Trainer::load`].
+    pub async fn load_async(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let weights = self.model.weights();
         let (spec, len) = (weights.spec, weights.spec.pool_len);
         let mut reader = Reader::open(path.as_ref())?;
@@ -90,10 +101,10 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
         for (prefix, words) in prefixes.iter().zip(states.as_mut_slice().chunks_exact_mut(len.max(1))) {
             words.copy_from_slice(fill(spec, prefix, &mut reader)?.as_slice());
         }
-        let mut training = weights.device.training(len, O::STATES.len())?;
-        weights.device.write_states(&mut training, states.as_slice())?;
+        let mut training = weights.device.training(&weights.pool, len, O::STATES.len()).await?;
+        weights.device.write_states(&mut training, states.as_slice()).await?;
         let weights = self.model.weights_mut();
-        weights.device.write(&mut weights.pool, 0, parameters.as_slice())?;
+        weights.device.write(&mut weights.pool, 0, parameters.as_slice()).await?;
         self.training = Some(training);
         (self.optimizer, self.steps, self.seed) = settings;
         Ok(())

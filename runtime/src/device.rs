@@ -6,8 +6,15 @@ use core::{fmt::Debug, future::Future, pin::pin, task};
 use crate::{
     error::{Error, Result},
     optim::Optimizer,
+    spec::ModelSpec,
     words::Words,
 };
+
+/// All that was compiled for one model. Emitted code implements it.
+pub trait Compiled: 'static {
+    /// The parameters.
+    const SPEC: &'static ModelSpec;
+}
 
 /// Parameter groups that the table of numbers has room for.
 pub const GROUPS: usize = 8;
@@ -40,6 +47,10 @@ pub trait Function: 'static {
 
     /// The plan for the CPU.
     fn cpu(memory: Memory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this function.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
 }
 
 /// The memory that a function reads and writes on the CPU.
@@ -69,6 +80,10 @@ pub trait Step: 'static {
 
     /// The plan for the CPU: forward, backward and update.
     fn cpu(memory: StepMemory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this step.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
 }
 
 /// The memory that a training step on the CPU reads and writes.
@@ -141,13 +156,13 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     type Loss: Debug + Send;
 
-    /// A pool with these words.
+    /// A pool with these words, for the plans of one model.
     #[doc(hidden)]
-    fn pool(&self, words: &[f32]) -> Result<Self::Pool>;
+    fn pool<C: Compiled>(&self, words: &[f32]) -> impl Future<Output = Result<Self::Pool>>;
 
     /// Overwrites the words of a pool from `offset` on.
     #[doc(hidden)]
-    fn write(&self, pool: &mut Self::Pool, offset: usize, words: &[f32]) -> Result<()>;
+    fn write(&self, pool: &mut Self::Pool, offset: usize, words: &[f32]) -> impl Future<Output = Result<()>>;
 
     /// Copies the words of a pool from `offset` on to the host.
     #[doc(hidden)]
@@ -155,7 +170,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// An empty workspace.
     #[doc(hidden)]
-    fn workspace(&self) -> Self::Workspace;
+    fn workspace(&self, pool: &Self::Pool) -> Self::Workspace;
 
     /// Runs a function; its results are in the workspace afterwards.
     #[doc(hidden)]
@@ -173,7 +188,12 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// Gradients and `states` pools of optimiser state for `len` words of parameters, all zero.
     #[doc(hidden)]
-    fn training(&self, len: usize, states: usize) -> Result<Self::Training>;
+    fn training(
+        &self,
+        parameters: &Self::Pool,
+        len: usize,
+        states: usize,
+    ) -> impl Future<Output = Result<Self::Training>>;
 
     /// Runs a training step, or submits it.
     #[doc(hidden)]
@@ -199,15 +219,14 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
 
     /// Overwrites the optimiser state.
     #[doc(hidden)]
-    fn write_states(&self, training: &mut Self::Training, words: &[f32]) -> Result<()>;
+    fn write_states(&self, training: &mut Self::Training, words: &[f32]) -> impl Future<Output = Result<()>>;
 }
 
 /// A device that the calling thread can wait for: every device of a native program. In a browser
 /// the GPU is none, and only the `_async` methods exist.
 pub trait Blocking: Device {
     /// Runs a future of this device to its end.
-    #[doc(hidden)]
-    fn wait<T>(future: impl Future<Output = T>) -> T;
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T;
 }
 
 /// The CPU, with the best instruction set that it has.
@@ -228,13 +247,13 @@ impl Device for Cpu {
     type Training = CpuTraining;
     type Loss = Outcome;
 
-    fn pool(&self, words: &[f32]) -> Result<Words> {
+    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Words> {
         let mut pool = Words::zeroed(words.len())?;
         pool.as_mut_slice().copy_from_slice(words);
         Ok(pool)
     }
 
-    fn write(&self, pool: &mut Words, offset: usize, words: &[f32]) -> Result<()> {
+    async fn write(&self, pool: &mut Words, offset: usize, words: &[f32]) -> Result<()> {
         pool.as_mut_slice()[offset..][..words.len()].copy_from_slice(words);
         Ok(())
     }
@@ -244,7 +263,7 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn workspace(&self) -> Words {
+    fn workspace(&self, _pool: &Words) -> Words {
         Words::default()
     }
 
@@ -268,7 +287,7 @@ impl Device for Cpu {
         &workspace.as_slice()[offset..][..len]
     }
 
-    fn training(&self, len: usize, states: usize) -> Result<CpuTraining> {
+    async fn training(&self, _parameters: &Words, len: usize, states: usize) -> Result<CpuTraining> {
         let words = len.checked_mul(states).ok_or(Error::Memory { words: len })?;
         Ok(CpuTraining { gradients: Words::zeroed(len)?, states: Words::zeroed(words)? })
     }
@@ -311,7 +330,7 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn write_states(&self, training: &mut CpuTraining, words: &[f32]) -> Result<()> {
+    async fn write_states(&self, training: &mut CpuTraining, words: &[f32]) -> Result<()> {
         training.states.as_mut_slice().copy_from_slice(words);
         Ok(())
     }
@@ -319,7 +338,7 @@ impl Device for Cpu {
 
 impl Blocking for Cpu {
     #[inline]
-    fn wait<T>(future: impl Future<Output = T>) -> T {
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         let mut context = task::Context::from_waker(task::Waker::noop());
         match pin!(future).poll(&mut context) {
             task::Poll::Ready(value) => value,

@@ -17,6 +17,7 @@ pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
+mod launch;
 mod loader;
 mod optim;
 mod random;
@@ -32,8 +33,11 @@ mod words;
 
 pub use device::{Blocking, Cpu, Device};
 pub use error::{Difference, Error, LoaderError, Result};
+#[cfg(feature = "gpu")]
+pub use gpu::Gpu;
 pub use gradients::Gradients;
 pub use init::Init;
+pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 pub use session::Session;
@@ -48,6 +52,22 @@ pub mod prelude {
     };
 }
 
+/// Passes its tokens on where this crate has the GPU, so that emitted code agrees with it in every build.
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => { $($token)* };
+}
+
+/// Drops its tokens, because this crate has no GPU here.
+#[cfg(not(feature = "gpu"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => {};
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -56,26 +76,25 @@ pub fn default<T: Default>() -> T {
 /// What emitted code names; programs do not.
 #[doc(hidden)]
 pub mod __rt {
+    pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use std::path::Path;
 
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu;
+
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, product, room},
-        device::{Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
         weights::Model,
     };
-
-    /// Waits for a future of a device.
-    #[inline]
-    pub fn wait<D: Blocking, T>(future: impl Future<Output = T>) -> T {
-        D::wait(future)
-    }
 }

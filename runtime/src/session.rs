@@ -42,13 +42,21 @@ impl<'m, M: Model> Session<'m, M> {
     /// A session with no memory yet.
     #[doc(hidden)]
     pub fn new(model: Shared<'m, M>) -> Self {
-        let workspace = model.weights().device.workspace();
+        let weights = model.weights();
+        let workspace = weights.device.workspace(&weights.pool);
         Session { model, workspace }
     }
 
     /// The model.
     pub fn model(&self) -> &M {
         &self.model
+    }
+
+    /// The device that the model is on.
+    #[doc(hidden)]
+    #[inline]
+    pub fn device(&self) -> M::Device {
+        self.model.weights().device.clone()
     }
 
     /// Runs a function.

@@ -5,7 +5,7 @@ use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use std::path::Path;
 
 use crate::{
-    device::{Blocking, Cpu, Device},
+    device::{Blocking, Compiled, Cpu, Device},
     error::{Difference, Error, Result},
     safetensors::{self, Entry, Reader, Tensor},
     spec::ModelSpec,
@@ -26,7 +26,7 @@ impl<D: Device> Weights<D> {
     where
         D: Blocking,
     {
-        D::wait(self.save_async(path))
+        self.device.wait(self.save_async(path))
     }
 
     /// As [`Weights::save`], without blocking on the device.
@@ -51,30 +51,30 @@ impl<D: Device> Weights<D> {
 
     /// Overwrites all parameters with those of a file.
     #[doc(hidden)]
-    pub fn load(&mut self, path: &Path) -> Result<()> {
+    pub async fn load(&mut self, path: &Path) -> Result<()> {
         let words = read(self.spec, Reader::open(path)?)?;
-        self.device.write(&mut self.pool, 0, words.as_slice())
+        self.device.write(&mut self.pool, 0, words.as_slice()).await
     }
 
     /// Overwrites all parameters with those of the bytes of a file.
     #[doc(hidden)]
-    pub fn load_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+    pub async fn load_bytes(&mut self, bytes: &[u8]) -> Result<()> {
         let words = read(self.spec, Reader::bytes(bytes.into())?)?;
-        self.device.write(&mut self.pool, 0, words.as_slice())
+        self.device.write(&mut self.pool, 0, words.as_slice()).await
     }
 }
 
 impl Weights<Cpu> {
     /// The parameters of a file.
     #[doc(hidden)]
-    pub fn open(spec: &'static ModelSpec, path: &Path) -> Result<Self> {
-        Ok(Weights::new(spec, Cpu, read(spec, Reader::open(path)?)?))
+    pub fn open<C: Compiled>(path: &Path) -> Result<Self> {
+        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::open(path)?)?))
     }
 
     /// The parameters of the bytes of a file.
     #[doc(hidden)]
-    pub fn open_bytes(spec: &'static ModelSpec, bytes: &[u8]) -> Result<Self> {
-        Ok(Weights::new(spec, Cpu, read(spec, Reader::bytes(bytes.into())?)?))
+    pub fn open_bytes<C: Compiled>(bytes: &[u8]) -> Result<Self> {
+        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::bytes(bytes.into())?)?))
     }
 }
 

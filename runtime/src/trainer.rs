@@ -42,13 +42,20 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     #[doc(hidden)]
     pub fn new(model: &'m mut M, optimizer: O) -> Self {
         let weights = model.weights();
-        let (groups, workspace) = (Groups::new(weights.spec), weights.device.workspace());
+        let (groups, workspace) = (Groups::new(weights.spec), weights.device.workspace(&weights.pool));
         Trainer { optimizer, seed: 0, skip_nonfinite: true, model, groups, steps: 0, training: None, workspace }
     }
 
     /// The model as it is now.
     pub fn model(&self) -> &M {
         self.model
+    }
+
+    /// The device that the model is on.
+    #[doc(hidden)]
+    #[inline]
+    pub fn device(&self) -> M::Device {
+        self.model.weights().device.clone()
     }
 
     /// The number of steps that were taken, skipped ones included.
@@ -106,7 +113,10 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         let weights = self.model.weights_mut();
         let training = match &mut self.training {
             Some(training) => training,
-            none => none.insert(weights.device.training(weights.spec.pool_len, O::STATES.len())?),
+            none => {
+                let (len, states) = (weights.spec.pool_len, O::STATES.len());
+                none.insert(weights.device.training(&weights.pool, len, states).await?)
+            }
         };
         let call = StepCall {
             dims,
@@ -145,7 +155,7 @@ impl<D: Device> Loss<D> {
     where
         D: Blocking,
     {
-        D::wait(self.value_async())
+        self.device.wait(self.value_async())
     }
 
     /// As [`Loss::value`], without blocking.

@@ -7,7 +7,7 @@ use core::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
-    device::{Cpu, Device, Function},
+    device::{Compiled, Cpu, Device, Function},
     error::{Error, Result},
     spec::ModelSpec,
     words::Words,
@@ -37,7 +37,8 @@ pub struct Weights<D: Device = Cpu> {
 impl Weights<Cpu> {
     /// Draws every parameter by its own rule from `seed`.
     #[doc(hidden)]
-    pub fn init(spec: &'static ModelSpec, seed: u64) -> Self {
+    pub fn init<C: Compiled>(seed: u64) -> Self {
+        let spec = C::SPEC;
         let mut pool = Words::of_model(spec.pool_len);
         for (name, parameter, offset) in spec.instances() {
             let values = &mut pool.as_mut_slice()[offset..][..parameter.len()];
@@ -82,20 +83,20 @@ impl<D: Device> Weights<D> {
 
     /// A copy on another device.
     #[doc(hidden)]
-    pub async fn on<E: Device>(&self, device: &E) -> Result<Weights<E>> {
-        let pool = device.pool(self.host().await?.as_slice())?;
+    pub async fn on<C: Compiled, E: Device>(&self, device: &E) -> Result<Weights<E>> {
+        let pool = device.pool::<C>(self.host().await?.as_slice()).await?;
         Ok(Weights::new(self.spec, device.clone(), pool))
     }
 
     /// Overwrites one parameter with `values`, row-major.
     #[doc(hidden)]
-    pub fn write(&mut self, name: &str, values: &[f32]) -> Result<()> {
+    pub async fn write(&mut self, name: &str, values: &[f32]) -> Result<()> {
         let (parameter, offset) = self.spec.find(name)?;
         if values.len() != parameter.len() {
             let (found, expected) = (values.len(), parameter.len());
             return Err(Error::ParameterLength { name: name.into(), found, expected });
         }
-        self.device.write(&mut self.pool, offset, values)
+        self.device.write(&mut self.pool, offset, values).await
     }
 
     /// A copy of the pool.
@@ -109,7 +110,7 @@ impl<D: Device> Weights<D> {
     #[doc(hidden)]
     #[inline]
     pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
-        let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace());
+        let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace(&self.pool));
         let called = self.device.call::<F>(&self.pool, &mut workspace, dims, inputs).await;
         if called.is_ok() {
             for (index, result) in results.iter_mut().enumerate() {

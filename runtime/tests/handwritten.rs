@@ -81,10 +81,10 @@ fn sessions_and_conveniences_agree_on_many_threads() {
 fn futures_of_the_cpu_are_ready() {
     let net = Net::init(3);
     let input = [[0.5, -0.5]];
-    let scores = Cpu::wait(net.scores_async(&input)).unwrap();
+    let scores = Cpu.wait(net.scores_async(&input)).unwrap();
     assert_eq!(scores, net.scores(&input).unwrap());
     let mut session = net.session();
-    assert_eq!(Cpu::wait(session.scores_async(&input)).unwrap(), &scores[..]);
+    assert_eq!(Cpu.wait(session.scores_async(&input)).unwrap(), &scores[..]);
 }
 
 #[test]

@@ -14,8 +14,7 @@ mod sliding;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use example::read_dim;
-
-pub use signature::{Bindings, Signature, check};
+pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
 use crate::ir::{Dim, Value};

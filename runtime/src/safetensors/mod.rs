@@ -3,8 +3,8 @@
 //! read.
 //!
 //! The format is small (a length, a JSON header of one fixed form, the values), and the `safetensors`
-//! crate would add serde with its derive macros, JSON, rustix and more, about a third of a first
-//! CPU-only build. So it is read and written here, and tested against that crate.
+//! crate would add itself and twenty more to every build, serde with its derive macros among them. So
+//! it is read and written here, and tested against that crate.
 
 mod json;
 mod read;

@@ -27,7 +27,7 @@ impl Net<rt::Cpu> {
 
     /// A model whose parameters are drawn from `seed`.
     pub fn init(seed: u64) -> Self {
-        Net { weights: rt::Weights::init(&plan::SPEC, seed) }
+        Net { weights: rt::Weights::init::<plan::Net>(seed) }
     }
 
     /// The model of a safetensors file.
@@ -35,7 +35,7 @@ impl Net<rt::Cpu> {
     /// # Errors
     /// If the file cannot be read or has other parameters.
     pub fn open(path: impl core::convert::AsRef<rt::Path>) -> rt::Result<Self> {
-        core::result::Result::Ok(Net { weights: rt::Weights::open(&plan::SPEC, path.as_ref())? })
+        core::result::Result::Ok(Net { weights: rt::Weights::open::<plan::Net>(path.as_ref())? })
     }
 
     /// The model of the bytes of a safetensors file.
@@ -43,7 +43,7 @@ impl Net<rt::Cpu> {
     /// # Errors
     /// If the bytes are no such file or have other parameters.
     pub fn open_bytes(bytes: &[u8]) -> rt::Result<Self> {
-        core::result::Result::Ok(Net { weights: rt::Weights::open_bytes(&plan::SPEC, bytes)? })
+        core::result::Result::Ok(Net { weights: rt::Weights::open_bytes::<plan::Net>(bytes)? })
     }
 
     /// The values of one parameter, row-major, to be written.
@@ -64,7 +64,7 @@ impl<D: rt::Device> Net<D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.on_async(device))
+        rt::Blocking::wait(self.weights.device(), self.on_async(device))
     }
 
     /// As `on`, without blocking.
@@ -72,23 +72,47 @@ impl<D: rt::Device> Net<D> {
     /// # Errors
     /// As for `on`.
     pub async fn on_async<E: rt::Device>(&self, device: &E) -> rt::Result<Net<E>> {
-        core::result::Result::Ok(Net { weights: self.weights.on(device).await? })
+        core::result::Result::Ok(Net { weights: self.weights.on::<plan::Net, E>(device).await? })
     }
 
     /// Overwrites all parameters with those of a safetensors file.
     ///
     /// # Errors
     /// If the file cannot be read or has other parameters; then nothing has changed.
-    pub fn load(&mut self, path: impl core::convert::AsRef<rt::Path>) -> rt::Result<()> {
-        self.weights.load(path.as_ref())
+    pub fn load(&mut self, path: impl core::convert::AsRef<rt::Path>) -> rt::Result<()>
+    where
+        D: rt::Blocking,
+    {
+        let device = core::clone::Clone::clone(self.weights.device());
+        rt::Blocking::wait(&device, self.load_async(path))
+    }
+
+    /// As `load`, without blocking.
+    ///
+    /// # Errors
+    /// As for `load`.
+    pub async fn load_async(&mut self, path: impl core::convert::AsRef<rt::Path>) -> rt::Result<()> {
+        self.weights.load(path.as_ref()).await
     }
 
     /// Overwrites one parameter with `values`, row-major.
     ///
     /// # Errors
     /// If no parameter has this name, or it has another number of values.
-    pub fn write(&mut self, name: &str, values: &[f32]) -> rt::Result<()> {
-        self.weights.write(name, values)
+    pub fn write(&mut self, name: &str, values: &[f32]) -> rt::Result<()>
+    where
+        D: rt::Blocking,
+    {
+        let device = core::clone::Clone::clone(self.weights.device());
+        rt::Blocking::wait(&device, self.write_async(name, values))
+    }
+
+    /// As `write`, without blocking.
+    ///
+    /// # Errors
+    /// As for `write`.
+    pub async fn write_async(&mut self, name: &str, values: &[f32]) -> rt::Result<()> {
+        self.weights.write(name, values).await
     }
 
     /// A session: repeated calls without allocation.
@@ -114,7 +138,7 @@ impl<D: rt::Device> Net<D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.scores_async(point))
+        rt::Blocking::wait(self.weights.device(), self.scores_async(point))
     }
 
     /// As `scores`, without blocking.
@@ -130,7 +154,7 @@ impl<D: rt::Device> Net<D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.scores_into_async(point, out))
+        rt::Blocking::wait(self.weights.device(), self.scores_into_async(point, out))
     }
 
     /// As `scores`, into `out` and without blocking.
@@ -145,7 +169,7 @@ impl<D: rt::Device> Net<D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.loss_async(point, class))
+        rt::Blocking::wait(self.weights.device(), self.loss_async(point, class))
     }
 
     /// As `loss`, without blocking.
@@ -204,7 +228,7 @@ impl<D: rt::Device> NetSession<'_, D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.scores_async(point))
+        rt::Blocking::wait(&self.session.device(), self.scores_async(point))
     }
 
     /// As `scores`, without blocking.
@@ -219,7 +243,7 @@ impl<D: rt::Device> NetSession<'_, D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.loss_async(point, class))
+        rt::Blocking::wait(&self.session.device(), self.loss_async(point, class))
     }
 
     /// As `loss`, without blocking.
@@ -250,7 +274,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.loss_async(point, class))
+        rt::Blocking::wait(&self.trainer.device(), self.loss_async(point, class))
     }
 
     /// As `loss`, without blocking.
@@ -264,7 +288,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     where
         D: rt::Blocking,
     {
-        rt::wait::<D, _>(self.loss_gradients_async(point, class))
+        rt::Blocking::wait(&self.trainer.device(), self.loss_gradients_async(point, class))
     }
 
     /// As `loss_gradients`, without blocking.
@@ -293,7 +317,13 @@ impl<O: rt::Optimizer, D: rt::Device> core::ops::DerefMut for NetTrainer<'_, O, 
 mod plan {
     use super::rt;
 
-    pub(super) static SPEC: rt::ModelSpec = rt::ModelSpec {
+    pub(super) struct Net;
+
+    impl rt::Compiled for Net {
+        const SPEC: &'static rt::ModelSpec = &SPEC;
+    }
+
+    static SPEC: rt::ModelSpec = rt::ModelSpec {
         name: "Net",
         parameters: &[
             rt::ParameterSpec {
@@ -344,6 +374,12 @@ mod plan {
     impl rt::Function for Scores {
         const NAME: &'static str = "scores";
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)
         }
@@ -374,6 +410,12 @@ mod plan {
     impl rt::Function for Loss {
         const NAME: &'static str = "loss";
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(1)
         }
@@ -397,6 +439,12 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(2)
         }
@@ -416,6 +464,12 @@ mod plan {
     impl rt::Step for LossAdamW {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
+
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
 
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(2)
