@@ -12,6 +12,7 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+mod flags;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -64,12 +65,13 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, product, room},
+        bind::{Bindings, Dim, extent, fits, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        flags::Flags,
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
 }

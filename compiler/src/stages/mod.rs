@@ -1,8 +1,8 @@
 //! The stages of the pipeline, in order. Each has one public function; none imports another.
 
-pub mod expand;
-pub mod grad;
-pub mod fuse;
-pub mod schedule;
-pub mod memory;
 pub mod emit;
+pub mod expand;
+pub mod fuse;
+pub mod grad;
+pub mod memory;
+pub mod schedule;

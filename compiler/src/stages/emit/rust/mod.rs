@@ -1,6 +1,6 @@
 //! Kernels and plans for the CPU as Rust.
 
-mod arith;
+pub(super) mod arith;
 mod scalar;
 
 use crate::ir::Model;

@@ -25,7 +25,8 @@ pub(super) struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
-        let mut printer = Printer { kernel, vector, dtypes: vec![], varies: vec![], uses: vec![0; kernel.scalars.len()] };
+        let mut printer =
+            Printer { kernel, vector, dtypes: vec![], varies: vec![], uses: vec![0; kernel.scalars.len()] };
         for expr in &kernel.scalars {
             let dtype = printer.dtype_of(expr);
             let varies = printer.varies_with_lanes(expr);
@@ -354,7 +355,8 @@ impl<'a> Printer<'a> {
         let value = if dtype == DType::Bool { quote!(s.u_from_m(#name)) } else { quote!(#name) };
         match self.lane_stride(&store.index).as_ref().and_then(Dim::as_const) {
             Some(0) => {
-                let (at, first) = (arith::index(&store.index, &|v| self.extract(v)), format_ident!("reduce_max_{suffix}"));
+                let (at, first) =
+                    (arith::index(&store.index, &|v| self.extract(v)), format_ident!("reduce_max_{suffix}"));
                 quote!(#data[#at] = s.#first(#value);)
             }
             Some(1) => {
