@@ -3,31 +3,58 @@
 
 use alloc::vec::Vec;
 
-use bytemuck::{NoUninit, checked::CheckedBitPattern};
-
 use crate::{error::Result, words::Words};
+
+/// `bool` and arrays of it.
+pub trait Truth: Copy {
+    /// The truth values alone.
+    fn flat(values: &[Self]) -> &[bool];
+
+    /// The same as elements again.
+    fn nested(flat: &[bool]) -> &[Self];
+}
+
+impl Truth for bool {
+    fn flat(values: &[bool]) -> &[bool] {
+        values
+    }
+
+    fn nested(flat: &[bool]) -> &[bool] {
+        flat
+    }
+}
+
+impl<T: Truth, const N: usize> Truth for [T; N] {
+    fn flat(values: &[Self]) -> &[bool] {
+        T::flat(values.as_flattened())
+    }
+
+    fn nested(flat: &[bool]) -> &[Self] {
+        T::nested(flat).as_chunks().0
+    }
+}
 
 /// The words of an argument or a result that holds truth values.
 #[derive(Debug)]
 pub struct Flags {
     words: Words,
-    bytes: Bytes,
+    values: Values,
 }
 
 impl Flags {
     /// The words of an argument.
-    pub fn of<T: NoUninit>(values: &[T]) -> Result<Self> {
-        let bytes: &[u8] = bytemuck::cast_slice(values);
-        let mut words = Words::zeroed(bytes.len())?;
-        for (word, &byte) in words.as_mut_slice().iter_mut().zip(bytes) {
-            *word = f32::from_bits(u32::from(byte));
+    pub fn of<T: Truth>(values: &[T]) -> Result<Self> {
+        let flat = T::flat(values);
+        let mut words = Words::zeroed(flat.len())?;
+        for (word, &value) in words.as_mut_slice().iter_mut().zip(flat) {
+            *word = f32::from_bits(u32::from(value));
         }
-        Ok(Flags { words, bytes: Bytes::default() })
+        Ok(Flags { words, values: Values::default() })
     }
 
     /// Room for a result of `len` words.
     pub fn room(len: usize) -> Result<Self> {
-        Ok(Flags { words: Words::zeroed(len)?, bytes: Bytes::default() })
+        Ok(Flags { words: Words::zeroed(len)?, values: Values::default() })
     }
 
     /// The words.
@@ -41,29 +68,26 @@ impl Flags {
     }
 
     /// The words as values.
-    pub fn values<T: CheckedBitPattern>(&mut self) -> &[T] {
-        self.bytes.set(self.words.as_slice());
-        self.bytes.values()
+    pub fn values<T: Truth>(&mut self) -> &[T] {
+        self.values.set(self.words.as_slice());
+        self.values.get()
     }
 }
 
-/// Truth values as bytes; filled again and again without allocation.
+/// Truth values; filled again and again without allocation.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bytes(Vec<u8>);
+pub(crate) struct Values(Vec<bool>);
 
-impl Bytes {
+impl Values {
     /// Takes over words.
     pub(crate) fn set(&mut self, words: &[f32]) {
         self.0.clear();
-        self.0.extend(words.iter().map(|word| u8::from(word.to_bits() != 0)));
+        self.0.extend(words.iter().map(|word| word.to_bits() != 0));
     }
 
-    /// The bytes as `bool` or arrays of it.
-    pub(crate) fn values<T: CheckedBitPattern>(&self) -> &[T] {
-        match bytemuck::checked::try_cast_slice(&self.0) {
-            Ok(values) => values,
-            Err(_) => unreachable!("every byte is 0 or 1, and a result fills its arrays"),
-        }
+    /// The values as `bool` or arrays of it.
+    pub(crate) fn get<T: Truth>(&self) -> &[T] {
+        T::nested(&self.0)
     }
 }
 

@@ -4,12 +4,10 @@
 use alloc::{sync::Arc, vec::Vec};
 use core::ops::Deref;
 
-use bytemuck::checked::CheckedBitPattern;
-
 use crate::{
     device::{Device, Function},
     error::Result,
-    flags::Bytes,
+    flags::{Truth, Values},
     weights::Model,
 };
 
@@ -40,7 +38,7 @@ pub struct Session<'m, M: Model> {
     model: Shared<'m, M>,
     workspace: <M::Device as Device>::Workspace,
     /// By result those that hold truth values.
-    flags: Vec<Bytes>,
+    flags: Vec<Values>,
 }
 
 impl<'m, M: Model> Session<'m, M> {
@@ -83,7 +81,7 @@ impl<'m, M: Model> Session<'m, M> {
     #[doc(hidden)]
     pub fn convert<F: Function>(&mut self, dims: &[usize], index: usize) {
         if self.flags.len() <= index {
-            self.flags.resize(index + 1, Bytes::default());
+            self.flags.resize(index + 1, Values::default());
         }
         let words = self.model.weights().device.result::<F>(&self.workspace, dims, index);
         self.flags[index].set(words);
@@ -91,7 +89,7 @@ impl<'m, M: Model> Session<'m, M> {
 
     /// A result that was converted.
     #[doc(hidden)]
-    pub fn flags<T: CheckedBitPattern>(&self, index: usize) -> &[T] {
-        self.flags[index].values()
+    pub fn flags<T: Truth>(&self, index: usize) -> &[T] {
+        self.flags[index].get()
     }
 }
