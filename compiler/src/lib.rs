@@ -7,4 +7,5 @@ pub mod diag;
 pub mod ir;
 pub mod ops;
 pub mod oracle;
+pub mod pipeline;
 pub mod stages;

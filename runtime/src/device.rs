@@ -47,6 +47,10 @@ pub trait Function: 'static {
 
     /// The plan for the CPU.
     fn cpu(memory: Memory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this function.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
 }
 
 /// The memory that a function reads and writes on the CPU.
@@ -76,6 +80,10 @@ pub trait Step: 'static {
 
     /// The plan for the CPU: forward, backward and update.
     fn cpu(memory: StepMemory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this step.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
 }
 
 /// The memory that a training step on the CPU reads and writes.

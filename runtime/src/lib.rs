@@ -18,6 +18,7 @@ pub mod gpu;
 mod gradients;
 mod groups;
 mod init;
+mod launch;
 mod loader;
 mod optim;
 mod random;
@@ -33,8 +34,11 @@ mod words;
 
 pub use device::{Blocking, Cpu, Device};
 pub use error::{Difference, Error, LoaderError, Result};
+#[cfg(feature = "gpu")]
+pub use gpu::Gpu;
 pub use gradients::Gradients;
 pub use init::Init;
+pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
 pub use session::Session;
@@ -47,6 +51,22 @@ pub mod prelude {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
     };
+}
+
+/// Passes its tokens on where this crate has the GPU, so that emitted code agrees with it in every build.
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => { $($token)* };
+}
+
+/// Drops its tokens, because this crate has no GPU here.
+#[cfg(not(feature = "gpu"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => {};
 }
 
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
@@ -65,12 +85,16 @@ pub mod __rt {
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use std::path::Path;
 
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu;
+
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, fits, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
+        launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,

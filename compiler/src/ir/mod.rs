@@ -3,6 +3,7 @@
 //! Nothing here decides anything; the stages do. Data is public, typed, and prints as text.
 
 pub mod dim;
+pub mod dot;
 pub mod graph;
 pub mod index;
 mod infer;
@@ -11,7 +12,9 @@ pub mod model;
 pub mod plan;
 pub mod prim;
 pub mod simplify;
+mod text;
 pub mod ty;
+pub mod verify;
 pub mod written;
 
 pub use dim::Dim;

@@ -44,7 +44,7 @@ pub enum What {
 /// One item between the brackets of `x[…]`.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// All axes that the other items leave.
+    /// Whole axes: all that the other items leave where it stands once, one where it stands several times.
     Rest,
     /// One element; the axis is dropped. Negative constants count from the end.
     At(Dim),

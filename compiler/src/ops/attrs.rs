@@ -1,6 +1,7 @@
 //! Attributes: the numbers of an op or layer that are known at build time.
 
-use super::{OpError, closest};
+use super::OpError;
+use crate::diag::closest;
 use crate::ir::Dim;
 use std::fmt;
 

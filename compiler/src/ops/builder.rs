@@ -3,7 +3,7 @@
 //! Every method appends primitives to a graph and checks shapes; elementwise methods broadcast as NumPy
 //! does. A mistake is an `OpError` that names both types.
 
-use super::{Attrs, OpError};
+use super::OpError;
 use crate::ir::graph::Source;
 use crate::ir::prim::{Border, Cut, MapOp, Prim, ReduceOp, Scalar};
 use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
@@ -49,7 +49,7 @@ impl Builder<'_> {
     /// Appends a primitive.
     pub fn prim(&mut self, prim: Prim, args: &[Value]) -> Built {
         let types: Vec<&Type> = args.iter().map(|&a| self.graph.ty(a)).collect();
-        let ty = prim.infer(&types).map_err(|message| OpError::new("shape", message))?;
+        let ty = prim.infer(&types).map_err(|message| OpError::new("shape-mismatch", message))?;
         Ok(self.graph.push(Kind::Prim(prim), args.to_vec(), Some(ty), self.span))
     }
 
@@ -96,19 +96,24 @@ impl Builder<'_> {
         self.graph.push(Kind::Source(source), vec![], Some(ty), self.span)
     }
 
-    /// The common shape of two under NumPy's broadcasting.
-    pub fn common_shape(&self, a: Value, b: Value) -> Result<Vec<Dim>, OpError> {
-        let (x, y) = (&self.ty(a).shape, &self.ty(b).shape);
-        let rank = x.len().max(y.len());
-        let at = |s: &Vec<Dim>, i: usize| (i + s.len()).checked_sub(rank).map(|j| s[j].clone());
-        let one = |d: &Option<Dim>| d.as_ref().is_none_or(|d| d.is(1));
-        (0..rank)
-            .map(|i| match (at(x, i), at(y, i)) {
-                (p, q) if one(&q) => Ok(p.or(q).unwrap_or_default()),
-                (p, Some(q)) if one(&p) || p.as_ref() == Some(&q) => Ok(q),
-                _ => Err(OpError::new("broadcast", format!("{} and {} do not broadcast", self.ty(a), self.ty(b)))),
-            })
-            .collect()
+    /// A dimension's value as a u32 scalar.
+    pub fn extent_u32(&mut self, dim: &Dim) -> Built {
+        match dim.as_const() {
+            Some(n) => self.u32(n as u32),
+            None => self.prim(Prim::Extent(dim.clone()), &[]),
+        }
+    }
+
+    /// The common shape of several under NumPy's broadcasting.
+    pub fn common_shape(&self, values: &[Value]) -> Result<Vec<Dim>, OpError> {
+        let mut common: Vec<Dim> = vec![];
+        for &value in values {
+            common = join(&common, &self.ty(value).shape).ok_or_else(|| {
+                let types: Vec<String> = values.iter().map(|&v| self.ty(v).to_string()).collect();
+                OpError::new("broadcast-mismatch", format!("{} do not broadcast", types.join(" and ")))
+            })?;
+        }
+        Ok(common)
     }
 
     /// Broadcasts as NumPy does: missing leading axes and axes of extent 1 repeat.
@@ -119,31 +124,24 @@ impl Builder<'_> {
         }
         let Some(lead) = shape.len().checked_sub(from.len()) else {
             return Err(OpError::new(
-                "broadcast",
+                "broadcast-mismatch",
                 format!("{} does not broadcast to rank {}", self.ty(value), shape.len()),
             ));
         };
+        let fits = (0..from.len()).all(|i| from[i] == shape[lead + i] || from[i].is(1));
         let axes: Vec<usize> = (0..from.len()).filter(|&i| from[i] == shape[lead + i]).collect();
         let kept: Vec<Dim> = axes.iter().map(|&i| from[i].clone()).collect();
-        let squeezed = self.reshape(value, &kept).map_err(|_| {
-            OpError::new(
-                "broadcast",
-                format!("{} does not broadcast to {}", self.ty(value), Type::new(self.dtype(value), shape)),
-            )
-        })?;
+        if !fits {
+            let to = Type::new(self.dtype(value), shape);
+            return Err(OpError::new("broadcast-mismatch", format!("{} does not broadcast to {to}", self.ty(value))));
+        }
+        let squeezed = self.reshape(value, &kept)?;
         self.prim(Prim::Broadcast { shape: shape.to_vec(), axes: axes.iter().map(|i| i + lead).collect() }, &[squeezed])
     }
 
     /// An elementwise operation over broadcast arguments.
     pub fn map(&mut self, op: MapOp, args: &[Value]) -> Built {
-        let mut shape = self.shape(args[0]);
-        for pair in args.windows(2) {
-            let _ = self.common_shape(pair[0], pair[1])?;
-        }
-        for &arg in &args[1..] {
-            let probe = self.full(self.dtype(arg), &shape, 0.0)?;
-            shape = self.common_shape(probe, arg)?;
-        }
+        let shape = self.common_shape(args)?;
         let args = args.iter().map(|&a| self.broadcast_to(a, &shape)).collect::<Result<Vec<_>, _>>()?;
         self.prim(Prim::Map(op), &args)
     }
@@ -285,15 +283,18 @@ impl Builder<'_> {
         let ty = self.ty(x).clone();
         self.graph.push(Kind::StopGradient, vec![x], Some(ty), self.span)
     }
+}
 
-    /// The axis that an attribute names for `x`; negative counts from the end.
-    pub fn axis(&self, x: Value, attrs: &Attrs, name: &'static str) -> Result<usize, OpError> {
-        let rank = self.rank(x) as i64;
-        let axis = attrs.int(name).unwrap_or(-1);
-        let from_start = if axis < 0 { axis + rank } else { axis };
-        if (0..rank).contains(&from_start) {
-            return Ok(from_start as usize);
-        }
-        Err(OpError::new("axis", format!("axis {axis} is out of range for {{0}}, which has rank {rank}")).attr(name))
-    }
+/// The common shape of two under NumPy's broadcasting: axes align at the end, and an extent of 1 repeats.
+fn join(a: &[Dim], b: &[Dim]) -> Option<Vec<Dim>> {
+    let rank = a.len().max(b.len());
+    let at = |shape: &[Dim], i: usize| (i + shape.len()).checked_sub(rank).map(|j| shape[j].clone());
+    (0..rank)
+        .map(|i| match (at(a, i), at(b, i)) {
+            (Some(x), Some(y)) if x == y || y.is(1) => Some(x),
+            (Some(x), Some(y)) if x.is(1) => Some(y),
+            (Some(_), Some(_)) => None,
+            (x, y) => x.or(y),
+        })
+        .collect()
 }

@@ -4,14 +4,17 @@
 //! back ends, documentation and tests are derived from it.
 
 mod attrs;
+mod axes;
 mod builder;
-mod closest;
+mod example;
+mod loss;
 mod signature;
+mod sliding;
 
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
-pub use closest::closest;
-pub use signature::{Bindings, Signature, check};
+pub use example::read_dim;
+pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
 use crate::ir::{Dim, Value};
@@ -27,9 +30,58 @@ macro_rules! list {
 }
 
 list! {
-    linear
+    maths
+    arithmetic
+    compare
+    logic
+    r#where
+    clamp
+    cast
+    reduce
+    mean
+    argmax
+    logsumexp
+    var
+    any
+    reshape
+    flatten
+    squeeze
+    transpose
+    broadcast_to
+    concat
+    split
+    slice
+    pad
+    flip
+    take
+    gather
+    one_hot
+    full
+    matmul
+    einsum
     relu
+    leaky_relu
+    gelu
+    silu
+    softplus
     softmax
+    log_softmax
+    parameter
+    linear
+    embedding
+    layer_norm
+    rms_norm
+    dropout
+    conv2d
+    max_pool2d
+    avg_pool2d
+    cross_entropy
+    mse_loss
+    huber_loss
+    binary_cross_entropy_with_logits
+    sgd
+    adam
+    rms_prop
 }
 
 /// Something that a model can name.
@@ -87,7 +139,7 @@ pub struct Layer {
 /// A parameter of a layer.
 #[derive(Clone, Debug)]
 pub struct LayerParam {
-    /// PyTorch's name: `weight`.
+    /// PyTorch's name: `weight`; the empty name is the field's own.
     pub name: &'static str,
     /// Its extents; constants once the layer is instantiated.
     pub shape: Vec<Dim>,
@@ -126,7 +178,7 @@ pub struct Example {
 /// Which random numbers an input is tested on.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub enum Domain {
-    /// Standard normal; all distinct, and away from zero by at least 0.01.
+    /// About standard normal; the numbers of one tensor are well apart, and away from zero by at least 0.01.
     Normal,
     /// Between 0.2 and 3.
     Positive,

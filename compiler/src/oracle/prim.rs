@@ -1,7 +1,7 @@
 //! The meaning of every primitive on concrete tensors: definitions as loops over indices.
 
 use super::scalar::{convert, largest, map};
-use super::tensor::{Data, Tensor, indices, position, strides};
+use super::tensor::{Data, Tensor, indices, offsets, steps, strides};
 use super::window::{self, Sliding};
 use crate::ir::prim::{ArgOp, Prim, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
@@ -15,8 +15,9 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Extent(dim) => Tensor::scalar(Scalar::U32(size(dim) as u32)),
         Prim::Iota { shape, axis } => {
             let shape = sizes(shape);
-            let data = indices(&shape).map(|index| index[*axis] as u32).collect();
-            Tensor::new(shape, Data::U32(data))
+            let along: Vec<i64> = (0..shape.len()).map(|a| i64::from(a == *axis)).collect();
+            let data = offsets(0, &shape, &along).into_iter().map(|i| i as u32).collect();
+            Tensor::words(shape, data)
         }
         Prim::Map(op) => {
             let data: Vec<&Data> = args.iter().map(|t| &t.data).collect();
@@ -34,34 +35,26 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Conv { windows } => window::conv(arg(0), arg(1), &Sliding::of(windows, size)),
         Prim::Reshape(shape) => Tensor::new(sizes(shape), arg(0).data.clone()),
         Prim::Transpose(permutation) => {
-            let from = strides(&arg(0).shape);
+            let from = steps(&arg(0).shape);
             let shape: Vec<usize> = permutation.iter().map(|&a| arg(0).shape[a]).collect();
-            let steps: Vec<usize> = permutation.iter().map(|&a| from[a]).collect();
-            let data = arg(0).data.pick(indices(&shape).map(|index| position(&index, &steps)));
-            Tensor::new(shape, data)
+            view(arg(0), shape, 0, &permutation.iter().map(|&a| from[a]).collect::<Vec<_>>())
         }
         Prim::Broadcast { shape, axes } => {
-            let (shape, from) = (sizes(shape), strides(&arg(0).shape));
-            let at = |index: Vec<usize>| axes.iter().zip(&from).map(|(&a, s)| index[a] * s).sum();
-            let data = arg(0).data.pick(indices(&shape).map(at));
-            Tensor::new(shape, data)
+            let (shape, mut along) = (sizes(shape), vec![0; shape.len()]);
+            axes.iter().zip(steps(&arg(0).shape)).for_each(|(&a, step)| along[a] = step);
+            view(arg(0), shape, 0, &along)
         }
         Prim::Slice(cuts) => {
+            let from = steps(&arg(0).shape);
             let shape: Vec<usize> = cuts.iter().map(|c| size(&c.len) as usize).collect();
-            let from = strides(&arg(0).shape);
-            let starts: Vec<usize> = cuts.iter().map(|c| size(&c.start) as usize).collect();
-            let at = |index: Vec<usize>| {
-                (0..cuts.len()).map(|a| (starts[a] + index[a] * cuts[a].step as usize) * from[a]).sum()
-            };
-            let data = arg(0).data.pick(indices(&shape).map(at));
-            Tensor::new(shape, data)
+            let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
+            view(arg(0), shape, start, &cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect::<Vec<_>>())
         }
         Prim::Flip(axes) => {
-            let (shape, from) = (arg(0).shape.clone(), strides(&arg(0).shape));
-            let turn = |index: &[usize], a: usize| if axes.contains(&a) { shape[a] - 1 - index[a] } else { index[a] };
-            let at = |index: Vec<usize>| (0..index.len()).map(|a| turn(&index, a) * from[a]).sum();
-            let data = arg(0).data.pick(indices(&shape).map(at));
-            Tensor::new(shape.clone(), data)
+            let (shape, mut along) = (arg(0).shape.clone(), steps(&arg(0).shape));
+            let start = axes.iter().map(|&a| (shape[a] as i64 - 1) * along[a]).sum();
+            axes.iter().for_each(|&a| along[a] = -along[a]);
+            view(arg(0), shape, start, &along)
         }
         Prim::Pad { borders, value } => {
             let borders: Vec<[i64; 3]> =
@@ -73,6 +66,12 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Gather { axis } => gather(arg(0), arg(1), *axis),
         Prim::ScatterAdd { axis, extent } => scatter_add(arg(0), arg(1), *axis, size(extent) as usize),
     }
+}
+
+/// The elements of `x` at `start`, advancing by `along` for each axis of `shape`.
+fn view(x: &Tensor, shape: Vec<usize>, start: i64, along: &[i64]) -> Tensor {
+    let data = x.data.pick(offsets(start, &shape, along).into_iter());
+    Tensor::new(shape, data)
 }
 
 /// How elements combine, with what nothing gives.
@@ -112,19 +111,16 @@ pub(super) fn fold(op: ReduceOp, data: &Data, groups: &mut dyn Iterator<Item = V
 }
 
 fn reduce(op: ReduceOp, x: &Tensor, axes: &[usize]) -> Tensor {
-    let steps = strides(&x.shape);
+    let all = steps(&x.shape);
     let split = |inside: bool| (0..x.shape.len()).filter(move |a| axes.contains(a) == inside).collect::<Vec<_>>();
+    let extents = |which: &[usize]| which.iter().map(|&a| x.shape[a]).collect::<Vec<_>>();
+    let along = |which: &[usize]| which.iter().map(|&a| all[a]).collect::<Vec<_>>();
     let (reduced, kept) = (split(true), split(false));
-    let of = |which: &[usize], from: &[usize]| which.iter().map(|&a| from[a]).collect::<Vec<_>>();
-    let (shape, inner) = (of(&kept, &x.shape), of(&reduced, &x.shape));
-    let (outer_steps, inner_steps) = (of(&kept, &steps), of(&reduced, &steps));
-    let offsets: Vec<usize> = indices(&inner).map(|index| position(&index, &inner_steps)).collect();
-    let mut groups = indices(&shape).map(|index| {
-        let start = position(&index, &outer_steps);
-        offsets.iter().map(|o| start + o).collect()
-    });
+    let inner = offsets(0, &extents(&reduced), &along(&reduced));
+    let starts = offsets(0, &extents(&kept), &along(&kept));
+    let mut groups = starts.iter().map(|start| inner.iter().map(|o| start + o).collect());
     let data = fold(op, &x.data, &mut groups);
-    Tensor::new(shape, data)
+    Tensor::new(extents(&kept), data)
 }
 
 /// Whether `b` is a better extreme than `a`; the first NaN is the best of all.
@@ -155,12 +151,10 @@ pub(super) fn extreme(op: ArgOp, data: &Data, group: &[usize]) -> u32 {
 }
 
 fn arg_reduce(op: ArgOp, x: &Tensor, axis: usize) -> Tensor {
-    let mut shape = x.shape.clone();
-    let extent = shape.remove(axis);
-    let mut steps = strides(&x.shape);
-    let step = steps.remove(axis);
-    let group = |index: Vec<usize>| (0..extent).map(|i| position(&index, &steps) + i * step).collect::<Vec<_>>();
-    let data = indices(&shape).map(|index| extreme(op, &x.data, &group(index))).collect();
+    let (mut shape, mut along) = (x.shape.clone(), steps(&x.shape));
+    let (extent, step) = (shape.remove(axis), along.remove(axis) as usize);
+    let group = |start: usize| (0..extent).map(|i| start + i * step).collect::<Vec<_>>();
+    let data = offsets(0, &shape, &along).into_iter().map(|start| extreme(op, &x.data, &group(start))).collect();
     Tensor::words(shape, data)
 }
 
@@ -204,22 +198,18 @@ fn contract(a: &Tensor, lhs: &[u8], b: &Tensor, rhs: &[u8], out: &[u8]) -> Tenso
     let mut summed: Vec<u8> = lhs.iter().chain(rhs).copied().filter(|l| !out.contains(l)).collect();
     summed.sort_unstable();
     summed.dedup();
-    let steps = |labels: &[u8], t: &Tensor, over: &[u8]| {
-        let all = strides(&t.shape);
-        over.iter().map(|&l| find(labels, l).map_or(0, |i| all[i])).collect::<Vec<_>>()
-    };
     let extents = |labels: &[u8]| labels.iter().map(|&l| extent(l)).collect::<Vec<_>>();
-    let (shape, inner) = (extents(out), extents(&summed));
-    let (a_out, b_out) = (steps(lhs, a, out), steps(rhs, b, out));
-    let (a_in, b_in) = (steps(lhs, a, &summed), steps(rhs, b, &summed));
-    let offsets: Vec<(usize, usize)> = indices(&inner).map(|i| (position(&i, &a_in), position(&i, &b_in))).collect();
-    let (x, y) = (a.f64s(), b.f64s());
-    let sum = |index: Vec<usize>| {
-        let (i, j) = (position(&index, &a_out), position(&index, &b_out));
-        offsets.iter().map(|(p, q)| x[i + p] * y[j + q]).sum()
+    // Of an operand: where it starts for each result, and how it moves through each sum.
+    let walk = |labels: &[u8], t: &Tensor, over: &[u8]| {
+        let all = steps(&t.shape);
+        let along: Vec<i64> = over.iter().map(|&l| find(labels, l).map_or(0, |i| all[i])).collect();
+        offsets(0, &extents(over), &along)
     };
-    let data = indices(&shape).map(sum).collect();
-    Tensor::floats(shape, data)
+    let terms: Vec<(usize, usize)> = walk(lhs, a, &summed).into_iter().zip(walk(rhs, b, &summed)).collect();
+    let (x, y) = (a.f64s(), b.f64s());
+    let sum = |(i, j): (usize, usize)| terms.iter().map(|(p, q)| x[i + p] * y[j + q]).sum();
+    let data = walk(lhs, a, out).into_iter().zip(walk(rhs, b, out)).map(sum).collect();
+    Tensor::floats(extents(out), data)
 }
 
 fn gather(data: &Tensor, index: &Tensor, axis: usize) -> Tensor {

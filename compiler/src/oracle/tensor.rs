@@ -190,6 +190,20 @@ pub(super) fn strides(shape: &[usize]) -> Vec<usize> {
     strides
 }
 
+/// The positions of all elements of a shape, row-major, where axis `a` advances by `steps[a]` from `start`.
+pub(super) fn offsets(start: i64, shape: &[usize], steps: &[i64]) -> Vec<usize> {
+    let mut all = vec![start];
+    for (&extent, &step) in shape.iter().zip(steps) {
+        all = all.iter().flat_map(|from| (0..extent as i64).map(move |i| from + i * step)).collect();
+    }
+    all.into_iter().map(|at| at as usize).collect()
+}
+
+/// Row-major strides as steps of `offsets`.
+pub(super) fn steps(shape: &[usize]) -> Vec<i64> {
+    strides(shape).into_iter().map(|s| s as i64).collect()
+}
+
 /// Every index of a shape in row-major order. The scalar shape has one, the empty index.
 pub(super) fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use<> {
     let shape = shape.to_vec();
@@ -206,9 +220,4 @@ pub(super) fn indices(shape: &[usize]) -> impl Iterator<Item = Vec<usize>> + use
         }
         index
     })
-}
-
-/// The position of an index.
-pub(super) fn position(index: &[usize], strides: &[usize]) -> usize {
-    index.iter().zip(strides).map(|(i, s)| i * s).sum()
 }

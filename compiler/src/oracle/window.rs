@@ -1,9 +1,9 @@
 //! The meaning of the windowed primitives on concrete tensors.
 
 use super::prim::{extreme, fold};
-use super::tensor::{Tensor, indices, position, strides};
+use super::tensor::{Tensor, indices, strides};
 use crate::ir::Dim;
-use crate::ir::prim::{ArgOp, ReduceOp, Window};
+use crate::ir::prim::{ArgOp, ReduceOp, Scalar, Window};
 
 /// A window over one axis, in numbers.
 #[derive(Clone, Copy)]
@@ -43,60 +43,75 @@ impl Sliding {
     }
 }
 
-/// The shape of what windows over the last axes give.
-fn slid(shape: &[usize], windows: &[Sliding]) -> Vec<usize> {
-    let first = shape.len() - windows.len();
-    let mut out = shape.to_vec();
-    out[first..].iter_mut().zip(windows).for_each(|(extent, w)| *extent = w.outputs(*extent));
-    out
+/// The windows over the last axes of a shape.
+struct Layout {
+    /// The shape of what the windows give.
+    out: Vec<usize>,
+    /// The elements of the last axes together.
+    plane: usize,
+    /// For each window of a plane, the taps that are not in padding: their number and what they read.
+    patches: Vec<Vec<(usize, usize)>>,
 }
 
-fn taps(windows: &[Sliding]) -> Vec<usize> {
-    windows.iter().map(|w| w.size as usize).collect()
-}
-
-/// The position in a tensor of shape `shape` that a tap of the window at `index` reads; `None` in padding.
-fn read(shape: &[usize], windows: &[Sliding], index: &[usize], tap: &[usize]) -> Option<usize> {
-    let first = shape.len() - windows.len();
-    let mut at = index.to_vec();
-    for (axis, window) in windows.iter().enumerate() {
-        at[first + axis] = window.source(index[first + axis], tap[axis], shape[first + axis])?;
+impl Layout {
+    fn of(shape: &[usize], windows: &[Sliding]) -> Layout {
+        let first = shape.len() - windows.len();
+        let extents = &shape[first..];
+        let counts: Vec<usize> = windows.iter().zip(extents).map(|(w, &n)| w.outputs(n)).collect();
+        let taps: Vec<Vec<usize>> = indices(&windows.iter().map(|w| w.size as usize).collect::<Vec<_>>()).collect();
+        let steps = strides(extents);
+        let read = |index: &[usize], tap: &[usize]| {
+            let axis = |a: usize| Some(windows[a].source(index[a], tap[a], extents[a])? * steps[a]);
+            (0..windows.len()).map(axis).sum::<Option<usize>>()
+        };
+        let patch = |index: Vec<usize>| {
+            let inside = |(n, tap): (usize, &Vec<usize>)| Some((n, read(&index, tap)?));
+            taps.iter().enumerate().filter_map(inside).collect()
+        };
+        let out = [&shape[..first], &counts].concat();
+        Layout { out, plane: extents.iter().product(), patches: indices(&counts).map(patch).collect() }
     }
-    Some(position(&at, &strides(shape)))
+
+    /// For each window in the result's order, its taps: their number and what they read.
+    fn windows(&self) -> impl Iterator<Item = Vec<(usize, usize)>> + '_ {
+        let planes = self.out.iter().product::<usize>() / self.patches.len().max(1);
+        let shifted = |plane: usize, patch: &[(usize, usize)]| {
+            patch.iter().map(|(n, at)| (*n, plane * self.plane + at)).collect()
+        };
+        (0..planes).flat_map(move |plane| self.patches.iter().map(move |patch| shifted(plane, patch)))
+    }
+
+    /// What each window reads at the tap of the given number; `None` in padding.
+    fn chosen<'a>(&'a self, position: &'a Tensor) -> impl Iterator<Item = Option<usize>> + 'a {
+        let find = |(window, &n): (Vec<(usize, usize)>, &u32)| {
+            window.iter().find(|(tap, _)| *tap == n as usize).map(|(_, at)| *at)
+        };
+        self.windows().zip(position.u32s()).map(find)
+    }
 }
 
 pub(super) fn reduce(op: ReduceOp, x: &Tensor, windows: &[Sliding]) -> Tensor {
-    let shape = slid(&x.shape, windows);
-    let inner: Vec<Vec<usize>> = indices(&taps(windows)).collect();
-    let mut groups =
-        indices(&shape).map(|index| inner.iter().filter_map(|tap| read(&x.shape, windows, &index, tap)).collect());
+    let layout = Layout::of(&x.shape, windows);
+    let mut groups = layout.windows().map(|window| window.into_iter().map(|(_, at)| at).collect());
     let data = fold(op, &x.data, &mut groups);
-    Tensor::new(shape, data)
+    Tensor::new(layout.out.clone(), data)
 }
 
 pub(super) fn arg_max(x: &Tensor, windows: &[Sliding]) -> Tensor {
-    let shape = slid(&x.shape, windows);
-    let inner: Vec<Vec<usize>> = indices(&taps(windows)).collect();
-    let best = |index: Vec<usize>| {
-        let inside = inner.iter().enumerate().filter_map(|(n, tap)| Some((n, read(&x.shape, windows, &index, tap)?)));
-        let (number, at): (Vec<usize>, Vec<usize>) = inside.unzip();
+    let layout = Layout::of(&x.shape, windows);
+    let best = |window: Vec<(usize, usize)>| {
+        let (number, at): (Vec<usize>, Vec<usize>) = window.into_iter().unzip();
+        // A window all in padding has no element; its position is the first.
         number.get(extreme(ArgOp::Max, &x.data, &at) as usize).map_or(0, |&n| n as u32)
     };
-    let data = indices(&shape).map(best).collect();
-    Tensor::words(shape, data)
-}
-
-/// For each element of a shape that windows give, the input position at the given tap number.
-fn chosen(shape: &[usize], out: &[usize], position: &Tensor, windows: &[Sliding]) -> Vec<Option<usize>> {
-    let inner: Vec<Vec<usize>> = indices(&taps(windows)).collect();
-    let at = |(index, &n): (Vec<usize>, &u32)| read(shape, windows, &index, inner.get(n as usize)?);
-    indices(out).zip(position.u32s()).map(at).collect()
+    let data = layout.windows().map(best).collect();
+    Tensor::words(layout.out, data)
 }
 
 pub(super) fn take(x: &Tensor, position: &Tensor, windows: &[Sliding]) -> Tensor {
-    let from = chosen(&x.shape, &position.shape, position, windows);
-    let zero = crate::ir::prim::Scalar::of(x.data.dtype(), 0.0);
-    Tensor::new(position.shape.clone(), x.data.pick_or(zero, from.into_iter()))
+    let layout = Layout::of(&x.shape, windows);
+    let data = x.data.pick_or(Scalar::of(x.data.dtype(), 0.0), layout.chosen(position));
+    Tensor::new(position.shape.clone(), data)
 }
 
 pub(super) fn put(y: &Tensor, position: &Tensor, windows: &[Sliding], extents: &[usize]) -> Tensor {
@@ -104,7 +119,7 @@ pub(super) fn put(y: &Tensor, position: &Tensor, windows: &[Sliding], extents: &
     let first = shape.len() - extents.len();
     shape[first..].copy_from_slice(extents);
     let mut into = vec![vec![]; shape.iter().product()];
-    for (from, at) in chosen(&shape, &y.shape, position, windows).into_iter().enumerate() {
+    for (from, at) in Layout::of(&shape, windows).chosen(position).enumerate() {
         if let Some(at) = at {
             into[at].push(from);
         }
@@ -114,25 +129,25 @@ pub(super) fn put(y: &Tensor, position: &Tensor, windows: &[Sliding], extents: &
 }
 
 pub(super) fn conv(x: &Tensor, w: &Tensor, windows: &[Sliding]) -> Tensor {
-    let mut shape = slid(&x.shape, windows);
-    shape[2] = w.shape[1];
-    let inner: Vec<Vec<usize>> = indices(&w.shape[3..]).collect();
-    let (channels, taps) = (x.shape[2], inner.len());
-    let plane: usize = x.shape[3..].iter().product();
+    let layout = Layout::of(&x.shape, windows);
+    let [batch, groups, channels] = [x.shape[0], x.shape[1], x.shape[2]];
+    let outputs = w.shape[1];
+    let taps: usize = w.shape[3..].iter().product();
     let (data, weights) = (x.f64s(), w.f64s());
-    let value = |index: Vec<usize>| {
-        let [b, g, o] = [index[0], index[1], index[2]];
-        let mut sum = 0.0;
-        for (k, tap) in inner.iter().enumerate() {
-            let Some(at) = read(&x.shape[3..], windows, &index[3..], tap) else { continue };
-            for i in 0..channels {
-                let xi = ((b * x.shape[1] + g) * channels + i) * plane + at;
-                let wi = ((g * w.shape[1] + o) * channels + i) * taps + k;
-                sum += data[xi] * weights[wi];
+    let mut all = vec![];
+    for b in 0..batch {
+        for (g, o) in (0..groups).flat_map(|g| (0..outputs).map(move |o| (g, o))) {
+            for patch in &layout.patches {
+                let channel = |i: usize| {
+                    let from = ((b * groups + g) * channels + i) * layout.plane;
+                    let with = ((g * outputs + o) * channels + i) * taps;
+                    patch.iter().map(|(tap, at)| data[from + at] * weights[with + tap]).sum::<f64>()
+                };
+                all.push((0..channels).map(channel).sum());
             }
         }
-        sum
-    };
-    let data = indices(&shape).map(value).collect();
-    Tensor::floats(shape, data)
+    }
+    let mut shape = layout.out;
+    shape[2] = outputs;
+    Tensor::floats(shape, all)
 }

@@ -5,4 +5,6 @@ pub mod expand;
 pub mod fuse;
 pub mod grad;
 pub mod memory;
+pub mod parse;
 pub mod schedule;
+pub mod shape;

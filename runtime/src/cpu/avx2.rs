@@ -330,6 +330,38 @@ impl Simd for Avx2 {
         // SAFETY: as above.
         unsafe { _mm256_srlv_epi32(x, self.splat_i(N as i32)) }
     }
+
+    #[inline(always)]
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
+        // Loads put rows r and r + 4 into the halves of a vector, so only 4 × 4 blocks are left to transpose.
+        let mut quarter = 0;
+        while quarter * 4 < count {
+            // SAFETY: the caller vouches for both sides, the token for the instructions.
+            unsafe {
+                let mut v = [_mm256_setzero_ps(); 4];
+                for (r, v) in v.iter_mut().enumerate() {
+                    *v = _mm256_insertf128_ps::<1>(
+                        _mm256_castps128_ps256(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4))),
+                        _mm_loadu_ps((*rows.add(r + 4)).add(at + quarter * 4)),
+                    );
+                }
+                let (a, b) = (_mm256_unpacklo_ps(v[0], v[1]), _mm256_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm256_unpacklo_ps(v[2], v[3]), _mm256_unpackhi_ps(v[2], v[3]));
+                let out = [
+                    _mm256_shuffle_ps::<0x44>(a, c),
+                    _mm256_shuffle_ps::<0xee>(a, c),
+                    _mm256_shuffle_ps::<0x44>(b, d),
+                    _mm256_shuffle_ps::<0xee>(b, d),
+                ];
+                for (column, out) in out.into_iter().enumerate() {
+                    if quarter * 4 + column < count {
+                        _mm256_storeu_ps(to.add((quarter * 4 + column) * step), out);
+                    }
+                }
+            }
+            quarter += 1;
+        }
+    }
 }
 
 /// `2ⁿ` in each lane, for `n` from -126 to 127.

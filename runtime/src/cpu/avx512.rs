@@ -304,4 +304,48 @@ impl Simd for Avx512 {
         // SAFETY: as above.
         unsafe { _mm512_srli_epi32::<N>(x) }
     }
+
+    #[inline(always)]
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
+        // Loads put rows r, r + 4, r + 8 and r + 12 into the quarters of a vector, so only 4 × 4 blocks are left to transpose.
+        let mut quarter = 0;
+        while quarter * 4 < count {
+            // SAFETY: the caller vouches for both sides, the token for the instructions.
+            unsafe {
+                let mut v = [_mm512_setzero_ps(); 4];
+                for (r, v) in v.iter_mut().enumerate() {
+                    let low = _mm512_castps128_ps512(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4)));
+                    let low = _mm512_mask_broadcast_f32x4(
+                        low,
+                        0x00f0,
+                        _mm_loadu_ps((*rows.add(r + 4)).add(at + quarter * 4)),
+                    );
+                    let low = _mm512_mask_broadcast_f32x4(
+                        low,
+                        0x0f00,
+                        _mm_loadu_ps((*rows.add(r + 8)).add(at + quarter * 4)),
+                    );
+                    *v = _mm512_mask_broadcast_f32x4(
+                        low,
+                        0xf000,
+                        _mm_loadu_ps((*rows.add(r + 12)).add(at + quarter * 4)),
+                    );
+                }
+                let (a, b) = (_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
+                let out = [
+                    _mm512_shuffle_ps::<0x44>(a, c),
+                    _mm512_shuffle_ps::<0xee>(a, c),
+                    _mm512_shuffle_ps::<0x44>(b, d),
+                    _mm512_shuffle_ps::<0xee>(b, d),
+                ];
+                for (column, out) in out.into_iter().enumerate() {
+                    if quarter * 4 + column < count {
+                        _mm512_storeu_ps(to.add((quarter * 4 + column) * step), out);
+                    }
+                }
+            }
+            quarter += 1;
+        }
+    }
 }

@@ -13,8 +13,12 @@
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod contract;
 mod isa;
+mod parallel;
+mod pool;
 mod portable;
+mod scratch;
 mod simd;
 mod sweep;
 
@@ -24,7 +28,9 @@ pub mod math;
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+pub use contract::{Axis, Contract, Epilogue, Operand, Output, Plain, Role, Tile, Window, contract};
 pub use isa::{Isa, Kernel, run};
+pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};

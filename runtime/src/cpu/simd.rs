@@ -312,6 +312,20 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
     /// `p` offset by every index of a lane in `m` must be valid for writing.
     unsafe fn scatter_raw_u(self, p: *mut u32, idx: Self::I, m: Self::M, v: Self::U);
 
+    /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart.
+    ///
+    /// # Safety
+    /// `rows` must hold `LANES` pointers, each valid for reading `at + LANES` words, and `to` must be valid for writing
+    /// `count` rows of `LANES` words; `count` is at most `LANES`.
+    #[inline(always)]
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
+        for column in 0..count {
+            for row in 0..Self::LANES {
+                // SAFETY: the caller vouches for both sides.
+                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) };
+            }
+        }
+    }
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {

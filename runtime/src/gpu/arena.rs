@@ -4,9 +4,10 @@
 //! only grows, bind groups are made again only after a buffer grew, and recording creates nothing.
 
 use super::device::{Gpu, Kind};
-use super::error::{Result, too_large, wrong_length};
+use super::mapping::Request;
 use super::pipelines::{Layout, Pipelines};
 use super::program::{Command, Launch, Plan, Pool, Program};
+use crate::error::{Error, Result};
 use std::sync::Arc;
 
 /// Nesting of repeats whose indices a kernel sees, innermost first.
@@ -23,28 +24,22 @@ pub(super) struct Arena {
     groups: Vec<Option<wgpu::BindGroup>>,
     /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
     bound: Option<&'static Plan>,
-    dims: Vec<u32>,
+    dims: Vec<usize>,
     words: Vec<u32>,
     dispatches: Vec<(u16, [u32; 2])>,
     launch: Launch,
 }
 
 impl Arena {
-    /// An arena over the parameters of one model.
-    pub(super) fn new(
-        gpu: &Gpu,
-        program: &'static Program,
-        pipelines: Arc<Pipelines>,
-        parameters: &wgpu::Buffer,
-    ) -> Self {
-        let mut pools = [const { None }; Pool::COUNT];
-        pools[Pool::Weights.index()] = Some(parameters.clone());
+    /// An arena for plans of one program.
+    pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
+        let pipelines = gpu.pipelines(program)?;
         let groups = vec![None; pipelines.layouts.len()];
-        Self {
+        Ok(Self {
             gpu: gpu.clone(),
             program,
             pipelines,
-            pools,
+            pools: [const { None }; Pool::COUNT],
             call: None,
             groups,
             bound: None,
@@ -52,37 +47,51 @@ impl Arena {
             words: Vec::new(),
             dispatches: Vec::new(),
             launch: Launch::default(),
-        }
+        })
     }
 
-    /// Makes everything ready for `plan` at `dims`. Creates only what was never needed before or has become too small.
-    pub(super) async fn prepare(&mut self, plan: &'static Plan, dims: &[u32]) -> Result<()> {
+    /// Whether this is an arena for that program.
+    pub(super) fn is_for(&self, program: &'static Program) -> bool {
+        core::ptr::eq(self.program, program)
+    }
+
+    /// Makes everything ready for `plan` at `dims`, all pools being there. Creates only what was never needed before or
+    /// has become too small.
+    pub(super) fn prepare(&mut self, plan: &'static Plan, dims: &[usize]) -> Result<()> {
         self.gpu.alive()?;
-        for size in plan.pools {
-            self.reserve(size.pool, (size.words)(dims)).await?;
-        }
         if !self.bound.is_some_and(|bound| core::ptr::eq(bound, plan)) || self.dims != dims {
             self.bound = None;
-            self.bind(plan, dims).await?;
+            self.pipelines.compile(&self.gpu, plan)?;
+            self.bind(plan, dims)?;
             self.bound = Some(plan);
             self.dims.clear();
             self.dims.extend_from_slice(dims);
         }
-        let gpu = self.gpu.clone();
-        if self.lacks_group(plan.commands) {
-            gpu.scoped(|| self.create_groups(plan.commands)).await?;
+        if self.lacks_group() {
+            let gpu = self.gpu.clone();
+            gpu.scoped(|| self.create_groups())?;
         }
         Ok(())
     }
 
+    /// Uses a buffer that somebody else owns.
+    pub(super) fn share(&mut self, pool: Pool, buffer: &wgpu::Buffer) {
+        if self.pools[pool.index()].as_ref() != Some(buffer) {
+            self.replace(pool, buffer.clone());
+        }
+    }
+
     /// Gives `pool` room for `words` words.
-    pub(super) async fn reserve(&mut self, pool: Pool, words: u64) -> Result<()> {
-        // An empty binding is not allowed, and kernels may read whole groups of four words.
-        let bytes = (4 * words).next_multiple_of(16).max(16);
-        if self.pools[pool.index()].as_ref().is_some_and(|buffer| buffer.size() >= bytes) {
+    pub(super) fn reserve(&mut self, pool: Pool, words: usize) -> Result<()> {
+        if self.pools[pool.index()].as_ref().is_some_and(|buffer| buffer.size() >= 4 * words as u64) {
             return Ok(());
         }
-        let buffer = create_storage(&self.gpu, pool.name(), bytes).await?;
+        let buffer = create_storage(&self.gpu, pool.name(), words)?;
+        self.replace(pool, buffer);
+        Ok(())
+    }
+
+    fn replace(&mut self, pool: Pool, buffer: wgpu::Buffer) {
         self.pools[pool.index()] = Some(buffer);
         let layouts = &self.pipelines.layouts;
         for (group, layout) in self.groups.iter_mut().zip(layouts) {
@@ -90,18 +99,18 @@ impl Arena {
                 *group = None;
             }
         }
-        Ok(())
     }
 
-    /// The buffer of a pool that [`Arena::reserve`] or [`Arena::prepare`] has made.
+    /// The buffer of a pool that was shared or reserved.
     pub(super) fn buffer(&self, pool: Pool) -> Result<&wgpu::Buffer> {
-        self.pools[pool.index()].as_ref().ok_or(wrong_length(pool.name(), 0, 1))
+        let missing = || Error::Device { reason: format!("a plan uses {} that it did not ask for", pool.name()) };
+        self.pools[pool.index()].as_ref().ok_or_else(missing)
     }
 
-    /// Writes words at the head of a pool; they arrive before the next submission runs.
-    pub(super) fn write(&self, pool: Pool, offset: u64, bytes: &[u8]) -> Result<()> {
-        if !bytes.is_empty() {
-            self.gpu.queue().write_buffer(self.buffer(pool)?, 4 * offset, bytes);
+    /// Writes words into a pool; they arrive before the next submission runs.
+    pub(super) fn write(&self, pool: Pool, offset: usize, words: &[f32]) -> Result<()> {
+        if !words.is_empty() {
+            self.gpu.queue().write_buffer(self.buffer(pool)?, 4 * offset as u64, bytemuck::cast_slice(words));
         }
         Ok(())
     }
@@ -111,12 +120,15 @@ impl Arena {
         let stride = self.stride();
         let mut set = None;
         for (slot, &(entry, groups)) in self.dispatches.iter().enumerate() {
-            let compiled = &self.pipelines.entries[entry as usize];
+            let Some(pipeline) = self.pipelines.pipeline(entry) else {
+                unreachable!("a prepared plan has its pipelines")
+            };
             if set != Some(entry) {
-                pass.set_pipeline(&compiled.pipeline);
+                pass.set_pipeline(pipeline);
                 set = Some(entry);
             }
-            pass.set_bind_group(0, self.groups[compiled.layout].as_ref(), &[slot as u32 * stride]);
+            let group = &self.groups[self.pipelines.layout(entry)];
+            pass.set_bind_group(0, group.as_ref(), &[slot as u32 * stride]);
             pass.dispatch_workgroups(groups[0], groups[1], 1);
         }
     }
@@ -127,46 +139,32 @@ impl Arena {
         (4 * self.program.call as u32).next_multiple_of(alignment)
     }
 
-    async fn bind(&mut self, plan: &Plan, dims: &[u32]) -> Result<()> {
+    fn bind(&mut self, plan: &Plan, dims: &[usize]) -> Result<()> {
         let stride = self.stride() as usize / 4;
         self.words.clear();
         self.dispatches.clear();
         let (words, dispatches, launch) = (&mut self.words, &mut self.dispatches, &mut self.launch);
-        CallTable { words, dispatches, launch, stride, dims }.walk(plan.commands, [0; DEPTH]);
+        let all = self.program.dims;
+        CallTable { words, dispatches, launch, stride, plan, dims, all }.walk(plan.commands, [0; DEPTH]);
         let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
-            self.call = Some(create_buffer(&self.gpu, "call", bytes, usage).await?);
+            self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
             self.groups.fill(None);
         }
-        if let Some(call) = &self.call {
-            let write = || self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words));
-            self.gpu.scoped(write).await?;
-        }
-        Ok(())
+        let Some(call) = &self.call else { return Ok(()) };
+        self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words)))
     }
 
-    fn lacks_group(&self, commands: &[Command]) -> bool {
-        commands.iter().any(|command| match command {
-            Command::Dispatch { entry, .. } => self.groups[self.layout_of(*entry)].is_none(),
-            Command::Repeat { body, .. } => self.lacks_group(body),
-        })
+    fn lacks_group(&self) -> bool {
+        self.dispatches.iter().any(|&(entry, _)| self.groups[self.pipelines.layout(entry)].is_none())
     }
 
-    fn layout_of(&self, entry: u16) -> usize {
-        self.pipelines.entries[entry as usize].layout
-    }
-
-    fn create_groups(&mut self, commands: &[Command]) {
-        for command in commands {
-            match command {
-                Command::Dispatch { entry, .. } => {
-                    let layout = self.layout_of(*entry);
-                    if self.groups[layout].is_none() {
-                        self.groups[layout] = self.create_group(&self.pipelines.layouts[layout]);
-                    }
-                }
-                Command::Repeat { body, .. } => self.create_groups(body),
+    fn create_groups(&mut self) {
+        for at in 0..self.dispatches.len() {
+            let layout = self.pipelines.layout(self.dispatches[at].0);
+            if self.groups[layout].is_none() {
+                self.groups[layout] = self.create_group(&self.pipelines.layouts[layout]);
             }
         }
     }
@@ -191,7 +189,10 @@ struct CallTable<'a> {
     dispatches: &'a mut Vec<(u16, [u32; 2])>,
     launch: &'a mut Launch,
     stride: usize,
-    dims: &'a [u32],
+    plan: &'a Plan,
+    dims: &'a [usize],
+    /// The number of named dimensions of the model.
+    all: usize,
 }
 
 impl CallTable<'_> {
@@ -222,34 +223,53 @@ impl CallTable<'_> {
         self.dispatches.push((entry, [across as u32, groups.div_ceil(across) as u32]));
         let end = self.words.len() + self.stride;
         self.words.extend_from_slice(&loops);
-        self.words.extend_from_slice(self.dims);
+        let dims = self.words.len();
+        self.words.resize(dims + self.all, 0);
+        for (&at, &value) in self.plan.dims.iter().zip(self.dims) {
+            self.words[dims + at] = value as u32;
+        }
         self.words.extend_from_slice(&self.launch.offsets);
         self.words.resize(end, 0);
     }
 }
 
 /// Creates a buffer that kernels and copies may use.
-pub(super) async fn create_storage(gpu: &Gpu, label: &'static str, bytes: u64) -> Result<wgpu::Buffer> {
-    let available = gpu.device().limits().max_storage_buffer_binding_size;
+pub(super) fn create_storage(gpu: &Gpu, label: &'static str, words: usize) -> Result<wgpu::Buffer> {
+    // An empty binding is not allowed.
+    let bytes = (4 * words as u64).max(16);
+    let limits = gpu.device().limits();
+    let available = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
     if bytes > available {
-        return Err(too_large("bytes in one storage binding", bytes, available));
+        let reason = format!("the model needs {bytes} bytes of {label} in one buffer, this one offers {available}");
+        return Err(Error::Device { reason });
     }
     let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
-    create_buffer(gpu, label, bytes, usage).await
+    create_buffer(gpu, label, bytes, usage)
 }
 
 /// Creates a buffer that the host can read.
-pub(super) async fn create_staging(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
-    create_buffer(gpu, "read-back", bytes, wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST).await
+pub(super) fn create_staging(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+    create_buffer(gpu, "read-back", bytes.max(16), wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
 }
 
-async fn create_buffer(gpu: &Gpu, label: &'static str, bytes: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
-    gpu.alive()?;
-    let available = gpu.device().limits().max_buffer_size;
-    if bytes > available {
-        return Err(too_large("bytes in one buffer", bytes, available));
-    }
+fn create_buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
     gpu.count(Kind::Buffer);
-    let descriptor = wgpu::BufferDescriptor { label: Some(label), size: bytes, usage, mapped_at_creation: false };
-    gpu.scoped(|| gpu.device().create_buffer(&descriptor)).await
+    let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+    gpu.scoped(|| gpu.device().create_buffer(&descriptor))
+}
+
+/// Copies words of a buffer to the host.
+pub(super) async fn read_back(gpu: &Gpu, source: &wgpu::Buffer, offset: usize, words: &mut [f32]) -> Result<()> {
+    if words.is_empty() {
+        return gpu.alive();
+    }
+    let bytes = 4 * words.len() as u64;
+    let staging = create_staging(gpu, bytes)?;
+    gpu.scoped(|| {
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(source, 4 * offset as u64, &staging, 0, bytes);
+        gpu.queue().submit([encoder.finish()]);
+    })?;
+    let mapped = Request::new(gpu, &staging, bytes)?.await?;
+    mapped.with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
 }

@@ -3,12 +3,14 @@
 //! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
 //! error of the device escapes as a panic, and once the device is lost every method says so.
 
-use super::error::{Error, Result, lost};
 use super::pipelines::Pipelines;
 use super::program::Program;
+use crate::error::{Error, Result};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
 
 /// Which adapter to take. The environment variable `PRECAST_GPU` overrides [`Adapter::Any`]: `hardware`, `software`,
 /// or a part of the adapter's name.
@@ -49,9 +51,19 @@ struct Shared {
     device: wgpu::Device,
     queue: wgpu::Queue,
     lost: Arc<AtomicBool>,
+    /// An error that no scope has caught.
+    uncaptured: Arc<Mutex<Option<String>>>,
     counters: [AtomicU64; 4],
-    /// Compiled programs by the address of their static text, for as long as a model uses them.
-    programs: Mutex<Vec<(usize, Weak<Pipelines>)>>,
+    /// Compiled programs, by address.
+    programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
+}
+
+/// The value of a future that is ready.
+fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
 }
 
 /// What a counter counts.
@@ -110,15 +122,23 @@ impl Gpu {
         let gpu = Self::from_device(device, queue);
         let lost = Arc::clone(&gpu.shared.lost);
         gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
-        // Errors are taken by scopes; one that slips past them must not panic in the user's program.
-        gpu.shared.device.on_uncaptured_error(Arc::new(|_| {}));
+        let uncaptured = Arc::clone(&gpu.shared.uncaptured);
+        gpu.shared.device.on_uncaptured_error(Arc::new(move |error| {
+            *uncaptured.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        }));
         Ok(gpu)
     }
 
     /// Uses a device that the caller opened; its error and loss handlers stay the caller's.
     pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
-        let shared =
-            Shared { device, queue, lost: Arc::default(), counters: Default::default(), programs: Mutex::default() };
+        let shared = Shared {
+            device,
+            queue,
+            lost: Arc::default(),
+            uncaptured: Arc::default(),
+            counters: Default::default(),
+            programs: Mutex::default(),
+        };
         Self { shared: Arc::new(shared) }
     }
 
@@ -159,18 +179,15 @@ impl Gpu {
         }
     }
 
-    /// The pipelines of a program; two models of one program share them.
-    pub(super) async fn pipelines(&self, program: &'static Program) -> Result<Arc<Pipelines>> {
+    /// The pipelines of a program; all models of one program share them.
+    pub(super) fn pipelines(&self, program: &'static Program) -> Result<Arc<Pipelines>> {
         let key = core::ptr::from_ref(program).addr();
-        let programs = || self.shared.programs.lock().unwrap_or_else(PoisonError::into_inner);
-        let known = programs().iter().find_map(|(of, known)| known.upgrade().filter(|_| *of == key));
-        if let Some(known) = known {
-            return Ok(known);
+        let mut programs = self.shared.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = programs.iter().find(|(of, _)| *of == key) {
+            return Ok(Arc::clone(known));
         }
-        let new = Arc::new(Pipelines::new(self, program).await?);
-        let mut programs = programs();
-        programs.retain(|(_, known)| known.strong_count() > 0);
-        programs.push((key, Arc::downgrade(&new)));
+        let new = Arc::new(Pipelines::new(self, program)?);
+        programs.push((key, Arc::clone(&new)));
         Ok(new)
     }
 
@@ -187,31 +204,27 @@ impl Gpu {
         if self.is_lost() { Err(lost()) } else { Ok(()) }
     }
 
-    /// Runs `work` under error scopes; the future resolves when the device has judged it.
-    ///
-    /// The work itself is done when this returns, so that dropping the future loses a report and nothing else.
-    pub(super) fn scoped<T, W: FnOnce() -> T>(&self, work: W) -> impl Future<Output = Result<T>> + use<T, W> {
+    /// Runs `work` and says what the device thinks of it. Native devices judge at once; what a browser reports later is
+    /// kept and given by the next call.
+    pub(super) fn scoped<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.alive()?;
         let device = &self.shared.device;
         let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
         let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
         let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
         let value = work();
-        let reports = (validation.pop(), internal.pop(), memory.pop());
-        let gone = Arc::clone(&self.shared.lost);
-        async move {
-            let report = match (reports.0.await, reports.1.await, reports.2.await) {
-                (Some(error), _, _) | (None, Some(error), _) | (None, None, Some(error)) => Some(error),
-                (None, None, None) => None,
-            };
-            if gone.load(Ordering::Acquire) {
-                return Err(lost());
-            }
-            match report {
-                None => Ok(value),
-                Some(wgpu::Error::OutOfMemory { .. }) => Err(Error::Device { reason: "out of memory".to_owned() }),
-                Some(error) => Err(Error::Device { reason: error.to_string() }),
-            }
+        let reports = [now(validation.pop()), now(internal.pop()), now(memory.pop())];
+        self.alive()?;
+        let [validation, internal, memory] = reports.map(Option::flatten);
+        let uncaptured = self.uncaptured().take();
+        match validation.or(internal).or(memory).map(|error| error.to_string()).or(uncaptured) {
+            None => Ok(value),
+            Some(reason) => Err(Error::Device { reason }),
         }
+    }
+
+    fn uncaptured(&self) -> MutexGuard<'_, Option<String>> {
+        self.shared.uncaptured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Lets finished work report; with `wait`, blocks until all submitted work is finished. A browser does this itself.
@@ -234,6 +247,10 @@ impl Gpu {
             Err(_) => Err(self.mark_lost()),
         }
     }
+}
+
+fn lost() -> Error {
+    Error::DeviceLost { reason: "it was destroyed, or its driver gave up".to_owned() }
 }
 
 fn from_environment(choice: &Adapter) -> Adapter {

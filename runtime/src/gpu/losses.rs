@@ -1,12 +1,13 @@
 //! Losses that are read late: a ring of results on the device and handles into it.
 //!
-//! Comes in: one record per training step, copied by the step's own submit. Goes out: [`Loss`] handles. Always holds: a
+//! Comes in: one record per training step, copied by the step's own submit. Goes out: handles. Always holds: a
 //! record is overwritten only after its handle was dropped or has its value; steps wait for nobody otherwise.
 
 use super::arena::{create_staging, create_storage};
 use super::device::Gpu;
-use super::error::Result;
 use super::mapping::{Mapped, Request};
+use crate::device::Outcome;
+use crate::error::Result;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError, Weak};
 
 /// Words of one record: the loss, and 1 where the update was made.
@@ -14,6 +15,7 @@ pub(super) const RECORD: usize = 2;
 const SLOTS: usize = 1024;
 
 /// The loss of one training step, still on the device until somebody reads it.
+#[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct Loss {
     cell: Arc<Cell>,
@@ -21,49 +23,14 @@ pub struct Loss {
 }
 
 impl Loss {
-    /// The loss; waits for the step the first time.
-    ///
-    /// # Errors
-    /// [`DeviceLost`](super::Error::DeviceLost) if the device was lost before the value was read.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn value(&self) -> Result<f32> {
-        Ok(f32::from_bits(self.record()?[0]))
-    }
-
-    /// [`Loss::value`] that never blocks.
-    ///
-    /// # Errors
-    /// As [`Loss::value`].
-    pub async fn value_async(&self) -> Result<f32> {
-        Ok(f32::from_bits(self.record_async().await?[0]))
-    }
-
-    /// All words that the step recorded; waits for the step the first time.
-    ///
-    /// # Errors
-    /// As [`Loss::value`].
-    #[cfg(not(target_arch = "wasm32"))]
-    pub fn record(&self) -> Result<[u32; 2]> {
+    /// What the step came to; waits for it the first time.
+    pub(super) async fn outcome(&self) -> Result<Outcome> {
         if self.cell.record.get().is_none() {
-            self.ring.read()?;
+            self.ring.read().await?;
         }
-        Ok(self.filled())
-    }
-
-    /// [`Loss::record`] that never blocks.
-    ///
-    /// # Errors
-    /// As [`Loss::value`].
-    pub async fn record_async(&self) -> Result<[u32; 2]> {
-        if self.cell.record.get().is_none() {
-            self.ring.read_async().await?;
-        }
-        Ok(self.filled())
-    }
-
-    fn filled(&self) -> [u32; RECORD] {
         // A handle exists only for a registered cell, and a read fills every registered cell.
-        self.cell.record.get().copied().unwrap_or([f32::NAN.to_bits(), 0])
+        let [loss, updated] = self.cell.record.get().copied().unwrap_or([f32::NAN.to_bits(), 0]);
+        Ok(Outcome { loss: f32::from_bits(loss), updated: updated != 0 })
     }
 }
 
@@ -83,10 +50,10 @@ pub(super) struct Ring {
 }
 
 impl Ring {
-    pub(super) async fn new(gpu: &Gpu) -> Result<Self> {
+    pub(super) fn new(gpu: &Gpu) -> Result<Self> {
         let bytes = (4 * RECORD * SLOTS) as u64;
-        let slots = create_storage(gpu, "losses", bytes).await?;
-        let idle = Mutex::new(vec![create_staging(gpu, bytes).await?]);
+        let slots = create_storage(gpu, "losses", RECORD * SLOTS)?;
+        let idle = Mutex::new(vec![create_staging(gpu, bytes)?]);
         Ok(Self { gpu: gpu.clone(), slots, idle, cells: Mutex::new(vec![Weak::new(); SLOTS]) })
     }
 
@@ -106,13 +73,12 @@ impl Ring {
         &self,
         encoder: &mut wgpu::CommandEncoder,
         scratch: &wgpu::Buffer,
-        record: &[Option<u64>; RECORD],
+        record: [usize; RECORD],
         slot: usize,
     ) {
-        for (at, word) in record.iter().enumerate() {
-            if let Some(word) = word {
-                encoder.copy_buffer_to_buffer(scratch, 4 * word, &self.slots, 4 * (RECORD * slot + at) as u64, 4);
-            }
+        for (at, word) in record.into_iter().enumerate() {
+            let to = (RECORD * slot + at) as u64;
+            encoder.copy_buffer_to_buffer(scratch, 4 * word as u64, &self.slots, 4 * to, 4);
         }
     }
 
@@ -123,37 +89,22 @@ impl Ring {
         Loss { cell, ring: Arc::clone(self) }
     }
 
-    /// Reads all records that somebody still wants; blocks.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn read(&self) -> Result<()> {
-        let (wanted, staging) = pollster::block_on(self.request())?;
-        let mapped = Request::new(&self.gpu, &staging, staging.size())?.wait()?;
-        self.fill(mapped, &wanted, staging)
-    }
-
-    /// [`Ring::read`] that never blocks.
-    pub(super) async fn read_async(&self) -> Result<()> {
-        let (wanted, staging) = self.request().await?;
-        let mapped = Request::new(&self.gpu, &staging, staging.size())?.await?;
-        self.fill(mapped, &wanted, staging)
-    }
-
-    async fn request(&self) -> Result<(Vec<Arc<Cell>>, wgpu::Buffer)> {
-        self.gpu.alive()?;
+    /// Reads all records that somebody still wants.
+    pub(super) async fn read(&self) -> Result<()> {
         let wanted = self.wanted();
         // Several readers at once each need a buffer of their own; a finished reader leaves its buffer to the next.
         let idle = self.idle.lock().unwrap_or_else(PoisonError::into_inner).pop();
         let staging = match idle {
             Some(staging) => staging,
-            None => create_staging(&self.gpu, self.slots.size()).await?,
+            None => create_staging(&self.gpu, self.slots.size())?,
         };
-        let work = || {
+        self.gpu.scoped(|| {
             let mut encoder = self.gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
             encoder.copy_buffer_to_buffer(&self.slots, 0, &staging, 0, staging.size());
             self.gpu.queue().submit([encoder.finish()]);
-        };
-        self.gpu.scoped(work).await?;
-        Ok((wanted, staging))
+        })?;
+        let mapped = Request::new(&self.gpu, &staging, staging.size())?.await?;
+        self.fill(mapped, &wanted, staging)
     }
 
     fn wanted(&self) -> Vec<Arc<Cell>> {

@@ -1,10 +1,10 @@
-//! Reading a buffer back: one map request, waited for by blocking or by polling.
+//! Reading a buffer back: one map request, waited for by blocking or by polling, as the caller waits.
 //!
 //! Comes in: a buffer with `MAP_READ`. Goes out: its bytes, for as long as the guard lives. Always holds: the buffer is
 //! unmapped when the request or the guard is dropped, so that an abandoned future leaves it usable.
 
 use super::device::Gpu;
-use super::error::{Error, Result, lost};
+use crate::error::{Error, Result};
 use core::pin::Pin;
 use core::task::{Context, Poll};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -28,10 +28,9 @@ pub(super) struct Request {
 impl Request {
     /// Asks for the first `bytes` bytes of `buffer`.
     pub(super) fn new(gpu: &Gpu, buffer: &wgpu::Buffer, bytes: u64) -> Result<Self> {
-        gpu.alive()?;
         let state: Arc<Mutex<State>> = Arc::default();
         let shared = Arc::clone(&state);
-        drop(gpu.scoped(|| {
+        gpu.scoped(|| {
             buffer.slice(..bytes).map_async(wgpu::MapMode::Read, move |answer| {
                 let mut state = shared.lock().unwrap_or_else(PoisonError::into_inner);
                 state.answer = Some(answer);
@@ -39,19 +38,8 @@ impl Request {
                     waker.wake();
                 }
             });
-        }));
+        })?;
         Ok(Self { gpu: gpu.clone(), buffer: buffer.clone(), bytes, state, handed_over: false })
-    }
-
-    /// Blocks until the bytes are there.
-    #[cfg(not(target_arch = "wasm32"))]
-    pub(super) fn wait(mut self) -> Result<Mapped> {
-        loop {
-            if let Some(mapped) = self.finish() {
-                return mapped;
-            }
-            self.gpu.poll(true)?;
-        }
     }
 
     fn finish(&mut self) -> Option<Result<Mapped>> {
@@ -77,7 +65,7 @@ impl Future for Request {
             return Poll::Ready(mapped);
         }
         if !cfg!(target_arch = "wasm32") {
-            if let Err(lost) = this.gpu.poll(false) {
+            if let Err(lost) = this.gpu.poll(blocking()) {
                 return Poll::Ready(Err(lost));
             }
             if let Some(mapped) = this.finish() {
@@ -98,6 +86,28 @@ impl Drop for Request {
     }
 }
 
+thread_local! {
+    static BLOCKING: core::cell::Cell<bool> = const { core::cell::Cell::new(false) };
+}
+
+/// Whether the thread has nothing else to do than to wait.
+pub(super) fn blocking() -> bool {
+    BLOCKING.get()
+}
+
+/// Runs a future to its end; requests in it block instead of polling.
+#[cfg(not(target_arch = "wasm32"))]
+pub(super) fn wait<T>(future: impl Future<Output = T>) -> T {
+    struct Restore(bool);
+    impl Drop for Restore {
+        fn drop(&mut self) {
+            BLOCKING.set(self.0);
+        }
+    }
+    let _restore = Restore(BLOCKING.replace(true));
+    pollster::block_on(future)
+}
+
 /// The bytes of a mapped buffer.
 pub(super) struct Mapped {
     gpu: Gpu,
@@ -110,7 +120,7 @@ impl Mapped {
     pub(super) fn with<T>(&self, read: impl FnOnce(&[u8]) -> T) -> Result<T> {
         let view = self.buffer.slice(..self.bytes).get_mapped_range();
         view.map(|view| read(&view)).map_err(|error| match self.gpu.is_lost() {
-            true => lost(),
+            true => self.gpu.mark_lost(),
             false => Error::Device { reason: error.to_string() },
         })
     }

@@ -1,17 +1,21 @@
-//! A program compiled for one device: its module, bind group layouts and pipelines, made once at upload.
+//! A program on one device: its module, bind group layouts and pipelines, each made once.
 //!
-//! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point. Always holds: entry points that touch
+//! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point that a plan needs. Always holds: entry points that touch
 //! the same pools in the same way share one layout, so that they can share one bind group.
 
 use super::device::{Gpu, Kind};
-use super::error::{Error, Result, too_large};
-use super::program::{Entry, Pool, Program};
+use super::program::{Command, Entry, Plan, Pool, Program};
+use crate::error::{Error, Result};
+use std::sync::OnceLock;
 
 /// The pipelines of a program on a device.
 #[derive(Debug)]
 pub(super) struct Pipelines {
+    program: &'static Program,
+    module: wgpu::ShaderModule,
     pub(super) layouts: Vec<Layout>,
-    pub(super) entries: Vec<Compiled>,
+    /// For each entry point its layout and, once a plan needed it, its pipeline.
+    entries: Vec<(usize, OnceLock<wgpu::ComputePipeline>)>,
 }
 
 /// One way of binding pools.
@@ -22,23 +26,85 @@ pub(super) struct Layout {
     pipeline: wgpu::PipelineLayout,
 }
 
-/// One entry point, ready to dispatch.
-#[derive(Debug)]
-pub(super) struct Compiled {
-    pub(super) pipeline: wgpu::ComputePipeline,
-    pub(super) layout: usize,
+impl Pipelines {
+    /// Brings the program to the device.
+    pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
+        check_needs(gpu, program)?;
+        let module = gpu.scoped(|| create_module(gpu, program))?;
+        let (layouts, of_entry) = gpu.scoped(|| create_layouts(gpu, program))?;
+        let entries = of_entry.into_iter().map(|layout| (layout, OnceLock::new())).collect();
+        Ok(Self { program, module, layouts, entries })
+    }
+
+    /// Compiles the entry points of a plan that no plan needed before; natively as many at once as there are cores.
+    pub(super) fn compile(&self, gpu: &Gpu, plan: &Plan) -> Result<()> {
+        let mut missing = Vec::new();
+        self.find_missing(plan.commands, &mut missing);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let share = missing.len().div_ceil(cores());
+        let create = |entries: &[u16]| entries.iter().for_each(|&entry| self.create(gpu, entry));
+        if share == missing.len() {
+            return gpu.scoped(|| create(&missing));
+        }
+        // Error scopes belong to a thread, so every thread judges its own share.
+        std::thread::scope(|threads| {
+            let spawn = |share| threads.spawn(move || gpu.scoped(|| create(share)));
+            let running: Vec<_> = missing.chunks(share).map(spawn).collect();
+            let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
+        })
+    }
+
+    fn find_missing(&self, commands: &[Command], missing: &mut Vec<u16>) {
+        for command in commands {
+            match command {
+                Command::Dispatch { entry, .. } => {
+                    if self.entries[*entry as usize].1.get().is_none() && !missing.contains(entry) {
+                        missing.push(*entry);
+                    }
+                }
+                Command::Repeat { body, .. } => self.find_missing(body, missing),
+            }
+        }
+    }
+
+    /// The layout of an entry point.
+    pub(super) fn layout(&self, entry: u16) -> usize {
+        self.entries[entry as usize].0
+    }
+
+    /// The pipeline of an entry point that was compiled.
+    pub(super) fn pipeline(&self, entry: u16) -> Option<&wgpu::ComputePipeline> {
+        self.entries[entry as usize].1.get()
+    }
+
+    fn create(&self, gpu: &Gpu, entry: u16) {
+        let (layout, pipeline) = &self.entries[entry as usize];
+        let name = self.program.entries[entry as usize].name;
+        pipeline.get_or_init(|| {
+            gpu.count(Kind::Pipeline);
+            gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(name),
+                layout: Some(&self.layouts[*layout].pipeline),
+                module: &self.module,
+                entry_point: Some(name),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &[],
+                    // Kernels write their workgroup memory before they read it.
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+        });
+    }
 }
 
-impl Pipelines {
-    /// Compiles every entry point; on native targets as many at once as there are cores.
-    pub(super) async fn new(gpu: &Gpu, program: &Program) -> Result<Self> {
-        gpu.alive()?;
-        check_needs(gpu, program)?;
-        let module = gpu.scoped(|| create_module(gpu, program)).await?;
-        let (layouts, of_entry) = gpu.scoped(|| create_layouts(gpu, program)).await?;
-        let jobs: Vec<(&Entry, usize)> = program.entries.iter().zip(of_entry).collect();
-        let entries = compile(gpu, &module, &layouts, &jobs).await?;
-        Ok(Self { layouts, entries })
+fn cores() -> usize {
+    match cfg!(target_arch = "wasm32") {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
 
@@ -51,7 +117,8 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
     ];
     for (what, needed, available) in checks {
         if needed > available {
-            return Err(too_large(what, needed.into(), available.into()));
+            let reason = format!("the model needs {needed} {what}, this one offers {available}");
+            return Err(Error::Device { reason });
         }
     }
     Ok(())
@@ -108,61 +175,4 @@ fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
         immediate_size: 0,
     });
     Layout { bindings, group, pipeline }
-}
-
-fn create_pipeline(gpu: &Gpu, module: &wgpu::ShaderModule, layouts: &[Layout], job: &(&Entry, usize)) -> Compiled {
-    gpu.count(Kind::Pipeline);
-    let pipeline = gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
-        label: Some(job.0.name),
-        layout: Some(&layouts[job.1].pipeline),
-        module,
-        entry_point: Some(job.0.name),
-        compilation_options: wgpu::PipelineCompilationOptions {
-            constants: &[],
-            // Kernels write their workgroup memory before they read it.
-            zero_initialize_workgroup_memory: false,
-        },
-        cache: None,
-    });
-    Compiled { pipeline, layout: job.1 }
-}
-
-#[cfg(target_arch = "wasm32")]
-async fn compile(
-    gpu: &Gpu,
-    module: &wgpu::ShaderModule,
-    layouts: &[Layout],
-    jobs: &[(&Entry, usize)],
-) -> Result<Vec<Compiled>> {
-    gpu.scoped(|| jobs.iter().map(|job| create_pipeline(gpu, module, layouts, job)).collect()).await
-}
-
-#[cfg(not(target_arch = "wasm32"))]
-async fn compile(
-    gpu: &Gpu,
-    module: &wgpu::ShaderModule,
-    layouts: &[Layout],
-    jobs: &[(&Entry, usize)],
-) -> Result<Vec<Compiled>> {
-    let cores = std::thread::available_parallelism().map_or(1, usize::from);
-    let share = jobs.len().div_ceil(cores).max(1);
-    // Error scopes belong to a thread, so every thread judges its own share; native scopes resolve at once.
-    let shares: Vec<Result<Vec<Compiled>>> = std::thread::scope(|threads| {
-        let running: Vec<_> = jobs
-            .chunks(share)
-            .map(|jobs| {
-                threads.spawn(move || {
-                    let create = || jobs.iter().map(|job| create_pipeline(gpu, module, layouts, job)).collect();
-                    pollster::block_on(gpu.scoped(create))
-                })
-            })
-            .collect();
-        let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
-        running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
-    });
-    let mut all = Vec::with_capacity(jobs.len());
-    for share in shares {
-        all.extend(share?);
-    }
-    Ok(all)
 }

@@ -2,19 +2,20 @@
 //!
 //! Comes in: constants in generated code. Always holds: the numbers below are the contract between this file and the
 //! compiler's WGSL printer. Binding 0 is the uniform `call`, one per dispatch: the indices of the surrounding repeats
-//! (innermost first, four words), the named dimensions, the first words of the kernel's slots. Pool `p` is binding
-//! `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares both.
+//! (innermost first, four words), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
+//! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
+//! both.
 
 /// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Pool {
-    /// The model's parameters, in the layout of every back end.
+    /// The model's parameters, in the layout of every device.
     Weights,
     /// Gradients, laid out as the parameters.
     Gradients,
     /// The states of the optimiser one after the other, each laid out as the parameters.
     State,
-    /// The arguments of a call.
+    /// The arguments of a call one after the other.
     Inputs,
     /// What a training step gets besides its arguments: random key, clip norm, the numbers of the optimiser.
     Numbers,
@@ -42,7 +43,7 @@ impl Pool {
             Self::Inputs => "arguments",
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",
-            Self::Scratch => "scratch",
+            Self::Scratch => "scratch memory",
         }
     }
 }
@@ -56,26 +57,6 @@ pub struct Entry {
     pub reads: &'static [Pool],
     /// Pools bound read-write.
     pub writes: &'static [Pool],
-}
-
-/// Size of a pool under given values of the named dimensions.
-#[derive(Clone, Copy, Debug)]
-pub struct Size {
-    /// The pool.
-    pub pool: Pool,
-    /// Its size in 4-byte words.
-    pub words: fn(&[u32]) -> u64,
-}
-
-/// Where an argument or a result lies in its pool.
-#[derive(Clone, Copy, Debug)]
-pub struct Span {
-    /// Name in messages.
-    pub name: &'static str,
-    /// First word.
-    pub offset: fn(&[u32]) -> u64,
-    /// Number of words.
-    pub words: fn(&[u32]) -> u64,
 }
 
 /// How often an entry point runs and where its slots lie, under given values of the named dimensions.
@@ -105,8 +86,8 @@ pub enum Command {
     Dispatch {
         /// Index into [`Program::entries`].
         entry: u16,
-        /// Fills in a launch from the named dimensions.
-        launch: fn(&[u32], &mut Launch),
+        /// Fills in a launch from the function's named dimensions.
+        launch: fn(&[usize], &mut Launch),
     },
     /// Runs `body` `count` times.
     Repeat {
@@ -122,21 +103,15 @@ pub enum Command {
 /// One function of the model as a sequence of dispatches.
 #[derive(Clone, Copy, Debug)]
 pub struct Plan {
-    /// The function's name.
-    pub name: &'static str,
-    /// Every pool that the plan touches besides the parameters, with its size.
-    pub pools: &'static [Size],
-    /// Arguments, in order, in [`Pool::Inputs`].
-    pub inputs: &'static [Span],
-    /// Results, in order, in [`Pool::Scratch`].
-    pub outputs: &'static [Span],
-    /// Of a training step: where in [`Pool::Scratch`] the flag lies that says whether the update was made.
-    pub updated: Option<fn(&[u32]) -> u64>,
+    /// For each named dimension of the function its position among those of the model.
+    pub dims: &'static [usize],
+    /// The number of results.
+    pub results: usize,
     /// The dispatches.
     pub commands: &'static [Command],
 }
 
-/// What the program needs from a device; checked once, when a model is uploaded.
+/// What the program needs from a device; checked once.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
     /// Most bytes of workgroup memory of one entry point.
@@ -152,10 +127,10 @@ pub struct Program {
     pub wgsl: &'static str,
     /// Its entry points.
     pub entries: &'static [Entry],
+    /// The number of named dimensions of the model.
+    pub dims: usize,
     /// Words of the `call` uniform: loop indices, named dimensions, slots.
     pub call: usize,
-    /// Words of the parameter pool.
-    pub weights: u64,
     /// What a device must offer.
     pub needs: Needs,
 }

@@ -1,7 +1,7 @@
 // A network 4 -> 8 -> 1: weights [4, 8] at 0, bias [8] at 64, output weights [8] at 128.
 
 // The places of a call: errors, predictions, loss and flag in scratch memory, targets among the inputs.
-struct Call { loops: vec4<u32>, count: u32, errors: u32, predictions: u32, loss: u32, targets: u32 }
+struct Call { loops: vec4<u32>, other: u32, count: u32, errors: u32, predictions: u32, loss: u32, targets: u32 }
 
 @group(0) @binding(0) var<uniform> call: Call;
 @group(0) @binding(1) var<storage, read> parameters_r: array<u32>;
@@ -11,6 +11,7 @@ struct Call { loops: vec4<u32>, count: u32, errors: u32, predictions: u32, loss:
 @group(0) @binding(6) var<storage, read_write> state_w: array<u32>;
 @group(0) @binding(7) var<storage, read> inputs_r: array<u32>;
 @group(0) @binding(9) var<storage, read> numbers_r: array<u32>;
+@group(0) @binding(11) var<storage, read> groups_r: array<u32>;
 @group(0) @binding(13) var<storage, read> scratch_r: array<u32>;
 @group(0) @binding(14) var<storage, read_write> scratch_w: array<u32>;
 
@@ -80,10 +81,10 @@ fn update(@builtin(local_invocation_index) lane: u32) {
     let finite = (scratch_w[call.loss] & 0x7f800000u) != 0x7f800000u;
     if lane == 0u { scratch_w[call.loss + 1u] = u32(finite); }
     if !finite { return; }
-    let rate = bitcast<f32>(numbers_r[0]);
+    
     for (var word = lane; word < 192u; word += 64u) {
         let old = bitcast<f32>(parameters_w[word]);
-        parameters_w[word] = bitcast<u32>(old - rate * bitcast<f32>(gradients_r[word]));
+        parameters_w[word] = bitcast<u32>(old - bitcast<f32>(numbers_r[16u + groups_r[word / 64u]]) * bitcast<f32>(gradients_r[word]));
     }
     if lane == 0u { state_w[0] = bitcast<u32>(bitcast<f32>(state_w[0]) + 1.0); }
 }

@@ -374,6 +374,12 @@ mod plan {
     impl rt::Function for Scores {
         const NAME: &'static str = "scores";
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)
         }
@@ -404,6 +410,12 @@ mod plan {
     impl rt::Function for Loss {
         const NAME: &'static str = "loss";
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(1)
         }
@@ -427,6 +439,12 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
 
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
+
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(2)
         }
@@ -446,6 +464,12 @@ mod plan {
     impl rt::Step for LossAdamW {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
+
+        rt::if_gpu! {
+            fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
+                unreachable!("this network was written for the CPU")
+            }
+        }
 
         fn scratch(dims: &[usize]) -> core::option::Option<usize> {
             dims[0].checked_mul(18)?.checked_add(2)

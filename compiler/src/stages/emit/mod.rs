@@ -7,6 +7,8 @@
 mod face;
 mod names;
 mod rust;
+#[cfg(feature = "gpu")]
+pub mod wgsl;
 
 use crate::ir::Model;
 use crate::ir::plan::Plans;

@@ -184,7 +184,11 @@ pub(super) enum ExprKind {
     /// `..` inside a list of extents.
     Rest,
     Block(Box<Block>),
-    If { condition: Box<Expr>, then: Box<Block>, otherwise: Option<Box<Expr>> },
+    If {
+        condition: Box<Expr>,
+        then: Box<Block>,
+        otherwise: Option<Box<Expr>>,
+    },
     Struct(Ident, Vec<(Ident, Expr)>),
     /// Read, but not built yet: what it is.
     Unsupported(&'static str),

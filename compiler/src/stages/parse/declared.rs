@@ -122,12 +122,7 @@ fn all_distinct<'a>(what: &str, names: impl IntoIterator<Item = &'a Ident>, diag
 }
 
 /// Reports the later of two declarations.
-pub(super) fn duplicate<'a>(
-    what: &str,
-    later: &Ident,
-    all: impl IntoIterator<Item = &'a Ident>,
-    diags: &mut Diags,
-) {
+pub(super) fn duplicate<'a>(what: &str, later: &Ident, all: impl IntoIterator<Item = &'a Ident>, diags: &mut Diags) {
     let mut report = Diagnostic::new("duplicate-name", later.span(), format!("there are two {what}s named `{later}`"));
     if let Some(first) = all.into_iter().find(|name| *name == later) {
         report = report.note(format!("the first is on line {}", first.span().start().line));

@@ -12,8 +12,8 @@ use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
 use crate::ir::model::{Init, Param, ParamId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Dim, Type};
-use crate::ops::{self, Attr, AttrDecl, AttrKind, Item, Layer};
+use crate::ir::{DType, Type};
+use crate::ops::{self, Attr, Item, Layer};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -44,14 +44,6 @@ pub(super) struct LayerInstance {
     pub(super) params: Vec<(&'static str, ParamId)>,
     pub(super) site: LayerSite,
 }
-
-/// The attributes of `Parameter(dims…, init = …)` besides its extents.
-const PARAMETER: &[AttrDecl] = &[
-    AttrDecl::optional("init", AttrKind::Word(&["zeros", "ones", "normal", "uniform", "constant"]), "\"zeros\"", ""),
-    AttrDecl::optional("std", AttrKind::Float, "0.02", "the standard deviation of a normal start"),
-    AttrDecl::optional("bound", AttrKind::Float, "0.1", "the bound of a uniform start"),
-    AttrDecl::optional("value", AttrKind::Float, "0.0", "the value of a constant start"),
-];
 
 /// Makes instances for one model.
 pub(super) struct Instances<'d, 'p> {
@@ -117,7 +109,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                     None => {
                         let most = of.params.len();
                         let message = format!("`{}` takes {}", of.name, count(most, "parameter"));
-                        diags.push(Diagnostic::new("too-many-arguments", arg.value.place, message));
+                        diags.push(Diagnostic::new("wrong-arity", arg.value.place, message));
                         continue;
                     }
                 },
@@ -131,10 +123,11 @@ impl<'d, 'p> Instances<'d, 'p> {
                 (None, None) => {
                     let message = format!("`{}` needs a value for `{name}`", of.name);
                     let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
-                    diags.push(
-                        Diagnostic::new("missing-argument", place, message)
-                            .note(format!("it is declared as `{}({})`", of.name, all.join(", "))),
-                    );
+                    diags.push(Diagnostic::new("missing-argument", place, message).note(format!(
+                        "it is declared as `{}({})`",
+                        of.name,
+                        all.join(", ")
+                    )));
                     None
                 }
             };
@@ -152,7 +145,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                     Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
                     _ => {
                         let message = format!("`{}` is not a positive number of blocks", words::full(count));
-                        diags.push(Diagnostic::new("attribute", count.place, message));
+                        diags.push(Diagnostic::new("wrong-attribute", count.place, message));
                         None
                     }
                 });
@@ -169,9 +162,6 @@ impl<'d, 'p> Instances<'d, 'p> {
             }
             FieldType::One { name, args, place } => {
                 let text = name.to_string();
-                if text == "Parameter" {
-                    return self.parameter(field, args, names, *place, diags);
-                }
                 if let Some(of) = self.declared.structs.get(&text).copied() {
                     if self.open.contains(&text) {
                         let message = format!("`{text}` contains itself");
@@ -197,10 +187,8 @@ impl<'d, 'p> Instances<'d, 'p> {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,
         });
-        let known: Vec<&str> =
-            layers.chain(self.declared.structs.keys().map(String::as_str)).chain(["Parameter"]).collect();
-        let mut report =
-            Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
+        let known: Vec<&str> = layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
+        let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
     }
@@ -239,56 +227,14 @@ impl<'d, 'p> Instances<'d, 'p> {
         let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
         let mut ids = vec![];
         for param in params {
-            let name = format!("{}.{}", self.path, param.name);
             let ty = Type::new(DType::F32, param.shape);
+            if param.name.is_empty() {
+                return FieldInstance::Param(self.param(self.path.clone(), ty, param.init, field));
+            }
+            let name = format!("{}.{}", self.path, param.name);
             ids.push((param.name, self.param(name, ty, param.init, field)));
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
-    }
-
-    fn parameter(
-        &mut self,
-        field: &Field,
-        args: &[Arg],
-        names: &Names,
-        place: Place,
-        diags: &mut Diags,
-    ) -> FieldInstance {
-        let mut shape = Some(vec![]);
-        let mut named = vec![];
-        for arg in args {
-            let value = statics::eval(&arg.value, names, Wanted::Value, diags);
-            if arg.name.is_some() {
-                named.push(attributes::Given::new(arg, value));
-                continue;
-            }
-            match value {
-                Some(Attr::Int(n)) if n.as_const().is_some_and(|n| n > 0) => {
-                    shape.iter_mut().for_each(|s: &mut Vec<Dim>| s.push(n.clone()));
-                }
-                value => {
-                    if value.is_some() {
-                        let message = format!("`{}` is not an extent", words::full(&arg.value));
-                        diags.push(Diagnostic::new("attribute", arg.value.place, message));
-                    }
-                    shape = None;
-                }
-            }
-        }
-        let bound = attributes::bind("Parameter", PARAMETER, &named, place, diags);
-        let (Some(shape), Some(attrs)) = (shape, bound.attrs) else {
-            return FieldInstance::Unknown;
-        };
-        let number = |name| attrs.float(name).unwrap_or_default();
-        let init = match attrs.text("init") {
-            Some("ones") => Init::Ones,
-            Some("normal") => Init::Normal { std: number("std") },
-            Some("uniform") => Init::Uniform { bound: number("bound") },
-            Some("constant") => Init::Constant(number("value")),
-            _ => Init::Zeros,
-        };
-        let name = self.path.clone();
-        FieldInstance::Param(self.param(name, Type::new(DType::F32, shape), init, field))
     }
 
     fn param(&mut self, name: String, ty: Type, init: Init, field: &Field) -> ParamId {
@@ -300,7 +246,6 @@ impl<'d, 'p> Instances<'d, 'p> {
         ParamId(self.params.len() as u32 - 1)
     }
 }
-
 
 /// `1 parameter`, `2 parameters`.
 pub(super) fn count(n: usize, noun: &str) -> String {

@@ -87,7 +87,7 @@ fn division(expr: &Expr, a: &Attr, b: &Attr) -> Diagnostic {
     };
     let text = words::full(expr);
     let message = format!("`{text}` is not a whole number: {} does not divide {}", number(b), number(a));
-    Diagnostic::new("not-divisible", expr.place, message)
+    Diagnostic::new("non-divisible", expr.place, message)
 }
 
 fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Option<Attr> {

@@ -63,9 +63,9 @@ fn arguments(args: &[Arg], depth: usize) -> String {
         return String::new();
     }
     // Arguments that are as short as the ellipsis are shown.
-    let plain = args.iter().all(|a| {
-        a.name.is_none() && matches!(a.value.kind, ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_))
-    });
+    let plain = args
+        .iter()
+        .all(|a| a.name.is_none() && matches!(a.value.kind, ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_)));
     if depth == 0 && !plain {
         return "…".into();
     }
@@ -110,5 +110,14 @@ fn axis(axis: &AxisExpr) -> String {
         AxisExpr::Rest => "..".into(),
         AxisExpr::Dim { value, bound: Some(bound) } => format!("{} <= {}", full(value), full(bound)),
         AxisExpr::Dim { value, bound: None } => full(value),
+    }
+}
+
+/// A pattern as the user wrote it.
+pub(super) fn pattern_text(pat: &Pat) -> String {
+    match pat {
+        Pat::Name { name, .. } => name.to_string(),
+        Pat::Tuple(items, _) => format!("({})", items.iter().map(pattern_text).collect::<Vec<_>>().join(", ")),
+        Pat::Ignore(_) => "_".into(),
     }
 }

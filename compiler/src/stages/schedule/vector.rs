@@ -8,7 +8,7 @@ use crate::ir::kernel::{AccumulatorOp, Expr, Kernel, Skeleton, Store};
 /// Rows of at least this many elements are reduced by a whole workgroup.
 const COOPERATE: i64 = 64;
 
-/// Chooses the axis that is contiguous for most loads and stores, and makes it the innermost of its list.
+/// Chooses the axis along which an element costs least, and makes it the innermost of its list.
 pub(super) fn choose(kernel: &mut Kernel) {
     let Skeleton::Row { parallel, reduced, passes, .. } = &kernel.skeleton else { return };
     let positions = passes.iter().flat_map(|p| &p.accumulators).any(|a| matches!(a.op, AccumulatorOp::Arg(_)));
@@ -18,9 +18,9 @@ pub(super) fn choose(kernel: &mut Kernel) {
         if positions && reduced.contains(&axis) {
             continue;
         }
-        let score = score(kernel, axis, reduced.contains(&axis));
-        if best.is_none_or(|(s, _)| score >= s) {
-            best = Some((score, axis));
+        let price = price(kernel, axis, reduced.contains(&axis));
+        if best.is_none_or(|(least, _)| price <= least) {
+            best = Some((price, axis));
         }
     }
     let elements = product(reduced.iter().map(|&a| &kernel.axes[a]));
@@ -43,35 +43,40 @@ pub(super) fn innermost(kernel: &mut Kernel) {
     }
 }
 
-/// How well loads and stores run along an axis, in rough units of one instruction per vector.
-fn score(kernel: &Kernel, axis: usize, is_reduced: bool) -> i64 {
-    let mut score = 0;
+/// Lanes of the widest vectors.
+const LANES: i64 = 16;
+
+/// Estimated instructions for 1,000 elements if an axis runs through the lanes.
+fn price(kernel: &Kernel, axis: usize, is_reduced: bool) -> i64 {
+    // The loop itself, and arithmetic.
+    let mut vector = 3;
     for scalar in &kernel.scalars {
-        if let Expr::Load { index, guards, .. } = scalar {
-            score += match lane_stride(kernel, index, axis) {
-                Some(stride) if stride.is(0) => 1,
-                Some(stride) if stride.is(1) && guards.is_empty() => 2,
-                Some(stride) if stride.is(1) => 0,
-                Some(_) => -6,
-                None => -8,
-            };
-        }
+        vector += match scalar {
+            Expr::Load { index, guards, .. } => match lane_stride(kernel, index, axis).and_then(|s| s.as_const()) {
+                Some(0) => 1,
+                Some(1) if guards.is_empty() => 1,
+                Some(1) => 8,
+                Some(_) | None => 18,
+            },
+            Expr::Map(op, _) => match op.arity() {
+                1 => 8,
+                _ => 1,
+            },
+            Expr::Index(_) | Expr::Inside(_) | Expr::Convert(..) => 1,
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => 0,
+        };
     }
-    let Skeleton::Row { passes, stores, .. } = &kernel.skeleton else { return score };
+    let Skeleton::Row { passes, stores, .. } = &kernel.skeleton else { return vector };
     let inner = passes.iter().flat_map(|p| &p.stores);
     let outer: &[Store] = if is_reduced { &[] } else { stores };
     for store in inner.chain(outer) {
-        score += if store.index.stride(axis).is_some_and(|s| s.is(1)) { 3 } else { -8 };
+        vector += if store.index.stride(axis).is_some_and(|s| s.is(1)) { 1 } else { 24 };
     }
     let extent = kernel.axes[axis].as_const().unwrap_or(64);
-    let idle = match extent {
-        ..=3 => 12,
-        4..=7 => 6,
-        8..=15 => 2,
-        _ => 0,
-    };
+    let rounds = (extent + LANES - 1) / LANES;
     // Sums along the lanes end with a reduction across them.
-    score - idle - i64::from(is_reduced)
+    let across = if is_reduced { 8 * passes.iter().map(|p| p.accumulators.len() as i64).sum::<i64>() } else { 0 };
+    (rounds * vector + across) * 1000 / extent
 }
 
 /// The distance between neighbouring lanes; `None` where it is not constant.

@@ -166,11 +166,9 @@ fn sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream 
     for (c, factors) in terms {
         let magnitude = c.unsigned_abs() as usize;
         let literal = Literal::usize_unsuffixed(magnitude);
-        let product = match (factors.as_slice(), magnitude) {
-            ([], _) => quote!(#literal),
-            (factors, 1) => quote!(#(#factors)**),
-            (factors, _) => quote!(#literal * #(#factors)**),
-        };
+        let scale = (factors.is_empty() || magnitude != 1).then(|| quote!(#literal));
+        let product =
+            scale.into_iter().chain(factors).reduce(|a, b| quote!(#a * #b)).unwrap_or_else(|| quote!(#literal));
         match c >= 0 {
             false => minus.push(product),
             true => {

@@ -106,7 +106,9 @@ impl Syntax {
             let content;
             let bracket = bracketed!(content in input);
             let items = self.list(&content, |input| match input.parse::<Option<Token![..]>>()? {
-                Some(rest) => Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } }),
+                Some(rest) => {
+                    Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } })
+                }
                 None => self.expr(input),
             });
             return Ok(at(ExprKind::List(items), bracket.span.close()));
@@ -125,10 +127,11 @@ impl Syntax {
         if input.peek(Token![|]) || input.peek(Token![||]) {
             return self.closure(input);
         }
-        if !input.peek(syn::Ident) {
+        // `where` is an op, though Rust reserves the word.
+        if !input.peek(syn::Ident) && !input.peek(Token![where]) {
             return Err(input.error("expected an expression"));
         }
-        let name: Ident = input.parse()?;
+        let name = input.call(Ident::parse_any)?;
         let starts_upper = name.to_string().starts_with(char::is_uppercase);
         if braces && starts_upper && input.peek(token::Brace) {
             let content;

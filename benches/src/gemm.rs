@@ -1,0 +1,286 @@
+//! Contractions: matrix products in all forms, the convolutions of W3 and the small products of W1.
+//!
+//! In: sizes, fixed here. Out: GFLOP/s and the part of the peak, for each instruction set. Always: random numbers.
+
+use crate::measure::{peak, seconds};
+use precast::__rt::{self as rt, Axis, Contract, Isa, Operand, Output, Plain, Role, Simd};
+use std::hint::black_box;
+
+/// A contraction that owns its strides.
+struct Work {
+    name: String,
+    axes: Vec<Axis>,
+    strides: [Vec<isize>; 3],
+}
+
+impl Work {
+    /// From `(extent, role, stride in lhs, stride in rhs, stride in output)` per axis.
+    fn new(name: impl Into<String>, axes: &[(usize, Role, usize, usize, usize)]) -> Self {
+        let signed = |pick: fn(&(usize, Role, usize, usize, usize)) -> usize| {
+            axes.iter().map(|axis| pick(axis) as isize).collect()
+        };
+        Work {
+            name: name.into(),
+            axes: axes
+                .iter()
+                .map(|axis| Axis {
+                    extent: axis.0,
+                    role: axis.1,
+                })
+                .collect(),
+            strides: [
+                signed(|axis| axis.2),
+                signed(|axis| axis.3),
+                signed(|axis| axis.4),
+            ],
+        }
+    }
+
+    fn words(&self, operand: usize) -> usize {
+        1 + self
+            .axes
+            .iter()
+            .zip(&self.strides[operand])
+            .map(|(axis, stride)| (axis.extent - 1) * *stride as usize)
+            .sum::<usize>()
+    }
+
+    fn flops(&self) -> f64 {
+        2.0 * self
+            .axes
+            .iter()
+            .map(|axis| axis.extent as f64)
+            .product::<f64>()
+    }
+
+    fn time(&self, isa: Isa, threads: usize) -> f64 {
+        let numbers = |n: usize| {
+            (0..n)
+                .map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5)
+                .collect::<Vec<f32>>()
+        };
+        let (left, right, mut out) = (
+            numbers(self.words(0)),
+            numbers(self.words(1)),
+            numbers(self.words(2)),
+        );
+        seconds(|| {
+            let work = Contract {
+                axes: &self.axes,
+                lhs: Operand {
+                    data: &left,
+                    base: 0,
+                    strides: &self.strides[0],
+                    windows: &[],
+                },
+                rhs: Operand {
+                    data: &right,
+                    base: 0,
+                    strides: &self.strides[1],
+                    windows: &[],
+                },
+            };
+            let outputs = &mut [Output {
+                data: &mut out,
+                base: 0,
+                strides: &self.strides[2],
+            }];
+            rt::contract(black_box(isa), threads, &work, outputs, &Plain);
+        })
+    }
+}
+
+use Role::{Batch, K, M, N};
+
+/// The product of matrices; `form` says whether each operand is as it is (`N`) or transposed (`T`).
+fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
+    let (left, right) = form.split_at(1);
+    let (lm, lk) = if left == "N" { (k, 1) } else { (1, m) };
+    let (rk, rn) = if right == "N" { (n, 1) } else { (1, k) };
+    Work::new(
+        format!("{form} {m}×{n}×{k}"),
+        &[(m, M, lm, 0, n), (n, N, 0, rn, 1), (k, K, lk, rk, 0)],
+    )
+}
+
+/// The three contractions of a 3×3 convolution without padding: forward, by input, by weight.
+fn convolution(b: usize, ci: usize, co: usize, size: usize) -> [Work; 2] {
+    let (o, i) = (size - 2, size);
+    [
+        Work::new(
+            format!("conv {ci}→{co} {size}² forward"),
+            &[
+                (b, Batch, 0, ci * i * i, co * o * o),
+                (co, M, ci * 9, 0, o * o),
+                (o, N, 0, i, o),
+                (o, N, 0, 1, 1),
+                (ci, K, 9, i * i, 0),
+                (3, K, 3, i, 0),
+                (3, K, 1, 1, 0),
+            ],
+        ),
+        Work::new(
+            format!("conv {ci}→{co} {size}² by weight"),
+            &[
+                (co, M, o * o, 0, ci * 9),
+                (ci, N, 0, i * i, 9),
+                (3, N, 0, i, 3),
+                (3, N, 0, 1, 1),
+                (b, K, co * o * o, ci * i * i, 0),
+                (o, K, o, i, 0),
+                (o, K, 1, 1, 0),
+            ],
+        ),
+    ]
+}
+
+fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usize) -> (f64, f64) {
+    let (o, i) = (size - 2, size);
+    let axes = [(b, Batch), (ci, M), (i, N), (i, N), (co, K), (3, K), (3, K)]
+        .map(|(extent, role)| Axis { extent, role });
+    let s = |n: usize| n as isize;
+    let left: Vec<f32> = vec![0.25; co * ci * 9];
+    let right: Vec<f32> = vec![0.5; b * co * o * o];
+    let mut out = vec![0.0; b * ci * i * i];
+    let time = seconds(|| {
+        let work = Contract {
+            axes: &axes,
+            lhs: Operand {
+                data: &left,
+                base: 0,
+                strides: &[0, 9, 0, 0, s(ci * 9), 3, 1],
+                windows: &[],
+            },
+            rhs: Operand {
+                data: &right,
+                base: 0,
+                strides: &[s(co * o * o), 0, 0, 0, s(o * o), 0, 0],
+                windows: &[
+                    rt::Window {
+                        base: 0,
+                        strides: &[0, 0, 1, 0, 0, -1, 0],
+                        divisor: 1,
+                        extent: o,
+                        stride: s(o),
+                    },
+                    rt::Window {
+                        base: 0,
+                        strides: &[0, 0, 0, 1, 0, 0, -1],
+                        divisor: 1,
+                        extent: o,
+                        stride: 1,
+                    },
+                ],
+            },
+        };
+        let outputs = &mut [Output {
+            data: &mut out,
+            base: 0,
+            strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0],
+        }];
+        rt::contract(isa, threads, &work, outputs, &Plain);
+    });
+    // Only as many products as the forward pass has are not with a zero.
+    (time, 2.0 * (b * co * o * o * ci * 9) as f64)
+}
+
+fn threads() -> usize {
+    std::env::args()
+        .nth(2)
+        .and_then(|n| n.parse().ok())
+        .unwrap_or(1)
+}
+
+fn show(name: &str, flops: f64, time: f64, peak: f64) {
+    println!(
+        "  {name:<28} {:>9.1} µs {:>7.1} GFLOP/s {:>5.1} %",
+        time * 1e6,
+        flops / time / 1e9,
+        flops / time / 1e7 / peak
+    );
+}
+
+/// Larger contractions, on as many threads as the second argument says.
+pub(crate) fn products() {
+    let threads = threads();
+    let filter = std::env::args().nth(3).unwrap_or_default();
+    for isa in Isa::available() {
+        let peak = peak(isa);
+        println!("{isa:?}: peak {peak:.1} GFLOP/s of one core; {threads} threads");
+        let mut works = vec![
+            product("NN", 64, 64, 64),
+            product("NN", 256, 256, 256),
+            product("NT", 256, 256, 256),
+            product("TN", 256, 256, 256),
+            product("TT", 256, 256, 256),
+            product("NN", 1024, 1024, 1024),
+            product("NT", 64, 128, 784),
+            product("NN", 64, 784, 128),
+            product("TN", 128, 784, 64),
+            product("NT", 64, 128, 9216),
+            product("NN", 64, 9216, 128),
+            product("TN", 128, 9216, 64),
+            product("NT", 64, 10, 128),
+            product("TN", 10, 128, 64),
+            product("NT", 1, 1024, 1024),
+            product("NN", 1, 1024, 1024),
+        ];
+        works.extend(convolution(64, 1, 32, 28));
+        works.extend(convolution(64, 32, 64, 26));
+        works.extend(convolution(64, 16, 32, 6));
+        for work in works.iter().filter(|work| work.name.contains(&filter)) {
+            show(&work.name, work.flops(), work.time(isa, threads), peak);
+        }
+        for (ci, co, size) in [(32, 64, 26), (16, 32, 6)] {
+            let name = format!("conv {ci}→{co} {size}² by input");
+            if name.contains(&filter) {
+                let (time, flops) = by_input(isa, threads, 64, ci, co, size);
+                show(&name, flops, time, peak);
+            }
+        }
+    }
+}
+
+/// The three products of a policy network, each alone.
+pub(crate) fn small() {
+    for isa in Isa::available() {
+        println!("{isa:?}");
+        for (n, k) in [(64, 4), (64, 64), (2, 64), (128, 784), (10, 128)] {
+            for form in ["NT", "NN"] {
+                let work = product(form, 1, n, k);
+                println!("  {:<16} {:>8.1} ns", work.name, work.time(isa, 1) * 1e9);
+            }
+        }
+    }
+}
+
+macro_rules! functions {
+    ($($name:ident)*) => {
+        $(
+            #[allow(non_camel_case_types)]
+            struct $name<'a>(&'a [f32], &'a mut [f32]);
+            impl rt::Kernel for $name<'_> {
+                #[inline(always)]
+                fn run<S: Simd>(self, s: S) {
+                    rt::sweep!(S, j, at, self.0.len(), {
+                        s.store_f(self.1, j, at, rt::math::$name(s, s.load_f(self.0, j, at)));
+                    });
+                }
+            }
+        )*
+        /// The elementary functions over 4096 elements.
+        pub(crate) fn maths() {
+            let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
+            let mut y = vec![0.0; 4096];
+            for isa in Isa::available() {
+                println!("{isa:?}");
+                $(
+                    let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));
+                    println!("  {:<8} {:>6.2} elements/ns", stringify!($name), 4096e-9 / time);
+                )*
+            }
+        }
+    };
+}
+
+functions!(exp expm1 log log1p sin cos tanh sigmoid rsqrt erf);

@@ -1,0 +1,127 @@
+//! What happens to finished sums.
+//!
+//! In: a tile of sums, hot in cache. Out: values in the outputs. Always: a tile reaches only its own rows and columns, so
+//! tiles of several threads never meet.
+
+use super::super::{At, Isa, Kernel, Simd, run};
+
+/// What is done with the sums of a contraction before they are stored.
+pub trait Epilogue: Sync {
+    /// Whether the sums are stored as they are.
+    #[doc(hidden)]
+    const PLAIN: bool = false;
+
+    /// Reads the sums of `tile` and stores a value for each of its outputs.
+    fn apply<S: Simd>(&self, s: S, tile: &mut Tile<'_>);
+}
+
+/// Stores the sums as they are, in every output.
+#[derive(Clone, Copy, Debug)]
+pub struct Plain;
+
+impl Epilogue for Plain {
+    const PLAIN: bool = true;
+
+    #[inline(always)]
+    fn apply<S: Simd>(&self, _: S, _: &mut Tile<'_>) {}
+}
+
+/// Where the tiles of one batch index go in one output.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    /// The word of row 0 and column 0.
+    pub(super) origin: *mut f32,
+    pub(super) row: isize,
+    pub(super) column: isize,
+}
+
+/// A rectangle of finished sums.
+pub struct Tile<'a> {
+    /// The index on each Batch axis.
+    pub batch: &'a [usize],
+    /// The first row, counted over all M axes.
+    pub m: usize,
+    /// The first column, counted over all N axes.
+    pub n: usize,
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub cols: usize,
+    pub(super) sums: *const f32,
+    pub(super) pitch: usize,
+    pub(super) targets: &'a [Target],
+}
+
+impl Tile<'_> {
+    /// The sums of row `r` from column `j` on.
+    #[inline(always)]
+    pub fn load<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
+        let count = at.count(S::LANES);
+        self.check(r, j, count);
+        let p = self.sums.wrapping_add(r * self.pitch + j);
+        // SAFETY: `check` keeps the access within the tile, whose sums the driver has written.
+        unsafe { if A::FULL { s.load_raw_f(p) } else { s.load_masked_raw_f(p, s.mask_first(count)) } }
+    }
+
+    /// Stores `v` as the value of row `r` from column `j` on in output `output`.
+    #[inline(always)]
+    pub fn store<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::F) {
+        let count = at.count(S::LANES);
+        self.check(r, j, count);
+        let target = self.targets[output];
+        let row = (self.m + r).cast_signed() * target.row;
+        let p = target.origin.wrapping_offset(row + (self.n + j).cast_signed() * target.column);
+        if target.column == 1 {
+            // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
+            unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
+        } else {
+            let mut lanes = [0.0; super::super::simd::MAX_LANES];
+            // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
+            unsafe {
+                s.store_raw_f(lanes.as_mut_ptr(), v);
+                for (lane, value) in lanes.iter().enumerate().take(count) {
+                    p.wrapping_offset(lane.cast_signed() * target.column).write(*value);
+                }
+            }
+        }
+    }
+
+    /// As [`Tile::store`], for an output of u32.
+    #[inline(always)]
+    pub fn store_u<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::U) {
+        self.store(s, output, r, j, at, s.f_of_bits(v));
+    }
+
+    #[inline(always)]
+    #[allow(clippy::panic, reason = "an index outside a tile, as for a slice")]
+    fn check(&self, r: usize, j: usize, count: usize) {
+        if r >= self.rows || self.cols < count || j > self.cols - count {
+            panic!("outside a tile");
+        }
+    }
+}
+
+/// An [`Epilogue`] behind a pointer, so that the driver is compiled once.
+pub(super) trait Sink: Sync {
+    fn finish(&self, isa: Isa, tile: &mut Tile<'_>);
+}
+
+pub(super) struct Finish<'a, E>(pub(super) &'a E);
+
+impl<E: Epilogue> Sink for Finish<'_, E> {
+    fn finish(&self, isa: Isa, tile: &mut Tile<'_>) {
+        run(isa, Apply { epilogue: self.0, tile });
+    }
+}
+
+struct Apply<'a, 'b, E> {
+    epilogue: &'a E,
+    tile: &'a mut Tile<'b>,
+}
+
+impl<E: Epilogue> Kernel for Apply<'_, '_, E> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        self.epilogue.apply(s, self.tile);
+    }
+}

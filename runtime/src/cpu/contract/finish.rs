@@ -1,0 +1,108 @@
+//! Handing finished sums on.
+//!
+//! In: a rectangle of sums in scratch memory. Out: the outputs. Always: plain sums are copied by vectors where the output's
+//! columns are contiguous.
+
+use super::super::{Isa, Simd};
+use super::epilogue::{Sink, Target, Tile};
+use super::place::MAX_AXES;
+use super::plan::{MAX_OUTPUTS, Plan};
+
+/// The batch index that a job works on, and where its results go.
+pub(super) struct Destination<'p> {
+    index: [usize; MAX_AXES],
+    axes: usize,
+    targets: [Target; MAX_OUTPUTS],
+    count: usize,
+    isa: Isa,
+    sink: Option<&'p dyn Sink>,
+}
+
+/// Sums in memory: `rows` × `cols` of them from row `m` and column `n` on.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    pub(super) data: *const f32,
+    pub(super) pitch: usize,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
+}
+
+impl<'p> Destination<'p> {
+    pub(super) fn new(plan: &Plan<'_>, batch: usize, isa: Isa, sink: Option<&'p dyn Sink>) -> Self {
+        let mut index = [0; MAX_AXES];
+        let mut rest = batch;
+        for dim in (0..plan.batch.count).rev() {
+            index[dim] = rest % plan.batch.extent[dim];
+            rest /= plan.batch.extent[dim];
+        }
+        let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
+        for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
+            let mut offset = place.base;
+            for dim in 0..plan.batch.count {
+                offset += index[dim].cast_signed() * place.strides[plan.batch.axis[dim]];
+            }
+            *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
+        }
+        Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
+    }
+
+    /// The output itself, if plain sums may be written straight to it by whole vectors.
+    #[inline(always)]
+    pub(super) fn straight(&self) -> Option<&Target> {
+        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1).then_some(&self.targets[0])
+    }
+
+    /// Hands `sums` to the epilogue, or stores them.
+    ///
+    /// # Safety
+    /// `sums` must describe readable memory and lie within the contraction.
+    #[inline(always)]
+    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
+        if let Some(sink) = self.sink {
+            let mut tile = Tile {
+                batch: &self.index[..self.axes],
+                m: sums.m,
+                n: sums.n,
+                rows: sums.rows,
+                cols: sums.cols,
+                sums: sums.data,
+                pitch: sums.pitch,
+                targets: &self.targets[..self.count],
+            };
+            sink.finish(self.isa, &mut tile);
+            return;
+        }
+        for target in &self.targets[..self.count] {
+            // SAFETY: the same contract; the plan has checked that the contraction lies within its outputs.
+            unsafe { store(s, sums, target) }
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
+    for row in 0..sums.rows {
+        let from = sums.data.wrapping_add(row * sums.pitch);
+        let offset = (sums.m + row).cast_signed() * target.row + sums.n.cast_signed() * target.column;
+        let to = target.origin.wrapping_offset(offset);
+        let mut column = 0;
+        // SAFETY: the caller vouches for the sums, the plan for the output.
+        unsafe {
+            if target.column == 1 {
+                while column < sums.cols {
+                    let mask = s.mask_first(sums.cols - column);
+                    let v = s.load_masked_raw_f(from.wrapping_add(column), mask);
+                    s.store_masked_raw_f(to.wrapping_add(column), mask, v);
+                    column += S::LANES;
+                }
+            } else {
+                while column < sums.cols {
+                    to.wrapping_offset(column.cast_signed() * target.column).write(*from.add(column));
+                    column += 1;
+                }
+            }
+        }
+    }
+}

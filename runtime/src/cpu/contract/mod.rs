@@ -1,0 +1,115 @@
+//! Matrix products and convolutions: sums of products over named axes, all by one skeleton driven by numbers.
+//!
+//! In: axes with roles, two operands as affine index maps (optionally through windows), an epilogue. Out: for every point of
+//! the Batch, M and N axes the sum over the K axes of left times right, handed to the epilogue while it is in cache. Always:
+//! no allocation after the first call at a size, and results that do not depend on the number of threads.
+//!
+//! The right operand is packed into panels of two vectors by a block of K, the left one is read where it lies (or packed, if
+//! its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is that of Goto and
+//! van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008.
+
+mod drive;
+mod epilogue;
+mod finish;
+mod kernel;
+mod pack;
+mod place;
+mod plan;
+#[cfg(test)]
+mod tests;
+
+pub use epilogue::{Epilogue, Plain, Tile};
+
+use super::Isa;
+
+/// What an axis is to a contraction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Role {
+    /// In both operands and in the result.
+    Batch,
+    /// In the left operand and in the result: rows.
+    M,
+    /// In the right operand and in the result: columns.
+    N,
+    /// In both operands, summed over.
+    K,
+}
+
+/// One named axis.
+#[derive(Clone, Copy, Debug)]
+pub struct Axis {
+    /// How many indices it has.
+    pub extent: usize,
+    /// What it is to the contraction.
+    pub role: Role,
+}
+
+/// A dimension of an operand that several axes index together, such as the image row `y + dy - padding` of a convolution.
+///
+/// With `c = base + Σ strides·index`, the element is 0 unless `divisor` divides `c` and `0 ≤ c / divisor < extent`, and lies
+/// `stride · c / divisor` words further on.
+#[derive(Clone, Copy, Debug)]
+pub struct Window<'a> {
+    /// `c` where all indices are 0.
+    pub base: isize,
+    /// What each axis adds to `c`.
+    pub strides: &'a [isize],
+    /// The step of the coordinate, at least 1.
+    pub divisor: usize,
+    /// How many elements the dimension has.
+    pub extent: usize,
+    /// Words from one element of the dimension to the next.
+    pub stride: isize,
+}
+
+/// One factor: the element at an index is `data[base + Σ strides·index + Σ windows]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Operand<'a> {
+    /// Where it lies.
+    pub data: &'a [f32],
+    /// The word where all indices are 0.
+    pub base: isize,
+    /// Words per step of each axis; 0 on axes that it does not vary with.
+    pub strides: &'a [isize],
+    /// Up to four windows.
+    pub windows: &'a [Window<'a>],
+}
+
+/// Where results go: the element at an index is `data[base + Σ strides·index]`.
+///
+/// All M axes must merge into one stride, and all N axes, and no two indices may meet in one word.
+#[derive(Debug)]
+pub struct Output<'a> {
+    /// Where it lies.
+    pub data: &'a mut [f32],
+    /// The word where all indices are 0.
+    pub base: isize,
+    /// Words per step of each axis; 0 on K axes.
+    pub strides: &'a [isize],
+}
+
+/// A sum of products over axes. At most 16 axes.
+#[derive(Clone, Copy, Debug)]
+pub struct Contract<'a> {
+    /// The axes, outer before inner within each role.
+    pub axes: &'a [Axis],
+    /// The left factor, which does not vary with N axes.
+    pub lhs: Operand<'a>,
+    /// The right factor, which does not vary with M axes.
+    pub rhs: Operand<'a>,
+}
+
+/// Computes `contract` on at most `threads` threads and hands each tile of sums to `epilogue`.
+///
+/// # Panics
+/// If an operand or output reaches outside its slice, or outputs overlap themselves, which the compiler has excluded.
+pub fn contract<E: Epilogue>(
+    isa: Isa,
+    threads: usize,
+    contract: &Contract<'_>,
+    outputs: &mut [Output<'_>],
+    epilogue: &E,
+) {
+    let finish = epilogue::Finish(epilogue);
+    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) });
+}

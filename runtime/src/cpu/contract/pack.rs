@@ -1,0 +1,350 @@
+//! Copying a block of an operand into a panel that the register tile reads in order.
+//!
+//! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
+//! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
+
+use super::super::Simd;
+use super::place::{Group, Place, Side, Walk};
+
+/// Most indices of K in a block.
+pub(super) const BLOCK: usize = 512;
+/// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
+const PITCH: usize = BLOCK + 16;
+/// Words that transposition needs.
+pub(super) const TRANSPOSE: usize = PITCH * super::super::simd::MAX_LANES;
+
+/// What is packed: `outer` is the group of the columns.
+#[derive(Clone, Copy)]
+pub(super) struct Source<'p> {
+    pub(super) side: &'p Side<'p>,
+    pub(super) outer: &'p Group,
+    pub(super) k: &'p Group,
+    /// Whether to move whole runs along K.
+    pub(super) along_k: bool,
+}
+
+impl<'p> Source<'p> {
+    pub(super) fn new(side: &'p Side<'p>, outer: &'p Group, k: &'p Group) -> Self {
+        let run = |group: &Group| match group.count.checked_sub(1) {
+            Some(last) if side.contiguous(group.axis[last]) => group.extent[last],
+            Some(_) | None => 0,
+        };
+        let (across, along) = (run(outer), run(k));
+        Source { side, outer, k, along_k: along > across && across < 16 }
+    }
+
+    /// Lists the places of a block of K. Not needed along K.
+    pub(super) fn table(&self, k0: usize, table: &mut [Place]) {
+        if self.along_k {
+            return;
+        }
+        let mut walk = Walk::new(self.side, self.k, k0);
+        for place in table {
+            *place = walk.place;
+            walk.advance(1);
+        }
+    }
+}
+
+/// A panel to fill: `width` columns from `first` on, `pitch` words from k to k, for the block of `count` from `k0` on.
+#[derive(Clone, Copy)]
+pub(super) struct Panel<'p> {
+    pub(super) source: Source<'p>,
+    /// The place of the batch index.
+    pub(super) base: Place,
+    pub(super) first: usize,
+    pub(super) width: usize,
+    pub(super) pitch: usize,
+    pub(super) k0: usize,
+    pub(super) count: usize,
+    pub(super) to: *mut f32,
+}
+
+/// Fills a panel.
+///
+/// # Safety
+/// `panel.to` must have `pitch · count` words and a vector more, `temp` must have [`TRANSPOSE`] words, and `table` must be the
+/// block's from [`Source::table`].
+#[inline(always)]
+pub(super) unsafe fn pack<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place], temp: *mut f32) {
+    // SAFETY: the same contract.
+    unsafe {
+        if panel.source.along_k {
+            along_k(s, panel, temp);
+        } else {
+            along_columns(s, panel, table);
+        }
+    }
+}
+
+#[inline(always)]
+unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
+    let side = panel.source.side;
+    let mut walk = Walk::new(side, panel.source.outer, panel.first);
+    let mut column = 0;
+    while column < panel.width {
+        let length = walk.run().min(panel.width - column);
+        let place = panel.base.plus(&walk.place);
+        let axis = walk.axis();
+        // The last run also fills up the panel with zeros.
+        let padded = if column + length == panel.width { panel.pitch - column } else { length };
+        let to = panel.to.wrapping_add(column);
+        if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
+            let from = side.data.as_ptr().wrapping_offset(place.offset);
+            // SAFETY: `Side` has checked every address; `to` has `padded` words in each row of the panel.
+            unsafe { copy_runs(s, from, table, length, padded, to, panel.pitch) }
+        } else {
+            for (k, step) in table.iter().enumerate() {
+                let to = to.wrapping_add(k * panel.pitch);
+                // SAFETY: as above.
+                unsafe { run(s, side, &place.plus(step), axis, length, padded, to) }
+            }
+        }
+        column += length;
+        walk.advance(length);
+    }
+}
+
+/// For each place of `table`, copies `length` words and fills up to `padded` with zeros.
+#[inline(always)]
+unsafe fn copy_runs<S: Simd>(
+    s: S,
+    from: *const f32,
+    table: &[Place],
+    length: usize,
+    padded: usize,
+    to: *mut f32,
+    pitch: usize,
+) {
+    let lanes = S::LANES;
+    let mut at = 0;
+    while at < padded {
+        let (read, written) = (s.mask_first(length.saturating_sub(at)), s.mask_first(padded - at));
+        let whole = length >= at + lanes;
+        let mut to = to.wrapping_add(at);
+        let from = from.wrapping_add(at);
+        for place in table {
+            let from = from.wrapping_offset(place.offset);
+            // SAFETY: the caller vouches for `length` words to read and `padded` to write.
+            unsafe {
+                if whole {
+                    s.store_raw_f(to, s.load_raw_f(from));
+                } else {
+                    s.store_masked_raw_f(to, written, s.load_masked_raw_f(from, read));
+                }
+            }
+            to = to.wrapping_add(pitch);
+        }
+        at += lanes;
+    }
+}
+
+#[inline(always)]
+unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
+    let Source { side, outer, k: group, .. } = panel.source;
+    let lanes = S::LANES;
+    let start = Walk::new(side, group, panel.k0);
+    let padded = panel.count.next_multiple_of(lanes);
+    let straight = side.sights().is_empty() && start.run() >= panel.count && side.strides[start.axis()] == 1;
+    let mut columns = Walk::new(side, outer, panel.first);
+    let mut column = 0;
+    while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
+        let mut rows = [temp.cast_const(); super::super::simd::MAX_LANES];
+        let mut tails = rows;
+        for lane in 0..lanes {
+            let buffer = temp.wrapping_add(lane * PITCH);
+            rows[lane] = buffer;
+            tails[lane] = buffer;
+            // SAFETY: the buffer has a row of `PITCH` words for every lane; `Side` has checked every address.
+            unsafe {
+                if column + lane >= panel.width {
+                    zero(s, buffer, padded);
+                    continue;
+                }
+                let place = panel.base.plus(&columns.place).plus(&start.place);
+                if straight {
+                    let from = side.data.as_ptr().wrapping_offset(place.offset);
+                    rows[lane] = from;
+                    let whole = panel.count / lanes * lanes;
+                    if whole < panel.count {
+                        copy(s, from.wrapping_add(whole), 1, panel.count - whole, buffer.wrapping_add(whole));
+                    }
+                } else {
+                    gather_row(s, side, panel.base.plus(&columns.place), start, panel.count, buffer);
+                }
+            }
+            columns.advance(1);
+        }
+        let mut k = 0;
+        while k < panel.count {
+            let count = lanes.min(panel.count - k);
+            let from = if count == lanes { &rows } else { &tails };
+            let to = panel.to.wrapping_add(k * panel.pitch + column);
+            // SAFETY: every row has `padded` words; what a narrow panel receives beyond its columns is overwritten by the
+            // next k, or lies in the vector more that the caller provides.
+            unsafe { s.transpose_raw_f(from.as_ptr(), k, to, panel.pitch, count) }
+            k += count;
+        }
+        column += lanes;
+    }
+}
+
+/// One column's block of K, contiguously.
+#[inline(always)]
+unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_>, count: usize, to: *mut f32) {
+    let mut walk = start;
+    let mut done = 0;
+    while done < count {
+        let length = walk.run().min(count - done);
+        // SAFETY: the caller vouches for `count` words.
+        unsafe { run(s, side, &base.plus(&walk.place), walk.axis(), length, length, to.wrapping_add(done)) }
+        done += length;
+        walk.advance(length);
+    }
+}
+
+/// Copies `length` elements along `axis` from `place` on, zeros where a window leaves the operand, and zeros up to `padded`.
+#[inline(always)]
+unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
+    let mut offset = place.offset;
+    let mut step = side.strides[axis];
+    let (mut low, mut high) = (0isize, length.cast_signed());
+    for (sight, &at) in side.sights().iter().zip(&place.at) {
+        let pace = sight.strides[axis];
+        if pace == 0 {
+            let element = if sight.divisor == 1 { at } else { at / sight.divisor };
+            if at < 0 || element >= sight.extent || element * sight.divisor != at {
+                high = 0;
+                break;
+            }
+            offset += element * sight.stride;
+        } else if sight.divisor == 1 {
+            let (from, to) = inside(at, pace, sight.extent);
+            low = low.max(from);
+            high = high.min(to);
+            offset += at * sight.stride;
+            step += pace * sight.stride;
+        } else {
+            // SAFETY: the same contract.
+            unsafe { one_by_one(s, side, place, axis, length, padded, to) }
+            return;
+        }
+    }
+    let high = high.max(low).cast_unsigned();
+    let low = low.cast_unsigned().min(high);
+    // SAFETY: `Side` has checked every address between `low` and `high`; `to` has `padded` words.
+    unsafe {
+        if high == 0 || low == high {
+            zero(s, to, padded);
+            return;
+        }
+        zero(s, to, low);
+        let from = side.data.as_ptr().wrapping_offset(offset + low.cast_signed() * step);
+        copy(s, from, step, high - low, to.wrapping_add(low));
+        zero(s, to.wrapping_add(high), padded - high);
+    }
+}
+
+/// For which steps `t`, `0 ≤ at + pace·t < extent`: from the first up to but without the second, which may be before it.
+#[inline(always)]
+fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
+    match pace {
+        1 => ((-at).max(0), extent - at),
+        -1 => ((at - extent + 1).max(0), at + 1),
+        2.. => (ceil_div((-at).max(0), pace), ceil_div((extent - at).max(0), pace)),
+        _ => {
+            let pace = -pace;
+            (ceil_div((at - extent + 1).max(0), pace), ceil_div((at + 1).max(0), pace))
+        }
+    }
+}
+
+#[inline(always)]
+fn ceil_div(a: isize, b: isize) -> isize {
+    (a + b - 1) / b
+}
+
+/// [`run`] where the coordinate of a window must be divisible: element by element.
+#[inline(never)]
+unsafe fn one_by_one<S: Simd>(
+    s: S,
+    side: &Side<'_>,
+    place: &Place,
+    axis: usize,
+    length: usize,
+    padded: usize,
+    to: *mut f32,
+) {
+    // SAFETY: the caller vouches for `padded` words.
+    unsafe { zero_scalar(s, to, padded) };
+    let mut quotient = [0isize; super::place::MAX_WINDOWS];
+    let mut rest = [0isize; super::place::MAX_WINDOWS];
+    for (window, sight) in side.sights().iter().enumerate() {
+        quotient[window] = place.at[window].div_euclid(sight.divisor);
+        rest[window] = place.at[window].rem_euclid(sight.divisor);
+    }
+    let mut plain = place.offset;
+    for t in 0..length {
+        let mut offset = plain;
+        let mut present = true;
+        for (window, sight) in side.sights().iter().enumerate() {
+            present &= rest[window] == 0 && (0..sight.extent).contains(&quotient[window]);
+            offset += quotient[window] * sight.stride;
+            rest[window] += sight.strides[axis];
+            while rest[window] >= sight.divisor {
+                rest[window] -= sight.divisor;
+                quotient[window] += 1;
+            }
+            while rest[window] < 0 {
+                rest[window] += sight.divisor;
+                quotient[window] -= 1;
+            }
+        }
+        if present {
+            // SAFETY: `Side` has checked every address that its windows let through.
+            unsafe { to.add(t).write(*side.data.as_ptr().offset(offset)) };
+        }
+        plain += side.strides[axis];
+    }
+}
+
+unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
+    // SAFETY: the caller vouches for `count` words.
+    unsafe { to.write_bytes(0, count) }
+}
+
+#[inline(always)]
+unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
+    let mut at = 0;
+    while at < count {
+        // SAFETY: the caller vouches for `count` words.
+        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
+        at += S::LANES;
+    }
+}
+
+/// Copies `count` words that are `step` apart.
+#[inline(always)]
+unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
+    let mut at = 0;
+    if step == 1 {
+        while at + S::LANES <= count {
+            // SAFETY: the caller vouches for `count` words on both sides.
+            unsafe { s.store_raw_f(to.wrapping_add(at), s.load_raw_f(from.wrapping_add(at))) };
+            at += S::LANES;
+        }
+        if at < count {
+            let rest = s.mask_first(count - at);
+            // SAFETY: as above.
+            unsafe {
+                s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
+            };
+        }
+        return;
+    }
+    while at < count {
+        // SAFETY: as above.
+        unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
+        at += 1;
+    }
+}

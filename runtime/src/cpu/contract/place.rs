@@ -1,0 +1,286 @@
+//! Where the elements of an operand lie.
+//!
+//! In: an operand as the caller describes it, and the axes. Out: a [`Side`] whose windows that never leave the operand have
+//! become plain strides, [`Group`]s of merged axes, and a [`Walk`] along a group. Always: every address that a `Side` can
+//! produce lies within its slice, checked once when it is made.
+
+use super::{Axis, Operand, Role};
+
+pub(super) const MAX_AXES: usize = 16;
+pub(super) const MAX_WINDOWS: usize = 4;
+
+/// A window on the stack.
+#[derive(Clone, Copy)]
+pub(super) struct Sight {
+    pub(super) base: isize,
+    pub(super) strides: [isize; MAX_AXES],
+    pub(super) divisor: isize,
+    pub(super) extent: isize,
+    pub(super) stride: isize,
+}
+
+const NO_SIGHT: Sight = Sight { base: 0, strides: [0; MAX_AXES], divisor: 1, extent: 0, stride: 0 };
+
+/// A checked operand.
+pub(super) struct Side<'a> {
+    pub(super) data: &'a [f32],
+    pub(super) base: isize,
+    pub(super) strides: [isize; MAX_AXES],
+    pub(super) windows: [Sight; MAX_WINDOWS],
+    pub(super) sights: usize,
+}
+
+/// The linear parts of an address, for some of the axes: an offset in words and a coordinate per window.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) offset: isize,
+    pub(super) at: [isize; MAX_WINDOWS],
+}
+
+impl Place {
+    #[inline(always)]
+    pub(super) fn plus(mut self, other: &Place) -> Place {
+        self.offset += other.offset;
+        for (at, other) in self.at.iter_mut().zip(other.at) {
+            *at += other;
+        }
+        self
+    }
+}
+
+impl<'a> Side<'a> {
+    /// Checks the operand and folds the windows that need no check per element.
+    pub(super) fn new(axes: &[Axis], operand: &Operand<'a>) -> Self {
+        assert!(
+            operand.windows.len() <= MAX_WINDOWS && operand.strides.len() == axes.len(),
+            "contract: a malformed operand"
+        );
+        let mut side = Side {
+            data: operand.data,
+            base: operand.base,
+            strides: [0; MAX_AXES],
+            windows: [NO_SIGHT; MAX_WINDOWS],
+            sights: 0,
+        };
+        side.strides[..axes.len()].copy_from_slice(operand.strides);
+        for window in operand.windows {
+            let (low, high) = span(axes, window.base, window.strides);
+            let extent = window.extent.cast_signed();
+            if window.divisor == 1 && low >= 0 && high < extent {
+                side.base += window.base * window.stride;
+                for (stride, step) in side.strides.iter_mut().zip(window.strides) {
+                    *stride += step * window.stride;
+                }
+                continue;
+            }
+            let sight = &mut side.windows[side.sights];
+            *sight = Sight {
+                base: window.base,
+                divisor: window.divisor.max(1).cast_signed(),
+                extent,
+                stride: window.stride,
+                ..NO_SIGHT
+            };
+            sight.strides[..axes.len()].copy_from_slice(window.strides);
+            side.sights += 1;
+        }
+        side.check(axes);
+        side
+    }
+
+    /// Panics unless every element that can be read lies within the slice.
+    fn check(&self, axes: &[Axis]) {
+        if axes.iter().any(|axis| axis.extent == 0) {
+            return;
+        }
+        let (mut low, mut high) = span(axes, self.base, &self.strides[..axes.len()]);
+        for sight in self.sights() {
+            if sight.extent == 0 {
+                return;
+            }
+            let reach = (sight.extent - 1) * sight.stride;
+            low += reach.min(0);
+            high += reach.max(0);
+        }
+        assert!(low >= 0 && high < self.data.len().cast_signed(), "contract: an operand reaches outside its slice");
+    }
+
+    #[inline(always)]
+    pub(super) fn sights(&self) -> &[Sight] {
+        &self.windows[..self.sights.min(MAX_WINDOWS)]
+    }
+
+    /// The place where all indices are 0.
+    #[inline(always)]
+    pub(super) fn origin(&self) -> Place {
+        let mut place = Place { offset: self.base, at: [0; MAX_WINDOWS] };
+        for (at, sight) in place.at.iter_mut().zip(self.sights()) {
+            *at = sight.base;
+        }
+        place
+    }
+
+    /// Moves `place` by `steps` of `axis`.
+    #[inline(always)]
+    pub(super) fn step(&self, place: &mut Place, axis: usize, steps: isize) {
+        place.offset += self.strides[axis] * steps;
+        for (at, sight) in place.at.iter_mut().zip(self.sights()) {
+            *at += sight.strides[axis] * steps;
+        }
+    }
+
+    /// Whether the operand varies with none of `axes`, by their numbers.
+    pub(super) fn ignores(&self, mut axes: impl Iterator<Item = usize>) -> bool {
+        axes.all(|axis| self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0))
+    }
+
+    /// Whether a step of the outer axis equals `extent` steps of the inner one.
+    fn continues(&self, outer: usize, inner: usize, extent: usize) -> bool {
+        let extent = extent.cast_signed();
+        self.strides[outer] == self.strides[inner] * extent
+            && self.sights().iter().all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
+    }
+
+    /// Whether a step of `axis` is a step of one word wherever the element exists.
+    pub(super) fn contiguous(&self, axis: usize) -> bool {
+        let mut step = self.strides[axis];
+        for sight in self.sights() {
+            if sight.strides[axis] != 0 && sight.divisor != 1 {
+                return false;
+            }
+            step += sight.strides[axis] * sight.stride;
+        }
+        step == 1
+    }
+
+    /// How many of the innermost indices of `group` are evenly spaced and free of windows, and their distance.
+    pub(super) fn even_run(&self, group: &Group) -> (usize, isize) {
+        let Some(last) = group.count.checked_sub(1) else {
+            return (1, 0);
+        };
+        let inner = group.axis[last];
+        let free = |axis: usize| self.sights().iter().all(|sight| sight.strides[axis] == 0);
+        if !free(inner) {
+            return (1, 0);
+        }
+        let mut run = group.extent[last];
+        for dim in (0..last).rev() {
+            if !free(group.axis[dim]) || self.strides[group.axis[dim]] != self.strides[inner] * run.cast_signed() {
+                break;
+            }
+            run *= group.extent[dim];
+        }
+        (run, self.strides[inner])
+    }
+}
+
+/// The least and the greatest value of `base + Σ strides·index`.
+pub(super) fn span(axes: &[Axis], base: isize, strides: &[isize]) -> (isize, isize) {
+    let (mut low, mut high) = (base, base);
+    for (axis, stride) in axes.iter().zip(strides) {
+        let reach = stride * axis.extent.saturating_sub(1).cast_signed();
+        low += reach.min(0);
+        high += reach.max(0);
+    }
+    (low, high)
+}
+
+/// The axes of one role, outer before inner. A merged axis goes by the number of its innermost part.
+#[derive(Clone, Copy)]
+pub(super) struct Group {
+    pub(super) count: usize,
+    pub(super) extent: [usize; MAX_AXES],
+    pub(super) axis: [usize; MAX_AXES],
+    pub(super) total: usize,
+}
+
+impl Group {
+    const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
+
+    /// The axes of `role`, as they are.
+    pub(super) fn all(axes: &[Axis], role: Role) -> Group {
+        let mut group = Group::EMPTY;
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role) {
+            group.extent[group.count] = axis.extent;
+            group.axis[group.count] = number;
+            group.count += 1;
+            group.total *= axis.extent;
+        }
+        group
+    }
+
+    /// The axes of `role`, merged wherever all of `sides` allow, without axes of one index.
+    pub(super) fn merged(axes: &[Axis], role: Role, sides: &[&Side<'_>]) -> Group {
+        let mut group = Group::EMPTY;
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
+            group.total *= axis.extent;
+            if let Some(last) = group.count.checked_sub(1)
+                && sides.iter().all(|side| side.continues(group.axis[last], number, axis.extent))
+            {
+                group.extent[last] *= axis.extent;
+                group.axis[last] = number;
+            } else {
+                group.extent[group.count] = axis.extent;
+                group.axis[group.count] = number;
+                group.count += 1;
+            }
+        }
+        group
+    }
+}
+
+/// A position in a group, and where that is in an operand.
+#[derive(Clone, Copy)]
+pub(super) struct Walk<'p> {
+    side: &'p Side<'p>,
+    group: &'p Group,
+    index: [usize; MAX_AXES],
+    pub(super) place: Place,
+}
+
+impl<'p> Walk<'p> {
+    /// Index `start` of `group`; the place counts from 0.
+    #[inline]
+    pub(super) fn new(side: &'p Side<'p>, group: &'p Group, start: usize) -> Self {
+        let mut walk = Walk { side, group, index: [0; MAX_AXES], place: Place { offset: 0, at: [0; MAX_WINDOWS] } };
+        let mut rest = start;
+        for dim in (0..group.count).rev() {
+            let index = if dim == 0 { rest } else { rest % group.extent[dim].max(1) };
+            rest /= group.extent[dim].max(1);
+            walk.index[dim] = index;
+            side.step(&mut walk.place, group.axis[dim], index.cast_signed());
+        }
+        walk
+    }
+
+    /// The innermost axis.
+    #[inline(always)]
+    pub(super) fn axis(&self) -> usize {
+        self.group.axis[self.group.count.max(1) - 1]
+    }
+
+    /// How many indices are left on the innermost axis.
+    #[inline(always)]
+    pub(super) fn run(&self) -> usize {
+        let last = self.group.count.max(1) - 1;
+        self.group.extent[last] - self.index[last]
+    }
+
+    /// Moves on by `count` indices, not beyond the run.
+    #[inline(always)]
+    pub(super) fn advance(&mut self, count: usize) {
+        if self.group.count == 0 {
+            return;
+        }
+        let mut dim = self.group.count - 1;
+        self.index[dim] += count;
+        self.side.step(&mut self.place, self.group.axis[dim], count.cast_signed());
+        while dim > 0 && self.index[dim] == self.group.extent[dim] {
+            self.side.step(&mut self.place, self.group.axis[dim], -self.group.extent[dim].cast_signed());
+            self.index[dim] = 0;
+            dim -= 1;
+            self.index[dim] += 1;
+            self.side.step(&mut self.place, self.group.axis[dim], 1);
+        }
+    }
+}

@@ -1,0 +1,214 @@
+//! How a contraction is cut up.
+//!
+//! In: axes, operands and outputs. Out: a [`Plan`]: merged groups, how each operand is read, the blocks of K, the row tiles and
+//! the targets. Always: what the plan says about the order of summation depends on the shapes alone.
+
+use super::pack::BLOCK;
+use super::place::{Group, MAX_AXES, Side, span};
+use super::{Axis, Contract, Output, Role};
+
+pub(super) const MAX_OUTPUTS: usize = 8;
+/// The shortest run of evenly spaced K indices for which an operand is read in place.
+const LEAST_RUN: usize = 48;
+/// Most words of a left operand that is packed once for all batch indices.
+const SHARED: usize = 1 << 20;
+
+/// How the register tile reads the left operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Left {
+    /// Where it lies, with these distances of rows and of k.
+    InPlace { row: isize, step: isize },
+    /// From one packed copy.
+    Shared,
+    /// From a copy packed for each job.
+    Packed,
+}
+
+/// How the register tile reads the right operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Right {
+    /// Where it lies, with this distance of k; panels that are not full are packed.
+    InPlace { step: isize },
+    /// From panels.
+    Packed,
+}
+
+/// An output, checked.
+#[derive(Clone, Copy)]
+pub(super) struct Place {
+    pub(super) data: *mut f32,
+    pub(super) base: isize,
+    pub(super) strides: [isize; MAX_AXES],
+    pub(super) row: isize,
+    pub(super) column: isize,
+}
+
+/// Everything about a contraction but the numbers in its operands.
+pub(super) struct Plan<'a> {
+    pub(super) lhs: Side<'a>,
+    pub(super) rhs: Side<'a>,
+    pub(super) batch: Group,
+    pub(super) m: Group,
+    pub(super) n: Group,
+    pub(super) k: Group,
+    pub(super) left: Left,
+    pub(super) right: Right,
+    /// Blocks of K do not cross multiples of this.
+    pub(super) run: usize,
+    /// Blocks per run.
+    pub(super) per_run: usize,
+    pub(super) outputs: [Place; MAX_OUTPUTS],
+    pub(super) targets: usize,
+    /// Whether no two indices meet in one word of an output.
+    pub(super) apart: bool,
+}
+
+// SAFETY: the only fields that are not `Sync` are the pointers to the outputs, which jobs write at disjoint indices only, in
+// parallel only if `apart`.
+unsafe impl Sync for Plan<'_> {}
+
+impl<'a> Plan<'a> {
+    /// Plans for row tiles of `rows` rows at most.
+    pub(super) fn new(contract: &Contract<'a>, outputs: &mut [Output<'_>], rows: usize) -> Self {
+        let axes = contract.axes;
+        assert!(
+            axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
+            "contract: more axes or outputs than it was made for"
+        );
+        let lhs = Side::new(axes, &contract.lhs);
+        let rhs = Side::new(axes, &contract.rhs);
+        let of =
+            |role: Role| axes.iter().enumerate().filter(move |(_, axis)| axis.role == role).map(|(number, _)| number);
+        assert!(
+            lhs.ignores(of(Role::N)) && rhs.ignores(of(Role::M)),
+            "contract: an operand varies with the other one's axes"
+        );
+        let batch = Group::all(axes, Role::Batch);
+        let m = Group::merged(axes, Role::M, &[&lhs]);
+        let n = Group::merged(axes, Role::N, &[&rhs]);
+        let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
+        let (left, left_run) = read_left(&lhs, &batch, &m, &k);
+        let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
+        let mut plan = Plan {
+            lhs,
+            rhs,
+            batch,
+            m,
+            n,
+            k,
+            left,
+            right,
+            run,
+            per_run: run.div_ceil(BLOCK).max(1),
+            outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: [0; MAX_AXES], row: 0, column: 0 };
+                MAX_OUTPUTS],
+            targets: outputs.len(),
+            apart: true,
+        };
+        for (place, output) in plan.outputs.iter_mut().zip(outputs) {
+            *place = self::place(axes, output);
+            plan.apart &= apart(axes, output.strides);
+        }
+        plan
+    }
+
+    /// How many blocks of K there are, at least one.
+    pub(super) fn blocks(&self) -> usize {
+        (self.k.total / self.run.max(1)).max(1) * self.per_run
+    }
+
+    /// The first index of K of a block, and how many it has.
+    pub(super) fn block(&self, number: usize) -> (usize, usize) {
+        if self.k.total == 0 {
+            return (0, 0);
+        }
+        let (run, part) = (number / self.per_run, number % self.per_run);
+        let (from, to) = (share(self.run, self.per_run, part), share(self.run, self.per_run, part + 1));
+        (run * self.run + from, to - from)
+    }
+}
+
+/// Where part `number` of `parts` equal parts of `total` starts.
+#[inline(always)]
+pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
+    total * number / parts
+}
+
+fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
+    let (run, step) = lhs.even_run(k);
+    let row = if m.count == 0 { 1 } else { lhs.strides[m.axis[0]] };
+    let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
+    if even && run >= k.total.min(LEAST_RUN) {
+        let step = if k.total == 1 { 1 } else { step };
+        return (Left::InPlace { row, step }, run);
+    }
+    let shared = lhs.ignores(
+        batch.axis[..batch.count]
+            .iter()
+            .copied()
+            .zip(batch.extent)
+            .filter(|(_, extent)| *extent > 1)
+            .map(|(axis, _)| axis),
+    );
+    if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
+}
+
+fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
+    let (run, step) = rhs.even_run(k);
+    let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.axis[0]] == 1;
+    let even = left_run > 0 && run % left_run == 0;
+    // A panel that few tiles read is not worth a copy.
+    if contiguous && even && m.total <= 2 * rows {
+        (Right::InPlace { step }, left_run)
+    } else {
+        (Right::Packed, left_run)
+    }
+}
+
+fn place(axes: &[Axis], output: &mut Output<'_>) -> Place {
+    assert!(output.strides.len() == axes.len(), "contract: a malformed output");
+    let (low, high) = span(axes, output.base, output.strides);
+    let empty = axes.iter().any(|axis| axis.extent == 0 && axis.role != Role::K);
+    assert!(
+        empty || low >= 0 && high < output.data.len().cast_signed(),
+        "contract: an output reaches outside its slice"
+    );
+    let mut strides = [0; MAX_AXES];
+    strides[..axes.len()].copy_from_slice(output.strides);
+    Place {
+        data: output.data.as_mut_ptr(),
+        base: output.base,
+        strides,
+        row: merged(axes, output.strides, Role::M),
+        column: merged(axes, output.strides, Role::N),
+    }
+}
+
+/// The stride of the innermost axis of `role`, into which the others must merge.
+fn merged(axes: &[Axis], strides: &[isize], role: Role) -> isize {
+    let mut inner = None;
+    let mut extent = 1;
+    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.role == role && axis.extent != 1) {
+        let step = *inner.get_or_insert(stride);
+        assert!(stride == step * extent, "contract: the axes of an output do not merge");
+        extent *= axis.extent.cast_signed();
+    }
+    inner.unwrap_or(1)
+}
+
+/// Whether no two indices of an output meet: each stride is beyond everything that the smaller ones reach.
+fn apart(axes: &[Axis], strides: &[isize]) -> bool {
+    let mut by_stride = [(0usize, 1usize); MAX_AXES];
+    let mut count = 0;
+    for (axis, stride) in axes.iter().zip(strides).filter(|(axis, _)| axis.role != Role::K && axis.extent > 1) {
+        by_stride[count] = (stride.unsigned_abs(), axis.extent);
+        count += 1;
+    }
+    by_stride[..count].sort_unstable();
+    let mut reach = 0;
+    by_stride[..count].iter().all(|&(stride, extent)| {
+        let clear = stride > reach;
+        reach += stride * (extent - 1);
+        clear
+    })
+}
