@@ -54,6 +54,19 @@ impl Place {
     }
 }
 
+impl Side<'static> {
+    /// An operand without strides, windows or data.
+    pub(super) fn plain() -> Self {
+        Side {
+            data: &[],
+            base: 0,
+            strides: [0; MAX_AXES],
+            windows: [NO_SIGHT; MAX_WINDOWS],
+            sights: 0,
+        }
+    }
+}
+
 impl<'a> Side<'a> {
     /// Checks the operand and folds the windows that need no check per element.
     pub(super) fn new(axes: &[Axis], operand: &Operand<'a>) -> Self {
@@ -214,7 +227,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    const EMPTY: Group = Group {
+    pub(super) const EMPTY: Group = Group {
         count: 0,
         extent: [1; MAX_AXES],
         axis: [0; MAX_AXES],
