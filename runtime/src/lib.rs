@@ -12,6 +12,7 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+mod flags;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -79,6 +80,8 @@ pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use std::path::Path;
 
@@ -88,13 +91,30 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, product, room},
+        bind::{Bindings, Dim, extent, fits, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        flags::Flags,
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
+}
+
+/// Keeps tokens that name the GPU where the feature `gpu` is on, whatever features the macro has.
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($tokens:tt)*) => { $($tokens)* };
+}
+
+/// Drops tokens that name the GPU where the feature `gpu` is off, whatever features the macro has.
+#[cfg(not(feature = "gpu"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($tokens:tt)*) => {};
 }
