@@ -1,7 +1,14 @@
 //! Random graphs with regions: they keep the invariants through text, simplification and differentiation,
 //! and their derivatives agree with finite differences.
 
-#![allow(unreachable_pub, dead_code, reason = "the shared module is public to all tests")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
 
 mod support;
 
