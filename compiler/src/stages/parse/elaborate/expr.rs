@@ -54,6 +54,11 @@ impl Elaborator<'_, '_> {
             ExprKind::List(items) => self.list(items),
             ExprKind::Rest => {
                 let scope = self.scope().number;
+                if scope == 0 {
+                    let message = "`..` stands for no axes here: no argument declares it";
+                    self.diags.push(Diagnostic::new("bad-expression", expr.place, message));
+                    return Val::Unknown;
+                }
                 Val::Static(Attr::Int(Dim::name(format!("..#{scope}"))))
             }
             ExprKind::Block(block) => self.block(block),
