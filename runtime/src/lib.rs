@@ -12,6 +12,7 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+mod flags;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -48,7 +49,7 @@ pub use weights::Weights;
 /// What programs that use models need: `use precast::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
     };
 }
 
@@ -68,6 +69,30 @@ macro_rules! __if_gpu {
     ($($token:tt)*) => {};
 }
 
+/// Declares neural networks and compiles them while the program is built.
+///
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     /// Two numbers in, one out.
+///     pub struct Sum { output: Linear(2, 1) }
+///
+///     impl Sum {
+///         /// A learnt weighted sum.
+///         pub fn of(&self, x: f32[B, 2]) -> f32[B, 1] { self.output(x) }
+///     }
+/// }
+///
+/// let sum = Sum::init(42);
+/// assert_eq!(sum.of(&[[1.0, 2.0], [3.0, 4.0]])?.len(), 2);
+/// # Ok::<(), precast::Error>(())
+/// ```
+#[macro_export]
+macro_rules! model {
+    ($($tokens:tt)*) => { $crate::__rt::model! { { $crate } $($tokens)* } };
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -79,7 +104,10 @@ pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use precast_macros::model;
     pub use std::path::Path;
 
     #[cfg(feature = "gpu")]
@@ -88,13 +116,14 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, product, room},
+        bind::{Bindings, Dim, extent, fits, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        flags::Flags,
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
 }

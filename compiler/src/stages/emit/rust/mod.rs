@@ -4,7 +4,7 @@
 //! `rt::Function` and `rt::Step` that launch them. Always: no `unsafe`, and every index is checked or inside by the
 //! shapes.
 
-mod arith;
+pub(super) mod arith;
 mod plan;
 mod product;
 mod row;
