@@ -80,8 +80,6 @@ pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
-    #[cfg(feature = "gpu")]
-    pub use crate::gpu;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use std::path::Path;
 
@@ -101,20 +99,4 @@ pub mod __rt {
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
-}
-
-/// Keeps tokens that name the GPU where the feature `gpu` is on, whatever features the macro has.
-#[cfg(feature = "gpu")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __if_gpu {
-    ($($tokens:tt)*) => { $($tokens)* };
-}
-
-/// Drops tokens that name the GPU where the feature `gpu` is off, whatever features the macro has.
-#[cfg(not(feature = "gpu"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __if_gpu {
-    ($($tokens:tt)*) => {};
 }
