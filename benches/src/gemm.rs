@@ -184,11 +184,14 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
     (time, 2.0 * (b * co * o * o * ci * 9) as f64)
 }
 
-fn threads() -> usize {
-    std::env::args()
-        .nth(2)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1)
+/// Argument `number`, or nothing.
+fn argument(number: usize) -> String {
+    std::env::args().nth(number).unwrap_or_default()
+}
+
+/// The instruction sets whose name contains the fourth argument.
+fn isas() -> impl Iterator<Item = Isa> {
+    Isa::available().filter(|isa| format!("{isa:?}").contains(&argument(4)))
 }
 
 fn show(name: &str, flops: f64, time: f64, peak: f64) {
@@ -202,9 +205,9 @@ fn show(name: &str, flops: f64, time: f64, peak: f64) {
 
 /// Larger contractions, on as many threads as the second argument says.
 pub(crate) fn products() {
-    let threads = threads();
-    let filter = std::env::args().nth(3).unwrap_or_default();
-    for isa in Isa::available() {
+    let threads = argument(2).parse().unwrap_or(1);
+    let filter = argument(3);
+    for isa in isas() {
         let peak = peak(isa);
         println!("{isa:?}: peak {peak:.1} GFLOP/s of one core; {threads} threads");
         let mut works = vec![
@@ -243,7 +246,7 @@ pub(crate) fn products() {
 
 /// The three products of a policy network, each alone.
 pub(crate) fn small() {
-    for isa in Isa::available() {
+    for isa in isas() {
         println!("{isa:?}");
         for (n, k) in [(64, 4), (64, 64), (2, 64), (128, 784), (10, 128)] {
             for form in ["NT", "NN"] {
@@ -272,7 +275,7 @@ macro_rules! functions {
         pub(crate) fn maths() {
             let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
             let mut y = vec![0.0; 4096];
-            for isa in Isa::available() {
+            for isa in isas() {
                 println!("{isa:?}");
                 $(
                     let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));

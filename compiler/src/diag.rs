@@ -193,9 +193,12 @@ impl Diags {
 
 /// The name among `known` that the user probably meant: at most a third of the letters differ.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = name.chars().count().div_ceil(3);
+    let letters = name.chars().count();
+    let limit = letters.div_ceil(3).min(letters.saturating_sub(1));
     let distances = known.into_iter().map(|k| (edits(&name.to_lowercase(), &k.to_lowercase()), k));
-    distances.filter(|&(d, k)| d <= limit && k != name).min_by_key(|&(d, _)| d).map(|(_, k)| k)
+    // Of equally near names one of the same length is likelier.
+    let near = distances.filter(|&(d, k)| d <= limit && k != name);
+    near.min_by_key(|&(d, k)| (d, k.chars().count().abs_diff(letters))).map(|(_, k)| k)
 }
 
 /// The least number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`

@@ -62,11 +62,35 @@ fn windows(flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
         }
         windows.push(Reach { index: numerator, divisor, extent: extent.clone(), stride });
     }
+    // A quotient that is always inside of the data has lost its bound, but is still a window: one without end.
+    for guard in guards {
+        let Guard::Multiple(index, by) = guard else { continue };
+        let Some((coordinate, stride)) = quotient(&rest, index, *by) else { continue };
+        rest = rest.plus(&coordinate.times(&-stride.clone()));
+        if coordinate.terms.iter().any(|(atom, _)| matches!(atom, Atom::Axis(a) if rest.mentions(*a))) {
+            return None;
+        }
+        windows.push(Reach { index: index.clone(), divisor: *by, extent: i64::from(i32::MAX).into(), stride });
+    }
     let explained = |guard: &Guard| match guard {
         Guard::Within(..) => true,
         Guard::Multiple(index, by) => windows.iter().any(|w| w.index == *index && w.divisor == *by),
     };
     (guards.iter().all(explained) && windows.iter().all(|w| w.index.is_affine())).then_some((rest, windows))
+}
+
+/// Where a flat index holds `numerator / by`: the quotient, and elements from one of its values to the next.
+fn quotient(flat: &Index, numerator: &Index, by: i64) -> Option<(Index, Dim)> {
+    let by = Dim::from(by);
+    flat.terms.iter().find_map(|(atom, stride)| {
+        let Atom::Div(inner, divisor) = atom else { return None };
+        let rest = numerator.plus(&inner.times(&(-1).into()));
+        let mut whole = Index::constant(rest.base.exact_div(&by)?);
+        for (term, c) in &rest.terms {
+            whole = whole.plus(&Index::atom(term.clone()).times(&c.exact_div(&by)?));
+        }
+        (*divisor == by).then(|| (whole.plus(&Index::atom(atom.clone())), stride.clone()))
+    })
 }
 
 fn coefficient(index: &Index, atom: &Atom) -> Option<Dim> {

@@ -37,6 +37,9 @@ pub(super) fn drive(
     outputs: &mut [Output<'_>],
     sink: Option<&dyn Sink>,
 ) {
+    if super::dot::dot(isa, threads, contract, outputs, sink) {
+        return;
+    }
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512(_) => size::<super::super::Avx512>(),
