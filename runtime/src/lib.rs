@@ -49,7 +49,7 @@ pub use weights::Weights;
 /// What programs that use models need: `use precast::prelude::*;`.
 pub mod prelude {
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
     };
 }
 
@@ -69,6 +69,30 @@ macro_rules! __if_gpu {
     ($($token:tt)*) => {};
 }
 
+/// Declares neural networks and compiles them while the program is built.
+///
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     /// Two numbers in, one out.
+///     pub struct Sum { output: Linear(2, 1) }
+///
+///     impl Sum {
+///         /// A learnt weighted sum.
+///         pub fn of(&self, x: f32[B, 2]) -> f32[B, 1] { self.output(x) }
+///     }
+/// }
+///
+/// let sum = Sum::init(42);
+/// assert_eq!(sum.of(&[[1.0, 2.0], [3.0, 4.0]])?.len(), 2);
+/// # Ok::<(), precast::Error>(())
+/// ```
+#[macro_export]
+macro_rules! model {
+    ($($tokens:tt)*) => { $crate::__rt::model! { { $crate } $($tokens)* } };
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -83,6 +107,7 @@ pub mod __rt {
     #[cfg(feature = "gpu")]
     pub use crate::gpu;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use precast_macros::model;
     pub use std::path::Path;
 
     #[cfg(feature = "gpu")]
@@ -101,20 +126,4 @@ pub mod __rt {
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
-}
-
-/// Keeps tokens that name the GPU where the feature `gpu` is on, whatever features the macro has.
-#[cfg(feature = "gpu")]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __if_gpu {
-    ($($tokens:tt)*) => { $($tokens)* };
-}
-
-/// Drops tokens that name the GPU where the feature `gpu` is off, whatever features the macro has.
-#[cfg(not(feature = "gpu"))]
-#[doc(hidden)]
-#[macro_export]
-macro_rules! __if_gpu {
-    ($($tokens:tt)*) => {};
 }
