@@ -51,8 +51,10 @@ pub(super) fn drive(
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
+    let size = (rows, lanes);
     if plan.k.total > 0
-        && super::spread::spread(isa, threads, &plan, contract.axes, sink, (rows, lanes))
+        && (super::spread::spread(isa, threads, &plan, contract.axes, sink, size)
+            || super::turned::turned(isa, threads, &plan, contract.axes, sink, size))
     {
         return;
     }

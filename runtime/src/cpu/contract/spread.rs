@@ -337,47 +337,6 @@ impl Kernel for Jobs<'_> {
     }
 }
 
-/// A run of columns within a panel that lies in one row of the image.
-#[derive(Clone, Copy)]
-struct Piece {
-    /// Its first column in the panel.
-    at: usize,
-    /// Its first column of the result.
-    n: usize,
-    length: usize,
-}
-
-/// Most pieces: each has a column that counts.
-const PIECES: usize = VECTORS * super::super::simd::MAX_LANES;
-
-/// The pieces of columns `from..to` of the long row, in a panel that starts at `start`.
-#[inline(always)]
-fn pieces(row: &LongRow, start: usize, from: usize, to: usize) -> ([Piece; PIECES], usize) {
-    let mut pieces = [Piece {
-        at: 0,
-        n: 0,
-        length: 0,
-    }; PIECES];
-    let mut count = 0;
-    let (mut y, mut x) = (from / row.pitch, from % row.pitch);
-    let mut column = from;
-    while column < to && count < PIECES {
-        if x < row.inner {
-            let length = (row.inner - x).min(to - column);
-            pieces[count] = Piece {
-                at: column - start,
-                n: y * row.inner + x,
-                length,
-            };
-            count += 1;
-        }
-        column += row.pitch - x;
-        x = 0;
-        y += 1;
-    }
-    (pieces, count)
-}
-
 #[inline(always)]
 unsafe fn one_panel<S: Simd>(
     s: S,
@@ -398,7 +357,7 @@ unsafe fn one_panel<S: Simd>(
     } else {
         to - width
     };
-    let (pieces, count) = pieces(&setup.row, start, from, to);
+    let corner = (from / setup.row.pitch, from % setup.row.pitch);
     for tile in 0..setup.tiles {
         let first = setup.tile(tile);
         let rows = setup.tile(tile + 1) - first;
@@ -415,17 +374,28 @@ unsafe fn one_panel<S: Simd>(
         // SAFETY: the packed rows, the list and the image are as long as the plan says; the sums have a register tile.
         unsafe {
             kernel::tile(s, rows, setup.vectors, block);
-            for piece in &pieces[..count] {
+        }
+        let (mut y, mut x) = corner;
+        let mut column = from;
+        while column < to {
+            let cols = setup.row.inner.saturating_sub(x).min(to - column);
+            if cols > 0 {
+                let data = sums.wrapping_add(column - start);
+                let n = y * setup.row.inner + x;
                 let sums = Sums {
-                    data: sums.wrapping_add(piece.at),
+                    data,
                     pitch: width,
                     m: first,
-                    n: piece.n,
+                    n,
                     rows,
-                    cols: piece.length,
+                    cols,
                 };
-                destination.finish(s, &sums);
+                // SAFETY: the sums are written, and lie within the contraction.
+                unsafe { destination.finish(s, &sums) }
             }
+            column += setup.row.pitch - x;
+            x = 0;
+            y += 1;
         }
     }
 }
