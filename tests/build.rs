@@ -28,6 +28,7 @@ fn module(program: &Program) -> TokenStream {
                 crate::derived::on_the_cpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);
             }
 
+            #[cfg(feature = "gpu")]
             #[test]
             fn gpu() {
                 crate::derived::on_the_gpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);

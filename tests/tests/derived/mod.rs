@@ -1,7 +1,9 @@
 //! Runs a derived test program on a device and on the oracle and compares them.
 
 use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall, force_isa};
-use precast::{Blocking, Cpu, Gpu, Sgd};
+#[cfg(feature = "gpu")]
+use precast::Gpu;
+use precast::{Blocking, Cpu, Sgd};
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::{DType, Dim, Model, Type};
 use precast_compiler::ops::{Input, Program, programs};
@@ -37,6 +39,7 @@ pub fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Op
 }
 
 /// The program on the GPU; without an adapter it says so.
+#[cfg(feature = "gpu")]
 pub fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
     match Gpu::new() {
         Ok(gpu) => Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name()),

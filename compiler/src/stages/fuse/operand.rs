@@ -35,12 +35,12 @@ pub(super) fn read(
     if fill.as_f64() != 0.0 {
         return None;
     }
-    let (index, windows) = windows(index, guards)?;
+    let (index, windows) = windows(axes, index, guards)?;
     index.is_affine().then(|| Reading { value: body.slots[*slot], index, windows })
 }
 
 /// Splits the guarded coordinates off a flat index.
-fn windows(flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
+fn windows(axes: &[Dim], flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
     let mut rest = flat.clone();
     let mut windows = vec![];
     for guard in guards {
@@ -62,7 +62,7 @@ fn windows(flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
         }
         windows.push(Reach { index: numerator, divisor, extent: extent.clone(), stride });
     }
-    // A quotient that is always inside of the data has lost its bound, but is still a window: one without end.
+    // A quotient that is always inside of the data has lost its bound, but is still a window: as far as it goes.
     for guard in guards {
         let Guard::Multiple(index, by) = guard else { continue };
         let Some((coordinate, stride)) = quotient(&rest, index, *by) else { continue };
@@ -70,13 +70,26 @@ fn windows(flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
         if coordinate.terms.iter().any(|(atom, _)| matches!(atom, Atom::Axis(a) if rest.mentions(*a))) {
             return None;
         }
-        windows.push(Reach { index: index.clone(), divisor: *by, extent: i64::from(i32::MAX).into(), stride });
+        let extent = largest(axes, index)?.floor_div(&Dim::from(*by)) + Dim::from(1);
+        windows.push(Reach { index: index.clone(), divisor: *by, extent, stride });
     }
     let explained = |guard: &Guard| match guard {
         Guard::Within(..) => true,
         Guard::Multiple(index, by) => windows.iter().any(|w| w.index == *index && w.divisor == *by),
     };
     (guards.iter().all(explained) && windows.iter().all(|w| w.index.is_affine())).then_some((rest, windows))
+}
+
+/// The largest value of an index over axes of these extents.
+fn largest(axes: &[Dim], index: &Index) -> Option<Dim> {
+    let mut largest = index.base.clone();
+    for (atom, c) in &index.terms {
+        let Atom::Axis(axis) = atom else { return None };
+        if c.as_const()? > 0 {
+            largest = largest + c.clone() * (axes.get(*axis)?.clone() - Dim::from(1));
+        }
+    }
+    Some(largest)
 }
 
 /// Where a flat index holds `numerator / by`: the quotient, and elements from one of its values to the next.
