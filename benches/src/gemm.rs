@@ -168,16 +168,16 @@ pub(crate) fn products() {
             product("NT", 1, 1024, 1024),
             product("NN", 1, 1024, 1024),
         ];
-        works.extend(convolution(64, 1, 32, 28));
-        works.extend(convolution(64, 32, 64, 26));
-        works.extend(convolution(64, 16, 32, 6));
+        works.extend(convolution(16, 1, 32, 28));
+        works.extend(convolution(16, 32, 64, 26));
+        works.extend(convolution(16, 16, 32, 6));
         for work in works.iter().filter(|work| work.name.contains(&filter)) {
             show(&work.name, work.flops(), work.time(isa, threads), peak);
         }
         for (ci, co, size) in [(32, 64, 26), (16, 32, 6)] {
             let name = format!("conv {ci}→{co} {size}² by input");
             if name.contains(&filter) {
-                let (time, flops) = by_input(isa, threads, 64, ci, co, size);
+                let (time, flops) = by_input(isa, threads, 16, ci, co, size);
                 show(&name, flops, time, peak);
             }
         }

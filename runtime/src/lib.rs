@@ -53,6 +53,51 @@ pub mod prelude {
     };
 }
 
+/// Declares models: structs of layers and the functions over them, checked and compiled while the
+/// program is built.
+///
+/// For every `pub struct` with a `pub fn` it emits that struct, generic over its [`Device`], with
+/// the functions as methods, and beside it a session and a trainer.
+///
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     /// Two classes of points of the plane.
+///     pub struct Net {
+///         hidden: Linear(2, 16),
+///         output: Linear(16, 2),
+///     }
+///
+///     impl Net {
+///         /// Unnormalised class scores.
+///         pub fn scores(&self, point: f32[B, 2]) -> f32[B, 2] {
+///             self.output(tanh(self.hidden(point)))
+///         }
+///
+///         /// Mean cross-entropy over the batch.
+///         #[train(AdamW)]
+///         pub fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32 {
+///             cross_entropy(self.scores(point), class)
+///         }
+///     }
+/// }
+///
+/// # fn main() -> precast::Result<()> {
+/// let mut net = Net::init(42);
+/// let mut trainer = net.trainer(AdamW { rate: 1e-2, ..default() });
+/// let loss = trainer.loss(&[[0.5, 1.0], [0.0, -1.0]], &[1, 0])?;
+/// println!("{}", loss.value()?);
+/// let scores = net.scores(&[[0.5, 1.0]])?;
+/// # assert_eq!(scores.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! model {
+    ($($token:tt)*) => { $crate::__rt::__model! { { $crate } $($token)* } };
+}
+
 /// Passes its tokens on where this crate has the GPU, so that emitted code agrees with it in every build.
 #[cfg(feature = "gpu")]
 #[doc(hidden)]
@@ -69,30 +114,6 @@ macro_rules! __if_gpu {
     ($($token:tt)*) => {};
 }
 
-/// Declares neural networks and compiles them while the program is built.
-///
-/// ```
-/// use precast::prelude::*;
-///
-/// model! {
-///     /// Two numbers in, one out.
-///     pub struct Sum { output: Linear(2, 1) }
-///
-///     impl Sum {
-///         /// A learnt weighted sum.
-///         pub fn of(&self, x: f32[B, 2]) -> f32[B, 1] { self.output(x) }
-///     }
-/// }
-///
-/// let sum = Sum::init(42);
-/// assert_eq!(sum.of(&[[1.0, 2.0], [3.0, 4.0]])?.len(), 2);
-/// # Ok::<(), precast::Error>(())
-/// ```
-#[macro_export]
-macro_rules! model {
-    ($($tokens:tt)*) => { $crate::__rt::model! { { $crate } $($tokens)* } };
-}
-
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -104,10 +125,8 @@ pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
-    #[cfg(feature = "gpu")]
-    pub use crate::gpu;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
-    pub use precast_macros::model;
+    pub use precast_macros::model as __model;
     pub use std::path::Path;
 
     #[cfg(feature = "gpu")]

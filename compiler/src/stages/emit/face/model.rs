@@ -190,7 +190,7 @@ fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let (attrs, attrs_async) = (signature.attrs(), signature.attrs_with(&format!("As `{name}`, without blocking.")));
     let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
     let (plan, outs) = (&signature.plan, signature.outs());
-    let (statements, extents) = signature.extents();
+    let (statements, extents) = signature.extents(|_| true);
     let all = || signature.results.iter().zip(&outs).zip(&extents);
     let rooms = all().map(|((tensor, _), extents)| tensor.room(rt, &text, extents));
     let words = all().map(|((tensor, out), _)| tensor.room_words(rt, out));
@@ -230,7 +230,7 @@ fn into(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let comma = (!signature.function.args.is_empty()).then(|| quote!(,));
     let (plan, buffers) = (&signature.plan, signature.results.iter().map(|tensor| tensor.buffer()));
     let buffers: Vec<_> = outs.iter().zip(buffers).map(|(out, buffer)| quote!(#out: #buffer)).collect();
-    let (statements, extents) = signature.extents();
+    let (statements, extents) = signature.extents(|_| true);
     let (mut checks, mut words, mut copies) = (quote!(), vec![], quote!());
     for ((tensor, out), extents) in signature.results.iter().zip(&outs).zip(&extents) {
         let slice = tensor.buffer_slice(out);

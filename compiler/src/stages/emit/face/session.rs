@@ -2,6 +2,7 @@
 //! call at a shape that was seen before allocates nothing, except where an argument is `bool`.
 
 use super::signature::Signature;
+use super::tensor::Form;
 use super::{evaluated, records};
 use crate::ir::Model;
 use proc_macro2::{Literal, Span, TokenStream};
@@ -43,7 +44,7 @@ fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let attrs = signature.attrs_or(&format!("As the model's `{name}`."));
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
     let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
-    let (statements, extents) = signature.extents();
+    let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
     let results = &signature.results;
     let plan = &signature.plan;
     let record = |name: &proc_macro2::Ident| records::lent(name, results);

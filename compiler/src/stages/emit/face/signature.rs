@@ -120,8 +120,9 @@ impl<'m> Signature<'m> {
         }
     }
 
-    /// Statements that compute the leading extents of the results into variables, and for each result the variables.
-    pub(super) fn extents(&self) -> (TokenStream, Vec<Vec<TokenStream>>) {
+    /// Statements that compute the leading extents of results into variables, and for each result the variables; none
+    /// for results that are not `wanted`.
+    pub(super) fn extents(&self, wanted: impl Fn(Form) -> bool) -> (TokenStream, Vec<Vec<TokenStream>>) {
         let (rt, function) = (self.rt, self.function.name.to_string());
         let (mut statements, mut all) = (quote!(), vec![]);
         for (k, tensor) in self.results.iter().enumerate() {
@@ -137,7 +138,8 @@ impl<'m> Signature<'m> {
                 statements.extend(quote!(let #variable = #rt::fits(#function, #value)?;));
                 quote!(#variable)
             };
-            all.push(tensor.leading.iter().enumerate().map(extent).collect());
+            let leading = if wanted(tensor.form()) { &tensor.leading[..] } else { &[] };
+            all.push(leading.iter().enumerate().map(extent).collect());
         }
         (statements, all)
     }
@@ -178,7 +180,7 @@ pub(super) fn checked(function: &Function, dim: &Dim) -> TokenStream {
         let mut used = false;
         dim.names(&mut |name| used |= name == named.name);
         let (name, at) = (arith::name(&named.name), Literal::usize_unsuffixed(at));
-        used.then(|| quote_spanned!(Span::mixed_site()=> let #name = dims[#at];))
+        used.then(|| quote_spanned!(Span::mixed_site()=> #[allow(non_snake_case)] let #name = dims[#at];))
     });
     let value = arith::checked(dim);
     quote! {
