@@ -168,7 +168,10 @@ pub struct Diags {
 
 impl Diags {
     /// Records a mistake.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.message = outer_names(&diagnostic.message);
+        diagnostic.notes.iter_mut().for_each(|note| *note = outer_names(note));
+        diagnostic.help = diagnostic.help.map(|help| outer_names(&help));
         let key = |d: &Diagnostic| (d.code, d.place.key());
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
@@ -189,6 +192,16 @@ impl Diags {
     pub fn to_compile_errors(&self) -> TokenStream {
         self.list.iter().map(Diagnostic::to_compile_error).collect()
     }
+}
+
+/// The text with the user's names of inner dimensions: the compiler numbers those of inlined calls (`D#3`).
+fn outer_names(text: &str) -> String {
+    let mut parts = text.split('#');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() < part.len() { out + rest } else { out + "#" + part }
+    })
 }
 
 /// The name among `known` that the user probably meant: at most a third of the letters differ.

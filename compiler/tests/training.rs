@@ -1,5 +1,14 @@
 //! A training step from ops to new weights, against the same step written in plain Rust after PyTorch.
 
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
 use precast_compiler::ir::graph::Call;
 use precast_compiler::ir::model::{Argument, Effect, Init, NamedDim, Results};
 use precast_compiler::ir::prim::MapOp;

@@ -4,17 +4,17 @@
 //! weighs and adds them. Each float input has a parameter of its own that is added to it and starts at zero, so that
 //! the gradient of that parameter is the input's, summed over the named dimensions.
 
-use super::{Domain, Example, ITEMS, Item};
+use super::{Domain, Example, ITEMS, Item, Op};
 use crate::ir::{DType, Type};
 use std::fmt::Write;
 
-/// How many examples stand in one program: few programs compile sooner than many, and fail less clearly.
-const EXAMPLES: usize = 12;
+/// At how many examples a program is full: few programs compile sooner than many, and fail less clearly.
+const EXAMPLES: usize = 14;
 
 /// A program that tests several examples at once.
 #[derive(Clone, Debug)]
 pub struct Program {
-    /// The model's name in snake case.
+    /// The model's name in snake case: the first and the last op.
     pub name: String,
     /// The examples of consecutive ops.
     pub examples: Vec<&'static Example>,
@@ -33,25 +33,29 @@ pub struct Input {
     pub weighs: Option<usize>,
 }
 
-/// All test programs: those of one op's file share a name, but for a number.
+/// All test programs, in the order of the ops.
 pub fn programs() -> Vec<Program> {
-    let mut all = vec![];
-    for items in ITEMS {
-        let ops: Vec<_> = items
-            .iter()
-            .filter_map(|item| match item {
-                Item::Op(op) => Some(*op),
-                Item::Layer(_) | Item::Optimizer(_) => None,
-            })
-            .collect();
-        let examples: Vec<&'static Example> = ops.iter().flat_map(|op| op.examples).collect();
-        for (k, part) in examples.chunks(EXAMPLES).enumerate() {
-            let number = if k == 0 { String::new() } else { (k + 1).to_string() };
-            let name = format!("{}_op{number}", ops[0].name);
-            all.push(Program { text: text(&name, part), name, examples: part.to_vec() });
+    let ops = ITEMS.iter().copied().flatten().filter_map(|item| match item {
+        Item::Op(op) => Some(*op),
+        Item::Layer(_) | Item::Optimizer(_) => None,
+    });
+    let (mut all, mut open): (Vec<Program>, Vec<&'static Op>) = (vec![], vec![]);
+    for op in ops {
+        open.push(op);
+        if open.iter().map(|op| op.examples.len()).sum::<usize>() >= EXAMPLES {
+            all.push(program(&std::mem::take(&mut open)));
         }
     }
+    if !open.is_empty() {
+        all.push(program(&open));
+    }
     all
+}
+
+fn program(ops: &[&'static Op]) -> Program {
+    let examples: Vec<&'static Example> = ops.iter().flat_map(|op| op.examples).collect();
+    let name = format!("{}_to_{}", ops[0].name, ops[ops.len() - 1].name);
+    Program { text: text(&name, &examples), name, examples }
 }
 
 impl Program {

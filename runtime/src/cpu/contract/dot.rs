@@ -28,11 +28,7 @@ struct Line {
 }
 
 impl Line {
-    const UNIT: Line = Line {
-        extent: 1,
-        lhs: 0,
-        rhs: 0,
-    };
+    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0 };
 
     /// Adds an outer axis; whether it merges.
     #[inline(always)]
@@ -62,11 +58,7 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
     if !lhs.windows.is_empty() || !rhs.windows.is_empty() || axes.len() > MAX_AXES {
         return None;
     }
-    let mut shape = Shape {
-        m: Line::UNIT,
-        n: Line::UNIT,
-        k: Line::UNIT,
-    };
+    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT };
     let strides = lhs.strides.iter().zip(rhs.strides);
     for (axis, (&lhs, &rhs)) in axes.iter().zip(strides).rev() {
         if axis.extent == 1 {
@@ -107,22 +99,11 @@ pub(super) fn dot(
         strides.len() == contract.axes.len() && low >= 0 && high < words.cast_signed()
     };
     assert!(
-        inside(
-            contract.lhs.base,
-            contract.lhs.strides,
-            contract.lhs.data.len()
-        ) && inside(
-            contract.rhs.base,
-            contract.rhs.strides,
-            contract.rhs.data.len()
-        ),
+        inside(contract.lhs.base, contract.lhs.strides, contract.lhs.data.len())
+            && inside(contract.rhs.base, contract.rhs.strides, contract.rhs.data.len()),
         "contract: an operand reaches outside its slice"
     );
-    let mut targets = [Target {
-        origin: core::ptr::null_mut(),
-        row: 0,
-        column: 0,
-    }; MAX_OUTPUTS];
+    let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
     for (target, output) in targets.iter_mut().zip(outputs.iter_mut()) {
         assert!(
             inside(output.base, output.strides, output.data.len()),
@@ -131,28 +112,12 @@ pub(super) fn dot(
         let Some((row, column)) = steps(contract.axes, output.strides) else {
             return false;
         };
-        *target = Target {
-            origin: output.data.as_mut_ptr().wrapping_offset(output.base),
-            row,
-            column,
-        };
+        *target = Target { origin: output.data.as_mut_ptr().wrapping_offset(output.base), row, column };
     }
-    let axes = contract
-        .axes
-        .iter()
-        .filter(|axis| axis.role == Role::Batch)
-        .count();
+    let axes = contract.axes.iter().filter(|axis| axis.role == Role::Batch).count();
     let Shape { m, n, k } = shape;
-    let left = contract
-        .lhs
-        .data
-        .as_ptr()
-        .wrapping_offset(contract.lhs.base);
-    let right = contract
-        .rhs
-        .data
-        .as_ptr()
-        .wrapping_offset(contract.rhs.base);
+    let left = contract.lhs.data.as_ptr().wrapping_offset(contract.lhs.base);
+    let right = contract.rhs.data.as_ptr().wrapping_offset(contract.rhs.base);
     // The side with few rows is held, the other one streams past.
     let turned = m.extent > n.extent;
     let (held, stream) = if turned {
@@ -168,22 +133,13 @@ pub(super) fn dot(
         destination: Destination::of(targets, outputs.len(), axes, isa, sink),
     };
     let blocks = stream.1.div_ceil(TILE);
-    let threads = if m.extent * n.extent * k.extent < WORTH
-        || !apart(&targets[..outputs.len()], m.extent, n.extent)
-    {
+    let threads = if m.extent * n.extent * k.extent < WORTH || !apart(&targets[..outputs.len()], m.extent, n.extent) {
         1
     } else {
         threads
     };
     if threads <= 1 || blocks <= 1 {
-        run(
-            isa,
-            Columns {
-                work: &work,
-                from: 0,
-                to: stream.1,
-            },
-        );
+        run(isa, Columns { work: &work, from: 0, to: stream.1 });
     } else {
         super::super::pool::parallel(threads, blocks, &Blocks { isa, work: &work });
     }
@@ -194,12 +150,7 @@ pub(super) fn dot(
 #[inline(always)]
 fn steps(axes: &[Axis], strides: &[isize]) -> Option<(isize, isize)> {
     let (mut row, mut column) = (Line::UNIT, Line::UNIT);
-    for (axis, &stride) in axes
-        .iter()
-        .zip(strides)
-        .rev()
-        .filter(|(axis, _)| axis.extent != 1)
-    {
+    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.extent != 1) {
         let fits = match axis.role {
             Role::M => row.grow(axis.extent, stride, 0),
             Role::N => column.grow(axis.extent, stride, 0),
@@ -245,14 +196,7 @@ struct Blocks<'a> {
 impl super::super::pool::Task for Blocks<'_> {
     fn work(&self, blocks: core::ops::Range<usize>) {
         let to = self.work.stream.1.min(blocks.end * TILE);
-        run(
-            self.isa,
-            Columns {
-                work: self.work,
-                from: blocks.start * TILE,
-                to,
-            },
-        );
+        run(self.isa, Columns { work: self.work, from: blocks.start * TILE, to });
     }
 }
 
@@ -292,39 +236,17 @@ impl Kernel for Columns<'_> {
 
 /// Sums `ROWS` × `cols` elements and hands them on.
 #[inline(always)]
-unsafe fn tile<S: Simd, const ROWS: usize>(
-    s: S,
-    work: &Dot<'_>,
-    row: usize,
-    at: usize,
-    cols: usize,
-) {
+unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
     while column < cols {
         // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
-        unsafe {
-            block::<S, ROWS>(
-                s,
-                work,
-                row,
-                at + column,
-                WIDTH.min(cols - column),
-                data.wrapping_add(column),
-            )
-        }
+        unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
         column += WIDTH;
     }
     if !work.turned {
-        let sums = Sums {
-            data,
-            pitch: TILE,
-            m: row,
-            n: at,
-            rows: ROWS,
-            cols,
-        };
+        let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
         // SAFETY: the sums are written, and lie within the contraction.
         unsafe { work.destination.finish(s, &sums) }
         return;
@@ -336,42 +258,22 @@ unsafe fn tile<S: Simd, const ROWS: usize>(
             turned[r] = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
-    let sums = Sums {
-        data: turned.as_ptr().cast(),
-        pitch: FEW,
-        m: at,
-        n: row,
-        rows: cols,
-        cols: ROWS,
-    };
+    let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
     // SAFETY: as above.
     unsafe { work.destination.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `WIDTH` elements, of which `cols` columns count.
 #[inline(always)]
-unsafe fn block<S: Simd, const ROWS: usize>(
-    s: S,
-    work: &Dot<'_>,
-    row: usize,
-    at: usize,
-    cols: usize,
-    to: *mut f32,
-) {
+unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize, to: *mut f32) {
     let mut held = [work.held.0; ROWS];
     for (r, held) in held.iter_mut().enumerate() {
-        *held = work
-            .held
-            .0
-            .wrapping_offset((row + r).cast_signed() * work.held.2);
+        *held = work.held.0.wrapping_offset((row + r).cast_signed() * work.held.2);
     }
     let mut stream = [work.stream.0; WIDTH];
     for (c, stream) in stream.iter_mut().enumerate() {
         // Columns that do not count repeat the last one.
-        *stream = work
-            .stream
-            .0
-            .wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
+        *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
     let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
     let mut k = 0;

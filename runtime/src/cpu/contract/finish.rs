@@ -57,14 +57,7 @@ impl<'p> Destination<'p> {
         isa: Isa,
         sink: Option<&'p dyn Sink>,
     ) -> Self {
-        Destination {
-            index: [0; MAX_AXES],
-            axes,
-            targets,
-            count,
-            isa,
-            sink,
-        }
+        Destination { index: [0; MAX_AXES], axes, targets, count, isa, sink }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.

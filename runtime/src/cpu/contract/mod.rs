@@ -16,6 +16,8 @@ mod kernel;
 mod pack;
 mod place;
 mod plan;
+mod spread;
+mod stage;
 #[cfg(test)]
 mod tests;
 
