@@ -74,24 +74,12 @@ pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Blo
     macro_rules! call {
         ($rows:literal, $vectors:literal) => {
             match (block.rows, block.steps) {
-                (Rows::Near(a_step), Steps::Even(b_step)) => s.enter(Near::<$rows, $vectors> {
-                    block,
-                    a_step,
-                    b_step,
-                }),
-                (Rows::Near(a_step), Steps::Listed(list)) => s.enter(Spread::<$rows, $vectors> {
-                    block,
-                    a_step,
-                    list,
-                }),
+                (Rows::Near(a_step), Steps::Even(b_step)) => s.enter(Near::<$rows, $vectors> { block, a_step, b_step }),
+                (Rows::Near(a_step), Steps::Listed(list)) => s.enter(Spread::<$rows, $vectors> { block, a_step, list }),
                 (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
                     // SAFETY: a list has an offset for each row.
                     let rows = unsafe { block.rows::<$rows>() };
-                    s.enter(Far::<$rows, $vectors> {
-                        block,
-                        rows,
-                        b_step,
-                    })
+                    s.enter(Far::<$rows, $vectors> { block, rows, b_step })
                 }
                 (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
                     unreachable!("listed steps go with near rows")
@@ -131,11 +119,7 @@ struct Near<const ROWS: usize, const VECTORS: usize> {
 impl<const ROWS: usize, const VECTORS: usize> Kernel for Near<ROWS, VECTORS> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Near {
-            block,
-            a_step,
-            b_step,
-        } = self;
+        let Near { block, a_step, b_step } = self;
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
         let (mut a, mut b) = (block.a, block.b);
         for _ in 0..block.k {
@@ -159,11 +143,7 @@ struct Spread<const ROWS: usize, const VECTORS: usize> {
 impl<const ROWS: usize, const VECTORS: usize> Kernel for Spread<ROWS, VECTORS> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Spread {
-            block,
-            a_step,
-            list,
-        } = self;
+        let Spread { block, a_step, list } = self;
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
         let mut a = block.a;
         for k in 0..block.k {
@@ -206,11 +186,7 @@ struct Far<const ROWS: usize, const VECTORS: usize> {
 impl<const ROWS: usize, const VECTORS: usize> Kernel for Far<ROWS, VECTORS> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Far {
-            block,
-            rows,
-            b_step,
-        } = self;
+        let Far { block, rows, b_step } = self;
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
         let mut b = block.b;
         for k in 0..block.k {

@@ -19,13 +19,7 @@ pub(super) struct Sight {
     pub(super) stride: isize,
 }
 
-const NO_SIGHT: Sight = Sight {
-    base: 0,
-    strides: [0; MAX_AXES],
-    divisor: 1,
-    extent: 0,
-    stride: 0,
-};
+const NO_SIGHT: Sight = Sight { base: 0, strides: [0; MAX_AXES], divisor: 1, extent: 0, stride: 0 };
 
 /// A checked operand.
 pub(super) struct Side<'a> {
@@ -57,13 +51,7 @@ impl Place {
 impl Side<'static> {
     /// An operand without strides, windows or data.
     pub(super) fn plain() -> Self {
-        Side {
-            data: &[],
-            base: 0,
-            strides: [0; MAX_AXES],
-            windows: [NO_SIGHT; MAX_WINDOWS],
-            sights: 0,
-        }
+        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NO_SIGHT; MAX_WINDOWS], sights: 0 }
     }
 }
 
@@ -121,10 +109,7 @@ impl<'a> Side<'a> {
             low += reach.min(0);
             high += reach.max(0);
         }
-        assert!(
-            low >= 0 && high < self.data.len().cast_signed(),
-            "contract: an operand reaches outside its slice"
-        );
+        assert!(low >= 0 && high < self.data.len().cast_signed(), "contract: an operand reaches outside its slice");
     }
 
     #[inline(always)]
@@ -135,10 +120,7 @@ impl<'a> Side<'a> {
     /// The place where all indices are 0.
     #[inline(always)]
     pub(super) fn origin(&self) -> Place {
-        let mut place = Place {
-            offset: self.base,
-            at: [0; MAX_WINDOWS],
-        };
+        let mut place = Place { offset: self.base, at: [0; MAX_WINDOWS] };
         for (at, sight) in place.at.iter_mut().zip(self.sights()) {
             *at = sight.base;
         }
@@ -156,19 +138,14 @@ impl<'a> Side<'a> {
 
     /// Whether the operand varies with none of `axes`, by their numbers.
     pub(super) fn ignores(&self, mut axes: impl Iterator<Item = usize>) -> bool {
-        axes.all(|axis| {
-            self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0)
-        })
+        axes.all(|axis| self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0))
     }
 
     /// Whether a step of the outer axis equals `extent` steps of the inner one.
     fn continues(&self, outer: usize, inner: usize, extent: usize) -> bool {
         let extent = extent.cast_signed();
         self.strides[outer] == self.strides[inner] * extent
-            && self
-                .sights()
-                .iter()
-                .all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
+            && self.sights().iter().all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
     }
 
     /// Whether a step of `axis` is a step of one word wherever the element exists.
@@ -195,9 +172,7 @@ impl<'a> Side<'a> {
         }
         let mut run = group.extent[last];
         for dim in (0..last).rev() {
-            if !free(group.axis[dim])
-                || self.strides[group.axis[dim]] != self.strides[inner] * run.cast_signed()
-            {
+            if !free(group.axis[dim]) || self.strides[group.axis[dim]] != self.strides[inner] * run.cast_signed() {
                 break;
             }
             run *= group.extent[dim];
@@ -227,21 +202,12 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) const EMPTY: Group = Group {
-        count: 0,
-        extent: [1; MAX_AXES],
-        axis: [0; MAX_AXES],
-        total: 1,
-    };
+    pub(super) const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
 
     /// The axes of `role`, as they are.
     pub(super) fn all(axes: &[Axis], role: Role) -> Group {
         let mut group = Group::EMPTY;
-        for (number, axis) in axes
-            .iter()
-            .enumerate()
-            .filter(|(_, axis)| axis.role == role)
-        {
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role) {
             group.extent[group.count] = axis.extent;
             group.axis[group.count] = number;
             group.count += 1;
@@ -253,16 +219,10 @@ impl Group {
     /// The axes of `role`, merged wherever all of `sides` allow, without axes of one index.
     pub(super) fn merged(axes: &[Axis], role: Role, sides: &[&Side<'_>]) -> Group {
         let mut group = Group::EMPTY;
-        for (number, axis) in axes
-            .iter()
-            .enumerate()
-            .filter(|(_, axis)| axis.role == role && axis.extent != 1)
-        {
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
             group.total *= axis.extent;
             if let Some(last) = group.count.checked_sub(1)
-                && sides
-                    .iter()
-                    .all(|side| side.continues(group.axis[last], number, axis.extent))
+                && sides.iter().all(|side| side.continues(group.axis[last], number, axis.extent))
             {
                 group.extent[last] *= axis.extent;
                 group.axis[last] = number;
@@ -289,22 +249,10 @@ impl<'p> Walk<'p> {
     /// Index `start` of `group`; the place counts from 0.
     #[inline]
     pub(super) fn new(side: &'p Side<'p>, group: &'p Group, start: usize) -> Self {
-        let mut walk = Walk {
-            side,
-            group,
-            index: [0; MAX_AXES],
-            place: Place {
-                offset: 0,
-                at: [0; MAX_WINDOWS],
-            },
-        };
+        let mut walk = Walk { side, group, index: [0; MAX_AXES], place: Place { offset: 0, at: [0; MAX_WINDOWS] } };
         let mut rest = start;
         for dim in (0..group.count).rev() {
-            let index = if dim == 0 {
-                rest
-            } else {
-                rest % group.extent[dim].max(1)
-            };
+            let index = if dim == 0 { rest } else { rest % group.extent[dim].max(1) };
             rest /= group.extent[dim].max(1);
             walk.index[dim] = index;
             side.step(&mut walk.place, group.axis[dim], index.cast_signed());
@@ -333,14 +281,9 @@ impl<'p> Walk<'p> {
         }
         let mut dim = self.group.count - 1;
         self.index[dim] += count;
-        self.side
-            .step(&mut self.place, self.group.axis[dim], count.cast_signed());
+        self.side.step(&mut self.place, self.group.axis[dim], count.cast_signed());
         while dim > 0 && self.index[dim] == self.group.extent[dim] {
-            self.side.step(
-                &mut self.place,
-                self.group.axis[dim],
-                -self.group.extent[dim].cast_signed(),
-            );
+            self.side.step(&mut self.place, self.group.axis[dim], -self.group.extent[dim].cast_signed());
             self.index[dim] = 0;
             dim -= 1;
             self.index[dim] += 1;

@@ -78,14 +78,7 @@ impl Stage {
     /// # Safety
     /// `to` must have `words` words.
     #[inline(always)]
-    pub(super) unsafe fn fill<S: Simd>(
-        &self,
-        s: S,
-        side: &Side<'_>,
-        base: Place,
-        to: *mut f32,
-        fresh: bool,
-    ) {
+    pub(super) unsafe fn fill<S: Simd>(&self, s: S, side: &Side<'_>, base: Place, to: *mut f32, fresh: bool) {
         if fresh {
             // SAFETY: the caller's.
             unsafe { to.write_bytes(0, self.words) };
@@ -119,24 +112,12 @@ impl Stage {
     }
 
     /// Copies the elements of the windows from `window` on.
-    unsafe fn images<S: Simd>(
-        &self,
-        s: S,
-        side: &Side<'_>,
-        from: isize,
-        to: *mut f32,
-        window: usize,
-        last: usize,
-    ) {
+    unsafe fn images<S: Simd>(&self, s: S, side: &Side<'_>, from: isize, to: *mut f32, window: usize, last: usize) {
         let sight: &Sight = &side.windows[window];
         // Elements whose coordinates occur: low ≤ element · divisor < low + span.
         let end = self.low[window] + self.span[window].cast_signed();
-        let first = (self.low[window] + sight.divisor - 1)
-            .div_euclid(sight.divisor)
-            .max(0);
-        let end = (end + sight.divisor - 1)
-            .div_euclid(sight.divisor)
-            .min(sight.extent);
+        let first = (self.low[window] + sight.divisor - 1).div_euclid(sight.divisor).max(0);
+        let end = (end + sight.divisor - 1).div_euclid(sight.divisor).min(sight.extent);
         if first >= end {
             return;
         }
@@ -150,14 +131,7 @@ impl Stage {
                 let from = from + element.cast_signed() * sight.stride;
                 // SAFETY: the caller's.
                 unsafe {
-                    self.images(
-                        s,
-                        side,
-                        from,
-                        to.wrapping_add(element * pace),
-                        window + 1,
-                        last,
-                    );
+                    self.images(s, side, from, to.wrapping_add(element * pace), window + 1, last);
                 }
             }
             return;

@@ -31,6 +31,12 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
     let threads = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
+    let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
+        let update = plan.update(&plans.kernels);
+        quote! {
+            rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
+        }
+    });
     quote! {
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
@@ -40,6 +46,8 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
             needs: rt::gpu::Needs { workgroup_bytes: #bytes, workgroup_threads: #threads },
         };
         pub(super) static PLANS: [rt::gpu::Plan; #count] = [#(#functions),*];
+        // The same without the update.
+        pub(super) static GRADIENTS: [rt::gpu::Plan; #count] = [#(#gradients),*];
     }
 }
 
