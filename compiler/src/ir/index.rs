@@ -139,7 +139,7 @@ impl Ranges<'_> {
     }
 
     /// The smallest and the largest value, where every atom's reach and every sign is known.
-    fn bounds(&self, index: &Index) -> Option<(Dim, Dim)> {
+    pub fn bounds(&self, index: &Index) -> Option<(Dim, Dim)> {
         let (mut low, mut high) = (index.base.clone(), index.base.clone());
         for (atom, c) in &index.terms {
             let extent = match atom {

@@ -3,6 +3,7 @@
 //! Floats are computed in binary64, integers wrap in 32 bits, random bits are those of the back ends. It
 //! shares no code with the stages that make kernels.
 
+pub mod kernels;
 mod prim;
 mod scalar;
 mod tensor;
@@ -51,6 +52,19 @@ pub struct Outputs {
 
 /// Runs a function; an error says which argument does not fit.
 pub fn run(function: &Function, model: &Model, env: &Env) -> Result<Outputs, String> {
+    let dims = bind(function, model, env)?;
+    let inputs = env.args.iter().cloned().map(Rc::new).collect();
+    let run = Run { model: Some(model), env, dims, effects: &function.effects };
+    let values = run.graph(&function.graph, inputs, &[]);
+    let take = |v: &Value| (*values.one(*v)).clone();
+    Ok(Outputs {
+        results: function.graph.outputs.iter().map(take).collect(),
+        effects: function.effects.iter().map(|(effect, v)| (*effect, take(v))).collect(),
+    })
+}
+
+/// The named dimensions that the arguments bind.
+fn bind(function: &Function, model: &Model, env: &Env) -> Result<BTreeMap<String, i64>, String> {
     let mut dims = env.dims.clone();
     if env.args.len() != function.args.len() || env.params.len() != model.params.len() {
         return Err(format!("{} arguments and {} parameters", env.args.len(), env.params.len()));
@@ -73,14 +87,7 @@ pub fn run(function: &Function, model: &Model, env: &Env) -> Result<Outputs, Str
             }
         }
     }
-    let inputs = env.args.iter().cloned().map(Rc::new).collect();
-    let run = Run { model: Some(model), env, dims, effects: &function.effects };
-    let values = run.graph(&function.graph, inputs, &[]);
-    let take = |v: &Value| (*values.one(*v)).clone();
-    Ok(Outputs {
-        results: function.graph.outputs.iter().map(take).collect(),
-        effects: function.effects.iter().map(|(effect, v)| (*effect, take(v))).collect(),
-    })
+    Ok(dims)
 }
 
 /// Runs a graph without parameters or training sources.

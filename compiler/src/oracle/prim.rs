@@ -124,7 +124,7 @@ fn reduce(op: ReduceOp, x: &Tensor, axes: &[usize]) -> Tensor {
 }
 
 /// Whether `b` is a better extreme than `a`; the first NaN is the best of all.
-fn better(op: ArgOp, a: f64, b: f64) -> bool {
+pub(super) fn better(op: ArgOp, a: f64, b: f64) -> bool {
     match op {
         _ if a.is_nan() => false,
         _ if b.is_nan() => true,

@@ -2,7 +2,7 @@
 
 use super::tensor::Data;
 use crate::ir::DType;
-use crate::ir::prim::MapOp;
+use crate::ir::prim::{MapOp, Scalar};
 
 /// Applies an elementwise operation; the types have been checked by `MapOp::dtype`.
 pub(super) fn map(op: MapOp, args: &[&Data]) -> Data {
@@ -23,6 +23,26 @@ pub(super) fn map(op: MapOp, args: &[&Data]) -> Data {
         (_, [Data::Bool(a), Data::Bool(b)]) => Data::Bool(zip(a, b, |a, b| truth(op, a, b))),
         _ => unreachable!("`{}` of these types was refused by the shape rule", op.name()),
     }
+}
+
+/// Applies an elementwise operation to single values.
+pub(super) fn map_one(op: MapOp, args: &[Scalar]) -> Scalar {
+    use MapOp::*;
+    match (op, args) {
+        (Select, [Scalar::Bool(c), a, b]) => *if *c { a } else { b },
+        (Threefry, [Scalar::U32(k0), Scalar::U32(k1), Scalar::U32(n)]) => Scalar::U32(threefry([*k0, *k1], [*n, 0])[0]),
+        (_, [Scalar::F32(x)]) => Scalar::F32(unary(op, *x)),
+        (_, [Scalar::F32(a), Scalar::F32(b)]) if !matches!(op, Eq | Ne | Lt | Le) => Scalar::F32(binary(op, *a, *b)),
+        _ => {
+            let args: Vec<Data> = args.iter().map(|&x| super::Tensor::scalar(x).data).collect();
+            map(op, &args.iter().collect::<Vec<_>>()).element(0)
+        }
+    }
+}
+
+/// One value to another element type.
+pub(super) fn convert_one(x: Scalar, to: DType) -> Scalar {
+    convert(&super::Tensor::scalar(x).data, to).element(0)
 }
 
 fn zip<T: Copy, R>(a: &[T], b: &[T], f: impl Fn(T, T) -> R) -> Vec<R> {

@@ -58,6 +58,16 @@ impl Data {
         }
     }
 
+    /// One element.
+    pub fn element(&self, at: usize) -> Scalar {
+        match self {
+            Data::F32(x) => Scalar::F32(x[at]),
+            Data::I32(x) => Scalar::I32(x[at]),
+            Data::U32(x) => Scalar::U32(x[at]),
+            Data::Bool(x) => Scalar::Bool(x[at]),
+        }
+    }
+
     /// Whether there is no element.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

@@ -65,9 +65,17 @@ impl Inliner<'_> {
         Ranges(&|atom| reach(atom, axes)).within(index, extent)
     }
 
-    fn divide(&self, index: &Index, by: &Dim) -> (Index, Index) {
+    /// Quotient and remainder of an index.
+    pub(super) fn divide(&self, index: &Index, by: &Dim) -> (Index, Index) {
         let axes = &self.body.axes;
         Ranges(&|atom| reach(atom, axes)).divide(index, by)
+    }
+
+    /// A number that an index stays below.
+    pub(super) fn above(&self, index: &Index) -> Dim {
+        let axes = &self.body.axes;
+        let bounds = Ranges(&|atom| reach(atom, axes)).bounds(index);
+        bounds.map_or(Dim::from(i64::from(i32::MAX)), |(_, high)| high + Dim::from(1))
     }
 
     /// The row-major position of an index in a shape.

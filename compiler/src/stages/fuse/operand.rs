@@ -35,48 +35,54 @@ pub(super) fn read(
     if fill.as_f64() != 0.0 {
         return None;
     }
-    let (index, windows) = windows(index, guards)?;
+    let inliner = Inliner { scope, roots, body: &mut Body::over(axes.to_vec()) };
+    let (index, windows) = windows(&inliner, index, guards)?;
     index.is_affine().then(|| Reading { value: body.slots[*slot], index, windows })
 }
 
-/// Splits the guarded coordinates off a flat index.
-fn windows(flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
+/// Splits the guarded coordinates off a flat index. Whatever the stride of a coordinate, the rest makes up for
+/// it, so that the address is that of the flat index; a coordinate of stride 0 is a condition only.
+fn windows(inliner: &Inliner<'_>, flat: &Index, guards: &[Guard]) -> Option<(Index, Vec<Reach>)> {
     let mut rest = flat.clone();
     let mut windows = vec![];
+    let mut open: Vec<(&Index, &Dim)> = guards
+        .iter()
+        .filter_map(|guard| match guard {
+            Guard::Within(coordinate, extent) => Some((coordinate, extent)),
+            Guard::Multiple(..) => None,
+        })
+        .collect();
     for guard in guards {
-        let Guard::Within(coordinate, extent) = guard else { continue };
-        let (numerator, divisor, stride) = match division(coordinate) {
-            Some((atom, inner, by)) => {
-                let whole = coordinate.plus(&Index::atom(atom.clone()).times(&(-1).into()));
-                (whole.times(&by.into()).plus(inner), by, coefficient(flat, atom)?)
-            }
-            None => {
-                let (atom, c) = coordinate.terms.iter().find(|(atom, _)| matches!(atom, Atom::Axis(_)))?;
-                (coordinate.clone(), 1, coefficient(flat, atom)?.exact_div(c)?)
-            }
+        let Guard::Multiple(numerator, divisor) = guard else { continue };
+        let (coordinate, _) = inliner.divide(numerator, &(*divisor).into());
+        let extent = match open.iter().position(|(c, _)| **c == coordinate) {
+            Some(known) => open.remove(known).1.clone(),
+            None => inliner.above(&coordinate),
         };
+        let stride = division(&coordinate).and_then(|atom| coefficient(&rest, atom)).unwrap_or_default();
         rest = rest.plus(&coordinate.times(&-stride.clone()));
-        // Each coordinate has axes of its own; otherwise the split is not unique.
-        if coordinate.terms.iter().any(|(atom, _)| matches!(atom, Atom::Axis(a) if rest.mentions(*a))) {
-            return None;
-        }
-        windows.push(Reach { index: numerator, divisor, extent: extent.clone(), stride });
+        windows.push(Reach { index: numerator.clone(), divisor: *divisor, extent, stride });
     }
-    let explained = |guard: &Guard| match guard {
-        Guard::Within(..) => true,
-        Guard::Multiple(index, by) => windows.iter().any(|w| w.index == *index && w.divisor == *by),
-    };
-    (guards.iter().all(explained) && windows.iter().all(|w| w.index.is_affine())).then_some((rest, windows))
+    for (coordinate, extent) in open {
+        let stride = coordinate.terms.iter().find_map(|(atom, c)| match atom {
+            Atom::Axis(_) => coefficient(&rest, atom)?.exact_div(c),
+            Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
+        });
+        let stride = stride.unwrap_or_default();
+        rest = rest.plus(&coordinate.times(&-stride.clone()));
+        windows.push(Reach { index: coordinate.clone(), divisor: 1, extent: extent.clone(), stride });
+    }
+    windows.iter().all(|w| w.index.is_affine()).then_some((rest, windows))
 }
 
 fn coefficient(index: &Index, atom: &Atom) -> Option<Dim> {
     index.terms.iter().find(|(a, _)| a == atom).map(|(_, c)| c.clone())
 }
 
-/// The only division in a coordinate.
-fn division(coordinate: &Index) -> Option<(&Atom, &Index, i64)> {
-    coordinate.terms.iter().find_map(|(atom, c)| match atom {
-        Atom::Div(inner, by) if c.is(1) => Some((atom, &**inner, by.as_const()?)),
-        Atom::Div(..) | Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => None,
+/// The division that is left in a coordinate.
+fn division(coordinate: &Index) -> Option<&Atom> {
+    coordinate.terms.iter().map(|(atom, _)| atom).find(|atom| match atom {
+        Atom::Div(..) => true,
+        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => false,
     })
 }

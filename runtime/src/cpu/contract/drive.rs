@@ -19,9 +19,6 @@ use super::{Contract, Output};
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
 const WAITING: usize = 1 << 17;
-/// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 19;
-
 thread_local! {
     static JOB: Cell<Scratch<Place>> = Cell::default();
     static SHARED: Cell<Scratch<Place>> = Cell::default();
@@ -37,6 +34,9 @@ pub(super) fn drive(
     outputs: &mut [Output<'_>],
     sink: Option<&dyn Sink>,
 ) {
+    if super::dot::dot(isa, threads, contract, outputs, sink) {
+        return;
+    }
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512(_) => size::<super::super::Avx512>(),
@@ -46,6 +46,9 @@ pub(super) fn drive(
     };
     let plan = Plan::new(contract, outputs, rows);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
+        return;
+    }
+    if plan.k.total > 0 && super::spread::spread(isa, threads, &plan, contract.axes, sink, (rows, lanes)) {
         return;
     }
     if plan.left == Left::Shared {
@@ -83,8 +86,7 @@ fn jobs(
         let most = WAITING / (plan.m.total.div_ceil(cut.row_parts) + rows) / (vectors * lanes);
         cut.column_parts = panels.div_ceil(most.max(1));
     }
-    let work = plan.batch.total * plan.m.total * plan.n.total * plan.k.total;
-    let threads = if plan.apart && work >= WORTH { threads.max(1) } else { 1 };
+    let threads = plan.threads(threads);
     while threads > 1 && plan.batch.total * cut.row_parts * cut.column_parts < 4 * threads {
         let columns_first = plan.left != Left::Packed && cut.column_parts < panels;
         if columns_first || cut.row_parts * 2 > tiles && cut.column_parts < panels {
@@ -378,10 +380,14 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
         let block = kernel::Block {
             k: strip.count,
             a: strip.rows.base.wrapping_offset(first.cast_signed() * strip.rows.per_row),
-            a_row: if rows == 1 { 1 } else { strip.rows.row.unwrap_or(1) },
-            a_step: if strip.rows.row.is_some() { strip.rows.step } else { rows.cast_signed() },
+            rows: match strip.rows.row {
+                None => kernel::Rows::Near(rows.cast_signed()),
+                Some(1) => kernel::Rows::Near(strip.rows.step),
+                Some(_) if rows == 1 => kernel::Rows::Near(strip.rows.step),
+                Some(row) => kernel::Rows::Even(row),
+            },
             b: strip.b,
-            b_step: strip.b_step,
+            steps: kernel::Steps::Even(strip.b_step),
             c,
             c_row,
             add: strip.block > 0,

@@ -48,6 +48,18 @@ impl<'p> Destination<'p> {
         Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
     }
 
+    /// Outputs that have no batch, of a contraction with `axes` Batch axes of one index.
+    #[inline(always)]
+    pub(super) fn of(
+        targets: [Target; MAX_OUTPUTS],
+        count: usize,
+        axes: usize,
+        isa: Isa,
+        sink: Option<&'p dyn Sink>,
+    ) -> Self {
+        Destination { index: [0; MAX_AXES], axes, targets, count, isa, sink }
+    }
+
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {

@@ -325,7 +325,7 @@ unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
 
 /// Copies `count` words that are `step` apart.
 #[inline(always)]
-unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
+pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {

@@ -12,9 +12,9 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeMap;
 
-/// The plan of a function.
-pub(super) fn plan(model: &Model, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
-    let printer = Printer { model, function, plan, kernels };
+/// The plan of the function of that number.
+pub(super) fn plan(model: &Model, number: usize, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
+    let printer = Printer { model, number, function, plan, kernels };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -23,6 +23,7 @@ pub(super) fn plan(model: &Model, function: &Function, plan: &Plan, kernels: &[K
 
 struct Printer<'a> {
     model: &'a Model,
+    number: usize,
     function: &'a Function,
     plan: &'a Plan,
     kernels: &'a [Kernel],
@@ -45,6 +46,16 @@ impl Printer<'_> {
         }
     }
 
+    /// The plan for the GPU, where the runtime has one.
+    fn gpu(&self) -> TokenStream {
+        let number = Literal::usize_unsuffixed(self.number);
+        quote! {
+            rt::if_gpu! {
+                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &PLANS[#number]) }
+            }
+        }
+    }
+
     fn place(&self, role: Role) -> Option<&Place> {
         let at = self.plan.program.buffers.iter().position(|b| b.role == role)?;
         Some(&self.plan.places[at])
@@ -52,6 +63,7 @@ impl Printer<'_> {
 
     fn evaluate(&self) -> TokenStream {
         let (marker, name) = (names::marker(self.function), self.function.name.to_string());
+        let gpu = self.gpu();
         let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
@@ -67,6 +79,7 @@ impl Printer<'_> {
                     #bind
                     match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
                 }
+                #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
                     let rt::Memory { parameters, inputs, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
@@ -92,6 +105,7 @@ impl Printer<'_> {
         };
         let (loss, updated) = (place(Role::Result(0)), place(Role::Effect(Effect::Updated)));
         let step = format_ident!("step_{}", marker);
+        let gpu = self.gpu();
         let implement = |marker: &Ident, with_update: bool| {
             quote! {
                 impl rt::Step for #marker {
@@ -99,6 +113,7 @@ impl Printer<'_> {
                     type Optimizer = rt::#optimizer;
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
+                    #gpu
                     fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) { #step(memory, dims, #with_update) }
                 }
             }

@@ -132,11 +132,17 @@ fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedD
                 .help(format!("let an argument have the extent `{name}` alone")),
         );
     }
-    // Names that stand in the result only.
+    // Names that stand in the result only; what `..` would bind is reported with it.
+    let mut rest = false;
+    function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
     for_each_axis(&function.result, &mut |axis| {
         let AxisExpr::Dim { value, .. } = axis else { return };
         for name in dim_names(value).into_iter().filter(|n| !names.contains_key(&n.to_string())).collect::<Vec<_>>() {
             let near: Vec<String> = names.keys().cloned().collect();
+            names.insert(name.to_string(), None);
+            if rest {
+                continue;
+            }
             let mut report = Diagnostic::new(
                 "unbound-dimension",
                 name.span(),
@@ -144,7 +150,6 @@ fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedD
             );
             report.help = closest(&name.to_string(), near.iter().map(String::as_str)).map(|n| format!("write `{n}`"));
             diags.push(report);
-            names.insert(name.to_string(), None);
         }
     });
     dims
