@@ -21,18 +21,8 @@ impl Work {
         };
         Work {
             name: name.into(),
-            axes: axes
-                .iter()
-                .map(|axis| Axis {
-                    extent: axis.0,
-                    role: axis.1,
-                })
-                .collect(),
-            strides: [
-                signed(|axis| axis.2),
-                signed(|axis| axis.3),
-                signed(|axis| axis.4),
-            ],
+            axes: axes.iter().map(|axis| Axis { extent: axis.0, role: axis.1 }).collect(),
+            strides: [signed(|axis| axis.2), signed(|axis| axis.3), signed(|axis| axis.4)],
         }
     }
 
@@ -46,45 +36,19 @@ impl Work {
     }
 
     fn flops(&self) -> f64 {
-        2.0 * self
-            .axes
-            .iter()
-            .map(|axis| axis.extent as f64)
-            .product::<f64>()
+        2.0 * self.axes.iter().map(|axis| axis.extent as f64).product::<f64>()
     }
 
     fn time(&self, isa: Isa, threads: usize) -> f64 {
-        let numbers = |n: usize| {
-            (0..n)
-                .map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5)
-                .collect::<Vec<f32>>()
-        };
-        let (left, right, mut out) = (
-            numbers(self.words(0)),
-            numbers(self.words(1)),
-            numbers(self.words(2)),
-        );
+        let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
+        let (left, right, mut out) = (numbers(self.words(0)), numbers(self.words(1)), numbers(self.words(2)));
         seconds(|| {
             let work = Contract {
                 axes: &self.axes,
-                lhs: Operand {
-                    data: &left,
-                    base: 0,
-                    strides: &self.strides[0],
-                    windows: &[],
-                },
-                rhs: Operand {
-                    data: &right,
-                    base: 0,
-                    strides: &self.strides[1],
-                    windows: &[],
-                },
+                lhs: Operand { data: &left, base: 0, strides: &self.strides[0], windows: &[] },
+                rhs: Operand { data: &right, base: 0, strides: &self.strides[1], windows: &[] },
             };
-            let outputs = &mut [Output {
-                data: &mut out,
-                base: 0,
-                strides: &self.strides[2],
-            }];
+            let outputs = &mut [Output { data: &mut out, base: 0, strides: &self.strides[2] }];
             rt::contract(black_box(isa), threads, &work, outputs, &Plain);
         })
     }
@@ -97,10 +61,7 @@ fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
     let (left, right) = form.split_at(1);
     let (lm, lk) = if left == "N" { (k, 1) } else { (1, m) };
     let (rk, rn) = if right == "N" { (n, 1) } else { (1, k) };
-    Work::new(
-        format!("{form} {m}×{n}×{k}"),
-        &[(m, M, lm, 0, n), (n, N, 0, rn, 1), (k, K, lk, rk, 0)],
-    )
+    Work::new(format!("{form} {m}×{n}×{k}"), &[(m, M, lm, 0, n), (n, N, 0, rn, 1), (k, K, lk, rk, 0)])
 }
 
 /// The three contractions of a 3×3 convolution without padding: forward, by input, by weight.
@@ -136,8 +97,8 @@ fn convolution(b: usize, ci: usize, co: usize, size: usize) -> [Work; 2] {
 
 fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usize) -> (f64, f64) {
     let (o, i) = (size - 2, size);
-    let axes = [(b, Batch), (ci, M), (i, N), (i, N), (co, K), (3, K), (3, K)]
-        .map(|(extent, role)| Axis { extent, role });
+    let axes =
+        [(b, Batch), (ci, M), (i, N), (i, N), (co, K), (3, K), (3, K)].map(|(extent, role)| Axis { extent, role });
     let s = |n: usize| n as isize;
     let left: Vec<f32> = vec![0.25; co * ci * 9];
     let right: Vec<f32> = vec![0.5; b * co * o * o];
@@ -145,50 +106,32 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
     let time = seconds(|| {
         let work = Contract {
             axes: &axes,
-            lhs: Operand {
-                data: &left,
-                base: 0,
-                strides: &[0, 9, 0, 0, s(ci * 9), 3, 1],
-                windows: &[],
-            },
+            lhs: Operand { data: &left, base: 0, strides: &[0, 9, 0, 0, s(ci * 9), 3, 1], windows: &[] },
             rhs: Operand {
                 data: &right,
                 base: 0,
                 strides: &[s(co * o * o), 0, 0, 0, s(o * o), 0, 0],
                 windows: &[
-                    rt::Window {
-                        base: 0,
-                        strides: &[0, 0, 1, 0, 0, -1, 0],
-                        divisor: 1,
-                        extent: o,
-                        stride: s(o),
-                    },
-                    rt::Window {
-                        base: 0,
-                        strides: &[0, 0, 0, 1, 0, 0, -1],
-                        divisor: 1,
-                        extent: o,
-                        stride: 1,
-                    },
+                    rt::Window { base: 0, strides: &[0, 0, 1, 0, 0, -1, 0], divisor: 1, extent: o, stride: s(o) },
+                    rt::Window { base: 0, strides: &[0, 0, 0, 1, 0, 0, -1], divisor: 1, extent: o, stride: 1 },
                 ],
             },
         };
-        let outputs = &mut [Output {
-            data: &mut out,
-            base: 0,
-            strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0],
-        }];
+        let outputs = &mut [Output { data: &mut out, base: 0, strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0] }];
         rt::contract(isa, threads, &work, outputs, &Plain);
     });
     // Only as many products as the forward pass has are not with a zero.
     (time, 2.0 * (b * co * o * o * ci * 9) as f64)
 }
 
-fn threads() -> usize {
-    std::env::args()
-        .nth(2)
-        .and_then(|n| n.parse().ok())
-        .unwrap_or(1)
+/// Argument `number`, or nothing.
+fn argument(number: usize) -> String {
+    std::env::args().nth(number).unwrap_or_default()
+}
+
+/// The instruction sets whose name contains the fourth argument.
+fn isas() -> impl Iterator<Item = Isa> {
+    Isa::available().filter(|isa| format!("{isa:?}").contains(&argument(4)))
 }
 
 fn show(name: &str, flops: f64, time: f64, peak: f64) {
@@ -202,9 +145,9 @@ fn show(name: &str, flops: f64, time: f64, peak: f64) {
 
 /// Larger contractions, on as many threads as the second argument says.
 pub(crate) fn products() {
-    let threads = threads();
-    let filter = std::env::args().nth(3).unwrap_or_default();
-    for isa in Isa::available() {
+    let threads = argument(2).parse().unwrap_or(1);
+    let filter = argument(3);
+    for isa in isas() {
         let peak = peak(isa);
         println!("{isa:?}: peak {peak:.1} GFLOP/s of one core; {threads} threads");
         let mut works = vec![
@@ -225,16 +168,16 @@ pub(crate) fn products() {
             product("NT", 1, 1024, 1024),
             product("NN", 1, 1024, 1024),
         ];
-        works.extend(convolution(64, 1, 32, 28));
-        works.extend(convolution(64, 32, 64, 26));
-        works.extend(convolution(64, 16, 32, 6));
+        works.extend(convolution(16, 1, 32, 28));
+        works.extend(convolution(16, 32, 64, 26));
+        works.extend(convolution(16, 16, 32, 6));
         for work in works.iter().filter(|work| work.name.contains(&filter)) {
             show(&work.name, work.flops(), work.time(isa, threads), peak);
         }
         for (ci, co, size) in [(32, 64, 26), (16, 32, 6)] {
             let name = format!("conv {ci}→{co} {size}² by input");
             if name.contains(&filter) {
-                let (time, flops) = by_input(isa, threads, 64, ci, co, size);
+                let (time, flops) = by_input(isa, threads, 16, ci, co, size);
                 show(&name, flops, time, peak);
             }
         }
@@ -243,7 +186,7 @@ pub(crate) fn products() {
 
 /// The three products of a policy network, each alone.
 pub(crate) fn small() {
-    for isa in Isa::available() {
+    for isa in isas() {
         println!("{isa:?}");
         for (n, k) in [(64, 4), (64, 64), (2, 64), (128, 784), (10, 128)] {
             for form in ["NT", "NN"] {
@@ -272,7 +215,7 @@ macro_rules! functions {
         pub(crate) fn maths() {
             let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
             let mut y = vec![0.0; 4096];
-            for isa in Isa::available() {
+            for isa in isas() {
                 println!("{isa:?}");
                 $(
                     let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));

@@ -133,8 +133,8 @@ impl Diagnostic {
 
     /// The message, notes and help as rustc shows them.
     pub fn text(&self) -> String {
-        let notes = self.notes.iter().map(|n| format!("\n  = note: {n}"));
-        let help = self.help.iter().map(|h| format!("\n  = help: {h}"));
+        let notes = self.notes.iter().map(|n| format!("\n= note: {n}"));
+        let help = self.help.iter().map(|h| format!("\n= help: {h}"));
         std::iter::once(self.message.clone()).chain(notes).chain(help).collect()
     }
 
@@ -168,7 +168,10 @@ pub struct Diags {
 
 impl Diags {
     /// Records a mistake.
-    pub fn push(&mut self, diagnostic: Diagnostic) {
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.message = outer_names(&diagnostic.message);
+        diagnostic.notes.iter_mut().for_each(|note| *note = outer_names(note));
+        diagnostic.help = diagnostic.help.map(|help| outer_names(&help));
         let key = |d: &Diagnostic| (d.code, d.place.key());
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
@@ -191,11 +194,24 @@ impl Diags {
     }
 }
 
+/// The text with the user's names of inner dimensions: the compiler numbers those of inlined calls (`D#3`).
+fn outer_names(text: &str) -> String {
+    let mut parts = text.split('#');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() < part.len() { out + rest } else { out + "#" + part }
+    })
+}
+
 /// The name among `known` that the user probably meant: at most a third of the letters differ.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let limit = name.chars().count().div_ceil(3);
+    let letters = name.chars().count();
+    let limit = letters.div_ceil(3).min(letters.saturating_sub(1));
     let distances = known.into_iter().map(|k| (edits(&name.to_lowercase(), &k.to_lowercase()), k));
-    distances.filter(|&(d, k)| d <= limit && k != name).min_by_key(|&(d, _)| d).map(|(_, k)| k)
+    // Of equally near names one of the same length is likelier.
+    let near = distances.filter(|&(d, k)| d <= limit && k != name);
+    near.min_by_key(|&(d, k)| (d, k.chars().count().abs_diff(letters))).map(|(_, k)| k)
 }
 
 /// The least number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`
@@ -240,6 +256,6 @@ mod tests {
     fn an_error_carries_notes_and_help() {
         let mistake = Diagnostic::new("syntax", Span::call_site(), "wrong").note("why").help("right");
         let tokens = mistake.to_compile_error().to_string();
-        assert!(tokens.contains("compile_error") && tokens.contains(r"wrong\n  = note: why\n  = help: right"));
+        assert!(tokens.contains("compile_error") && tokens.contains(r"wrong\n= note: why\n= help: right"));
     }
 }

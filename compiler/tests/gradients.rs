@@ -1,6 +1,13 @@
 //! Every primitive's derivative against finite differences on the oracle, at odd and named extents.
 
-#![allow(unreachable_pub, reason = "the shared module is public to both tests")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
 
 mod support;
 

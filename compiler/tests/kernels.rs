@@ -131,8 +131,7 @@ fn training_steps_of_examples() {
                     let fixed = |d: &Dim| if d.as_const().is_some() { d.clone() } else { Dim::from(1) };
                     let shape: Vec<Dim> = ty.shape.iter().map(fixed).collect();
                     let kind = Kind::Param(ParamId(shapes.len() as u32));
-                    let param =
-                        graph.push(kind, vec![], Some(Type::new(DType::F32, shape.clone())), Span::call_site());
+                    let param = graph.push(kind, vec![], Some(Type::new(DType::F32, shape.clone())), Span::call_site());
                     shapes.push(shape);
                     let mut b = builder(&mut graph, &mut turn);
                     let square = b.mul(param, param).unwrap();

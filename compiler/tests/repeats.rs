@@ -1,6 +1,13 @@
 //! Repeats against the same steps written out: values, gradients, gradients of gradients, nested.
 
-#![allow(unreachable_pub, dead_code, reason = "the shared module is public to all tests")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
 
 mod support;
 

@@ -1,5 +1,14 @@
 //! The text form: it reads as it should, and what prints parses back.
 
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{Graph, Model, dot};
 use precast_compiler::stages::expand::expand;

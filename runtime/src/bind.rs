@@ -114,6 +114,12 @@ pub fn room(argument: &'static str, found: usize, needed: usize) -> Result<()> {
     Err(Error::Length { argument, found, needed, multiple: false })
 }
 
+/// An extent that is computed from named dimensions, an error if it is too large.
+#[inline]
+pub fn fits(function: &'static str, extent: Option<usize>) -> Result<usize> {
+    extent.ok_or(Error::Overflow { function })
+}
+
 /// The product of extents, an error if it is too large.
 #[inline]
 pub fn product(function: &'static str, extents: &[usize]) -> Result<usize> {

@@ -12,6 +12,7 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+mod flags;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -47,9 +48,56 @@ pub use weights::Weights;
 
 /// What programs that use models need: `use precast::prelude::*;`.
 pub mod prelude {
+    #[cfg(feature = "gpu")]
+    pub use crate::Gpu;
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default,
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
     };
+}
+
+/// Declares models: structs of layers and the functions over them, checked and compiled while the
+/// program is built.
+///
+/// For every `pub struct` with a `pub fn` it emits that struct, generic over its [`Device`], with
+/// the functions as methods, and beside it a session and a trainer.
+///
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     /// Two classes of points of the plane.
+///     pub struct Net {
+///         hidden: Linear(2, 16),
+///         output: Linear(16, 2),
+///     }
+///
+///     impl Net {
+///         /// Unnormalised class scores.
+///         pub fn scores(&self, point: f32[B, 2]) -> f32[B, 2] {
+///             self.output(tanh(self.hidden(point)))
+///         }
+///
+///         /// Mean cross-entropy over the batch.
+///         #[train(AdamW)]
+///         pub fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32 {
+///             cross_entropy(self.scores(point), class)
+///         }
+///     }
+/// }
+///
+/// # fn main() -> precast::Result<()> {
+/// let mut net = Net::init(42);
+/// let mut trainer = net.trainer(AdamW { rate: 1e-2, ..default() });
+/// let loss = trainer.loss(&[[0.5, 1.0], [0.0, -1.0]], &[1, 0])?;
+/// println!("{}", loss.value()?);
+/// let scores = net.scores(&[[0.5, 1.0]])?;
+/// # assert_eq!(scores.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! model {
+    ($($token:tt)*) => { $crate::__rt::__model! { { $crate } $($token)* } };
 }
 
 /// Passes its tokens on where this crate has the GPU, so that emitted code agrees with it in every build.
@@ -80,6 +128,7 @@ pub mod __rt {
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use precast_macros::model as __model;
     pub use std::path::Path;
 
     #[cfg(feature = "gpu")]
@@ -88,13 +137,14 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, product, room},
+        bind::{Bindings, Dim, extent, fits, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        flags::Flags,
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         trained::Trained,
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, values, words, words_mut, zero, zeros},
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };
 }

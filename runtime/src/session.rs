@@ -1,12 +1,13 @@
 //! Repeated calls without allocation: in comes a model, borrowed or shared, out come results that
 //! live until the next call. Always: after the first call at a shape the next allocates nothing.
 
-use alloc::sync::Arc;
+use alloc::{sync::Arc, vec::Vec};
 use core::ops::Deref;
 
 use crate::{
     device::{Device, Function},
     error::Result,
+    flags::{Truth, Values},
     weights::Model,
 };
 
@@ -36,6 +37,8 @@ impl<M> Deref for Shared<'_, M> {
 pub struct Session<'m, M: Model> {
     model: Shared<'m, M>,
     workspace: <M::Device as Device>::Workspace,
+    /// By result those that hold truth values.
+    flags: Vec<Values>,
 }
 
 impl<'m, M: Model> Session<'m, M> {
@@ -44,7 +47,7 @@ impl<'m, M: Model> Session<'m, M> {
     pub fn new(model: Shared<'m, M>) -> Self {
         let weights = model.weights();
         let workspace = weights.device.workspace(&weights.pool);
-        Session { model, workspace }
+        Session { model, workspace, flags: Vec::new() }
     }
 
     /// The model.
@@ -72,5 +75,21 @@ impl<'m, M: Model> Session<'m, M> {
     #[inline]
     pub fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
         self.model.weights().device.result::<F>(&self.workspace, dims, index)
+    }
+
+    /// Converts a result that holds truth values.
+    #[doc(hidden)]
+    pub fn convert<F: Function>(&mut self, dims: &[usize], index: usize) {
+        if self.flags.len() <= index {
+            self.flags.resize(index + 1, Values::default());
+        }
+        let words = self.model.weights().device.result::<F>(&self.workspace, dims, index);
+        self.flags[index].set(words);
+    }
+
+    /// A result that was converted.
+    #[doc(hidden)]
+    pub fn flags<T: Truth>(&self, index: usize) -> &[T] {
+        self.flags[index].get()
     }
 }

@@ -191,6 +191,14 @@ pub fn zeros<T: Pod>(len: usize) -> Result<Vec<T>> {
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::Memory { words })
 }
 
+/// A tensor of zeros, to be written over.
+///
+/// # Errors
+/// If memory runs out.
+pub fn tensor<T: Pod, const R: usize>(function: &'static str, dims: [usize; R]) -> Result<Tensor<T, R>> {
+    Ok(Tensor { data: zeros(crate::bind::product(function, &dims)?)?, dims })
+}
+
 /// One large value on the heap, to be written over; it is never on the stack.
 ///
 /// # Errors

@@ -7,7 +7,7 @@ use core::fmt;
 use std::sync::{Mutex, PoisonError};
 
 use crate::{
-    device::{Compiled, Cpu, Device, Function},
+    device::{Blocking, Compiled, Cpu, Device, Function},
     error::{Error, Result},
     spec::ModelSpec,
     words::Words,
@@ -85,6 +85,17 @@ impl<D: Device> Weights<D> {
     #[doc(hidden)]
     pub async fn on<C: Compiled, E: Device>(&self, device: &E) -> Result<Weights<E>> {
         let pool = device.pool::<C>(self.host().await?.as_slice()).await?;
+        Ok(Weights::new(self.spec, device.clone(), pool))
+    }
+
+    /// A copy on another device; each of the two devices is waited for while it works.
+    #[doc(hidden)]
+    pub fn on_blocking<C: Compiled, E: Blocking>(&self, device: &E) -> Result<Weights<E>>
+    where
+        D: Blocking,
+    {
+        let words = self.device.wait(self.host())?;
+        let pool = device.wait(device.pool::<C>(words.as_slice()))?;
         Ok(Weights::new(self.spec, device.clone(), pool))
     }
 

@@ -83,6 +83,8 @@ pub struct Axis {
     pub dim: Dim,
     /// The largest allowed, where the pattern bounds it.
     pub bound: Option<i64>,
+    /// The extent as the user wrote it.
+    pub text: String,
 }
 
 /// Why a value must fit a pattern.

@@ -115,7 +115,7 @@ impl AttrDecl {
             AttrKind::Text => "a text".to_owned(),
         };
         let error =
-            OpError::new("wrong-attribute", format!("`{}` is {wanted}, not {value}", self.name)).attr(self.name);
+            OpError::new("wrong-attribute", format!("`{}` must be {wanted}, not {value}", self.name)).attr(self.name);
         let known = match (self.kind, value) {
             (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => closest(text, list.iter().copied()),
             _ => None,

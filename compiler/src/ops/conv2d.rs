@@ -96,7 +96,8 @@ fn convolve(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<Value,
     let each = weight.shape[1].clone();
     let wanted = each.clone() * Dim::from(groups);
     if x.shape[1] != wanted {
-        let message = format!("`{{callee}}` takes {wanted} channels, but {{0}} has {}", x.shape[1]);
+        let word = if wanted.is(1) { "channel" } else { "channels" };
+        let message = format!("`{{callee}}` takes {wanted} {word}, but {{0}} has {}", x.shape[1]);
         return Err(OpError::new("wrong-features", message).arg(0));
     }
     let groups_dim = Dim::from(groups);

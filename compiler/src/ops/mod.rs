@@ -6,6 +6,7 @@
 mod attrs;
 mod axes;
 mod builder;
+mod derive;
 mod example;
 mod loss;
 mod signature;
@@ -13,6 +14,7 @@ mod sliding;
 
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
+pub use derive::{Input, Program, programs};
 pub use example::read_dim;
 pub use signature::{Bindings, Class, Signature, Times, check};
 

@@ -365,6 +365,7 @@ impl Bindings {
         }
         let word = if name.len() > 1 { name.to_lowercase() } else { "elements along that axis".into() };
         if first < place.given && index >= place.given {
+            let word = if extent.is(1) { word.trim_end_matches('s') } else { &word };
             let message = format!("`{{callee}}` takes {extent} {word}, but {{{first}}} has {bound}");
             return Err(OpError::new("wrong-features", message).arg(first));
         }

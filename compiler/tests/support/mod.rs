@@ -126,7 +126,8 @@ pub fn compare(what: &str, graph: Graph, inputs: Vec<Tensor>, wrt: &[Value], ord
     }
     graph.outputs = vec![sum.unwrap()];
     let places: Vec<usize> = wrt.iter().map(|v| v.0 as usize).collect();
-    let nodes: Vec<Value> = places.iter().map(|p| graph.inputs().find(|(k, _)| k == p).unwrap().1).collect();
+    let nodes: Vec<Value> =
+        places.iter().filter_map(|p| graph.inputs().find(|(k, _)| k == p)).map(|(_, v)| v).collect();
     compare(&format!("{what}, order two"), graph, inputs, &nodes, order - 1);
 }
 
@@ -159,14 +160,14 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
                 }
                 scalar(&plain, &moved)
             };
-            let h = 1e-4;
-            // Fourth order: the error is that of f64.
-            let estimate = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
-            let bound = 2e-8 * (1.0 + exact.abs() + estimate.abs()).max(results[0].f64s()[0].abs());
-            assert!(
-                (exact - estimate).abs() < bound,
-                "{what}: input {place}[{i}]: {exact} against {estimate}\n{graph}"
-            );
+            let scale = (1.0 + exact.abs()).max(results[0].f64s()[0].abs());
+            // Fourth order, where the error is that of f64; a bend within the step needs a smaller one.
+            let close = [(1e-4, 4e-8), (1e-6, 2e-6)].into_iter().any(|(h, bound)| {
+                let estimate = (8.0 * (at(h) - at(-h)) - (at(2.0 * h) - at(-2.0 * h))) / (12.0 * h);
+                (exact - estimate).abs() < bound * scale
+            });
+            let rough = (at(1e-5) - at(-1e-5)) / 2e-5;
+            assert!(close, "{what}: input {place}[{i}]: {exact} against about {rough}\n{graph}");
         }
     }
     graph

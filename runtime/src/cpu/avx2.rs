@@ -362,6 +362,18 @@ impl Simd for Avx2 {
             quarter += 1;
         }
     }
+
+    #[inline(always)]
+    unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
+        // SAFETY: the caller vouches for 8 words, the token for the instructions.
+        unsafe {
+            let low = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
+            let high = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
+            let sums =
+                _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
+            _mm256_storeu_ps(to, sums);
+        }
+    }
 }
 
 /// `2ⁿ` in each lane, for `n` from -126 to 127.

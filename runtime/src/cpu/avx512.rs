@@ -348,4 +348,27 @@ impl Simd for Avx512 {
             quarter += 1;
         }
     }
+
+    #[inline(always)]
+    unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
+        // Halves of two vectors are added, then quarters of four, then all that is left of eight.
+        // SAFETY: the caller vouches for 8 words, the token for the instructions.
+        unsafe {
+            let mut halves = [_mm512_setzero_ps(); 4];
+            for (at, half) in halves.iter_mut().enumerate() {
+                let (a, b) = (v[2 * at], v[2 * at + 1]);
+                *half = _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
+            }
+            let mut quarters = [_mm512_setzero_ps(); 2];
+            for (at, quarter) in quarters.iter_mut().enumerate() {
+                let (a, b) = (halves[2 * at], halves[2 * at + 1]);
+                *quarter = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
+            }
+            let [a, b] = quarters;
+            let pairs = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
+            let sums = _mm512_add_ps(pairs, _mm512_permute_ps::<0x4e>(pairs));
+            let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 0, 0, 0, 0, 0, 0, 0, 0);
+            _mm256_storeu_ps(to, _mm512_castps512_ps256(_mm512_permutexvar_ps(order, sums)));
+        }
+    }
 }

@@ -326,6 +326,17 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
             }
         }
     }
+    /// Writes the sum of the lanes of each vector.
+    ///
+    /// # Safety
+    /// `to` must be valid for writing 8 words.
+    #[inline(always)]
+    unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
+        for (at, v) in v.into_iter().enumerate() {
+            // SAFETY: the caller vouches for 8 words.
+            unsafe { to.add(at).write(self.reduce_add_f(v)) };
+        }
+    }
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {

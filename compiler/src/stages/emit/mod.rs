@@ -20,6 +20,7 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
     let module = names::module(model);
     let (face, markers) = (face::items(model, runtime), face::markers(model));
     let kernels = rust::kernels(model, plans);
+    let shaders = shaders(model, plans);
     quote! {
         #face
 
@@ -27,10 +28,25 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
         mod #module {
             use #runtime::__rt as rt;
+            // Makes cargo build again when another dump is asked for.
+            const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
             #markers
             #kernels
+            #shaders
         }
     }
+}
+
+/// The WGSL and the tables of its dispatches, behind the runtime's own switch.
+#[cfg(feature = "gpu")]
+fn shaders(model: &Model, plans: &Plans) -> TokenStream {
+    let items = wgsl::wgsl(model, plans).items;
+    quote!(rt::if_gpu! { #items })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn shaders(_: &Model, _: &Plans) -> TokenStream {
+    TokenStream::new()
 }
 
 /// The items that stand for a model whose program has mistakes: its public face alone, so that nothing cascades.

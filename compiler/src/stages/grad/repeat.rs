@@ -6,6 +6,7 @@
 //! region. Stacked inputs and invariants are passed again.
 
 use super::activity;
+use super::keep::{Origin, smallest};
 use super::reverse::{pull_back as pull_back_body, write, zeros};
 use crate::ir::prim::Prim;
 use crate::ir::simplify::Uses;
@@ -106,7 +107,6 @@ impl Split {
         let graph = &iteration.combined;
         let roots: Vec<Value> = iteration.gradients.values().copied().collect();
         let uses = Uses::of(graph, &roots);
-        let free = free(forward, iteration);
         let mut split = Split { saved: vec![], inside: BTreeSet::new(), again: BTreeMap::new() };
         let mut wanted: BTreeSet<Value> = roots.iter().copied().collect();
         let backward = graph.values().filter(|v| uses.live[v.0 as usize] && !iteration.is_forward(*v));
@@ -115,18 +115,18 @@ impl Split {
             split.inside.insert(value);
         }
         wanted.retain(|v| iteration.is_forward(*v));
+        let kept = smallest(graph, &origins(forward, iteration), &wanted);
         while let Some(value) = wanted.pop_last() {
             let node = graph.node(value);
-            let near = |arg: &Value| free[arg.0 as usize] || wanted.contains(arg);
-            match &node.kind {
-                Kind::Input(k) if *k >= forward.carried => {
-                    split.again.insert(*k, value);
-                }
-                _ if free[value.0 as usize] || moves(node) || (cheap(node) && node.args.iter().all(near)) => {
-                    wanted.extend(&node.args);
-                    split.inside.insert(value);
-                }
-                _ => split.saved.push(value),
+            if let Kind::Input(k) = node.kind
+                && k >= forward.carried
+            {
+                split.again.insert(k, value);
+            } else if kept.contains(&value) {
+                split.saved.push(value);
+            } else {
+                wanted.extend(&node.args);
+                split.inside.insert(value);
             }
         }
         split.saved.reverse();
@@ -134,41 +134,22 @@ impl Split {
     }
 }
 
-/// Whether each forward value can be recomputed from what the backward region is passed anyway.
-fn free(forward: &Repeat, iteration: &Iteration) -> Vec<bool> {
-    let graph = &iteration.combined;
-    let mut free: Vec<bool> = vec![];
-    for value in graph.values() {
-        let node = graph.node(value);
-        free.push(match &node.kind {
-            Kind::Input(k) => *k >= forward.carried && iteration.is_forward(value),
-            Kind::Source(_) | Kind::Counter(_) => true,
-            Kind::Prim(_) | Kind::StopGradient => cheap(node) && node.args.iter().all(|a| free[a.0 as usize]),
-            Kind::Param(_) | Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => false,
-        });
-    }
-    free
+/// How the backward iteration can have each forward value.
+fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
+    let of = |node: &Node| match &node.kind {
+        Kind::Input(k) if *k < forward.carried => Origin::Dear,
+        Kind::Input(_) | Kind::Source(_) | Kind::Counter(_) => Origin::Given,
+        Kind::StopGradient => Origin::Cheap,
+        Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
+        Kind::Prim(_) | Kind::Param(_) | Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => {
+            Origin::Dear
+        }
+    };
+    iteration.combined.nodes.iter().map(of).collect()
 }
 
-/// Whether a node only arranges the elements of its argument.
-fn moves(node: &Node) -> bool {
-    match &node.kind {
-        Kind::StopGradient => true,
-        Kind::Prim(prim) => matches!(prim, Prim::Reshape(_) | Prim::Transpose(_) | Prim::Broadcast { .. }),
-        Kind::Input(_)
-        | Kind::Param(_)
-        | Kind::Source(_)
-        | Kind::Op(_)
-        | Kind::Written(_)
-        | Kind::Result(_)
-        | Kind::Counter(_)
-        | Kind::Repeat(_) => false,
-    }
-}
-
-/// Whether recomputing costs about as much as reading the value back.
-fn cheap(node: &Node) -> bool {
-    let Kind::Prim(prim) = &node.kind else { return matches!(node.kind, Kind::StopGradient) };
+/// Whether computing costs about as much as reading the value back.
+fn cheap(prim: &Prim) -> bool {
     match prim {
         Prim::Const(_)
         | Prim::Extent(_)

@@ -5,7 +5,6 @@ use super::reverse::differentiate;
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::model::{Effect, Function};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::simplify::simplify;
 use crate::ir::{DType, Dim, Graph, Kind, Model, ParamId, Type, Value};
 use crate::ops::{Builder, OpError, Optimizer};
 use proc_macro2::Span;
@@ -22,9 +21,6 @@ pub(super) fn complete(model: &Model, function: &mut Function, optimizer: &'stat
         Ok(effects) => function.effects.extend(effects),
         Err(error) => unreachable!("updates are well typed: {}", error.message),
     }
-    let mut written: Vec<Value> = function.effects.iter().map(|(_, v)| *v).collect();
-    function.graph = simplify(std::mem::take(&mut function.graph), &mut written);
-    function.effects.iter_mut().zip(written).for_each(|((_, v), new)| *v = new);
 }
 
 /// The gradient of the loss with respect to every parameter stack; zeros for those that it does not use.
@@ -107,7 +103,10 @@ fn clip(b: &mut Builder<'_>, gradients: Value, norm: Value) -> Result<Value, OpE
     let limit = b.source(Source::ClipNorm, Type::scalar(DType::F32));
     let divisor = b.with(MapOp::Add, norm, CLIP_EPSILON)?;
     let ratio = b.div(limit, divisor)?;
-    let scale = b.with(MapOp::Min, ratio, 1.0)?;
+    let (shrunk, whole) = (b.with(MapOp::Min, ratio, 1.0)?, b.f32(1.0)?);
+    // Without a limit not even a non-finite norm scales: it would reach weights whose gradients are finite.
+    let limited = finite(b, limit)?;
+    let scale = b.select(limited, shrunk, whole)?;
     b.mul(gradients, scale)
 }
 

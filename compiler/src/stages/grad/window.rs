@@ -2,7 +2,7 @@
 //! slid back has stride and base exchanged.
 
 use super::rules::{last, product_rule};
-use crate::ir::prim::{Prim, ReduceOp, Window};
+use crate::ir::prim::{MapOp, Prim, ReduceOp, Window};
 use crate::ir::{DType, Dim, Value};
 use crate::ops::{Builder, OpError};
 
@@ -42,7 +42,7 @@ pub(super) fn reduce(
         ReduceOp::Sum => b.prim(slide(ReduceOp::Sum, &back), &[g]),
         // The first of equal extremes takes all, as in PyTorch's max_pool2d.
         ReduceOp::Max | ReduceOp::Min => {
-            let largest = if op == ReduceOp::Max { x } else { b.unary(crate::ir::prim::MapOp::Neg, x)? };
+            let largest = if op == ReduceOp::Max { x } else { b.unary(MapOp::Neg, x)? };
             let position = b.prim(Prim::WindowArgMax { windows: windows.to_vec() }, &[largest])?;
             put(b, windows, inputs, g, position)
         }
@@ -79,19 +79,32 @@ pub(super) fn put(
         split.extend([count.clone(), w.size.clone()]);
         joined.push(extent.clone());
     }
-    let mut tap = b.full(DType::U32, &split, 0.0)?;
-    for (i, w) in windows.iter().enumerate() {
-        // Row-major: each tap of this axis counts for all taps of the later ones.
-        let size = w.size.as_const().unwrap_or(1) as f64;
-        tap = b.with(crate::ir::prim::MapOp::Mul, tap, size)?;
-        let along = b.iota(&split, outer + 2 * i + 1)?;
-        tap = b.add(tap, along)?;
-    }
+    let tap = tap(b, windows, &split, outer)?;
     let spread = Prim::Broadcast { shape: split, axes };
     let (g, position) = (b.prim(spread.clone(), &[g])?, b.prim(spread, &[position])?);
-    let (here, zero) = (b.map(crate::ir::prim::MapOp::Eq, &[position, tap])?, b.constant(g, 0.0)?);
+    let (here, zero) = (b.map(MapOp::Eq, &[position, tap])?, b.constant(g, 0.0)?);
     let placed = b.select(here, g, zero)?;
     b.reshape(placed, &joined)
+}
+
+/// The row-major number of each element's tap, where axis `outer + 2i + 1` runs along window `i`.
+fn tap(b: &mut Builder<'_>, windows: &[Window], split: &[Dim], outer: usize) -> Result<Value, OpError> {
+    let mut number = None;
+    for (i, w) in windows.iter().enumerate() {
+        let along = b.iota(split, outer + 2 * i + 1)?;
+        number = Some(match (number, w.size.as_const()) {
+            // Each tap of the earlier axes counts for all taps of this one.
+            (Some(earlier), Some(size)) => {
+                let earlier = b.with(MapOp::Mul, earlier, size as f64)?;
+                b.add(earlier, along)?
+            }
+            (_, _) => along,
+        });
+    }
+    match number {
+        Some(number) => Ok(number),
+        None => b.full(DType::U32, split, 0.0),
+    }
 }
 
 /// Of a convolution: both are convolutions again.

@@ -120,6 +120,8 @@ impl<'d, 'p> Instances<'d, 'p> {
             let value = match (given.remove(&name.to_string()), default) {
                 (Some(value), _) => value,
                 (None, Some(default)) => statics::eval(default, &names, Wanted::Value, diags),
+                // The model itself has been reported as none.
+                (None, None) if self.open.is_empty() => None,
                 (None, None) => {
                     let message = format!("`{}` needs a value for `{name}`", of.name);
                     let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();

@@ -28,7 +28,7 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
     for one in &program.structs {
         if is_pub(&one.vis) && public_fns(&declared, one).next().is_some() {
             let header = Header { name: &one.name, vis: &one.vis, attrs: &one.attrs };
-            models.extend(model(header, one, &[], &declared, diags));
+            models.push(model(header, one, &[], &declared, diags));
         }
         report_private_training(&declared, one, diags);
     }
@@ -36,7 +36,7 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
         match declared.structs.get(&alias.target.to_string()) {
             Some(target) => {
                 let header = Header { name: &alias.name, vis: &alias.vis, attrs: &alias.attrs };
-                models.extend(model(header, target, &alias.args, &declared, diags));
+                models.push(model(header, target, &alias.args, &declared, diags));
             }
             None => diags.push(unknown_struct(&alias.target, &program)),
         }
@@ -64,13 +64,7 @@ fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = 
     fns(declared, of).filter(|f| f.is_pub())
 }
 
-fn model<'p>(
-    header: Header<'p>,
-    of: &'p Struct,
-    args: &[Arg],
-    declared: &Declared<'p>,
-    diags: &mut Diags,
-) -> Option<Model> {
+fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
@@ -80,7 +74,6 @@ fn model<'p>(
             Diagnostic::new("not-a-model", param.span(), message)
                 .help(format!("give it one: `{param} = 64`, or make the functions private")),
         );
-        return None;
     }
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
@@ -93,13 +86,13 @@ fn model<'p>(
             functions.extend(elaborate::entry(function, training, &this, declared, &params, diags));
         }
     }
-    Some(Model {
+    Model {
         name: header.name.clone(),
         vis: header.vis.to_token_stream(),
         attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
         params,
         functions,
-    })
+    }
 }
 
 fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {

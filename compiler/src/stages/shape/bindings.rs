@@ -16,8 +16,9 @@ pub(super) struct Bindings {
 pub(super) enum Misfit {
     /// Another number of axes.
     Rank,
-    /// The axis differs from what is asked for: the pattern's extent, what it stands for, and what is there.
-    Extent { pattern: Dim, wanted: Dim, found: Dim },
+    /// The axis differs from what is asked for: the extent as written, whether an earlier argument bound it, what
+    /// it stands for, and what is there.
+    Extent { text: String, named: bool, wanted: Dim, found: Dim },
     /// The axes behind `..` differ.
     Rest,
     /// An extent's name is bound nowhere.
@@ -95,7 +96,7 @@ impl Bindings {
         // Names alone bind first, so that `f32[D / 2, D]` can be checked from left to right.
         pairs.sort_by_key(|(axis, _)| axis.dim.as_name().is_none());
         for (axis, found) in pairs {
-            self.fit_extent(&axis.dim, found)?;
+            self.fit_extent(axis, found)?;
         }
         if rest.is_some() {
             let middle = &shape[lead..tail];
@@ -106,8 +107,8 @@ impl Bindings {
         Ok(())
     }
 
-    fn fit_extent(&mut self, pattern: &Dim, found: &Dim) -> Result<(), Misfit> {
-        let put = pattern.substitute(&|name| self.names.get(name).cloned());
+    fn fit_extent(&mut self, axis: &Axis, found: &Dim) -> Result<(), Misfit> {
+        let put = axis.dim.substitute(&|name| self.names.get(name).cloned());
         if let Some(name) = self.unbound(&put) {
             let bound = solve(&put, &name, found).ok_or_else(|| Misfit::Unbound(shown(&Dim::name(name.clone()))))?;
             self.names.insert(name, bound);
@@ -116,7 +117,7 @@ impl Bindings {
         if put == *found {
             return Ok(());
         }
-        Err(Misfit::Extent { pattern: pattern.clone(), wanted: put, found: found.clone() })
+        Err(Misfit::Extent { text: axis.text.clone(), named: put != axis.dim, wanted: put, found: found.clone() })
     }
 }
 

@@ -16,6 +16,9 @@ impl Shaper<'_> {
         };
         let args = self.arguments(&signature, &node.args, site);
         let attrs = self.bindings.attrs(&call.attrs);
+        if attrs.is_none() {
+            self.report_unbound(site);
+        }
         let (Some(args), Some(attrs)) = (args, attrs) else {
             return Known::Unknown;
         };
@@ -67,6 +70,15 @@ impl Shaper<'_> {
                 Known::One(value)
             }
             Known::Literal(_) | Known::Unknown => Known::Unknown,
+        }
+    }
+
+    /// A dimension without a value follows from an earlier report, unless there is none.
+    pub(super) fn report_unbound(&mut self, site: &Site) {
+        if self.diags.is_empty() {
+            let message = format!("no argument binds the dimensions that `{}` names", site.text);
+            let report = Diagnostic::new("unbound-dimension", site.place, message);
+            self.diags.push(report.help("name them in the type of an argument"));
         }
     }
 

@@ -44,12 +44,14 @@ impl Shaper<'_> {
                 let note = "`..` stands for other axes in an earlier argument".to_owned();
                 self.report_fit(node, fit, site, ty, "conflicting-dimension", Some(note));
             }
-            Misfit::Extent { pattern, wanted, found } => {
-                let named = pattern != wanted;
+            Misfit::Extent { text, named, wanted, found } => {
                 let code = if named { "conflicting-dimension" } else { "wrong-dimension" };
-                let note = named.then(|| {
-                    format!("`{}` is {} from an earlier argument, but {} here", shown(&pattern), shown(&wanted), found)
-                });
+                let (wanted, found) = (shown(&wanted), shown(&found));
+                let note = match named {
+                    true => Some(format!("`{text}` is {wanted} from an earlier argument, but {found} here")),
+                    false if text == wanted => None,
+                    false => Some(format!("`{text}` is {wanted}, not {found}")),
+                };
                 self.report_fit(node, fit, site, ty, code, note);
             }
             Misfit::Unbound(name) => {
@@ -69,8 +71,9 @@ impl Shaper<'_> {
             Role::Argument { callee, name } => {
                 let message = format!("`{callee}` takes `{name}: {}`, but `{subject}` is {found}", fit.text);
                 let mut report = Diagnostic::new(code, *place, message);
-                report.notes.extend(self.origin(node.args[0], &subject, ty));
-                report.note(format!("`{name}` is declared on line {line}"))
+                let origin = self.origin(node.args[0], &subject, ty);
+                report.notes.extend(origin.filter(|note| note.contains("comes from")));
+                report.note(format!("`{callee}` declares `{name}` on line {line}"))
             }
             Role::Annotation(name) => {
                 let message = format!("`{name}` is declared as {}, but `{text}` is {found}", fit.text);

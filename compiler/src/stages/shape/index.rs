@@ -48,7 +48,10 @@ impl Shaper<'_> {
                 }
                 Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, site) {
                     Some(part) => parts.push(part),
-                    None => return Known::Unknown,
+                    None => {
+                        self.report_unbound(site);
+                        return Known::Unknown;
+                    }
                 },
             }
         }

@@ -11,7 +11,7 @@ mod literal;
 mod repeat;
 mod report;
 
-use crate::diag::Diags;
+use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
 use crate::ir::written::{Role, What, Written};
 use crate::ir::{DType, Graph, Kind, Model, Node, Type, Value};
@@ -24,7 +24,13 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
         let graph = std::mem::take(&mut function.graph);
         let mut bindings = Bindings::default();
         let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
-        function.graph = shaper.run().0;
+        let (graph, sure) = shaper.run();
+        function.graph = graph;
+        if sure.contains(&false) && diags.is_empty() {
+            // A bug of ours must not pass for a model.
+            let message = format!("the type of what `{}` returns could not be found", function.name);
+            diags.push(Diagnostic::new("op", function.name.span(), message));
+        }
     }
 }
 
@@ -122,7 +128,13 @@ impl<'s> Shaper<'s> {
     fn written(&mut self, node: &Node, Written { what, site }: &Written) -> Known {
         match what {
             What::Call(call) => self.call(node, call, site),
-            What::Literal(attr) => self.bindings.attr(attr).map_or(Known::Unknown, Known::Literal),
+            What::Literal(attr) => {
+                let bound = self.bindings.attr(attr);
+                if bound.is_none() {
+                    self.report_unbound(site);
+                }
+                bound.map_or(Known::Unknown, Known::Literal)
+            }
             What::Index(items) => self.index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
             What::Fit(fit) => {

@@ -10,18 +10,55 @@ use super::super::{Kernel, Simd};
 pub(super) struct Block {
     pub(super) k: usize,
     pub(super) a: *const f32,
-    /// From row to row of the left operand.
-    pub(super) a_row: isize,
-    /// From k to k of the left operand. It or `a_row` is 1.
-    pub(super) a_step: isize,
+    pub(super) rows: Rows,
     pub(super) b: *const f32,
-    /// From k to k of the right operand.
-    pub(super) b_step: isize,
+    pub(super) steps: Steps,
     pub(super) c: *mut f32,
     /// From row to row of the sums.
     pub(super) c_row: isize,
     /// Whether to add to what is there.
     pub(super) add: bool,
+}
+
+impl Block {
+    /// Where each row starts.
+    ///
+    /// # Safety
+    /// If the rows are listed, the list must have `ROWS` offsets.
+    #[inline(always)]
+    unsafe fn rows<const ROWS: usize>(&self) -> [*const f32; ROWS] {
+        let mut rows = [self.a; ROWS];
+        for (row, at) in rows.iter_mut().enumerate() {
+            let offset = match self.rows {
+                Rows::Near(_) => row.cast_signed(),
+                Rows::Even(distance) => row.cast_signed() * distance,
+                // SAFETY: the caller vouches for the list.
+                Rows::Listed(list) => unsafe { *list.add(row) },
+            };
+            *at = self.a.wrapping_offset(offset);
+        }
+        rows
+    }
+}
+
+/// How the rows of the left operand lie.
+#[derive(Clone, Copy)]
+pub(super) enum Rows {
+    /// Next to each other, with this distance from k to k.
+    Near(isize),
+    /// Contiguous along K, with this distance from row to row.
+    Even(isize),
+    /// Contiguous along K, each at its offset.
+    Listed(*const isize),
+}
+
+/// How the right operand goes on from k to k.
+#[derive(Clone, Copy)]
+pub(super) enum Steps {
+    /// By this distance.
+    Even(isize),
+    /// To each offset; the left operand's rows are `Near`.
+    Listed(*const isize),
 }
 
 /// Most vectors of columns that a tile of one row has.
@@ -36,10 +73,17 @@ pub(super) const WIDE: usize = 8;
 pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
     macro_rules! call {
         ($rows:literal, $vectors:literal) => {
-            if block.a_row == 1 {
-                s.enter(Near::<$rows, $vectors>(block))
-            } else {
-                s.enter(Far::<$rows, $vectors>(block))
+            match (block.rows, block.steps) {
+                (Rows::Near(a_step), Steps::Even(b_step)) => s.enter(Near::<$rows, $vectors> { block, a_step, b_step }),
+                (Rows::Near(a_step), Steps::Listed(list)) => s.enter(Spread::<$rows, $vectors> { block, a_step, list }),
+                (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
+                    // SAFETY: a list has an offset for each row.
+                    let rows = unsafe { block.rows::<$rows>() };
+                    s.enter(Far::<$rows, $vectors> { block, rows, b_step })
+                }
+                (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
+                    unreachable!("listed steps go with near rows")
+                }
             }
         };
     }
@@ -66,45 +110,84 @@ pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Blo
 }
 
 /// A tile whose rows are neighbours in the left operand.
-struct Near<const ROWS: usize, const VECTORS: usize>(Block);
+struct Near<const ROWS: usize, const VECTORS: usize> {
+    block: Block,
+    a_step: isize,
+    b_step: isize,
+}
 
 impl<const ROWS: usize, const VECTORS: usize> Kernel for Near<ROWS, VECTORS> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let block = self.0;
+        let Near { block, a_step, b_step } = self;
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
         let (mut a, mut b) = (block.a, block.b);
         for _ in 0..block.k {
             // SAFETY: the caller of `tile` vouches for both operands over the whole block.
-            unsafe {
-                let right: [S::F; VECTORS] = load(s, b);
-                for row in 0..ROWS {
-                    let left = s.splat_f(a.add(row).read());
-                    for vector in 0..VECTORS {
-                        sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
-                    }
-                }
-            }
-            a = a.wrapping_offset(block.a_step);
-            b = b.wrapping_offset(block.b_step);
+            unsafe { near(s, a, b, &mut sums) }
+            a = a.wrapping_offset(a_step);
+            b = b.wrapping_offset(b_step);
         }
         // SAFETY: the caller of `tile` vouches for the sums.
         unsafe { store(s, &block, sums) }
     }
 }
 
+/// A tile whose right operand jumps from k to k.
+struct Spread<const ROWS: usize, const VECTORS: usize> {
+    block: Block,
+    a_step: isize,
+    list: *const isize,
+}
+
+impl<const ROWS: usize, const VECTORS: usize> Kernel for Spread<ROWS, VECTORS> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Spread { block, a_step, list } = self;
+        let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
+        let mut a = block.a;
+        for k in 0..block.k {
+            // SAFETY: the caller of `tile` vouches for the list and for both operands over the whole block.
+            unsafe { near(s, a, block.b.offset(*list.add(k)), &mut sums) }
+            a = a.wrapping_offset(a_step);
+        }
+        // SAFETY: the caller of `tile` vouches for the sums.
+        unsafe { store(s, &block, sums) }
+    }
+}
+
+/// One k of a tile whose rows are neighbours.
+#[inline(always)]
+unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
+    s: S,
+    a: *const f32,
+    b: *const f32,
+    sums: &mut [[S::F; VECTORS]; ROWS],
+) {
+    // SAFETY: the caller vouches for `ROWS` words at `a` and `VECTORS` vectors at `b`.
+    unsafe {
+        let right: [S::F; VECTORS] = load(s, b);
+        for row in 0..ROWS {
+            let left = s.splat_f(a.add(row).read());
+            for vector in 0..VECTORS {
+                sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
+            }
+        }
+    }
+}
+
 /// A tile whose rows are contiguous along K.
-struct Far<const ROWS: usize, const VECTORS: usize>(Block);
+struct Far<const ROWS: usize, const VECTORS: usize> {
+    block: Block,
+    rows: [*const f32; ROWS],
+    b_step: isize,
+}
 
 impl<const ROWS: usize, const VECTORS: usize> Kernel for Far<ROWS, VECTORS> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let block = self.0;
+        let Far { block, rows, b_step } = self;
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
-        let mut rows = [block.a; ROWS];
-        for row in 0..ROWS {
-            rows[row] = block.a.wrapping_offset(row.cast_signed() * block.a_row);
-        }
         let mut b = block.b;
         for k in 0..block.k {
             // SAFETY: the caller of `tile` vouches for both operands over the whole block.
@@ -117,7 +200,7 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for Far<ROWS, VECTORS> {
                     }
                 }
             }
-            b = b.wrapping_offset(block.b_step);
+            b = b.wrapping_offset(b_step);
         }
         // SAFETY: the caller of `tile` vouches for the sums.
         unsafe { store(s, &block, sums) }

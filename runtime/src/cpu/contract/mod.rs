@@ -8,6 +8,7 @@
 //! its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is that of Goto and
 //! van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008.
 
+mod dot;
 mod drive;
 mod epilogue;
 mod finish;
@@ -15,8 +16,11 @@ mod kernel;
 mod pack;
 mod place;
 mod plan;
+mod spread;
+mod stage;
 #[cfg(test)]
 mod tests;
+mod turned;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 

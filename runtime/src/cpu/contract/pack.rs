@@ -9,7 +9,7 @@ use super::place::{Group, Place, Side, Walk};
 /// Most indices of K in a block.
 pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
-const PITCH: usize = BLOCK + 16;
+pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
 pub(super) const TRANSPOSE: usize = PITCH * super::super::simd::MAX_LANES;
 
@@ -314,7 +314,7 @@ unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
 }
 
 #[inline(always)]
-unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
+pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         // SAFETY: the caller vouches for `count` words.
@@ -325,7 +325,7 @@ unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
 
 /// Copies `count` words that are `step` apart.
 #[inline(always)]
-unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
+pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {

@@ -48,6 +48,13 @@ impl Place {
     }
 }
 
+impl Side<'static> {
+    /// An operand without strides, windows or data.
+    pub(super) fn plain() -> Self {
+        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NO_SIGHT; MAX_WINDOWS], sights: 0 }
+    }
+}
+
 impl<'a> Side<'a> {
     /// Checks the operand and folds the windows that need no check per element.
     pub(super) fn new(axes: &[Axis], operand: &Operand<'a>) -> Self {
@@ -195,7 +202,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
+    pub(super) const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
 
     /// The axes of `role`, as they are.
     pub(super) fn all(axes: &[Axis], role: Role) -> Group {

@@ -11,7 +11,10 @@ pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
 const LEAST_RUN: usize = 48;
 /// Most words of a left operand that is packed once for all batch indices.
-const SHARED: usize = 1 << 20;
+pub(super) const SHARED: usize = 1 << 20;
+
+/// Multiplications below which a second thread costs more than it saves.
+const WORTH: usize = 1 << 19;
 
 /// How the register tile reads the left operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -117,6 +120,17 @@ impl<'a> Plan<'a> {
         (self.k.total / self.run.max(1)).max(1) * self.per_run
     }
 
+    /// The Batch axes that have more than one index.
+    pub(super) fn moving(&self) -> impl Iterator<Item = usize> + '_ {
+        moving(&self.batch)
+    }
+
+    /// How many of `threads` threads are worth their start.
+    pub(super) fn threads(&self, threads: usize) -> usize {
+        let work = self.batch.total * self.m.total * self.n.total * self.k.total;
+        if self.apart && work >= WORTH { threads.max(1) } else { 1 }
+    }
+
     /// The first index of K of a block, and how many it has.
     pub(super) fn block(&self, number: usize) -> (usize, usize) {
         if self.k.total == 0 {
@@ -126,6 +140,11 @@ impl<'a> Plan<'a> {
         let (from, to) = (share(self.run, self.per_run, part), share(self.run, self.per_run, part + 1));
         (run * self.run + from, to - from)
     }
+}
+
+/// The axes of a group that have more than one index.
+fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
+    group.axis[..group.count].iter().zip(group.extent).filter(|(_, extent)| *extent > 1).map(|(axis, _)| *axis)
 }
 
 /// Where part `number` of `parts` equal parts of `total` starts.
@@ -142,14 +161,7 @@ fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usiz
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
     }
-    let shared = lhs.ignores(
-        batch.axis[..batch.count]
-            .iter()
-            .copied()
-            .zip(batch.extent)
-            .filter(|(_, extent)| *extent > 1)
-            .map(|(axis, _)| axis),
-    );
+    let shared = lhs.ignores(moving(batch));
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
 }
 

@@ -8,7 +8,7 @@ use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote};
 
 /// The variable that holds a named dimension.
-pub(super) fn name(dim: &str) -> Ident {
+pub(in crate::stages::emit) fn name(dim: &str) -> Ident {
     Ident::new(&format!("dim_{dim}"), Span::call_site())
 }
 
@@ -58,7 +58,7 @@ fn atom(atom: &dim::Atom) -> TokenStream {
 }
 
 /// A dimension's value, or `None` where it overflows: an expression inside of a function that returns `Option`.
-pub(super) fn checked(dim: &Dim) -> TokenStream {
+pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
     let mut total = quote!(0usize);
     let mut minus = quote!(0usize);
     for (atoms, c) in dim.terms() {
@@ -111,11 +111,11 @@ fn atom_usize(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream 
         Atom::Value(v) => value(*v),
         Atom::Div(inner, by) => {
             let (inner, by) = (index(inner, value), dim(by));
-            quote!((#inner) / (#by))
+            quote!(((#inner) / (#by)))
         }
         Atom::Mod(inner, by) => {
             let (inner, by) = (index(inner, value), dim(by));
-            quote!((#inner) % (#by))
+            quote!(((#inner) % (#by)))
         }
     }
 }

@@ -4,7 +4,7 @@
 //! `rt::Function` and `rt::Step` that launch them. Always: no `unsafe`, and every index is checked or inside by the
 //! shapes.
 
-mod arith;
+pub(super) mod arith;
 mod plan;
 mod product;
 mod row;
@@ -20,7 +20,12 @@ use scalar::slot_name;
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let kernels = plans.kernels.iter().enumerate().map(|(number, k)| kernel(number, k));
-    let functions = model.functions.iter().zip(&plans.plans).map(|(f, p)| plan::plan(model, f, p, &plans.kernels));
+    let functions = model
+        .functions
+        .iter()
+        .zip(&plans.plans)
+        .enumerate()
+        .map(|(k, (f, p))| plan::plan(model, k, f, p, &plans.kernels));
     quote!(#(#kernels)* #(#functions)*)
 }
 

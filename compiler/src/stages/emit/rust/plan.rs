@@ -3,7 +3,6 @@
 use super::super::names;
 use super::arith;
 use super::{counters, dims, function as kernel_function};
-use crate::ir::graph::Source;
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Pool};
@@ -12,9 +11,9 @@ use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeMap;
 
-/// The plan of a function.
-pub(super) fn plan(model: &Model, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
-    let printer = Printer { model, function, plan, kernels };
+/// The plan of the function of that number.
+pub(super) fn plan(model: &Model, number: usize, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
+    let printer = Printer { model, number, function, plan, kernels };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -23,6 +22,7 @@ pub(super) fn plan(model: &Model, function: &Function, plan: &Plan, kernels: &[K
 
 struct Printer<'a> {
     model: &'a Model,
+    number: usize,
     function: &'a Function,
     plan: &'a Plan,
     kernels: &'a [Kernel],
@@ -45,6 +45,17 @@ impl Printer<'_> {
         }
     }
 
+    /// The plan of that table for the GPU, where the runtime has one.
+    fn gpu(&self, table: &str) -> TokenStream {
+        let table = format_ident!("{table}");
+        let number = Literal::usize_unsuffixed(self.number);
+        quote! {
+            rt::if_gpu! {
+                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#table[#number]) }
+            }
+        }
+    }
+
     fn place(&self, role: Role) -> Option<&Place> {
         let at = self.plan.program.buffers.iter().position(|b| b.role == role)?;
         Some(&self.plan.places[at])
@@ -52,6 +63,7 @@ impl Printer<'_> {
 
     fn evaluate(&self) -> TokenStream {
         let (marker, name) = (names::marker(self.function), self.function.name.to_string());
+        let gpu = self.gpu("PLANS");
         let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
@@ -67,6 +79,7 @@ impl Printer<'_> {
                     #bind
                     match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
                 }
+                #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
                     let rt::Memory { parameters, inputs, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
@@ -82,9 +95,7 @@ impl Printer<'_> {
         let name = self.function.name.to_string();
         let (bind, scratch) = (self.bind(), self.scratch());
         // The update stands last; a step that only wants gradients leaves it out.
-        let update =
-            self.plan.program.steps.iter().position(|s| self.updates(s)).unwrap_or(self.plan.program.steps.len());
-        let (before, after) = self.plan.program.steps.split_at(update);
+        let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
         let place = |role: Role| match self.place(role) {
             Some(place) => arith::dim(&place.offset),
@@ -93,12 +104,14 @@ impl Printer<'_> {
         let (loss, updated) = (place(Role::Result(0)), place(Role::Effect(Effect::Updated)));
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
+            let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
+                    #gpu
                     fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) { #step(memory, dims, #with_update) }
                 }
             }
@@ -116,20 +129,6 @@ impl Printer<'_> {
             }
             #with
             #without
-        }
-    }
-
-    /// Whether a step writes parameters.
-    fn updates(&self, step: &Step<KernelId>) -> bool {
-        match step {
-            Step::Loop { body, .. } => body.iter().any(|s| self.updates(s)),
-            Step::Launch { kernel, buffers } => {
-                let slots = &self.kernels[kernel.0].slots;
-                slots.iter().zip(buffers).any(|(slot, b)| {
-                    let role = self.plan.program.buffers[b.0].role;
-                    slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)))
-                })
-            }
         }
     }
 

@@ -234,12 +234,16 @@ impl Elaborator<'_, '_> {
             let value = match arg.value {
                 Val::Static(attr) => Some(attr),
                 Val::Unknown => None,
-                Val::Tensor(_) if arg.name.is_none() => {
+                Val::Tensor(_) if arg.name.is_none() && (op.attrs.is_empty() || !own.is_empty()) => {
                     extra.get_or_insert(arg.place);
                     continue;
                 }
                 Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
-                    let message = format!("`{}` is not known at build time, which an attribute must be", arg.text);
+                    let at = sorted.attrs.iter().filter(|given| given.name.is_none()).count();
+                    let which = arg.name.as_ref().map(Ident::to_string).or(op.attrs.get(at).map(|d| d.name.to_owned()));
+                    let which = which.map_or(String::new(), |name| format!(" `{name}`"));
+                    let message =
+                        format!("`{}` is not known at build time, which the attribute{which} must be", arg.text);
                     self.diags.push(Diagnostic::new("dynamic-value", arg.place, message));
                     None
                 }

@@ -2,10 +2,11 @@
 
 use super::super::ast::*;
 use super::super::words;
-use super::{Elaborator, Val};
+use super::{Elaborator, Module, Val};
 use crate::diag::Diagnostic;
 use crate::ir::Dim;
 use crate::ops::Attr;
+use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {
     /// The value of an expression.
@@ -17,7 +18,7 @@ impl Elaborator<'_, '_> {
             ExprKind::Text(text) => Val::Static(Attr::Text(text.clone())),
             ExprKind::Name(name) => self.variable(name),
             ExprKind::SelfValue => match self.scope().this.clone() {
-                Some(module) => Val::Module(module),
+                Some(module) => Val::Module(Module { text: "self".into(), ..module }),
                 None => {
                     let name = self.scope().function.name.clone();
                     let message = format!("`{name}` does not take `self`");
@@ -30,30 +31,18 @@ impl Elaborator<'_, '_> {
             ExprKind::Binary(op, a, b) => self.binary(expr, *op, a, b),
             ExprKind::Call(callee, args) => self.call(expr, callee, args),
             ExprKind::Method(of, name, args) => self.method(expr, of, name, args),
-            ExprKind::Field(of, name) => match self.expr(of) {
-                Val::Module(module) => self.member(&module, name, expr.place),
-                Val::Struct(owner, fields) => match fields.into_iter().find(|(n, _)| name == n) {
-                    Some((_, value)) => value,
-                    None => {
-                        let message = format!("`{owner}` has no field `{name}`");
-                        self.diags.push(Diagnostic::new("unknown-field", name.span(), message));
-                        Val::Unknown
-                    }
-                },
-                Val::Unknown => Val::Unknown,
-                Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) => {
-                    let message = format!("`{}` is a value without fields", words::brief(of));
-                    let report = Diagnostic::new("unknown-field", name.span(), message);
-                    self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
-                    Val::Unknown
-                }
-            },
+            ExprKind::Field(of, name) => self.field(expr, of, name),
             ExprKind::Part(of, k) => self.tuple_part(expr, of, *k),
             ExprKind::Index(of, items) => self.index(expr, of, items),
             ExprKind::Tuple(items) => Val::Tuple(items.iter().map(|item| self.expr(item)).collect()),
             ExprKind::List(items) => self.list(items),
             ExprKind::Rest => {
                 let scope = self.scope().number;
+                if scope == 0 {
+                    let message = "`..` stands for no axes here: no argument declares it";
+                    self.diags.push(Diagnostic::new("bad-expression", expr.place, message));
+                    return Val::Unknown;
+                }
                 Val::Static(Attr::Int(Dim::name(format!("..#{scope}"))))
             }
             ExprKind::Block(block) => self.block(block),
@@ -83,6 +72,27 @@ impl Elaborator<'_, '_> {
             Some(numbers) => Val::Static(Attr::List(numbers)),
             None if values.iter().any(|v| matches!(v, Val::Unknown)) => Val::Unknown,
             None => Val::Tuple(values),
+        }
+    }
+
+    fn field(&mut self, expr: &Expr, of: &Expr, name: &Ident) -> Val {
+        match self.expr(of) {
+            Val::Module(module) => self.member(&module, name, expr.place),
+            Val::Struct(owner, fields) => match fields.into_iter().find(|(n, _)| name == n) {
+                Some((_, value)) => value,
+                None => {
+                    let message = format!("`{owner}` has no field `{name}`");
+                    self.diags.push(Diagnostic::new("unknown-field", name.span(), message));
+                    Val::Unknown
+                }
+            },
+            Val::Unknown => Val::Unknown,
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) => {
+                let message = format!("`{}` is a value without fields", words::brief(of));
+                let report = Diagnostic::new("unknown-field", name.span(), message);
+                self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
+                Val::Unknown
+            }
         }
     }
 

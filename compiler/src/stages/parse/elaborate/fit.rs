@@ -57,7 +57,7 @@ pub(super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags) -> Optio
                 Some(bound) => extent(bound, names, diags)?.as_const(),
                 None => None,
             };
-            Some(Some(Axis { dim: dim?, bound: limit }))
+            Some(Some(Axis { dim: dim?, bound: limit, text: words::full(value) }))
         }
     };
     let all: Vec<_> = axes.iter().map(|axis| one(axis, diags)).collect();

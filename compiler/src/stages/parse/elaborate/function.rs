@@ -87,17 +87,19 @@ fn mode(function: &Fn, diags: &mut Diags) -> Mode {
     if let Some(optimizer) = ops::optimizer(&name.to_string()) {
         return Mode::Train(optimizer);
     }
-    let known: Vec<&str> = ops::items()
+    let optimizers: Vec<_> = ops::items()
         .filter_map(|item| match item {
-            Item::Optimizer(optimizer) => Some(optimizer.name),
+            Item::Optimizer(optimizer) => Some(optimizer),
             Item::Op(_) | Item::Layer(_) => None,
         })
         .collect();
+    let known: Vec<&str> = optimizers.iter().map(|optimizer| optimizer.name).collect();
     let mut report = Diagnostic::new("unknown-optimiser", name.span(), format!("there is no optimiser `{name}`"));
     report = report.note(format!("the optimisers are {}", known.join(", ")));
     report.help = closest(&name.to_string(), known).map(|near| format!("write `#[train({near})]`"));
     diags.push(report);
-    Mode::Evaluate
+    // Any stands in, so that the trainer of the public face has the function.
+    optimizers.first().map_or(Mode::Evaluate, |optimizer| Mode::Train(optimizer))
 }
 
 /// The dimensions that calls bind: capital names in the arguments' types that are not constants.
@@ -132,11 +134,17 @@ fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedD
                 .help(format!("let an argument have the extent `{name}` alone")),
         );
     }
-    // Names that stand in the result only.
+    // Names that stand in the result only; what `..` would bind is reported with it.
+    let mut rest = false;
+    function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
     for_each_axis(&function.result, &mut |axis| {
         let AxisExpr::Dim { value, .. } = axis else { return };
         for name in dim_names(value).into_iter().filter(|n| !names.contains_key(&n.to_string())).collect::<Vec<_>>() {
             let near: Vec<String> = names.keys().cloned().collect();
+            names.insert(name.to_string(), None);
+            if rest {
+                continue;
+            }
             let mut report = Diagnostic::new(
                 "unbound-dimension",
                 name.span(),
@@ -144,7 +152,6 @@ fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedD
             );
             report.help = closest(&name.to_string(), near.iter().map(String::as_str)).map(|n| format!("write `{n}`"));
             diags.push(report);
-            names.insert(name.to_string(), None);
         }
     });
     dims

@@ -17,7 +17,10 @@ impl Elaborator<'_, '_> {
     pub(super) fn variable(&mut self, name: &Ident) -> Val {
         let text = name.to_string();
         if let Some(local) = self.local(&text) {
-            return local.value.clone();
+            return match local.value.clone() {
+                Val::Module(module) => Val::Module(Module { text, ..module }),
+                value => value,
+            };
         }
         if let Some(value) = self.scope().names.get(&text) {
             return value.clone().map_or(Val::Unknown, Val::Static);
