@@ -1,11 +1,11 @@
 //! AVX2 and FMA: 8 lanes in 16 registers, masks as vectors.
 //!
-//! In and out: as [`Simd`] says. Always: intrinsics are reached only through a token, whose existence proves that the
+//! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Simd};
+use super::{Kernel, Vectors};
 
 /// The proof that the machine has AVX2 and FMA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -125,7 +125,7 @@ macro_rules! memory {
     )*};
 }
 
-impl Simd for Avx2 {
+impl Vectors for Avx2 {
     const LANES: usize = LANES;
     const FUSED: bool = true;
     const ROWS: usize = 6;

@@ -1,11 +1,11 @@
 //! AVX-512: 16 lanes in 32 registers, with mask registers.
 //!
-//! In and out: as [`Simd`] says. Always: intrinsics are reached only through a token, whose existence proves that the
+//! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Simd};
+use super::{Kernel, Vectors};
 
 /// The proof that the machine has AVX-512 F, BW, DQ and VL, and FMA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ macro_rules! memory {
     )*};
 }
 
-impl Simd for Avx512 {
+impl Vectors for Avx512 {
     const LANES: usize = LANES;
     const FUSED: bool = true;
     const ROWS: usize = 12;

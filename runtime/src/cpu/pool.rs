@@ -101,23 +101,20 @@ impl Pool {
         };
         self.left.store(parts - 1, Ordering::Relaxed);
         // SAFETY: only the lifetime is extended, and nobody uses the reference once `left` is 0, which this call awaits.
-        let task: *const dyn Task = unsafe {
+        let order: *const dyn Task = unsafe {
             core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task)
         };
         let caller = thread::current();
         for (number, worker) in self.workers[..parts - 1].iter().enumerate() {
             let range = part(count, parts, number + 1);
             worker.give(Order {
-                task,
+                task: order,
                 range,
                 pool: self,
                 caller: caller.clone(),
             });
         }
-        // SAFETY: `task` is the reference that the caller holds.
-        let own = catch_unwind(AssertUnwindSafe(|| {
-            unsafe { &*task }.work(part(count, parts, 0))
-        }));
+        let own = catch_unwind(AssertUnwindSafe(|| task.work(part(count, parts, 0))));
         self.wait();
         let failed = self.failed.swap(false, Ordering::Relaxed);
         drop(guard);

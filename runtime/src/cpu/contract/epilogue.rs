@@ -97,7 +97,7 @@ impl Tile<'_> {
                 }
             }
         } else {
-            let mut lanes = [0.0; super::super::simd::MAX_LANES];
+            let mut lanes = [0.0; super::super::vectors::MAX_LANES];
             // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);

@@ -187,10 +187,10 @@ unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
     // SAFETY: the caller vouches for `ROWS` words at `a` and `VECTORS` vectors at `b`.
     unsafe {
         let right: [S::F; VECTORS] = load(s, b);
-        for row in 0..ROWS {
+        for (row, sums) in sums.iter_mut().enumerate() {
             let left = s.splat_f(a.add(row).read());
-            for vector in 0..VECTORS {
-                sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = s.mul_add_f(left, right, *sum);
             }
         }
     }
@@ -217,10 +217,10 @@ impl<const ROWS: usize, const VECTORS: usize> Kernel for Far<ROWS, VECTORS> {
             // SAFETY: the caller of `tile` vouches for both operands over the whole block.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, b);
-                for row in 0..ROWS {
-                    let left = s.splat_f(rows[row].add(k).read());
-                    for vector in 0..VECTORS {
-                        sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
+                for (row, sums) in rows.iter().zip(&mut sums) {
+                    let left = s.splat_f(row.add(k).read());
+                    for (sum, right) in sums.iter_mut().zip(right) {
+                        *sum = s.mul_add_f(left, right, *sum);
                     }
                 }
             }

@@ -11,7 +11,7 @@ pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
-pub(super) const TRANSPOSE: usize = PITCH * super::super::simd::MAX_LANES;
+pub(super) const TRANSPOSE: usize = PITCH * super::super::vectors::MAX_LANES;
 
 /// What is packed: `outer` is the group of the columns.
 #[derive(Clone, Copy)]
@@ -167,7 +167,7 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
     let mut columns = Walk::new(side, outer, panel.first);
     let mut column = 0;
     while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
-        let mut rows = [temp.cast_const(); super::super::simd::MAX_LANES];
+        let mut rows = [temp.cast_const(); super::super::vectors::MAX_LANES];
         let mut tails = rows;
         for lane in 0..lanes {
             let buffer = temp.wrapping_add(lane * PITCH);
