@@ -26,6 +26,12 @@ fn frame<K: Kernel>(s: Avx2, kernel: K) {
     kernel.run(s);
 }
 
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi2,fma")]
+fn call<K: Kernel>(s: Avx2, kernel: K) {
+    kernel.run(s);
+}
+
 const LANES: usize = 8;
 
 macro_rules! vectors {
@@ -140,6 +146,11 @@ impl Vectors for Avx2 {
     fn enter<K: Kernel>(self, kernel: K) {
         // SAFETY: the token proves that the machine has the features of the frame.
         unsafe { frame(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        // SAFETY: as above.
+        unsafe { call(self, kernel) }
     }
 
     vectors! { self;

@@ -30,6 +30,12 @@ fn frame<K: Kernel>(s: Avx512, kernel: K) {
     kernel.run(s);
 }
 
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,fma")]
+fn call<K: Kernel>(s: Avx512, kernel: K) {
+    kernel.run(s);
+}
+
 const LANES: usize = 16;
 
 macro_rules! vectors {
@@ -132,6 +138,11 @@ impl Vectors for Avx512 {
     fn enter<K: Kernel>(self, kernel: K) {
         // SAFETY: the token proves that the machine has the features of the frame.
         unsafe { frame(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        // SAFETY: as above.
+        unsafe { call(self, kernel) }
     }
 
     vectors! { self;

@@ -133,6 +133,10 @@ impl Vectors for Portable {
     fn enter<K: Kernel>(self, kernel: K) {
         kernel.run(self);
     }
+    #[inline(never)]
+    fn call<K: Kernel>(self, kernel: K) {
+        kernel.run(self);
+    }
 
     #[inline(always)]
     fn splat_f(self, x: f32) -> Self::F {

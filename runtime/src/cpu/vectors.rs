@@ -28,6 +28,8 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
 
     /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set.
     fn enter<K: Kernel>(self, kernel: K);
+    /// As [`Vectors::enter`], but compiled once wherever it is called from.
+    fn call<K: Kernel>(self, kernel: K);
 
     /// All lanes `x`.
     fn splat_f(self, x: f32) -> Self::F;

@@ -3,7 +3,7 @@
 //! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
 //! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
 
-use super::super::Simd;
+use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
 
 /// Most indices of K in a block.
@@ -72,12 +72,25 @@ pub(super) struct Panel<'p> {
 /// block's from [`Source::table`].
 #[inline(always)]
 pub(super) unsafe fn pack<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place], temp: *mut f32) {
-    // SAFETY: the same contract.
-    unsafe {
-        if panel.source.along_k {
-            along_k(s, panel, temp);
-        } else {
-            along_columns(s, panel, table);
+    s.call(Fill { panel, table, temp });
+}
+
+struct Fill<'a> {
+    panel: &'a Panel<'a>,
+    table: &'a [Place],
+    temp: *mut f32,
+}
+
+impl Kernel for Fill<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        // SAFETY: the caller of `pack` vouches for the panel and the buffer.
+        unsafe {
+            if self.panel.source.along_k {
+                along_k(s, self.panel, self.temp);
+            } else {
+                along_columns(s, self.panel, self.table);
+            }
         }
     }
 }
