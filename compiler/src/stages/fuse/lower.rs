@@ -56,26 +56,38 @@ impl Lowering {
             let home = Home { buffer: places[0].buffer, base: places[0].base.clone() };
             scope.homes.insert(*value, home);
         }
-        let mut steps = vec![];
+        // What no kernel writes in place is copied: gradients before the update reads them, the rest at the end.
+        let is_early = |d: &&Destination| matches!(self.buffers[d.buffer.0].role, Role::Effect(Effect::Gradient(_)));
+        let (early, late): (Vec<_>, Vec<_>) = destinations
+            .iter()
+            .filter(|d| {
+                let places = stores.get(&scope.canon(d.value));
+                !places.is_some_and(|places| places.iter().any(|place| place.buffer == d.buffer))
+            })
+            .partition(is_early);
+        let copy = |lowering: &Lowering, destination: &Destination| {
+            let canon = scope.canon(destination.value);
+            let to = Home { buffer: destination.buffer, base: destination.base.clone() };
+            lowering.copy(&scope.homes[&canon], &to, graph.ty(canon).count())
+        };
+        let reads_gradients = |group: &Group| {
+            group.body.slots.iter().any(|v| matches!(graph.node(*v).kind, Kind::Source(Source::Gradients)))
+        };
+        let (mut steps, mut early) = (vec![], early.into_iter());
         for index in order {
             match &groups[index].form {
                 Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
                 Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+                    if reads_gradients(&groups[index]) {
+                        steps.extend(early.by_ref().map(|d| copy(self, d)));
+                    }
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
                     steps.push(self.kernel(&scope, &groups[index], &own));
                 }
             }
         }
-        for destination in destinations {
-            let canon = scope.canon(destination.value);
-            let written = stores.get(&canon).is_some_and(|p| p.iter().any(|d| d.buffer == destination.buffer));
-            if !written {
-                let home = scope.homes[&canon].clone();
-                let len = graph.ty(canon).count();
-                steps.push(self.copy(&home, &Home { buffer: destination.buffer, base: destination.base.clone() }, len));
-            }
-        }
+        steps.extend(early.chain(late).map(|d| copy(self, d)));
         steps
     }
 
