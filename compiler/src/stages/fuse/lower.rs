@@ -2,8 +2,8 @@
 //! what they read, and every value that is read gets a buffer.
 
 use super::Kept;
-use super::order::{self, Order};
 use super::group::{Form, Group, Grouping, levels};
+use super::order::{self, Order};
 use super::scope::{Home, Scope};
 use crate::ir::graph::Source;
 use crate::ir::index::{Atom, Index};

@@ -55,7 +55,7 @@ fn is_pub(vis: &syn::Visibility) -> bool {
     !matches!(vis, syn::Visibility::Inherited)
 }
 
-fn fns<'d, 'p>(declared: &'d Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
+fn fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
     let name = of.name.clone();
     declared.program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
 }
