@@ -47,11 +47,11 @@ impl Printer<'_> {
     }
 
     /// The plan for the GPU, where the runtime has one.
-    fn gpu(&self) -> TokenStream {
-        let number = Literal::usize_unsuffixed(self.number);
+    fn gpu(&self, plans: &str) -> TokenStream {
+        let (plans, number) = (format_ident!("{plans}"), Literal::usize_unsuffixed(self.number));
         quote! {
             rt::if_gpu! {
-                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &PLANS[#number]) }
+                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#plans[#number]) }
             }
         }
     }
@@ -63,7 +63,7 @@ impl Printer<'_> {
 
     fn evaluate(&self) -> TokenStream {
         let (marker, name) = (names::marker(self.function), self.function.name.to_string());
-        let gpu = self.gpu();
+        let gpu = self.gpu("PLANS");
         let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
@@ -105,8 +105,8 @@ impl Printer<'_> {
         };
         let (loss, updated) = (place(Role::Result(0)), place(Role::Effect(Effect::Updated)));
         let step = format_ident!("step_{}", marker);
-        let gpu = self.gpu();
         let implement = |marker: &Ident, with_update: bool| {
+            let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
