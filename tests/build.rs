@@ -1,7 +1,6 @@
 //! Writes a module for each derived test program of the ops: the compiled model, and tests on the CPU and the GPU.
 
 use precast_compiler::ops::{Program, programs};
-use precast_compiler::pipeline::compile;
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 use std::path::Path;
@@ -15,12 +14,11 @@ fn main() {
 
 fn module(program: &Program) -> TokenStream {
     let text: TokenStream = program.text.parse().expect("programs are tokens");
-    let model = compile(quote!((::precast) #text));
     let name = &program.name;
     let (module, plans) = (format_ident!("{name}"), format_ident!("__precast_{name}"));
     quote! {
         mod #module {
-            #model
+            ::precast::model! { #text }
             use #plans::{Plan_, Value, LossSgd, LossSgdGradients};
 
             #[test]
@@ -28,6 +26,7 @@ fn module(program: &Program) -> TokenStream {
                 crate::derived::on_the_cpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);
             }
 
+            #[cfg(feature = "gpu")]
             #[test]
             fn gpu() {
                 crate::derived::on_the_gpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);

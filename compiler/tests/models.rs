@@ -12,6 +12,7 @@
 
 mod support;
 
+use precast_compiler::ir::graph::GROUPS;
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Mode, Model};
@@ -103,7 +104,7 @@ fn env(model: &Model, function: usize, classes: u32) -> Env {
         args: model.functions[function].args.iter().map(|a| tensor(&a.ty)).collect(),
         params: model.params.iter().map(|p| tensor(&p.stacked())).collect(),
         key: [1, 2],
-        numbers: vec![0.0; 16],
+        numbers: vec![[0.0; GROUPS]; 16],
         ..Env::default()
     }
 }

@@ -1,7 +1,8 @@
 //! The memory plan: every buffer of a program at an offset in a pool.
 
 use super::dim::Dim;
-use super::kernel::{Kernel, KernelId, Program};
+use super::graph::Source;
+use super::kernel::{Kernel, KernelId, Program, Role, Step};
 
 /// A pool: a range of memory on the CPU, a buffer on the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -43,6 +44,25 @@ pub struct Plan {
     pub places: Vec<Place>,
     /// Words of the scratch pool.
     pub scratch: Dim,
+}
+
+impl Plan {
+    /// The number of the first step that writes parameters or optimiser states: the steps before it are the gradient
+    /// alone. All steps where none does.
+    pub fn update(&self, kernels: &[Kernel]) -> usize {
+        let steps = &self.program.steps;
+        steps.iter().position(|s| self.updates(s, kernels)).unwrap_or(steps.len())
+    }
+
+    fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {
+        match step {
+            Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
+            Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
+                let role = self.program.buffers[b.0].role;
+                slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)))
+            }),
+        }
+    }
 }
 
 /// The unique kernels of a model and the plans of its functions.

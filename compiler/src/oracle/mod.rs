@@ -33,8 +33,8 @@ pub struct Env {
     pub key: [u32; 2],
     /// The parameter group of each chunk; absent ones are zero.
     pub groups: Vec<u32>,
-    /// Each number of the optimiser, for all groups.
-    pub numbers: Vec<f64>,
+    /// Each number of the optimiser, for each parameter group.
+    pub numbers: Vec<[f64; GROUPS]>,
     /// The largest gradient norm; `None` is no limit.
     pub clip_norm: Option<f64>,
     /// Whether an update with non-finite numbers is skipped.
@@ -219,7 +219,7 @@ impl Run<'_> {
                 groups.resize(words / CHUNK, 0);
                 Tensor::words([words / CHUNK], groups)
             }
-            Source::Number(k) => Tensor::floats([GROUPS], vec![self.env.numbers[k]; GROUPS]),
+            Source::Number(k) => Tensor::floats([GROUPS], self.env.numbers[k].to_vec()),
             Source::ClipNorm => Tensor::floats([], vec![self.env.clip_norm.unwrap_or(f64::INFINITY)]),
             Source::SkipNonfinite => Tensor::words([], vec![u32::from(self.env.skip_nonfinite)]),
         }

@@ -2,7 +2,6 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
-use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -85,7 +84,8 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
         let words = model.pool_len();
         // Whatever the optimiser, its second moments must not be negative.
         env.states = optimizer.states.iter().map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
-        env.numbers = optimizer.numbers.iter().map(|_| 0.1 + 0.2 * numbers.float().abs()).collect();
+        env.numbers =
+            optimizer.numbers.iter().map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
         env.groups = (0..words / CHUNK).map(|_| numbers.below(GROUPS as u32)).collect();
         env.clip_norm = Some(0.7);
         env.skip_nonfinite = true;

@@ -1,8 +1,10 @@
 //! Runs a derived test program on a device and on the oracle and compares them.
 
 use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall, force_isa};
-use precast::{Blocking, Cpu, Gpu, Sgd};
-use precast_compiler::ir::model::Effect;
+#[cfg(feature = "gpu")]
+use precast::Gpu;
+use precast::{Blocking, Cpu, Sgd};
+use precast_compiler::ir::model::{Effect, Mode};
 use precast_compiler::ir::{DType, Dim, Model, Type};
 use precast_compiler::ops::{Input, Program, programs};
 use precast_compiler::oracle::{self, Data, Env, Outputs, Tensor};
@@ -37,6 +39,7 @@ pub fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Op
 }
 
 /// The program on the GPU; without an adapter it says so.
+#[cfg(feature = "gpu")]
 pub fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
     match Gpu::new() {
         Ok(gpu) => Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name()),
@@ -136,14 +139,20 @@ impl Case {
         wrong
     }
 
+    /// The function of that name; `loss` is the one that trains, not the one that evaluates.
+    fn function(&self, name: &str) -> &precast_compiler::ir::Function {
+        let found = self.model.functions.iter().rfind(|f| f.name == name).expect("every program has it");
+        assert_eq!(matches!(found.mode, Mode::Train(_)), name == "loss");
+        found
+    }
+
     /// The named dimensions of a function: `B`, where it has one.
     fn dims(&self, function: &str, batch: usize) -> Vec<usize> {
-        let function = self.model.functions.iter().find(|f| f.name == function).expect("every program has it");
-        vec![batch; function.dims.len()]
+        vec![batch; self.function(function).dims.len()]
     }
 
     fn oracle(&self, function: &str, args: Vec<Tensor>) -> Outputs {
-        let function = self.model.functions.iter().find(|f| f.name == function).expect("every program has it");
+        let function = self.function(function);
         let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(DType::F32, extents(&p.stacked(), 1));
         let params = self.model.params.iter().map(zeros).collect();
         // Momentum 0, gain 1.

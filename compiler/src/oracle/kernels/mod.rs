@@ -86,8 +86,9 @@ impl Machine<'_> {
         numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::U32(word))));
         numbers[2] = Some(Scalar::F32(env.clip_norm.unwrap_or(f64::INFINITY)));
         numbers[3] = Some(Scalar::U32(u32::from(env.skip_nonfinite)));
-        for (k, &x) in env.numbers.iter().enumerate() {
-            numbers[number_offset(k)..number_offset(k) + GROUPS].fill(Some(Scalar::F32(x)));
+        for (k, of_groups) in env.numbers.iter().enumerate() {
+            let row = of_groups.map(|x| Some(Scalar::F32(x)));
+            numbers[number_offset(k)..number_offset(k) + GROUPS].copy_from_slice(&row);
         }
         pools.insert(Pool::Numbers, numbers);
         let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::U32(g))).collect();

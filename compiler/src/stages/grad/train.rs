@@ -103,7 +103,10 @@ fn clip(b: &mut Builder<'_>, gradients: Value, norm: Value) -> Result<Value, OpE
     let limit = b.source(Source::ClipNorm, Type::scalar(DType::F32));
     let divisor = b.with(MapOp::Add, norm, CLIP_EPSILON)?;
     let ratio = b.div(limit, divisor)?;
-    let scale = b.with(MapOp::Min, ratio, 1.0)?;
+    let (shrunk, whole) = (b.with(MapOp::Min, ratio, 1.0)?, b.f32(1.0)?);
+    // Without a limit not even a non-finite norm scales: it would reach weights whose gradients are finite.
+    let limited = finite(b, limit)?;
+    let scale = b.select(limited, shrunk, whole)?;
     b.mul(gradients, scale)
 }
 

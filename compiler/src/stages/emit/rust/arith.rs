@@ -111,11 +111,11 @@ fn atom_usize(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream 
         Atom::Value(v) => value(*v),
         Atom::Div(inner, by) => {
             let (inner, by) = (index(inner, value), dim(by));
-            quote!((#inner) / (#by))
+            quote!(((#inner) / (#by)))
         }
         Atom::Mod(inner, by) => {
             let (inner, by) = (index(inner, value), dim(by));
-            quote!((#inner) % (#by))
+            quote!(((#inner) % (#by)))
         }
     }
 }

@@ -3,7 +3,6 @@
 use super::super::names;
 use super::arith;
 use super::{counters, dims, function as kernel_function};
-use crate::ir::graph::Source;
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Pool};
@@ -46,12 +45,13 @@ impl Printer<'_> {
         }
     }
 
-    /// The plan for the GPU, where the runtime has one.
-    fn gpu(&self, plans: &str) -> TokenStream {
-        let (plans, number) = (format_ident!("{plans}"), Literal::usize_unsuffixed(self.number));
+    /// The plan of that table for the GPU, where the runtime has one.
+    fn gpu(&self, table: &str) -> TokenStream {
+        let table = format_ident!("{table}");
+        let number = Literal::usize_unsuffixed(self.number);
         quote! {
             rt::if_gpu! {
-                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#plans[#number]) }
+                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#table[#number]) }
             }
         }
     }
@@ -95,9 +95,7 @@ impl Printer<'_> {
         let name = self.function.name.to_string();
         let (bind, scratch) = (self.bind(), self.scratch());
         // The update stands last; a step that only wants gradients leaves it out.
-        let update =
-            self.plan.program.steps.iter().position(|s| self.updates(s)).unwrap_or(self.plan.program.steps.len());
-        let (before, after) = self.plan.program.steps.split_at(update);
+        let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
         let place = |role: Role| match self.place(role) {
             Some(place) => arith::dim(&place.offset),
@@ -131,20 +129,6 @@ impl Printer<'_> {
             }
             #with
             #without
-        }
-    }
-
-    /// Whether a step writes parameters.
-    fn updates(&self, step: &Step<KernelId>) -> bool {
-        match step {
-            Step::Loop { body, .. } => body.iter().any(|s| self.updates(s)),
-            Step::Launch { kernel, buffers } => {
-                let slots = &self.kernels[kernel.0].slots;
-                slots.iter().zip(buffers).any(|(slot, b)| {
-                    let role = self.plan.program.buffers[b.0].role;
-                    slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)))
-                })
-            }
         }
     }
 

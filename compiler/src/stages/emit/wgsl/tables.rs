@@ -1,26 +1,25 @@
 //! The static tables of a model's GPU program as Rust items.
 //!
-//! Comes in: entry points and memory plans. Goes out: `PROGRAM`, and for each function its plan in `PLANS` and the part
-//! of it before the update in `GRADIENTS`. Always holds: the tables match the
+//! Comes in: entry points and memory plans. Goes out: `PROGRAM` and `PLANS`. Always holds: the tables match the
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
 use super::names::Names;
 use super::{EntryPoint, pools};
 use crate::ir::Model;
 use crate::ir::dim::{Atom, Dim};
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
+use crate::ir::kernel::{BufferId, KernelId, Role, Step};
 use crate::ir::model::Function;
 use crate::ir::plan::{self, Plan, Plans};
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
 
 /// Prints `PROGRAM` and `PLANS`.
 pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[EntryPoint], wgsl: &str) -> TokenStream {
-    let tables = Tables { model, kernels: &plans.kernels, names, entries };
+    let tables = Tables { model, names, entries };
     let listed = entries.iter().map(|entry| {
         let pool = |write| {
             let pools = entry.bound(&plans.kernels[entry.kernel], write);
-            let pools = pools.iter().map(|pool| format_ident!("{}", pool.rust()));
+            let pools = pools.iter().map(|pool| quote::format_ident!("{}", pool.rust()));
             quote!(&[#(rt::gpu::Pool::#pools),*])
         };
         let (name, reads, writes) = (&entry.name, pool(false), pool(true));
@@ -30,20 +29,14 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
     let dims = names.dims().len();
     let bytes = entries.iter().map(|entry| entry.bytes).max().unwrap_or(0);
     let threads = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
-    let plans = model.functions.iter().zip(&plans.plans);
-    let commands = plans.clone().enumerate().map(|(number, (function, plan))| {
-        let (name, commands) = (list(number), tables.commands(&plan.program.steps, function, plan));
-        let count = commands.len();
-        quote!(static #name: [rt::gpu::Command; #count] = [#(#commands),*];)
+    let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
+    let count = plans.plans.len();
+    let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
+        let update = plan.update(&plans.kernels);
+        quote! {
+            rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
+        }
     });
-    let plan = |(number, (function, plan)): (usize, (&Function, &Plan)), end: usize| {
-        let name = list(number);
-        let commands = if end == plan.program.steps.len() { quote!(&#name) } else { quote!(#name.split_at(#end).0) };
-        tables.plan(function, plan, &commands)
-    };
-    let whole = plans.clone().enumerate().map(|each| plan(each, each.1.1.program.steps.len()));
-    let gradients = plans.clone().enumerate().map(|each| plan(each, tables.update(each.1.1)));
-    let count = plans.len();
     quote! {
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
@@ -52,40 +45,26 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
             call: #call,
             needs: rt::gpu::Needs { workgroup_bytes: #bytes, workgroup_threads: #threads },
         };
-        #(#commands)*
-        pub(super) static PLANS: [rt::gpu::Plan; #count] = [#(#whole),*];
+        pub(super) static PLANS: [rt::gpu::Plan; #count] = [#(#functions),*];
+        // The same without the update.
         pub(super) static GRADIENTS: [rt::gpu::Plan; #count] = [#(#gradients),*];
     }
 }
 
 struct Tables<'a> {
     model: &'a Model,
-    kernels: &'a [Kernel],
     names: &'a Names,
     entries: &'a [EntryPoint],
 }
 
 impl Tables<'_> {
-    fn plan(&self, function: &Function, plan: &Plan, commands: &TokenStream) -> TokenStream {
+    fn plan(&self, function: &Function, plan: &Plan) -> TokenStream {
         let position = |name: &String| self.names.dims().iter().position(|known| known == name).unwrap_or_default();
         let dims = function.dims.iter().map(|dim| position(&dim.name));
         let results = (0..).take_while(|&k| plan.program.buffers.iter().any(|b| b.role == Role::Result(k))).count();
-        quote!(rt::gpu::Plan { dims: &[#(#dims),*], results: #results, commands: #commands })
-    }
-
-    /// The first step that changes parameters or the optimiser's state; all others of that kind follow it.
-    fn update(&self, plan: &Plan) -> usize {
-        plan.program.steps.iter().position(|step| self.updates(plan, step)).unwrap_or(plan.program.steps.len())
-    }
-
-    fn updates(&self, plan: &Plan, step: &Step<KernelId>) -> bool {
-        match step {
-            Step::Loop { body, count: _, reverse: _ } => body.iter().any(|step| self.updates(plan, step)),
-            Step::Launch { kernel, buffers } => {
-                let written = self.kernels[kernel.0].slots.iter().zip(buffers).filter(|(slot, _)| slot.write);
-                let mut pools = written.map(|(_, buffer)| plan.places[buffer.0].pool);
-                pools.any(|pool| matches!(pool, plan::Pool::Weights | plan::Pool::State(_)))
-            }
+        let commands = self.commands(&plan.program.steps, function, plan);
+        quote! {
+            rt::gpu::Plan { dims: &[#(#dims),*], results: #results, commands: &[#(#commands),*] }
         }
     }
 
@@ -133,11 +112,6 @@ impl Tables<'_> {
         };
         base + place.offset.clone()
     }
-}
-
-/// The list of a function's commands.
-fn list(number: usize) -> Ident {
-    format_ident!("COMMANDS_{number}")
 }
 
 /// A dimension as an expression of type u64 over the function's named dimensions.
