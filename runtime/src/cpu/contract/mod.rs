@@ -14,12 +14,14 @@ mod epilogue;
 mod finish;
 mod kernel;
 mod pack;
+mod panels;
 mod place;
 mod plan;
 mod spread;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod turned;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 
