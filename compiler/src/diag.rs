@@ -133,8 +133,8 @@ impl Diagnostic {
 
     /// The message, notes and help as rustc shows them.
     pub fn text(&self) -> String {
-        let notes = self.notes.iter().map(|n| format!("\n  = note: {n}"));
-        let help = self.help.iter().map(|h| format!("\n  = help: {h}"));
+        let notes = self.notes.iter().map(|n| format!("\n= note: {n}"));
+        let help = self.help.iter().map(|h| format!("\n= help: {h}"));
         std::iter::once(self.message.clone()).chain(notes).chain(help).collect()
     }
 
@@ -256,6 +256,6 @@ mod tests {
     fn an_error_carries_notes_and_help() {
         let mistake = Diagnostic::new("syntax", Span::call_site(), "wrong").note("why").help("right");
         let tokens = mistake.to_compile_error().to_string();
-        assert!(tokens.contains("compile_error") && tokens.contains(r"wrong\n  = note: why\n  = help: right"));
+        assert!(tokens.contains("compile_error") && tokens.contains(r"wrong\n= note: why\n= help: right"));
     }
 }

@@ -4,6 +4,7 @@
 //! `diag | ir | ops | stages | pipeline`; stages never import each other.
 
 pub mod diag;
+pub mod dump;
 pub mod ir;
 pub mod ops;
 pub mod oracle;

@@ -57,7 +57,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let options = Options {
         seed: arguments.get("--seed", 42)?,
         seeds: if arguments.has("--seeds") { 5 } else { 1 },
-        epochs: arguments.get("--epochs", 30)?,
+        epochs: arguments.get("--epochs", 15)?,
         save: arguments.get("--save", std::env::temp_dir().join("digits.safetensors"))?,
     };
     match arguments.get("--device", String::from("cpu"))?.as_str() {
@@ -95,7 +95,7 @@ fn run<D: Blocking>(device: &D, options: &Options) -> Result<(), Box<dyn Error>>
 }
 
 fn train<D: Blocking>(digits: &mut Digits<D>, samples: &Samples, seed: u64, epochs: u64) -> precast::Result<()> {
-    let rate = 3e-3;
+    let rate = 1e-2;
     let mut loader = Loader::new(&samples.images, &samples.labels, 64)?;
     let mut losses = Vec::with_capacity(loader.batches());
     let mut trainer = digits.trainer(AdamW { rate, ..default() });

@@ -48,6 +48,8 @@ pub use weights::Weights;
 
 /// What programs that use models need: `use precast::prelude::*;`.
 pub mod prelude {
+    #[cfg(feature = "gpu")]
+    pub use crate::Gpu;
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
     };

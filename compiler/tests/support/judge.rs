@@ -2,7 +2,6 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
-use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};

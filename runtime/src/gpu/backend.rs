@@ -11,7 +11,7 @@ use super::training::Training;
 use super::workspace::Workspace;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::device::Blocking;
-use crate::device::{Device, Function, Outcome, Step, StepCall};
+use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
 use crate::error::Result;
 
 impl Device for Gpu {
@@ -20,11 +20,11 @@ impl Device for Gpu {
     type Training = Training;
     type Loss = Loss;
 
-    fn pool(&self, words: &[f32]) -> Result<Resident> {
+    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
         Resident::new(self, words)
     }
 
-    fn write(&self, pool: &mut Resident, offset: usize, words: &[f32]) -> Result<()> {
+    async fn write(&self, pool: &mut Resident, offset: usize, words: &[f32]) -> Result<()> {
         pool.write(self, offset, words)
     }
 
@@ -32,7 +32,7 @@ impl Device for Gpu {
         pool.read(self, offset, words).await
     }
 
-    fn workspace(&self) -> Workspace {
+    fn workspace(&self, _pool: &Resident) -> Workspace {
         Workspace::default()
     }
 
@@ -50,7 +50,7 @@ impl Device for Gpu {
         workspace.result::<F>(dims, index)
     }
 
-    fn training(&self, len: usize, states: usize) -> Result<Training> {
+    async fn training(&self, _parameters: &Resident, len: usize, states: usize) -> Result<Training> {
         Training::new(self, len, states)
     }
 
@@ -76,7 +76,7 @@ impl Device for Gpu {
         read_back(self, &training.states, 0, words).await
     }
 
-    fn write_states(&self, training: &mut Training, words: &[f32]) -> Result<()> {
+    async fn write_states(&self, training: &mut Training, words: &[f32]) -> Result<()> {
         match words.is_empty() {
             true => self.alive(),
             false => {
@@ -89,7 +89,7 @@ impl Device for Gpu {
 
 #[cfg(not(target_arch = "wasm32"))]
 impl Blocking for Gpu {
-    fn wait<T>(future: impl Future<Output = T>) -> T {
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
         super::mapping::wait(future)
     }
 }

@@ -3,7 +3,7 @@
 //! A machine without an adapter fails these tests, unless `PRECAST_WITHOUT_GPU=1` says that it may.
 
 use super::*;
-use crate::device::{Device, Function, Memory, Place, Step, StepMemory};
+use crate::device::{Compiled, Device, Function, Memory, Place, Step, StepMemory};
 use crate::spec::{ModelSpec, ParameterSpec};
 use crate::words::Words;
 use crate::{__rt::Model, __rt::Shared, Blocking, Cpu, Error, Init, Loss, Result, Session, Sgd, Trainer, Weights};
@@ -37,6 +37,12 @@ static SPEC: ModelSpec = ModelSpec {
     ],
     pool_len: 192,
 };
+
+struct Plans;
+
+impl Compiled for Plans {
+    const SPEC: &'static ModelSpec = &SPEC;
+}
 
 /// Hidden values [B, 8], errors [B], predictions [B], the loss, the flag.
 fn offsets(dims: &[usize]) -> [u64; 4] {
@@ -150,7 +156,7 @@ impl Net<Gpu> {
         let mut words = Words::zeroed(192)?;
         words.as_mut_slice().copy_from_slice(&start());
         let host = Weights::new(&SPEC, Cpu, words);
-        Ok(Net { weights: Gpu::wait(host.on(gpu))? })
+        Ok(Net { weights: host.on_blocking::<Plans, Gpu>(gpu)? })
     }
 
     fn session(&self) -> Session<'_, Self> {
@@ -158,7 +164,7 @@ impl Net<Gpu> {
     }
 
     fn words(&self) -> Result<Vec<f32>> {
-        Ok(Gpu::wait(self.weights.host())?.as_slice().to_vec())
+        Ok(self.weights.device().wait(self.weights.host())?.as_slice().to_vec())
     }
 }
 
@@ -226,13 +232,13 @@ impl Reference {
 
 fn predict(session: &mut Session<'_, Net<Gpu>>, x: &[f32]) -> Result<Vec<f32>> {
     let dims = [x.len() / 4];
-    Gpu::wait(session.call::<Predict>(&dims, &[x]))?;
+    session.device().wait(session.call::<Predict>(&dims, &[x]))?;
     Ok(session.result::<Predict>(&dims, 0).to_vec())
 }
 
 fn step(trainer: &mut Trainer<'_, Net<Gpu>, Sgd>, count: usize) -> Result<Loss<Gpu>> {
     let (x, target) = batch(count);
-    Gpu::wait(trainer.step::<Train>(&[count], &[&x, &target]))
+    trainer.device().wait(trainer.step::<Train>(&[count], &[&x, &target]))
 }
 
 fn sgd(rate: f32) -> Sgd {
@@ -258,7 +264,7 @@ fn a_call_agrees_with_binary64() {
         let y = predict(&mut session, &x).unwrap();
         assert!(y.iter().zip(x.chunks(4)).all(|(&y, x)| close(y, reference.predict(x))), "batch of {count}");
         let mut recycled = vec![0.0; count];
-        Gpu::wait(net.weights.call::<Predict>(&[count], &[&x], &mut [&mut recycled])).unwrap();
+        net.weights.device().wait(net.weights.call::<Predict>(&[count], &[&x], &mut [&mut recycled])).unwrap();
         assert_eq!(recycled, y);
     }
 }
@@ -281,7 +287,7 @@ fn training_follows_binary64_and_losses_are_read_late() {
     assert!(losses[39].1 < 0.5 * losses[0].1);
     let mut steps = [0.0];
     let training = trainer.training.as_ref().unwrap();
-    Gpu::wait(gpu.read_states(training, &mut steps)).unwrap();
+    gpu.wait(gpu.read_states(training, &mut steps)).unwrap();
     assert_eq!(steps, [40.0]);
     let words = net.words().unwrap();
     assert!(words.iter().zip(&reference.0).all(|(&a, &b)| close(a, b)));
@@ -324,7 +330,7 @@ fn a_step_that_is_not_finite_is_skipped_on_the_device() {
     let mut trainer = Trainer::new(&mut net, sgd(0.1));
     let (mut x, target) = batch(3);
     x[5] = f32::NAN;
-    let loss = Gpu::wait(trainer.step::<Train>(&[3], &[&x, &target])).unwrap();
+    let loss = trainer.device().wait(trainer.step::<Train>(&[3], &[&x, &target])).unwrap();
     assert!(matches!(loss.value(), Err(Error::NonFinite { step: 1, skipped: true, .. })));
     assert_eq!(net.words().unwrap(), start());
 }
@@ -334,7 +340,7 @@ fn repeats_hand_their_indices_to_the_shader() {
     let Some(gpu) = gpu() else { return };
     let net = Net::new(&gpu).unwrap();
     let mut session = net.session();
-    Gpu::wait(session.call::<Turns>(&[100], &[&[f32::from_bits(7)]])).unwrap();
+    session.device().wait(session.call::<Turns>(&[100], &[&[f32::from_bits(7)]])).unwrap();
     let order: Vec<u32> = session.result::<Turns>(&[100], 0).iter().map(|word| word.to_bits()).collect();
     let expected = |word: u32| 7 + 100 + (2 - word / 10) * 10 + word % 10;
     assert!((0..30).all(|word| order[word as usize] == expected(word)), "{order:?}");
@@ -389,9 +395,9 @@ fn a_destroyed_device_is_an_error_everywhere() {
     assert!(is_lost(late.value()));
     assert!(is_lost(predict(&mut session, &batch(3).0)));
     assert!(is_lost(step(&mut trainer, 3)));
-    assert!(is_lost(Gpu::wait(trainer.gradients::<Train>(&[1], &[&[0.0; 4], &[0.0]]))));
+    assert!(is_lost(trainer.device().wait(trainer.gradients::<Train>(&[1], &[&[0.0; 4], &[0.0]]))));
     assert!(is_lost(net.words()));
-    assert!(is_lost(net.weights.write("output.weight", &[0.0; 8])));
+    assert!(is_lost(gpu.wait(net.weights.write("output.weight", &[0.0; 8]))));
     assert!(is_lost(Net::new(&gpu)));
     assert_eq!(net.weights.last_copy().parameter("hidden.weight").unwrap(), &trained[..32]);
 }

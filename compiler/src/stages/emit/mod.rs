@@ -28,6 +28,8 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
         mod #module {
             use #runtime::__rt as rt;
+            // Makes cargo build again when another dump is asked for.
+            const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
             #markers
             #kernels
             #shaders

@@ -2,6 +2,7 @@
 //! what they read, and every value that is read gets a buffer.
 
 use super::Kept;
+use super::order::{self, Order};
 use super::group::{Form, Group, Grouping, levels};
 use super::scope::{Home, Scope};
 use crate::ir::graph::Source;
@@ -27,6 +28,17 @@ pub(super) struct Destination {
     pub(super) base: Index,
 }
 
+impl Destination {
+    fn home(&self) -> Home {
+        Home { buffer: self.buffer, base: self.base.clone() }
+    }
+}
+
+/// Whether a buffer is a pool that holds old values until it is updated in place.
+pub(super) fn is_updated(role: Role) -> bool {
+    matches!(role, Role::Source(Source::Weights | Source::State(_)))
+}
+
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
 const WORTH_KEEPING: usize = 12;
 
@@ -48,15 +60,15 @@ impl Lowering {
             }
             kept.extend(more);
         };
-        let order = order(&grouping, destinations, &self.buffers);
-        let stores = self.stores(&grouping, destinations);
+        let Order { groups: order, deferred } = order::order(&grouping, destinations, &self.buffers);
+        let (mut steps, mut last) = self.copies(&scope, destinations);
+        let stores = self.stores(&grouping, destinations, &deferred);
         let groups = std::mem::take(&mut grouping.groups);
         let group_of = std::mem::take(&mut grouping.group_of);
         for (value, places) in &stores {
             let home = Home { buffer: places[0].buffer, base: places[0].base.clone() };
             scope.homes.insert(*value, home);
         }
-        let mut steps = vec![];
         for index in order {
             match &groups[index].form {
                 Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
@@ -69,29 +81,57 @@ impl Lowering {
         }
         for destination in destinations {
             let canon = scope.canon(destination.value);
-            let written = stores.get(&canon).is_some_and(|p| p.iter().any(|d| d.buffer == destination.buffer));
-            if !written {
-                let home = scope.homes[&canon].clone();
-                let len = graph.ty(canon).count();
-                steps.push(self.copy(&home, &Home { buffer: destination.buffer, base: destination.base.clone() }, len));
+            let waits = stores.get(&canon).is_some_and(|p| p.iter().all(|home| home.buffer != destination.buffer));
+            if waits {
+                last.push(self.copy(&scope.homes[&canon], &destination.home(), graph.ty(canon).count()));
             }
         }
+        steps.extend(last);
         steps
     }
 
-    /// Where each computed value that something reads is written; the first place is its home.
-    fn stores(&mut self, grouping: &Grouping<'_>, destinations: &[Destination]) -> BTreeMap<Value, Vec<Home>> {
-        let scope = grouping.scope;
-        let mut stores: BTreeMap<Value, Vec<Home>> = BTreeMap::new();
+    /// Copies of values that are in memory before any kernel runs: what comes first, and what comes last. What
+    /// is copied to a pool that is updated in place waits aside until nothing reads the pool any more.
+    fn copies(&mut self, scope: &Scope<'_>, destinations: &[Destination]) -> (Vec<Step>, Vec<Step>) {
+        let (mut first, mut last) = (vec![], vec![]);
         for destination in destinations {
-            let canon = scope.canon(destination.value);
-            let is_region = matches!(scope.graph.node(canon).kind, Kind::Result(_));
-            if grouping.group_of.contains_key(&canon) && !is_region {
-                let place = Home { buffer: destination.buffer, base: destination.base.clone() };
-                stores.entry(canon).or_default().push(place);
+            let Some(home) = scope.homes.get(&scope.canon(destination.value)).cloned() else { continue };
+            let (to, ty) = (destination.home(), scope.graph.ty(destination.value));
+            if home == to {
+                continue;
+            }
+            if is_updated(self.buffers[to.buffer.0].role) {
+                let buffer = self.buffer(Role::Scratch, ty.dtype, ty.count());
+                let aside = Home { buffer, base: Index::default() };
+                first.push(self.copy(&home, &aside, ty.count()));
+                last.push(self.copy(&aside, &to, ty.count()));
+            } else {
+                first.push(self.copy(&home, &to, ty.count()));
             }
         }
+        (first, last)
+    }
+
+    /// Where each computed value that something reads is written; the first place is its home.
+    fn stores(
+        &mut self,
+        grouping: &Grouping<'_>,
+        destinations: &[Destination],
+        deferred: &BTreeSet<usize>,
+    ) -> BTreeMap<Value, Vec<Home>> {
+        let scope = grouping.scope;
+        let mut stores: BTreeMap<Value, Vec<Home>> = BTreeMap::new();
         let mut read: BTreeSet<Value> = BTreeSet::new();
+        for destination in destinations {
+            let canon = scope.canon(destination.value);
+            let Some(group) = grouping.group_of.get(&canon) else { continue };
+            let is_region = matches!(scope.graph.node(canon).kind, Kind::Result(_));
+            if is_updated(self.buffers[destination.buffer.0].role) && (is_region || deferred.contains(group)) {
+                read.insert(canon);
+            } else {
+                stores.entry(canon).or_default().push(destination.home());
+            }
+        }
         for group in &grouping.groups {
             match &group.form {
                 Form::Repeat(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
@@ -174,7 +214,14 @@ impl Lowering {
                 Home { buffer: outer.buffer, base }
             });
         }
-        let inner: BTreeMap<Value, Home> = body.inputs().map(|(k, v)| (v, homes[k].clone())).collect();
+        let mut inner: BTreeMap<Value, Home> = body.inputs().map(|(k, v)| (v, homes[k].clone())).collect();
+        for value in body.values() {
+            if let Kind::Source(source) = body.node(value).kind {
+                let ty = body.ty(value);
+                let buffer = self.buffer(Role::Source(source), ty.dtype, ty.count());
+                inner.insert(value, Home { buffer, base: Index::default() });
+            }
+        }
         let mut destinations = vec![];
         let mut copies = vec![];
         for (k, &value) in body.outputs.iter().enumerate() {
@@ -191,6 +238,10 @@ impl Lowering {
         let mut inside = self.region(body, inner, &destinations);
         inside.extend(copies);
         steps.push(Step::Loop { count: *count, reverse: *reverse, body: inside });
+        for places in results.values().filter_map(|v| Some((*v, stores.get(v)?))) {
+            let (value, [home, others @ ..]) = (places.0, places.1.as_slice()) else { continue };
+            steps.extend(others.iter().map(|other| self.copy(home, other, scope.graph.ty(value).count())));
+        }
     }
 
     /// The kernel of a group that writes values to places.
@@ -410,24 +461,4 @@ fn price(op: MapOp) -> usize {
         Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 10,
         Threefry => 40,
     }
-}
-
-/// An order of the groups in which each comes after what it reads; writes of pools that others read come last.
-fn order(grouping: &Grouping<'_>, destinations: &[Destination], buffers: &[Buffer]) -> Vec<usize> {
-    let updates: BTreeSet<usize> = destinations
-        .iter()
-        .filter(|d| matches!(buffers[d.buffer.0].role, Role::Source(Source::Weights | Source::State(_))))
-        .filter_map(|d| grouping.group_of.get(&grouping.scope.canon(d.value)).copied())
-        .collect();
-    let count = grouping.groups.len();
-    let needs: Vec<BTreeSet<usize>> = (0..count).map(|g| grouping.dependencies(g)).collect();
-    let (mut order, mut done) = (vec![], BTreeSet::new());
-    while order.len() < count {
-        let ready = |g: &usize| !done.contains(g) && needs[*g].iter().all(|n| done.contains(n));
-        let next = (0..count).filter(|g| !updates.contains(g)).find(ready).or_else(|| (0..count).find(ready));
-        let Some(next) = next else { unreachable!("groups depend on each other without cycles") };
-        done.insert(next);
-        order.push(next);
-    }
-    order
 }

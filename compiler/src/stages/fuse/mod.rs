@@ -8,6 +8,7 @@ mod group;
 mod inline;
 mod lower;
 mod operand;
+mod order;
 mod rewrite;
 mod scope;
 

@@ -7,7 +7,7 @@ use crate::ir::{Graph, Kind, Value};
 use std::collections::BTreeMap;
 
 /// Where a value's elements lie: row-major from `base`.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub(super) struct Home {
     /// In which buffer.
     pub(super) buffer: BufferId,

@@ -24,7 +24,10 @@ thread_local! {
     static SHARED: Cell<Scratch<Place>> = Cell::default();
 }
 
-const NOWHERE: Place = Place { offset: 0, at: [0; MAX_WINDOWS] };
+const NOWHERE: Place = Place {
+    offset: 0,
+    at: [0; MAX_WINDOWS],
+};
 
 /// Computes `contract` into `outputs`.
 pub(super) fn drive(
@@ -48,14 +51,26 @@ pub(super) fn drive(
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
-    if plan.k.total > 0 && super::spread::spread(isa, threads, &plan, contract.axes, sink, (rows, lanes)) {
+    let size = (rows, lanes);
+    if plan.k.total > 0
+        && (super::spread::spread(isa, threads, &plan, contract.axes, sink, size)
+            || super::turned::turned(isa, threads, &plan, contract.axes, sink, size))
+    {
         return;
     }
     if plan.left == Left::Shared {
         lend(&SHARED, |scratch| {
             let words = plan.m.total * plan.k.total + TRANSPOSE + 2 * LINE;
             let (memory, table) = scratch.provide(words, BLOCK, NOWHERE);
-            run(isa, Share { plan: &plan, memory, table, rows });
+            run(
+                isa,
+                Share {
+                    plan: &plan,
+                    memory,
+                    table,
+                    rows,
+                },
+            );
             jobs(isa, threads, &plan, memory, sink, rows, lanes);
         });
     } else {
@@ -77,10 +92,20 @@ fn jobs(
     rows: usize,
     lanes: usize,
 ) {
-    let vectors = if plan.m.total == 1 && plan.right != Right::Packed { WIDE } else { 2 };
+    let vectors = if plan.m.total == 1 && plan.right != Right::Packed {
+        WIDE
+    } else {
+        2
+    };
     let tiles = plan.m.total.div_ceil(rows);
     let panels = plan.n.total.div_ceil(vectors * lanes);
-    let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1 };
+    let mut cut = Cut {
+        vectors,
+        tiles,
+        panels,
+        row_parts: 1,
+        column_parts: 1,
+    };
     if plan.blocks() > 1 {
         cut.row_parts = plan.m.total.div_ceil(ROWS).min(tiles);
         let most = WAITING / (plan.m.total.div_ceil(cut.row_parts) + rows) / (vectors * lanes);
@@ -98,7 +123,13 @@ fn jobs(
         }
     }
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
-    let task = Task { isa, plan, shared, sink, cut };
+    let task = Task {
+        isa,
+        plan,
+        shared,
+        sink,
+        cut,
+    };
     super::super::pool::parallel(threads, count, &task);
 }
 
@@ -128,7 +159,14 @@ impl super::super::pool::Task for Task<'_> {
     fn work(&self, jobs: core::ops::Range<usize>) {
         lend(&JOB, |scratch| {
             for job in jobs {
-                run(self.isa, Job { task: self, job, scratch });
+                run(
+                    self.isa,
+                    Job {
+                        task: self,
+                        job,
+                        scratch,
+                    },
+                );
             }
         });
     }
@@ -146,7 +184,9 @@ impl Kernel for Share<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let plan = self.plan;
-        let temp = self.memory.wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
+        let temp = self
+            .memory
+            .wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let tiles = plan.m.total.div_ceil(self.rows);
         for block in 0..plan.blocks() {
@@ -154,10 +194,22 @@ impl Kernel for Share<'_> {
             let table = &mut self.table[..count];
             source.table(k0, table);
             for tile in 0..tiles {
-                let (first, end) = (share(plan.m.total, tiles, tile), share(plan.m.total, tiles, tile + 1));
+                let (first, end) = (
+                    share(plan.m.total, tiles, tile),
+                    share(plan.m.total, tiles, tile + 1),
+                );
                 let to = self.memory.wrapping_add(plan.m.total * k0 + first * count);
                 let width = end - first;
-                let panel = Panel { source, base: plan.lhs.origin(), first, width, pitch: width, k0, count, to };
+                let panel = Panel {
+                    source,
+                    base: plan.lhs.origin(),
+                    first,
+                    width,
+                    pitch: width,
+                    k0,
+                    count,
+                    to,
+                };
                 // SAFETY: the memory has a word for each element, a vector more, and `TRANSPOSE` words after that.
                 unsafe { pack::pack(s, &panel, table, temp) }
             }
@@ -211,21 +263,42 @@ impl Kernel for Job<'_> {
         let parts = cut.row_parts * cut.column_parts;
         let (batch, part) = (job / parts, job % parts);
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
-        let tiles = (share(cut.tiles, cut.row_parts, row_part), share(cut.tiles, cut.row_parts, row_part + 1));
-        let panels =
-            (share(cut.panels, cut.column_parts, column_part), share(cut.panels, cut.column_parts, column_part + 1));
+        let tiles = (
+            share(cut.tiles, cut.row_parts, row_part),
+            share(cut.tiles, cut.row_parts, row_part + 1),
+        );
+        let panels = (
+            share(cut.panels, cut.column_parts, column_part),
+            share(cut.panels, cut.column_parts, column_part + 1),
+        );
 
-        let rows = share(plan.m.total, cut.tiles, tiles.1) - share(plan.m.total, cut.tiles, tiles.0);
+        let rows =
+            share(plan.m.total, cut.tiles, tiles.1) - share(plan.m.total, cut.tiles, tiles.0);
         let width = cut.vectors * S::LANES;
         let longest = plan.run.div_ceil(plan.per_run);
         let pitch = (panels.1 - panels.0) * width;
-        let a_words = if plan.left == Left::Packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
+        let a_words = if plan.left == Left::Packed {
+            (rows * longest + LINE).next_multiple_of(LINE)
+        } else {
+            0
+        };
         let b_words = longest * width + LINE;
-        let c_words = if plan.blocks() > 1 { rows * pitch } else { S::ROWS * width };
-        let (base, table) = scratch.provide(a_words + b_words + TRANSPOSE + c_words, 2 * BLOCK, NOWHERE);
+        let c_words = if plan.blocks() > 1 {
+            rows * pitch
+        } else {
+            S::ROWS * width
+        };
+        let (base, table) =
+            scratch.provide(a_words + b_words + TRANSPOSE + c_words, 2 * BLOCK, NOWHERE);
         let b = base.wrapping_add(a_words);
         let temp = b.wrapping_add(b_words.next_multiple_of(LINE));
-        let memory = Memory { a: base, b, temp, c: temp.wrapping_add(TRANSPOSE), pitch };
+        let memory = Memory {
+            a: base,
+            b,
+            temp,
+            c: temp.wrapping_add(TRANSPOSE),
+            pitch,
+        };
 
         let mut left = plan.lhs.origin();
         let mut right = plan.rhs.origin();
@@ -281,12 +354,19 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             5.. => WIDE,
             few => few,
         };
-        let (mut b, mut b_step) = (scope.memory.b.cast_const(), (vectors * S::LANES).cast_signed());
+        let (mut b, mut b_step) = (
+            scope.memory.b.cast_const(),
+            (vectors * S::LANES).cast_signed(),
+        );
         if let Right::InPlace { step } = plan.right
             && cols == width
         {
             let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
-            b = plan.rhs.data.as_ptr().wrapping_offset(place + first.cast_signed());
+            b = plan
+                .rhs
+                .data
+                .as_ptr()
+                .wrapping_offset(place + first.cast_signed());
             b_step = step;
         } else {
             if !listed {
@@ -307,7 +387,16 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             // SAFETY: the region has a panel and a line more.
             unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
         }
-        let strip = Strip { rows, b, b_step, first, cols, vectors, count, block };
+        let strip = Strip {
+            rows,
+            b,
+            b_step,
+            first,
+            cols,
+            vectors,
+            count,
+            block,
+        };
         // SAFETY: the caller's.
         unsafe { strip_of_tiles(s, scope, &strip) }
     }
@@ -315,30 +404,63 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
 
 /// Finds or packs the rows of the job for a block of K.
 #[inline(always)]
-unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, k0: usize, count: usize, table: &mut [Place]) -> Rows {
+unsafe fn left_rows<S: Simd>(
+    s: S,
+    scope: &Scope<'_>,
+    k0: usize,
+    count: usize,
+    table: &mut [Place],
+) -> Rows {
     let plan = scope.plan;
     let m = plan.m.total;
     match plan.left {
         Left::InPlace { row, step } => {
             let offset = scope.left.offset + Walk::new(&plan.lhs, &plan.k, k0).place.offset;
-            Rows { base: plan.lhs.data.as_ptr().wrapping_offset(offset), per_row: row, row: Some(row), step }
+            Rows {
+                base: plan.lhs.data.as_ptr().wrapping_offset(offset),
+                per_row: row,
+                row: Some(row),
+                step,
+            }
         }
-        Left::Shared => {
-            Rows { base: scope.shared.wrapping_add(m * k0), per_row: count.cast_signed(), row: None, step: 0 }
-        }
+        Left::Shared => Rows {
+            base: scope.shared.wrapping_add(m * k0),
+            per_row: count.cast_signed(),
+            row: None,
+            step: 0,
+        },
         Left::Packed => {
             scope.a_source.table(k0, table);
             let start = share(m, scope.cut.tiles, scope.tiles.0);
             for tile in scope.tiles.0..scope.tiles.1 {
-                let (first, end) = (share(m, scope.cut.tiles, tile), share(m, scope.cut.tiles, tile + 1));
-                let (to, width) = (scope.memory.a.wrapping_add((first - start) * count), end - first);
-                let panel =
-                    Panel { source: scope.a_source, base: scope.left, first, width, pitch: width, k0, count, to };
+                let (first, end) = (
+                    share(m, scope.cut.tiles, tile),
+                    share(m, scope.cut.tiles, tile + 1),
+                );
+                let (to, width) = (
+                    scope.memory.a.wrapping_add((first - start) * count),
+                    end - first,
+                );
+                let panel = Panel {
+                    source: scope.a_source,
+                    base: scope.left,
+                    first,
+                    width,
+                    pitch: width,
+                    k0,
+                    count,
+                    to,
+                };
                 // SAFETY: the region has the job's rows of a block and a line more.
                 unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
             }
             let base = scope.memory.a.cast_const().wrapping_sub(start * count);
-            Rows { base, per_row: count.cast_signed(), row: None, step: 0 }
+            Rows {
+                base,
+                per_row: count.cast_signed(),
+                row: None,
+                step: 0,
+            }
         }
     }
 }
@@ -361,7 +483,11 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
     let blocks = plan.blocks();
     let start = share(plan.m.total, scope.cut.tiles, scope.tiles.0);
     let width = strip.vectors * S::LANES;
-    let straight = if blocks == 1 && strip.cols == width { scope.destination.straight() } else { None };
+    let straight = if blocks == 1 && strip.cols == width {
+        scope.destination.straight()
+    } else {
+        None
+    };
     for tile in scope.tiles.0..scope.tiles.1 {
         let first = share(plan.m.total, scope.cut.tiles, tile);
         let rows = share(plan.m.total, scope.cut.tiles, tile + 1) - first;
@@ -373,13 +499,19 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
         } else {
             let column = strip.first - scope.panels.0 * scope.cut.vectors * S::LANES;
             (
-                scope.memory.c.wrapping_add((first - start) * scope.memory.pitch + column),
+                scope
+                    .memory
+                    .c
+                    .wrapping_add((first - start) * scope.memory.pitch + column),
                 scope.memory.pitch.cast_signed(),
             )
         };
         let block = kernel::Block {
             k: strip.count,
-            a: strip.rows.base.wrapping_offset(first.cast_signed() * strip.rows.per_row),
+            a: strip
+                .rows
+                .base
+                .wrapping_offset(first.cast_signed() * strip.rows.per_row),
             rows: match strip.rows.row {
                 None => kernel::Rows::Near(rows.cast_signed()),
                 Some(1) => kernel::Rows::Near(strip.rows.step),
@@ -396,8 +528,14 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
         unsafe {
             kernel::tile(s, rows, strip.vectors, block);
             if straight.is_none() && strip.block + 1 == blocks {
-                let sums =
-                    Sums { data: c, pitch: c_row.unsigned_abs(), m: first, n: strip.first, rows, cols: strip.cols };
+                let sums = Sums {
+                    data: c,
+                    pitch: c_row.unsigned_abs(),
+                    m: first,
+                    n: strip.first,
+                    rows,
+                    cols: strip.cols,
+                };
                 scope.destination.finish(s, &sums);
             }
         }

@@ -37,15 +37,30 @@ impl<'p> Destination<'p> {
             index[dim] = rest % plan.batch.extent[dim];
             rest /= plan.batch.extent[dim];
         }
-        let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
+        let mut targets = [Target {
+            origin: core::ptr::null_mut(),
+            row: 0,
+            column: 0,
+        }; MAX_OUTPUTS];
         for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
             for dim in 0..plan.batch.count {
                 offset += index[dim].cast_signed() * place.strides[plan.batch.axis[dim]];
             }
-            *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
+            *target = Target {
+                origin: place.data.wrapping_offset(offset),
+                row: place.row,
+                column: place.column,
+            };
         }
-        Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
+        Destination {
+            index,
+            axes: plan.batch.count,
+            targets,
+            count: plan.targets,
+            isa,
+            sink,
+        }
     }
 
     /// Outputs that have no batch, of a contraction with `axes` Batch axes of one index.
@@ -57,13 +72,21 @@ impl<'p> Destination<'p> {
         isa: Isa,
         sink: Option<&'p dyn Sink>,
     ) -> Self {
-        Destination { index: [0; MAX_AXES], axes, targets, count, isa, sink }
+        Destination {
+            index: [0; MAX_AXES],
+            axes,
+            targets,
+            count,
+            isa,
+            sink,
+        }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {
-        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1).then_some(&self.targets[0])
+        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1)
+            .then_some(&self.targets[0])
     }
 
     /// Hands `sums` to the epilogue, or stores them.
@@ -95,26 +118,29 @@ impl<'p> Destination<'p> {
 
 #[inline(always)]
 unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
-    for row in 0..sums.rows {
-        let from = sums.data.wrapping_add(row * sums.pitch);
-        let offset = (sums.m + row).cast_signed() * target.row + sums.n.cast_signed() * target.column;
-        let to = target.origin.wrapping_offset(offset);
-        let mut column = 0;
-        // SAFETY: the caller vouches for the sums, the plan for the output.
-        unsafe {
-            if target.column == 1 {
-                while column < sums.cols {
-                    let mask = s.mask_first(sums.cols - column);
-                    let v = s.load_masked_raw_f(from.wrapping_add(column), mask);
-                    s.store_masked_raw_f(to.wrapping_add(column), mask, v);
-                    column += S::LANES;
-                }
-            } else {
-                while column < sums.cols {
-                    to.wrapping_offset(column.cast_signed() * target.column).write(*from.add(column));
-                    column += 1;
-                }
+    let offset = sums.m.cast_signed() * target.row + sums.n.cast_signed() * target.column;
+    let origin = target.origin.wrapping_offset(offset);
+    let mut column = 0;
+    while target.column == 1 && column < sums.cols {
+        let mask = s.mask_first(sums.cols - column);
+        let (mut from, mut to) = (sums.data.wrapping_add(column), origin.wrapping_add(column));
+        for _ in 0..sums.rows {
+            // SAFETY: the caller vouches for the sums, the plan for the output.
+            unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)) }
+            from = from.wrapping_add(sums.pitch);
+            to = to.wrapping_offset(target.row);
+        }
+        column += S::LANES;
+    }
+    while column < sums.cols {
+        for row in 0..sums.rows {
+            let to = row.cast_signed() * target.row + column.cast_signed() * target.column;
+            // SAFETY: as above.
+            unsafe {
+                let sum = *sums.data.wrapping_add(row * sums.pitch + column);
+                origin.wrapping_offset(to).write(sum);
             }
         }
+        column += 1;
     }
 }

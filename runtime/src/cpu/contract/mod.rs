@@ -20,6 +20,7 @@ mod spread;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod turned;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 

@@ -9,7 +9,7 @@ use super::place::{Group, Place, Side, Walk};
 /// Most indices of K in a block.
 pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
-const PITCH: usize = BLOCK + 16;
+pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
 pub(super) const TRANSPOSE: usize = PITCH * super::super::simd::MAX_LANES;
 
@@ -314,7 +314,7 @@ unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
 }
 
 #[inline(always)]
-unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
+pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         // SAFETY: the caller vouches for `count` words.

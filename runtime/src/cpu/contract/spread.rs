@@ -23,7 +23,10 @@ thread_local! {
     static ALL: Cell<Scratch<Place>> = Cell::default();
 }
 
-const NOWHERE: Place = Place { offset: 0, at: [0; MAX_WINDOWS] };
+const NOWHERE: Place = Place {
+    offset: 0,
+    at: [0; MAX_WINDOWS],
+};
 /// Vectors of a panel.
 const VECTORS: usize = 2;
 /// Most indices of K, which are all listed.
@@ -48,10 +51,18 @@ impl LongRow {
         }
         let inner = group.extent[last];
         if last == 0 {
-            return Some(LongRow { rows: 1, inner, pitch: inner });
+            return Some(LongRow {
+                rows: 1,
+                inner,
+                pitch: inner,
+            });
         }
         let pitch = usize::try_from(side.strides[group.axis[last - 1]]).ok()?;
-        let row = LongRow { rows: group.extent[last - 1], inner, pitch };
+        let row = LongRow {
+            rows: group.extent[last - 1],
+            inner,
+            pitch,
+        };
         (pitch >= inner && row.rows * inner * 8 >= row.length() * 5).then_some(row)
     }
 
@@ -70,7 +81,13 @@ pub(super) fn spread(
     (rows, lanes): (usize, usize),
 ) -> bool {
     let (stage, image) = if plan.rhs.sights().is_empty() {
-        (None, Side { data: plan.rhs.data, ..plan.rhs })
+        (
+            None,
+            Side {
+                data: plan.rhs.data,
+                ..plan.rhs
+            },
+        )
     } else if let Some((stage, image)) = stage(&plan.rhs, axes) {
         (Some(stage), image)
     } else {
@@ -124,8 +141,22 @@ pub(super) fn spread(
         let (memory, table) = scratch.provide(left + list + staged, BLOCK, NOWHERE);
         let list = memory.wrapping_add(left).cast::<isize>();
         let copy = memory.wrapping_add(left + 2 * plan.k.total.next_multiple_of(LINE / 2));
-        run(isa, Prepare { setup: &setup, left: memory, list, copy, table });
-        let task = Task { setup: &setup, left: memory, list, copy };
+        run(
+            isa,
+            Prepare {
+                setup: &setup,
+                left: memory,
+                list,
+                copy,
+                table,
+            },
+        );
+        let task = Task {
+            setup: &setup,
+            left: memory,
+            list,
+            copy,
+        };
         pool::parallel(threads, plan.batch.total * parts, &task);
     });
     true
@@ -153,7 +184,8 @@ impl Setup<'_> {
     /// Words of a copy, with what whole vectors read beyond its end.
     fn copy_words(&self, lanes: usize) -> usize {
         let beyond = VECTORS * lanes;
-        self.stage.map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
+        self.stage
+            .map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
     }
 
     fn tile(&self, number: usize) -> usize {
@@ -173,7 +205,13 @@ struct Prepare<'a> {
 impl Kernel for Prepare<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Prepare { setup, left, list, copy, table } = self;
+        let Prepare {
+            setup,
+            left,
+            list,
+            copy,
+            table,
+        } = self;
         let plan = setup.plan;
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let temp = left.wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
@@ -187,7 +225,16 @@ impl Kernel for Prepare<'_> {
                 source.table(k0, table);
                 let to = left.wrapping_add(first * plan.k.total + k0 * width);
                 let base = plan.lhs.origin();
-                let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
+                let panel = Panel {
+                    source,
+                    base,
+                    first,
+                    width,
+                    pitch: width,
+                    k0,
+                    count,
+                    to,
+                };
                 // SAFETY: the memory has a word for each element, a line and `TRANSPOSE` more; what a block writes beyond
                 // its end, the next one overwrites.
                 unsafe { pack::pack(s, &panel, table, temp) }
@@ -222,7 +269,16 @@ unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
-        lend(&JOB, |scratch| run(self.setup.isa, Jobs { task: self, jobs, scratch }));
+        lend(&JOB, |scratch| {
+            run(
+                self.setup.isa,
+                Jobs {
+                    task: self,
+                    jobs,
+                    scratch,
+                },
+            )
+        });
     }
 }
 
@@ -235,7 +291,11 @@ struct Jobs<'a> {
 impl Kernel for Jobs<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Jobs { task, jobs, scratch } = self;
+        let Jobs {
+            task,
+            jobs,
+            scratch,
+        } = self;
         let setup = task.setup;
         let plan = setup.plan;
         let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
@@ -267,46 +327,14 @@ impl Kernel for Jobs<'_> {
                 None => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
             };
             let destination = Destination::new(plan, batch, setup.isa, setup.sink);
-            let panels = share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
+            let panels =
+                share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
             for panel in panels {
                 // SAFETY: the image, its list and the packed operand have the sizes that the plan says.
                 unsafe { one_panel(s, task, panel, image, sums, &destination) }
             }
         }
     }
-}
-
-/// A run of columns within a panel that lies in one row of the image.
-#[derive(Clone, Copy)]
-struct Piece {
-    /// Its first column in the panel.
-    at: usize,
-    /// Its first column of the result.
-    n: usize,
-    length: usize,
-}
-
-/// Most pieces: each has a column that counts.
-const PIECES: usize = VECTORS * super::super::simd::MAX_LANES;
-
-/// The pieces of columns `from..to` of the long row, in a panel that starts at `start`.
-#[inline(always)]
-fn pieces(row: &LongRow, start: usize, from: usize, to: usize) -> ([Piece; PIECES], usize) {
-    let mut pieces = [Piece { at: 0, n: 0, length: 0 }; PIECES];
-    let mut count = 0;
-    let (mut y, mut x) = (from / row.pitch, from % row.pitch);
-    let mut column = from;
-    while column < to && count < PIECES {
-        if x < row.inner {
-            let length = (row.inner - x).min(to - column);
-            pieces[count] = Piece { at: column - start, n: y * row.inner + x, length };
-            count += 1;
-        }
-        column += row.pitch - x;
-        x = 0;
-        y += 1;
-    }
-    (pieces, count)
 }
 
 #[inline(always)]
@@ -324,8 +352,12 @@ unsafe fn one_panel<S: Simd>(
     let from = panel * width;
     let to = (from + width).min(setup.row.length());
     // The last panel of an image in place overlaps the one before, so that it ends with the image.
-    let start = if setup.stage.is_some() { from } else { to - width };
-    let (pieces, count) = pieces(&setup.row, start, from, to);
+    let start = if setup.stage.is_some() {
+        from
+    } else {
+        to - width
+    };
+    let corner = (from / setup.row.pitch, from % setup.row.pitch);
     for tile in 0..setup.tiles {
         let first = setup.tile(tile);
         let rows = setup.tile(tile + 1) - first;
@@ -342,17 +374,28 @@ unsafe fn one_panel<S: Simd>(
         // SAFETY: the packed rows, the list and the image are as long as the plan says; the sums have a register tile.
         unsafe {
             kernel::tile(s, rows, setup.vectors, block);
-            for piece in &pieces[..count] {
+        }
+        let (mut y, mut x) = corner;
+        let mut column = from;
+        while column < to {
+            let cols = setup.row.inner.saturating_sub(x).min(to - column);
+            if cols > 0 {
+                let data = sums.wrapping_add(column - start);
+                let n = y * setup.row.inner + x;
                 let sums = Sums {
-                    data: sums.wrapping_add(piece.at),
+                    data,
                     pitch: width,
                     m: first,
-                    n: piece.n,
+                    n,
                     rows,
-                    cols: piece.length,
+                    cols,
                 };
-                destination.finish(s, &sums);
+                // SAFETY: the sums are written, and lie within the contraction.
+                unsafe { destination.finish(s, &sums) }
             }
+            column += setup.row.pitch - x;
+            x = 0;
+            y += 1;
         }
     }
 }

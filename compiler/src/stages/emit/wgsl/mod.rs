@@ -18,7 +18,9 @@ use crate::ir::dim::Dim;
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::{Plan, Plans};
 use contract::Contract;
-use names::{Names, Pool};
+use names::Names;
+
+pub use names::Pool;
 use numbers::{Grid, Tiles, sides};
 use proc_macro2::TokenStream;
 use scalars::Scalars;
@@ -30,6 +32,8 @@ pub struct Emitted {
     pub wgsl: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
     pub dims: Vec<String>,
+    /// The entry points of the text.
+    pub entries: Vec<EntryPoint>,
     /// `PROGRAM` and, in the order of the functions, `PLANS`: items that name the runtime as `rt`.
     pub items: TokenStream,
 }
@@ -57,23 +61,28 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
     validate::validate(&wgsl);
     let items = tables::tables(model, plans, &names, &entries.list, &wgsl);
-    Emitted { wgsl, dims, items }
+    Emitted { wgsl, dims, entries: entries.list, items }
 }
 
-/// A kernel bound to buffers.
-struct Entry {
-    name: String,
-    kernel: usize,
+/// An entry point: a kernel bound to buffers of the device.
+pub struct EntryPoint {
+    /// Its name in the text.
+    pub name: String,
+    /// The number of the kernel.
+    pub kernel: usize,
     /// The buffer of each slot.
-    pools: Vec<Pool>,
-    groups: Dim,
-    threads: u32,
-    bytes: u32,
+    pub pools: Vec<Pool>,
+    /// How many workgroups run.
+    pub groups: Dim,
+    /// Invocations of a workgroup.
+    pub threads: u32,
+    /// Bytes of shared memory of a workgroup.
+    pub bytes: u32,
 }
 
-impl Entry {
+impl EntryPoint {
     /// The buffers that the entry point writes, or only reads.
-    fn bound(&self, kernel: &Kernel, write: bool) -> Vec<Pool> {
+    pub fn bound(&self, kernel: &Kernel, write: bool) -> Vec<Pool> {
         let written = |pool: Pool| self.pools.iter().zip(&kernel.slots).any(|(&of, slot)| of == pool && slot.write);
         Pool::ALL.into_iter().filter(|&pool| self.pools.contains(&pool) && written(pool) == write).collect()
     }
@@ -81,7 +90,7 @@ impl Entry {
 
 #[derive(Default)]
 struct Entries {
-    list: Vec<Entry>,
+    list: Vec<EntryPoint>,
 }
 
 impl Entries {
@@ -100,7 +109,7 @@ impl Entries {
                 .collect();
             let name = format!("k{number}{variant}_{words}");
             let name = name.trim_end_matches('_').replace("__", "_");
-            self.list.push(Entry { name, kernel: number, pools, groups: Dim::from(0), threads: 0, bytes: 0 });
+            self.list.push(EntryPoint { name, kernel: number, pools, groups: Dim::from(0), threads: 0, bytes: 0 });
         }
     }
 }
@@ -138,7 +147,7 @@ struct Printed {
     bytes: u32,
 }
 
-fn print(names: &Names, entry: &Entry, kernel: &Kernel) -> Printed {
+fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let written = entry.bound(kernel, true);
     let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
     let scalars = Scalars::new(names, kernel, pools);

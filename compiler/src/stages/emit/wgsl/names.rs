@@ -12,13 +12,20 @@ use std::fmt::Write;
 
 /// A buffer of the device.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub(super) enum Pool {
+pub enum Pool {
+    /// All parameters.
     Weights,
+    /// All gradients, laid out as the parameters.
     Gradients,
+    /// All states of the optimiser one after the other, each laid out as the parameters.
     State,
+    /// All arguments of the call one after the other.
     Inputs,
+    /// The random key and the numbers of a step.
     Numbers,
+    /// The parameter group of each chunk.
     Groups,
+    /// Everything that dies with the call or is read from it.
     Scratch,
 }
 

@@ -4,7 +4,7 @@
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
 use super::names::Names;
-use super::{Entry, pools};
+use super::{EntryPoint, pools};
 use crate::ir::Model;
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
@@ -14,7 +14,7 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 /// Prints `PROGRAM` and `PLANS`.
-pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Entry], wgsl: &str) -> TokenStream {
+pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[EntryPoint], wgsl: &str) -> TokenStream {
     let tables = Tables { model, names, entries };
     let listed = entries.iter().map(|entry| {
         let pool = |write| {
@@ -54,7 +54,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
 struct Tables<'a> {
     model: &'a Model,
     names: &'a Names,
-    entries: &'a [Entry],
+    entries: &'a [EntryPoint],
 }
 
 impl Tables<'_> {
@@ -72,7 +72,7 @@ impl Tables<'_> {
         let command = |step: &Step<KernelId>| match step {
             Step::Launch { kernel, buffers } => {
                 let pools = pools(plan, buffers);
-                let find = |entry: &Entry| entry.kernel == kernel.0 && entry.pools == pools;
+                let find = |entry: &EntryPoint| entry.kernel == kernel.0 && entry.pools == pools;
                 let Some(entry) = self.entries.iter().position(find) else {
                     unreachable!("an entry point was made for every launch")
                 };
@@ -88,7 +88,7 @@ impl Tables<'_> {
         steps.iter().map(command).collect()
     }
 
-    fn launch(&self, entry: &Entry, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
+    fn launch(&self, entry: &EntryPoint, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
         let offsets: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
         // A parameter that nothing mentions stays unnamed, so that no warning arises.
         let constant = offsets.iter().chain([&entry.groups]).all(|dim| dim.as_const().is_some());

@@ -1,0 +1,430 @@
+//! Gradients of convolutions by weight: sums over whole images.
+//!
+//! In: a contraction whose innermost K axes are the rows of an image in the right operand, and contiguous in the left one.
+//! Out: its outputs. Always: the operands change places. The image is read where it lies, as the left one of a register tile,
+//! down one long row; the other operand is packed, with zeros where the long row is between two rows of the image. The sums
+//! wait until all of K is done and are then transposed. What lies between the rows is multiplied by zero, so an infinite
+//! element there gives NaN.
+
+use core::cell::Cell;
+use core::ops::Range;
+
+use super::super::scratch::{LINE, Scratch, lend};
+use super::super::simd::MAX_LANES;
+use super::super::{Isa, Kernel, Simd, pool, run};
+use super::epilogue::Sink;
+use super::finish::{Destination, Sums};
+use super::kernel::{self, Block, Rows, Steps};
+use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
+use super::place::{Group, MAX_WINDOWS, Place, Side, Walk};
+use super::plan::{Plan, share};
+use super::spread::LongRow;
+use super::stage::{Stage, stage};
+use super::{Axis, Role};
+
+thread_local! {
+    static JOB: Cell<Scratch<Place>> = Cell::default();
+    static ALL: Cell<Scratch<Place>> = Cell::default();
+}
+
+const NOWHERE: Place = Place {
+    offset: 0,
+    at: [0; MAX_WINDOWS],
+};
+const VECTORS: usize = 2;
+/// Most words of waiting sums.
+const WAITING: usize = 1 << 18;
+
+/// Does the work if it is of this kind.
+pub(super) fn turned(
+    isa: Isa,
+    threads: usize,
+    plan: &Plan<'_>,
+    axes: &[Axis],
+    sink: Option<&dyn Sink>,
+    (rows, lanes): (usize, usize),
+) -> bool {
+    if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
+        return false;
+    }
+    let (stage, image) = if plan.rhs.sights().is_empty() {
+        (
+            None,
+            Side {
+                data: plan.rhs.data,
+                ..plan.rhs
+            },
+        )
+    } else if let Some((stage, image)) = stage(&plan.rhs, axes) {
+        (Some(stage), image)
+    } else {
+        return false;
+    };
+    let n = Group::merged(axes, Role::N, &[&image]);
+    let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
+    let Some(row) = LongRow::new(&image, &k) else {
+        return false;
+    };
+    // Columns that are contiguous themselves are better packed along.
+    let along =
+        n.count > 0 && image.strides[n.axis[n.count - 1]] == 1 && n.extent[n.count - 1] >= lanes;
+    if k.count < 2 || plan.lhs.strides[k.axis[k.count - 1]] != 1 || along || row.pitch > BLOCK / 2 {
+        return false;
+    }
+    let once = stage.is_some() && plan.rhs.ignores(plan.moving());
+    let tiles = plan.n.total.div_ceil(rows);
+    let panels = plan.m.total.div_ceil(VECTORS * lanes);
+    let threads = plan.threads(threads);
+    let mut parts = 1;
+    while threads > 1 && plan.batch.total * panels * parts < threads && parts < tiles {
+        parts = (parts * 2).min(tiles);
+    }
+    let outer = Group {
+        count: k.count - 2,
+        total: k.total / (row.rows * row.inner),
+        ..k
+    };
+    let setup = Setup {
+        isa,
+        plan,
+        stage: stage.as_ref(),
+        image,
+        n,
+        outer,
+        k,
+        row,
+        tiles,
+        panels,
+        parts,
+        once,
+        sink,
+    };
+    let list = (2 * plan.n.total).next_multiple_of(LINE);
+    let staged = if once { setup.copy_words() } else { 0 };
+    lend(&ALL, |scratch| {
+        let (memory, _) = scratch.provide(list + staged, 0, NOWHERE);
+        let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(list));
+        let mut walk = Walk::new(&setup.image, &setup.n, 0);
+        for at in 0..plan.n.total {
+            // SAFETY: the list has an offset for each column.
+            unsafe { list.add(at).write(walk.place.offset) };
+            walk.advance(1);
+        }
+        if once {
+            run(
+                isa,
+                Copy {
+                    setup: &setup,
+                    base: plan.rhs.origin(),
+                    to: copy,
+                },
+            );
+        }
+        let task = Task {
+            setup: &setup,
+            list,
+            copy,
+        };
+        pool::parallel(threads, plan.batch.total * panels * parts, &task);
+    });
+    true
+}
+
+struct Setup<'a> {
+    isa: Isa,
+    plan: &'a Plan<'a>,
+    stage: Option<&'a Stage>,
+    /// The right operand, or its copy.
+    image: Side<'a>,
+    n: Group,
+    /// The K axes outside of the long row.
+    outer: Group,
+    k: Group,
+    row: LongRow,
+    /// Row tiles of the turned product, over N.
+    tiles: usize,
+    /// Panels of the turned product, over M.
+    panels: usize,
+    /// Jobs per panel.
+    parts: usize,
+    /// Whether one copy serves all batch indices.
+    once: bool,
+    sink: Option<&'a dyn Sink>,
+}
+
+impl Setup<'_> {
+    fn copy_words(&self) -> usize {
+        self.stage
+            .map_or(0, |stage| stage.words.next_multiple_of(LINE))
+    }
+
+    fn tile(&self, number: usize) -> usize {
+        share(self.plan.n.total, self.tiles, number)
+    }
+}
+
+/// Copies the right operand of a batch index.
+struct Copy<'a> {
+    setup: &'a Setup<'a>,
+    base: Place,
+    to: *mut f32,
+}
+
+impl Kernel for Copy<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        if let Some(stage) = self.setup.stage {
+            // SAFETY: the caller provides the words of a copy.
+            unsafe { stage.fill(s, &self.setup.plan.rhs, self.base, self.to, true) }
+        }
+    }
+}
+
+struct Task<'a> {
+    setup: &'a Setup<'a>,
+    list: *const isize,
+    copy: *const f32,
+}
+
+// SAFETY: the pointers are only read while jobs run.
+unsafe impl Sync for Task<'_> {}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, jobs: Range<usize>) {
+        lend(&JOB, |scratch| {
+            for job in jobs {
+                run(
+                    self.setup.isa,
+                    Job {
+                        task: self,
+                        job,
+                        scratch,
+                    },
+                );
+            }
+        });
+    }
+}
+
+struct Job<'a> {
+    task: &'a Task<'a>,
+    job: usize,
+    scratch: &'a mut Scratch<Place>,
+}
+
+/// Regions of scratch memory.
+#[derive(Clone, Copy)]
+struct Memory {
+    /// A block of the packed operand.
+    b: *mut f32,
+    temp: *mut f32,
+    /// Waiting sums, a row for each row of the image operand.
+    c: *mut f32,
+}
+
+/// What a job works on.
+struct Scope<'a> {
+    task: &'a Task<'a>,
+    /// Row tiles.
+    tiles: Range<usize>,
+    /// The first column, and how many.
+    first: usize,
+    cols: usize,
+    vectors: usize,
+    memory: Memory,
+}
+
+impl Kernel for Job<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Job { task, job, scratch } = self;
+        let setup = task.setup;
+        let plan = setup.plan;
+        let (rest, part) = (job / setup.parts, job % setup.parts);
+        let (batch, panel) = (rest / setup.panels, rest % setup.panels);
+        let tiles =
+            share(setup.tiles, setup.parts, part)..share(setup.tiles, setup.parts, part + 1);
+        let width = VECTORS * S::LANES;
+        let first = panel * width;
+        let cols = width.min(plan.m.total - first);
+        let rows = (setup.tile(tiles.end) - setup.tile(tiles.start)).next_multiple_of(S::LANES);
+        let own = setup.stage.is_some() && !setup.once;
+        let copied = if own { setup.copy_words() } else { 0 };
+        let b_words = (BLOCK + 1) * width;
+        let (b, _) = scratch.provide(b_words + TRANSPOSE + 2 * rows * width + copied, 0, NOWHERE);
+        let temp = b.wrapping_add(b_words);
+        let c = temp.wrapping_add(TRANSPOSE);
+        let copy = c.wrapping_add(2 * rows * width);
+
+        let (mut left, mut right) = (plan.lhs.origin(), plan.rhs.origin());
+        if plan.batch.count > 0 {
+            left = left.plus(&Walk::new(&plan.lhs, &plan.batch, batch).place);
+            right = right.plus(&Walk::new(&plan.rhs, &plan.batch, batch).place);
+        }
+        if own {
+            Copy {
+                setup,
+                base: right,
+                to: copy,
+            }
+            .run(s);
+        }
+        let image = match setup.stage {
+            Some(_) if own => copy.cast_const().wrapping_offset(setup.image.base),
+            Some(_) => task.copy.wrapping_offset(setup.image.base),
+            None => plan.rhs.data.as_ptr().wrapping_offset(right.offset),
+        };
+        let vectors = cols.div_ceil(S::LANES);
+        let scope = Scope {
+            task,
+            tiles,
+            first,
+            cols,
+            vectors,
+            memory: Memory { b, temp, c },
+        };
+        // SAFETY: the scratch memory has the sizes that the shapes ask for.
+        unsafe {
+            sum(s, &scope, left.offset, image);
+            let destination = Destination::new(plan, batch, setup.isa, setup.sink);
+            hand_on(s, &scope, c.wrapping_add(rows * width), &destination);
+        }
+    }
+}
+
+/// Runs down all of K.
+#[inline(always)]
+unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) {
+    let setup = scope.task.setup;
+    let (plan, row) = (setup.plan, setup.row);
+    let outer_axis = setup.k.axis[setup.k.count - 2];
+    let step = plan.lhs.strides[outer_axis];
+    let most = ((BLOCK - row.inner) / row.pitch + 1).min(row.rows);
+    let blocks = row.rows.div_ceil(most);
+    let mut lefts = Walk::new(&plan.lhs, &setup.outer, 0);
+    let mut rights = Walk::new(&setup.image, &setup.outer, 0);
+    let start = setup.tile(scope.tiles.start);
+    let width = scope.vectors * S::LANES;
+    for outer in 0..setup.outer.total {
+        for block in 0..blocks {
+            let (from, to) = (
+                share(row.rows, blocks, block),
+                share(row.rows, blocks, block + 1),
+            );
+            let piece = LongRow {
+                rows: to - from,
+                ..row
+            };
+            let left = left + lefts.place.offset + from.cast_signed() * step;
+            // SAFETY: the caller's.
+            unsafe { pack(s, scope, left, step, &piece) };
+            let a = image
+                .wrapping_offset(rights.place.offset)
+                .wrapping_add(from * row.pitch);
+            for tile in scope.tiles.clone() {
+                let first = setup.tile(tile);
+                let block = Block {
+                    k: piece.length(),
+                    a,
+                    rows: Rows::Listed(scope.task.list.wrapping_add(first)),
+                    b: scope.memory.b,
+                    steps: Steps::Even(width.cast_signed()),
+                    c: scope.memory.c.wrapping_add((first - start) * width),
+                    c_row: width.cast_signed(),
+                    add: outer + block > 0,
+                };
+                // SAFETY: the rows of the image end within the image, and the sums are in scratch memory.
+                unsafe { kernel::tile(s, setup.tile(tile + 1) - first, scope.vectors, block) }
+            }
+        }
+        lefts.advance(1);
+        rights.advance(1);
+    }
+}
+
+/// Packs some rows of the image for the columns of the job, with zeros between them.
+#[inline(always)]
+unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece: &LongRow) {
+    let plan = scope.task.setup.plan;
+    let temp = scope.memory.temp;
+    let width = scope.vectors * S::LANES;
+    let length = piece.length();
+    let mut columns = Walk::new(&plan.lhs, &plan.m, scope.first);
+    for group in 0..scope.vectors {
+        let mut rows = [temp.cast_const(); MAX_LANES];
+        for lane in 0..S::LANES {
+            let to = temp.wrapping_add(lane * PITCH);
+            rows[lane] = to;
+            // SAFETY: a row of the buffer is longer than a block, by a vector at least.
+            unsafe {
+                if group * S::LANES + lane >= scope.cols {
+                    zero(s, to, length);
+                    continue;
+                }
+                let from = plan
+                    .lhs
+                    .data
+                    .as_ptr()
+                    .wrapping_offset(left + columns.place.offset);
+                for y in 0..piece.rows {
+                    let to = to.wrapping_add(y * piece.pitch);
+                    copy(
+                        s,
+                        from.wrapping_offset(y.cast_signed() * step),
+                        1,
+                        piece.inner,
+                        to,
+                    );
+                    // What follows the last row is not read.
+                    if y + 1 < piece.rows {
+                        zero(s, to.wrapping_add(piece.inner), piece.pitch - piece.inner);
+                    }
+                }
+            }
+            columns.advance(1);
+        }
+        let mut k = 0;
+        while k < length {
+            let count = S::LANES.min(length - k);
+            let to = scope.memory.b.wrapping_add(k * width + group * S::LANES);
+            // SAFETY: the buffer has whole vectors, and the panel has a row for each k.
+            unsafe { s.transpose_raw_f(rows.as_ptr(), k, to, width, count) }
+            k += count;
+        }
+    }
+}
+
+/// Transposes the waiting sums and hands them on.
+#[inline(always)]
+unsafe fn hand_on<S: Simd>(s: S, scope: &Scope<'_>, to: *mut f32, destination: &Destination<'_>) {
+    let setup = scope.task.setup;
+    let (start, end) = (setup.tile(scope.tiles.start), setup.tile(scope.tiles.end));
+    let width = scope.vectors * S::LANES;
+    let pitch = (end - start).next_multiple_of(S::LANES);
+    let mut row = 0;
+    while row < end - start {
+        let mut rows = [scope.memory.c.cast_const(); MAX_LANES];
+        for (lane, at) in rows.iter_mut().enumerate() {
+            *at = scope
+                .memory
+                .c
+                .wrapping_add((row + lane.min(S::LANES - 1)) * width);
+        }
+        for group in 0..scope.vectors {
+            let to = to.wrapping_add(group * S::LANES * pitch + row);
+            // SAFETY: both regions have rows and columns up to whole vectors.
+            unsafe { s.transpose_raw_f(rows.as_ptr(), group * S::LANES, to, pitch, S::LANES) }
+        }
+        row += S::LANES;
+    }
+    let sums = Sums {
+        data: to,
+        pitch,
+        m: scope.first,
+        n: start,
+        rows: scope.cols,
+        cols: end - start,
+    };
+    // SAFETY: the sums are written, and lie within the contraction.
+    unsafe { destination.finish(s, &sums) }
+}
