@@ -32,3 +32,12 @@ fn derived_programs_become_kernels() {
     }
     assert!(failed.is_empty(), "{failed:?}");
 }
+
+#[test]
+fn derived_programs_are_emitted() {
+    for program in programs() {
+        let text: proc_macro2::TokenStream = program.text.parse().unwrap();
+        let tokens = precast_compiler::pipeline::compile(quote::quote!((::precast) #text)).to_string();
+        assert!(!tokens.contains("compile_error"), "{}: {tokens}", program.name);
+    }
+}

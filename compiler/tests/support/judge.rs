@@ -45,7 +45,7 @@ pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
             let binding: BTreeMap<&str, i64> =
                 names.iter().enumerate().map(|(k, n)| (*n, extent(k, numbers))).collect();
             let found = memory::check(plan, &compiled.plans.kernels, &|name| binding.get(name).copied());
-            assert!(found.is_ok(), "{what}: {} at {binding:?}: {found:?}", function.name);
+            assert!(found.is_ok(), "{what}: {} at {binding:?}: {found:?}\n{}", function.name, report(compiled, 0));
         }
     }
 }

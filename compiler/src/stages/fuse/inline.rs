@@ -265,10 +265,13 @@ impl Inliner<'_> {
     /// The value in memory that data-dependent indices read.
     fn data(&self, value: Value) -> Result<Value, Stop> {
         let canon = self.scope.canon(value);
+        if self.body.inside.contains_key(&canon) {
+            return Err(Stop::Elsewhere);
+        }
         if self.scope.homes.contains_key(&canon) || self.roots.contains(&canon) {
             return Ok(canon);
         }
-        Err(if self.body.inside.contains_key(&canon) { Stop::Elsewhere } else { Stop::Materialise(value) })
+        Err(Stop::Materialise(value))
     }
 
     fn gather(&mut self, args: &[Value], axis: usize, at: &[Index], guards: &[Guard]) -> Inlined {

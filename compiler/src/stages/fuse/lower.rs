@@ -2,8 +2,8 @@
 //! what they read, and every value that is read gets a buffer.
 
 use super::Kept;
-use super::order::{self, Order};
 use super::group::{Form, Group, Grouping, levels};
+use super::order::{self, Order};
 use super::scope::{Home, Scope};
 use crate::ir::graph::Source;
 use crate::ir::index::{Atom, Index};
@@ -72,10 +72,16 @@ impl Lowering {
         for index in order {
             match &groups[index].form {
                 Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
-                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
-                    let own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
+                    let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
+                    // A scatter adds up in one place.
+                    let once = matches!(form, Form::Scatter { .. });
+                    let more: Vec<Home> = own.iter_mut().filter(|_| once).flat_map(|(_, p)| p.split_off(1)).collect();
                     steps.push(self.kernel(&scope, &groups[index], &own));
+                    for (value, places) in own.iter().filter(|_| once) {
+                        steps.extend(more.iter().map(|to| self.copy(&places[0], to, graph.ty(*value).count())));
+                    }
                 }
             }
         }

@@ -90,9 +90,15 @@ impl Stage {
         let mut index = [0usize; MAX_AXES];
         loop {
             let (mut from, mut target) = (base.offset, to);
-            for dim in 0..self.plain.count {
-                from += index[dim].cast_signed() * side.strides[self.plain.axis[dim]];
-                target = target.wrapping_add(index[dim] * self.pitch[dim]);
+            let axes = self
+                .plain
+                .axis
+                .iter()
+                .zip(self.pitch)
+                .take(self.plain.count);
+            for (&index, (&axis, pitch)) in index.iter().zip(axes) {
+                from += index.cast_signed() * side.strides[axis];
+                target = target.wrapping_add(index * pitch);
             }
             // SAFETY: the indices are within the operand, whose reach `Side` has checked, and within the copy.
             unsafe { self.images(s, side, from, target, 0, last) };

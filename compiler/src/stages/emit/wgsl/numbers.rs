@@ -164,7 +164,7 @@ mod tests {
                     let tiles = Tiles::of(rows, columns, terms);
                     assert!(tiles.bytes() <= 16_384 && tiles.threads() <= 256, "{tiles:?}");
                     assert!(tiles.depth.is_multiple_of(tiles.slices), "{tiles:?}");
-                    assert!((tiles.depth * tiles.rows / 4).is_multiple_of(1), "{tiles:?}");
+                    assert!((tiles.depth / tiles.slices).is_multiple_of(4), "{tiles:?}");
                 }
             }
         }
