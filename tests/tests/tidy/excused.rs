@@ -19,8 +19,6 @@ pub(crate) const PANICS: Excuses = &[
 pub(crate) const CATCH_ALL: Excuses = &[
     ("compiler/src/oracle/scalar.rs", "is not a comparison", "the caller has chosen the comparisons"),
     ("compiler/src/oracle/scalar.rs", "does not map bool to bool", "inference has typed the node"),
-    ("compiler/src/stages/emit/rust/product.rs", "printer.define(id)", "asks for one kind of node, reads no others"),
-    ("compiler/src/stages/fuse/group.rs", "_ => level", "asks for one kind of node, reads no others"),
 ];
 
 /// Imports against the order.
