@@ -39,6 +39,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("op", "the op cannot be applied to these arguments"),
     ("private-training", "a training function that nobody can call"),
     ("recursion", "a function or struct contains itself"),
+    ("reserved-name", "a public function has the name of a method that every model has"),
     ("reshape-count", "a reshape would change the number of elements"),
     ("shape-mismatch", "two shapes that must agree do not"),
     ("slice-out-of-range", "a slice reaches beyond its axis"),

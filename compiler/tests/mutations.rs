@@ -22,7 +22,9 @@ const PROGRAM: &str = "
         pub fn scores(&self, ids: u32[B, T <= 32], image: f32[B, 1, 4, 4]) -> f32[B, 10] {
             let picture = max_pool2d(relu(self.first(image)), window = 2);
             let mut x = self.token(ids) * self.gain + mean(picture);
-            for block in self.blocks { x = block(x); }
+            let mut total = 0.0;
+            for block in self.blocks { let y = { total = total + mean(x); block(x) }; x = y; }
+            x += total;
             let (a, b): (f32[B, T, 4], f32[B, T, 4]) = halves(x);
             let y = concat(a, where(b > 0, b, -1.0), axis = -1);
             for i in 0..2 { if i == 1 { x += y / 2; } else { x = softmax(x, axis = 1); } }

@@ -35,42 +35,68 @@ impl<T: Truth, const N: usize> Truth for [T; N] {
 }
 
 /// The words of an argument or a result that holds truth values.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Flags {
     words: Words,
+    len: usize,
     values: Values,
 }
 
 impl Flags {
     /// The words of an argument.
     pub fn of<T: Truth>(values: &[T]) -> Result<Self> {
-        let flat = T::flat(values);
-        let mut words = Words::zeroed(flat.len())?;
-        for (word, &value) in words.as_mut_slice().iter_mut().zip(flat) {
-            *word = f32::from_bits(u32::from(value));
-        }
-        Ok(Flags { words, values: Values::default() })
+        let mut flags = Flags::default();
+        flags.set(values)?;
+        Ok(flags)
     }
 
     /// Room for a result of `len` words.
     pub fn room(len: usize) -> Result<Self> {
-        Ok(Flags { words: Words::zeroed(len)?, values: Values::default() })
+        Ok(Flags { words: Words::zeroed(len)?, len, values: Values::default() })
+    }
+
+    /// Takes over another argument.
+    fn set<T: Truth>(&mut self, values: &[T]) -> Result<()> {
+        let flat = T::flat(values);
+        self.len = flat.len();
+        for (word, &value) in self.words.grow(flat.len())?.iter_mut().zip(flat) {
+            *word = f32::from_bits(u32::from(value));
+        }
+        Ok(())
     }
 
     /// The words.
     pub fn words(&self) -> &[f32] {
-        self.words.as_slice()
+        &self.words.as_slice()[..self.len]
     }
 
     /// The words, to be written.
     pub fn words_mut(&mut self) -> &mut [f32] {
-        self.words.as_mut_slice()
+        &mut self.words.as_mut_slice()[..self.len]
     }
 
     /// The words as values.
     pub fn values<T: Truth>(&mut self) -> &[T] {
-        self.values.set(self.words.as_slice());
+        self.values.set(&self.words.as_slice()[..self.len]);
         self.values.get()
+    }
+}
+
+/// Words of arguments of calls that are over, for the calls to come.
+#[derive(Debug, Default)]
+pub(crate) struct Spare(Vec<Flags>);
+
+impl Spare {
+    /// The words of an argument.
+    pub(crate) fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+        let mut flags = self.0.pop().unwrap_or_default();
+        flags.set(values)?;
+        Ok(flags)
+    }
+
+    /// Keeps words whose call is over.
+    pub(crate) fn keep(&mut self, flags: Flags) {
+        self.0.push(flags);
     }
 }
 

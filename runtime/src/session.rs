@@ -7,7 +7,7 @@ use core::ops::Deref;
 use crate::{
     device::{Device, Function},
     error::Result,
-    flags::{Truth, Values},
+    flags::{Flags, Spare, Truth, Values},
     weights::Model,
 };
 
@@ -39,6 +39,7 @@ pub struct Session<'m, M: Model> {
     workspace: <M::Device as Device>::Workspace,
     /// By result those that hold truth values.
     flags: Vec<Values>,
+    spare: Spare,
 }
 
 impl<'m, M: Model> Session<'m, M> {
@@ -47,7 +48,7 @@ impl<'m, M: Model> Session<'m, M> {
     pub fn new(model: Shared<'m, M>) -> Self {
         let weights = model.weights();
         let workspace = weights.device.workspace(&weights.pool);
-        Session { model, workspace, flags: Vec::new() }
+        Session { model, workspace, flags: Vec::new(), spare: Spare::default() }
     }
 
     /// The model.
@@ -75,6 +76,18 @@ impl<'m, M: Model> Session<'m, M> {
     #[inline]
     pub fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
         self.model.weights().device.result::<F>(&self.workspace, dims, index)
+    }
+
+    /// The words of an argument that holds truth values.
+    #[doc(hidden)]
+    pub fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+        self.spare.take(values)
+    }
+
+    /// Keeps the words of an argument for the next call.
+    #[doc(hidden)]
+    pub fn keep(&mut self, flags: Flags) {
+        self.spare.keep(flags);
     }
 
     /// Converts a result that holds truth values.

@@ -8,6 +8,7 @@ use core::fmt;
 use crate::{
     device::{Blocking, Device, Outcome, Step, StepCall},
     error::{Error, Result},
+    flags::{Flags, Spare, Truth},
     gradients::Gradients,
     groups::Groups,
     optim::Optimizer,
@@ -35,6 +36,7 @@ pub struct Trainer<'m, M: Model, O: Optimizer> {
     /// Made by the first step, so that a trainer can be made where memory is short.
     pub(crate) training: Option<<M::Device as Device>::Training>,
     workspace: <M::Device as Device>::Workspace,
+    spare: Spare,
 }
 
 impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
@@ -43,7 +45,17 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     pub fn new(model: &'m mut M, optimizer: O) -> Self {
         let weights = model.weights();
         let (groups, workspace) = (Groups::new(weights.spec), weights.device.workspace(&weights.pool));
-        Trainer { optimizer, seed: 0, skip_nonfinite: true, model, groups, steps: 0, training: None, workspace }
+        Trainer {
+            optimizer,
+            seed: 0,
+            skip_nonfinite: true,
+            model,
+            groups,
+            steps: 0,
+            training: None,
+            workspace,
+            spare: Spare::default(),
+        }
     }
 
     /// The model as it is now.
@@ -77,6 +89,18 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     pub fn group(&mut self, pattern: &str, change: impl Fn(&mut O) + Send + Sync + 'static) -> Result<&mut Self> {
         self.groups.add(self.model.weights().spec, pattern, Box::new(change))?;
         Ok(self)
+    }
+
+    /// The words of an argument that holds truth values.
+    #[doc(hidden)]
+    pub fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+        self.spare.take(values)
+    }
+
+    /// Keeps the words of an argument for the next step.
+    #[doc(hidden)]
+    pub fn keep(&mut self, flags: Flags) {
+        self.spare.keep(flags);
     }
 
     /// Takes a step.

@@ -47,6 +47,7 @@ blocks! {
     max_nan
     min_nan
     not_a_number
+    outer_add
     pow_f32
     quadrant
     reduce_argmax_f32

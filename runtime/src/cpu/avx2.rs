@@ -1,11 +1,11 @@
 //! AVX2 and FMA: 8 lanes in 16 registers, masks as vectors.
 //!
-//! In and out: as [`Simd`] says. Always: intrinsics are reached only through a token, whose existence proves that the
+//! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Simd};
+use super::{Kernel, Vectors};
 
 /// The proof that the machine has AVX2 and FMA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -22,6 +22,12 @@ impl Avx2 {
 
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn frame<K: Kernel>(s: Avx2, kernel: K) {
+    kernel.run(s);
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx2,bmi2,fma")]
+fn call<K: Kernel>(s: Avx2, kernel: K) {
     kernel.run(s);
 }
 
@@ -124,7 +130,7 @@ macro_rules! memory {
     )*};
 }
 
-impl Simd for Avx2 {
+impl Vectors for Avx2 {
     const LANES: usize = LANES;
     const FUSED: bool = true;
     const ROWS: usize = 6;
@@ -139,6 +145,11 @@ impl Simd for Avx2 {
     fn enter<K: Kernel>(self, kernel: K) {
         // SAFETY: the token proves that the machine has the features of the frame.
         unsafe { frame(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        // SAFETY: as above.
+        unsafe { call(self, kernel) }
     }
 
     vectors! { self;

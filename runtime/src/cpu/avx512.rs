@@ -1,11 +1,11 @@
 //! AVX-512: 16 lanes in 32 registers, with mask registers.
 //!
-//! In and out: as [`Simd`] says. Always: intrinsics are reached only through a token, whose existence proves that the
+//! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Simd};
+use super::{Kernel, Vectors};
 
 /// The proof that the machine has AVX-512 F, BW, DQ and VL, and FMA.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -27,6 +27,12 @@ impl Avx512 {
 
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,fma")]
 fn frame<K: Kernel>(s: Avx512, kernel: K) {
+    kernel.run(s);
+}
+
+#[inline(never)]
+#[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,fma")]
+fn call<K: Kernel>(s: Avx512, kernel: K) {
     kernel.run(s);
 }
 
@@ -118,7 +124,7 @@ macro_rules! memory {
     )*};
 }
 
-impl Simd for Avx512 {
+impl Vectors for Avx512 {
     const LANES: usize = LANES;
     const FUSED: bool = true;
     const ROWS: usize = 12;
@@ -132,6 +138,11 @@ impl Simd for Avx512 {
     fn enter<K: Kernel>(self, kernel: K) {
         // SAFETY: the token proves that the machine has the features of the frame.
         unsafe { frame(self, kernel) }
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        // SAFETY: as above.
+        unsafe { call(self, kernel) }
     }
 
     vectors! { self;

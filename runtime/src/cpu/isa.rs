@@ -7,7 +7,7 @@ use std::sync::OnceLock;
 
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512};
-use super::{Portable, Simd};
+use super::{Portable, Simd, Vectors};
 
 /// Code that is generic over the instruction set.
 ///

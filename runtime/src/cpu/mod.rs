@@ -21,6 +21,7 @@ mod portable;
 mod scratch;
 mod simd;
 mod sweep;
+mod vectors;
 
 pub mod math;
 
@@ -34,3 +35,4 @@ pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
+pub use vectors::Vectors;

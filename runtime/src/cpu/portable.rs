@@ -1,8 +1,8 @@
 //! The instruction set that every machine has: arrays of 8 lanes, which LLVM vectorises for the target's baseline.
 //!
-//! In and out: as [`Simd`] says. Always: plain Rust arithmetic. It also serves aarch64 and wasm32 for now.
+//! In and out: as [`Vectors`] says. Always: plain Rust arithmetic. It also serves aarch64 and wasm32 for now.
 
-use super::{Kernel, Simd};
+use super::{Kernel, Vectors};
 
 /// The token of the portable instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -118,7 +118,7 @@ impl Zero for Lanes<u32> {
     const ZERO: Self = Lanes([0; LANES]);
 }
 
-impl Simd for Portable {
+impl Vectors for Portable {
     const LANES: usize = LANES;
     const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
     const ROWS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 2 };
@@ -131,6 +131,10 @@ impl Simd for Portable {
 
     #[inline]
     fn enter<K: Kernel>(self, kernel: K) {
+        kernel.run(self);
+    }
+    #[inline(never)]
+    fn call<K: Kernel>(self, kernel: K) {
         kernel.run(self);
     }
 

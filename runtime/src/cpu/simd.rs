@@ -1,346 +1,22 @@
-//! The vocabulary of kernels: vectors of 32-bit lanes over an instruction set.
+//! The vocabulary of kernels: vectors of 32-bit lanes, and safe access to slices.
 //!
-//! In: slices and scalars. Out: slices and scalars. Always: a method of [`Simd`] does the same on every instruction set,
-//! up to the rounding of `mul_add_f` and the order of the reductions; the safe methods never touch memory outside their slice.
+//! In: slices and scalars. Out: slices and scalars. Always: no method touches memory outside its slice.
 
-use super::{At, Kernel};
+use super::vectors::MAX_LANES;
+use super::{At, Vectors};
 
-/// An instruction set, as a value that proves that the machine has it.
+/// What kernels are written against: the arithmetic of [`Vectors`], and memory as slices.
 ///
-/// Suffixes name the type of lane: `f` is f32, `i` is i32, `u` is u32, `m` is a mask. Integer arithmetic wraps. Shift counts
-/// are taken modulo 32. Comparisons with NaN are false. A memory access panics if it does not lie within its slice, which
-/// the compiler has excluded for emitted code.
-pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
-    /// Lanes per vector.
-    const LANES: usize;
-    /// Whether `mul_add_f` rounds once.
-    const FUSED: bool;
-    /// Rows of the register tile of [`contract`](super::contract): as many as leave registers for the operands.
-    const ROWS: usize;
-
-    /// A vector of f32.
-    type F: Copy;
-    /// A vector of i32.
-    type I: Copy;
-    /// A vector of u32.
-    type U: Copy;
-    /// A vector of truth values.
-    type M: Copy;
-
-    /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set.
-    fn enter<K: Kernel>(self, kernel: K);
-
-    /// All lanes `x`.
-    fn splat_f(self, x: f32) -> Self::F;
-    /// All lanes `x`.
-    fn splat_i(self, x: i32) -> Self::I;
-    /// All lanes `x`.
-    fn splat_u(self, x: u32) -> Self::U;
-    /// All lanes `x`.
-    fn splat_m(self, x: bool) -> Self::M;
-    /// The lane numbers 0, 1, 2, ….
-    fn iota_i(self) -> Self::I;
-    /// The lane numbers 0, 1, 2, ….
-    fn iota_u(self) -> Self::U;
-    /// `a + b`.
-    fn add_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a - b`.
-    fn sub_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a · b`.
-    fn mul_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a / b`.
-    fn div_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// The larger lane; NaN if either is NaN.
-    fn max_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// The smaller lane; NaN if either is NaN.
-    fn min_f(self, a: Self::F, b: Self::F) -> Self::F;
-    /// `a + b`.
-    fn add_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// `a - b`.
-    fn sub_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// `a · b`.
-    fn mul_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// a / b; an integer divided by zero gives 0.
-    fn div_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// The larger lane.
-    fn max_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// The smaller lane.
-    fn min_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// `a + b`.
-    fn add_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// `a - b`.
-    fn sub_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// `a · b`.
-    fn mul_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// a / b; an integer divided by zero gives 0.
-    fn div_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// The larger lane.
-    fn max_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// The smaller lane.
-    fn min_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// `a · b + c`, rounded once where [`Simd::FUSED`].
-    fn mul_add_f(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F;
-    /// The smaller of `x` and a bound that is not NaN; NaN if `x` is NaN. Cheaper than `min_f`.
-    fn at_most_f(self, x: Self::F, bound: Self::F) -> Self::F;
-    /// The larger of `x` and a bound that is not NaN; NaN if `x` is NaN. Cheaper than `max_f`.
-    fn at_least_f(self, x: Self::F, bound: Self::F) -> Self::F;
-    /// `-x`.
-    fn neg_f(self, x: Self::F) -> Self::F;
-    /// `|x|`.
-    fn abs_f(self, x: Self::F) -> Self::F;
-    /// The square root, correctly rounded.
-    fn sqrt_f(self, x: Self::F) -> Self::F;
-    /// The next integer not above.
-    fn floor_f(self, x: Self::F) -> Self::F;
-    /// The next integer not below.
-    fn ceil_f(self, x: Self::F) -> Self::F;
-    /// The nearest integer, ties to even.
-    fn round_f(self, x: Self::F) -> Self::F;
-    /// The next integer towards zero.
-    fn trunc_f(self, x: Self::F) -> Self::F;
-    /// `x · 2ⁿ` for integers `n` from -252 to 252.
-    fn scale_f(self, x: Self::F, n: Self::F) -> Self::F;
-    /// `-x`, wrapping.
-    fn neg_i(self, x: Self::I) -> Self::I;
-    /// `|x|`, wrapping.
-    fn abs_i(self, x: Self::I) -> Self::I;
-    /// The remainder with the sign of `a`; 0 where `b` is 0.
-    fn rem_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// Bitwise and.
-    fn and_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// Bitwise or.
-    fn or_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// Bitwise xor.
-    fn xor_i(self, a: Self::I, b: Self::I) -> Self::I;
-    /// Bitwise complement.
-    fn not_i(self, x: Self::I) -> Self::I;
-    /// `x << (by mod 32)`.
-    fn shl_i(self, x: Self::I, by: Self::I) -> Self::I;
-    /// `x >> (by mod 32)`, keeping the sign.
-    fn shr_i(self, x: Self::I, by: Self::I) -> Self::I;
-    /// `x << N`, for `N < 32`.
-    fn shl_const_i<const N: u32>(self, x: Self::I) -> Self::I;
-    /// `x >> N`, for `N < 32`, keeping the sign.
-    fn shr_const_i<const N: u32>(self, x: Self::I) -> Self::I;
-    /// The remainder; 0 where `b` is 0.
-    fn rem_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// Bitwise and.
-    fn and_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// Bitwise or.
-    fn or_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// Bitwise xor.
-    fn xor_u(self, a: Self::U, b: Self::U) -> Self::U;
-    /// Bitwise complement.
-    fn not_u(self, x: Self::U) -> Self::U;
-    /// `x << (by mod 32)`.
-    fn shl_u(self, x: Self::U, by: Self::U) -> Self::U;
-    /// `x >> (by mod 32)`, filling with zeros.
-    fn shr_u(self, x: Self::U, by: Self::U) -> Self::U;
-    /// `x << N`, for `N < 32`.
-    fn shl_const_u<const N: u32>(self, x: Self::U) -> Self::U;
-    /// `x >> N`, for `N < 32`, filling with zeros.
-    fn shr_const_u<const N: u32>(self, x: Self::U) -> Self::U;
-    /// `a = b`.
-    fn eq_f(self, a: Self::F, b: Self::F) -> Self::M;
-    /// `a < b`.
-    fn lt_f(self, a: Self::F, b: Self::F) -> Self::M;
-    /// `a ≤ b`.
-    fn le_f(self, a: Self::F, b: Self::F) -> Self::M;
-    /// `a` where `m`, else `b`.
-    fn select_f(self, m: Self::M, a: Self::F, b: Self::F) -> Self::F;
-    /// `a = b`.
-    fn eq_i(self, a: Self::I, b: Self::I) -> Self::M;
-    /// `a < b`.
-    fn lt_i(self, a: Self::I, b: Self::I) -> Self::M;
-    /// `a ≤ b`.
-    fn le_i(self, a: Self::I, b: Self::I) -> Self::M;
-    /// `a` where `m`, else `b`.
-    fn select_i(self, m: Self::M, a: Self::I, b: Self::I) -> Self::I;
-    /// `a = b`.
-    fn eq_u(self, a: Self::U, b: Self::U) -> Self::M;
-    /// `a < b`.
-    fn lt_u(self, a: Self::U, b: Self::U) -> Self::M;
-    /// `a ≤ b`.
-    fn le_u(self, a: Self::U, b: Self::U) -> Self::M;
-    /// `a` where `m`, else `b`.
-    fn select_u(self, m: Self::M, a: Self::U, b: Self::U) -> Self::U;
-    /// `a` and `b`.
-    fn and_m(self, a: Self::M, b: Self::M) -> Self::M;
-    /// `a` or `b`.
-    fn or_m(self, a: Self::M, b: Self::M) -> Self::M;
-    /// `a` xor `b`.
-    fn xor_m(self, a: Self::M, b: Self::M) -> Self::M;
-    /// The opposite.
-    fn not_m(self, x: Self::M) -> Self::M;
-    /// Whether some lane is true.
-    fn any_m(self, x: Self::M) -> bool;
-    /// Whether all lanes are true.
-    fn all_m(self, x: Self::M) -> bool;
-    /// The nearest f32.
-    fn f_from_i(self, x: Self::I) -> Self::F;
-    /// The nearest f32.
-    fn f_from_u(self, x: Self::U) -> Self::F;
-    /// Truncates and saturates; NaN gives 0.
-    fn i_from_f(self, x: Self::F) -> Self::I;
-    /// Truncates and saturates; NaN gives 0.
-    fn u_from_f(self, x: Self::F) -> Self::U;
-    /// The same bits.
-    fn i_from_u(self, x: Self::U) -> Self::I;
-    /// The same bits.
-    fn u_from_i(self, x: Self::I) -> Self::U;
-    /// The bits of `x`.
-    fn bits_f(self, x: Self::F) -> Self::U;
-    /// The f32 with these bits.
-    fn f_of_bits(self, x: Self::U) -> Self::F;
-    /// True in the first `n` lanes.
-    fn mask_first(self, n: usize) -> Self::M;
-    /// The sum of the lanes.
-    fn reduce_add_f(self, x: Self::F) -> f32;
-    /// The product of the lanes.
-    fn reduce_mul_f(self, x: Self::F) -> f32;
-    /// The largest lane; NaN if any is.
-    fn reduce_max_f(self, x: Self::F) -> f32;
-    /// The smallest lane; NaN if any is.
-    fn reduce_min_f(self, x: Self::F) -> f32;
-    /// The sum of the lanes.
-    fn reduce_add_i(self, x: Self::I) -> i32;
-    /// The product of the lanes.
-    fn reduce_mul_i(self, x: Self::I) -> i32;
-    /// The largest lane.
-    fn reduce_max_i(self, x: Self::I) -> i32;
-    /// The smallest lane.
-    fn reduce_min_i(self, x: Self::I) -> i32;
-    /// The sum of the lanes.
-    fn reduce_add_u(self, x: Self::U) -> u32;
-    /// The product of the lanes.
-    fn reduce_mul_u(self, x: Self::U) -> u32;
-    /// The largest lane.
-    fn reduce_max_u(self, x: Self::U) -> u32;
-    /// The smallest lane.
-    fn reduce_min_u(self, x: Self::U) -> u32;
-
-    /// Reads `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for reading `LANES` words.
-    unsafe fn load_raw_f(self, p: *const f32) -> Self::F;
-    /// Reads the words of the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for reading.
-    unsafe fn load_masked_raw_f(self, p: *const f32, m: Self::M) -> Self::F;
-    /// Writes `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for writing `LANES` words.
-    unsafe fn store_raw_f(self, p: *mut f32, v: Self::F);
-    /// Writes the words of the lanes in `m` and touches no others.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for writing.
-    unsafe fn store_masked_raw_f(self, p: *mut f32, m: Self::M, v: Self::F);
-    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for reading.
-    unsafe fn gather_raw_f(self, p: *const f32, idx: Self::I, m: Self::M) -> Self::F;
-    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for writing.
-    unsafe fn scatter_raw_f(self, p: *mut f32, idx: Self::I, m: Self::M, v: Self::F);
-
-    /// Reads `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for reading `LANES` words.
-    unsafe fn load_raw_i(self, p: *const i32) -> Self::I;
-    /// Reads the words of the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for reading.
-    unsafe fn load_masked_raw_i(self, p: *const i32, m: Self::M) -> Self::I;
-    /// Writes `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for writing `LANES` words.
-    unsafe fn store_raw_i(self, p: *mut i32, v: Self::I);
-    /// Writes the words of the lanes in `m` and touches no others.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for writing.
-    unsafe fn store_masked_raw_i(self, p: *mut i32, m: Self::M, v: Self::I);
-    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for reading.
-    unsafe fn gather_raw_i(self, p: *const i32, idx: Self::I, m: Self::M) -> Self::I;
-    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for writing.
-    unsafe fn scatter_raw_i(self, p: *mut i32, idx: Self::I, m: Self::M, v: Self::I);
-
-    /// Reads `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for reading `LANES` words.
-    unsafe fn load_raw_u(self, p: *const u32) -> Self::U;
-    /// Reads the words of the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for reading.
-    unsafe fn load_masked_raw_u(self, p: *const u32, m: Self::M) -> Self::U;
-    /// Writes `LANES` words.
-    ///
-    /// # Safety
-    /// `p` must be valid for writing `LANES` words.
-    unsafe fn store_raw_u(self, p: *mut u32, v: Self::U);
-    /// Writes the words of the lanes in `m` and touches no others.
-    ///
-    /// # Safety
-    /// `p` offset by every lane in `m` must be valid for writing.
-    unsafe fn store_masked_raw_u(self, p: *mut u32, m: Self::M, v: Self::U);
-    /// Reads `p[idx]` for the lanes in `m` and touches no others, which become 0.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for reading.
-    unsafe fn gather_raw_u(self, p: *const u32, idx: Self::I, m: Self::M) -> Self::U;
-    /// Writes `p[idx]` for the lanes in `m`, in ascending order of the lanes.
-    ///
-    /// # Safety
-    /// `p` offset by every index of a lane in `m` must be valid for writing.
-    unsafe fn scatter_raw_u(self, p: *mut u32, idx: Self::I, m: Self::M, v: Self::U);
-
-    /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart.
-    ///
-    /// # Safety
-    /// `rows` must hold `LANES` pointers, each valid for reading `at + LANES` words, and `to` must be valid for writing
-    /// `count` rows of `LANES` words; `count` is at most `LANES`.
-    #[inline(always)]
-    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
-        for column in 0..count {
-            for row in 0..Self::LANES {
-                // SAFETY: the caller vouches for both sides.
-                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) };
-            }
-        }
-    }
-    /// Writes the sum of the lanes of each vector.
-    ///
-    /// # Safety
-    /// `to` must be valid for writing 8 words.
-    #[inline(always)]
-    unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
-        for (at, v) in v.into_iter().enumerate() {
-            // SAFETY: the caller vouches for 8 words.
-            unsafe { to.add(at).write(self.reduce_add_f(v)) };
-        }
-    }
+/// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code.
+pub trait Simd: Vectors {
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {
-        if A::FULL { self.splat_m(true) } else { self.mask_first(at.count(Self::LANES)) }
+        if A::FULL {
+            self.splat_m(true)
+        } else {
+            self.mask_first(at.count(Self::LANES))
+        }
     }
     /// 1 where true, else 0.
     #[inline(always)]
@@ -375,17 +51,29 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_f<A: At>(self, at: A, new: Self::F, old: Self::F) -> Self::F {
-        if A::FULL { new } else { self.select_f(self.mask_at(at), new, old) }
+        if A::FULL {
+            new
+        } else {
+            self.select_f(self.mask_at(at), new, old)
+        }
     }
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_i<A: At>(self, at: A, new: Self::I, old: Self::I) -> Self::I {
-        if A::FULL { new } else { self.select_i(self.mask_at(at), new, old) }
+        if A::FULL {
+            new
+        } else {
+            self.select_i(self.mask_at(at), new, old)
+        }
     }
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_u<A: At>(self, at: A, new: Self::U, old: Self::U) -> Self::U {
-        if A::FULL { new } else { self.select_u(self.mask_at(at), new, old) }
+        if A::FULL {
+            new
+        } else {
+            self.select_u(self.mask_at(at), new, old)
+        }
     }
     /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
     #[inline(always)]
@@ -394,7 +82,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_f(p) } else { self.load_masked_raw_f(p, self.mask_first(count)) } }
+        unsafe {
+            if A::FULL {
+                self.load_raw_f(p)
+            } else {
+                self.load_masked_raw_f(p, self.mask_first(count))
+            }
+        }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -403,7 +97,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
+        unsafe {
+            if A::FULL {
+                self.store_raw_f(p, v)
+            } else {
+                self.store_masked_raw_f(p, self.mask_first(count), v)
+            }
+        }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -426,7 +126,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_i(p) } else { self.load_masked_raw_i(p, self.mask_first(count)) } }
+        unsafe {
+            if A::FULL {
+                self.load_raw_i(p)
+            } else {
+                self.load_masked_raw_i(p, self.mask_first(count))
+            }
+        }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -435,7 +141,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_i(p, v) } else { self.store_masked_raw_i(p, self.mask_first(count), v) } }
+        unsafe {
+            if A::FULL {
+                self.store_raw_i(p, v)
+            } else {
+                self.store_masked_raw_i(p, self.mask_first(count), v)
+            }
+        }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -458,7 +170,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_u(p) } else { self.load_masked_raw_u(p, self.mask_first(count)) } }
+        unsafe {
+            if A::FULL {
+                self.load_raw_u(p)
+            } else {
+                self.load_masked_raw_u(p, self.mask_first(count))
+            }
+        }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -467,7 +185,13 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_u(p, v) } else { self.store_masked_raw_u(p, self.mask_first(count), v) } }
+        unsafe {
+            if A::FULL {
+                self.store_raw_u(p, v)
+            } else {
+                self.store_masked_raw_u(p, self.mask_first(count), v)
+            }
+        }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -518,7 +242,10 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
         let mut values = [0.0f32; MAX_LANES];
         // SAFETY: no vector has more than `MAX_LANES` lanes.
         unsafe {
-            self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
+            self.store_raw_i(
+                indices.as_mut_ptr(),
+                self.select_i(m, idx, self.splat_i(-1)),
+            );
             self.store_raw_f(values.as_mut_ptr(), v);
         }
         for (index, value) in indices.into_iter().zip(values).take(Self::LANES) {
@@ -529,8 +256,7 @@ pub trait Simd: Copy + Send + Sync + core::fmt::Debug + 'static {
     }
 }
 
-/// The most lanes that any instruction set has.
-pub(super) const MAX_LANES: usize = 16;
+impl<S: Vectors> Simd for S {}
 
 /// Panics unless `count` words from `index` on lie within `len`. In a loop, all but one comparison is invariant.
 #[inline(always)]
@@ -549,7 +275,10 @@ fn within<S: Simd>(s: S, len: usize, idx: S::I) -> S::M {
 
 #[cold]
 #[inline(never)]
-#[allow(clippy::panic, reason = "an index outside a slice, as in the standard library")]
+#[allow(
+    clippy::panic,
+    reason = "an index outside a slice, as in the standard library"
+)]
 fn outside(len: usize, index: usize, count: usize) -> ! {
     panic!("{count} words at {index} are outside a slice of {len}");
 }
@@ -557,7 +286,7 @@ fn outside(len: usize, index: usize, count: usize) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cpu::{Full, Isa, Part, run};
+    use crate::cpu::{Full, Isa, Kernel, Part, run};
 
     const N: usize = 16 * 24;
 
@@ -589,7 +318,10 @@ mod tests {
             1e30,
             65_535.5,
         ];
-        (core::array::from_fn(|i| edges[i % 24]), core::array::from_fn(|i| edges[(i / 24 + i * 5) % 24]))
+        (
+            core::array::from_fn(|i| edges[i % 24]),
+            core::array::from_fn(|i| edges[(i / 24 + i * 5) % 24]),
+        )
     }
 
     fn words() -> ([u32; N], [u32; N]) {
@@ -611,11 +343,16 @@ mod tests {
             12_345,
             0xffff_0001,
         ];
-        (core::array::from_fn(|i| edges[i % 16]), core::array::from_fn(|i| edges[(i / 16 + i * 3) % 16]))
+        (
+            core::array::from_fn(|i| edges[i % 16]),
+            core::array::from_fn(|i| edges[(i / 16 + i * 3) % 16]),
+        )
     }
 
     fn same(got: f32, want: f32) -> bool {
-        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan() || got == 0.0 && want == 0.0
+        got.to_bits() == want.to_bits()
+            || got.is_nan() && want.is_nan()
+            || got == 0.0 && want == 0.0
     }
 
     macro_rules! binary {
@@ -696,7 +433,13 @@ mod tests {
     }
 
     /// Writes the results of the unary and mixed operations as rows of words.
-    struct Rows<'a>(&'a [f32], &'a [f32], &'a [u32], &'a [u32], &'a mut [[u32; N]; 26]);
+    struct Rows<'a>(
+        &'a [f32],
+        &'a [f32],
+        &'a [u32],
+        &'a [u32],
+        &'a mut [[u32; N]; 26],
+    );
 
     impl Kernel for Rows<'_> {
         #[inline(always)]
@@ -749,7 +492,15 @@ mod tests {
             for n in 0..N {
                 let (f, g, u, v) = (f[n], g[n], u[n], v[n]);
                 let (i, j) = (u.cast_signed(), v.cast_signed());
-                let floats = [-f, f.abs(), f.sqrt(), f.floor(), f.ceil(), f.round_ties_even(), f.trunc()];
+                let floats = [
+                    -f,
+                    f.abs(),
+                    f.sqrt(),
+                    f.floor(),
+                    f.ceil(),
+                    f.round_ties_even(),
+                    f.trunc(),
+                ];
                 for (row, want) in floats.into_iter().enumerate() {
                     let got = f32::from_bits(rows[row][n]);
                     assert!(
@@ -779,7 +530,12 @@ mod tests {
                     u << 7,
                 ];
                 for (row, want) in words.into_iter().enumerate() {
-                    assert_eq!(rows[row + 7][n], want, "{isa:?}: row {} of {f} {g} {u} {v}", row + 7);
+                    assert_eq!(
+                        rows[row + 7][n],
+                        want,
+                        "{isa:?}: row {} of {f} {g} {u} {v}",
+                        row + 7
+                    );
                 }
             }
         }
@@ -799,13 +555,21 @@ mod tests {
             });
             out[n] = s.reduce_add_f(total);
             // Every other lane from the end of the slice, one of them outside.
-            let idx = s.sub_i(s.splat_i(data.len() as i32), s.add_i(s.iota_i(), s.iota_i()));
+            let idx = s.sub_i(
+                s.splat_i(data.len() as i32),
+                s.add_i(s.iota_i(), s.iota_i()),
+            );
             let odd = s.m_from_u(s.and_u(s.iota_u(), s.splat_u(3)));
             let got = s.gather_f(data, idx, odd);
             out[n + 1] = s.reduce_add_f(got);
             out[n + 2] = s.reduce_max_f(got);
             s.scatter_f(&mut out[n + 3..], idx, s.splat_m(true), s.splat_f(7.0));
-            s.scatter_add_f(&mut out[n + 3..], s.splat_i(0), s.mask_at(Part::new(3)), s.f_from_i(s.iota_i()));
+            s.scatter_add_f(
+                &mut out[n + 3..],
+                s.splat_i(0),
+                s.mask_at(Part::new(3)),
+                s.f_from_i(s.iota_i()),
+            );
         }
     }
 
@@ -813,7 +577,11 @@ mod tests {
     fn memory_is_touched_only_where_it_should_be() {
         let data: Vec<f32> = (1..40u8).map(f32::from).collect();
         for isa in Isa::available() {
-            let lanes = if format!("{isa:?}").contains("512") { 16 } else { 8 };
+            let lanes = if format!("{isa:?}").contains("512") {
+                16
+            } else {
+                8
+            };
             for n in 0..39 {
                 let mut out = [0.0; 100];
                 run(isa, Memory(&data, &mut out, n));
@@ -821,7 +589,9 @@ mod tests {
                     assert_eq!(*word, 2.0 * data[at], "{isa:?} {n}");
                 }
                 assert_eq!(out[n], data[..n].iter().sum::<f32>());
-                let gathered = (0..lanes).filter(|lane| lane % 4 != 0).map(|lane| data[39 - 2 * lane]);
+                let gathered = (0..lanes)
+                    .filter(|lane| lane % 4 != 0)
+                    .map(|lane| data[39 - 2 * lane]);
                 assert_eq!(out[n + 1], gathered.clone().sum::<f32>());
                 assert_eq!(out[n + 2], gathered.fold(0.0, f32::max));
                 assert_eq!(out[n + 3], 3.0);

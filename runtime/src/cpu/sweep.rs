@@ -54,10 +54,10 @@ macro_rules! __sweep {
     ($s:ty, $j:ident, $at:ident, $n:expr, $body:block) => {{
         let length: usize = $n;
         let mut $j: usize = 0;
-        while length - $j >= <$s as $crate::__rt::Simd>::LANES {
+        while length - $j >= <$s as $crate::__rt::Vectors>::LANES {
             let $at = $crate::__rt::Full;
             $body
-            $j += <$s as $crate::__rt::Simd>::LANES;
+            $j += <$s as $crate::__rt::Vectors>::LANES;
         }
         if $j < length {
             let $at = $crate::__rt::Part::new(length - $j);

@@ -28,7 +28,7 @@ const RATE: f64 = 0.1;
 static ISA: Mutex<()> = Mutex::new(());
 
 /// The program on every instruction set of this machine.
-pub fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
+pub(crate) fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
     let _forced = ISA.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
     let case = Case::new(name);
     for (position, isa) in precast::__rt::Isa::available().enumerate() {
@@ -40,7 +40,7 @@ pub fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Op
 
 /// The program on the GPU; without an adapter it says so.
 #[cfg(feature = "gpu")]
-pub fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
+pub(crate) fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
     match Gpu::new() {
         Ok(gpu) => Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name()),
         Err(error) => println!("gpu tests of {name} did not run: {error}"),
@@ -156,7 +156,7 @@ impl Case {
         let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(DType::F32, extents(&p.stacked(), 1));
         let params = self.model.params.iter().map(zeros).collect();
         // Momentum 0, gain 1.
-        let numbers = vec![RATE, 0.0, 1.0, 0.0, 0.0];
+        let numbers = [RATE, 0.0, 1.0, 0.0, 0.0].map(|x| [x; GROUPS]).to_vec();
         let env = Env { args, params, key: KEY, numbers, ..Env::default() };
         oracle::run(function, &self.model, &env).expect("the arguments fit")
     }

@@ -163,7 +163,7 @@ impl<'a> Grouping<'a> {
 
     fn elementwise(&mut self, value: Value) {
         let shape = self.scope.graph.ty(value).shape.clone();
-        let at: Vec<Index> = (0..shape.len()).map(Index::axis).collect();
+        let at = positions(&shape);
         let map = Body::over(shape.clone());
         let Some((mut body, id)) = self.attempt(&map, |inliner| inliner.value(value, &at, &[])) else {
             unreachable!("a map of its own computes nothing elsewhere")
@@ -291,8 +291,9 @@ impl<'a> Grouping<'a> {
         let kept: Vec<usize> = (0..shape.len()).filter(|a| !axes.contains(a)).collect();
         let extents: Vec<Dim> = kept.iter().chain(axes).map(|&a| shape[a].clone()).collect();
         let mut at = vec![Index::default(); shape.len()];
-        kept.iter().chain(axes).enumerate().for_each(|(i, &a)| at[a] = Index::axis(i));
-        let row: Vec<Index> = (0..kept.len()).map(Index::axis).collect();
+        let walked = positions(&extents);
+        kept.iter().chain(axes).zip(&walked).for_each(|(&a, i)| at[a] = i.clone());
+        let row = walked[..kept.len()].to_vec();
         let spaces = vec![(shape.to_vec(), at.clone()), (self.scope.graph.ty(value).shape.clone(), row)];
         self.accumulate(value, extents, kept.len(), vec![], spaces, op, |inliner| inliner.value(arg, &at, &[]));
     }
@@ -301,7 +302,7 @@ impl<'a> Grouping<'a> {
         let (x, out) = (self.scope.graph.ty(args[0]).clone(), self.scope.graph.ty(value).shape.clone());
         let first = out.len() - windows.len();
         let extents: Vec<Dim> = out.iter().cloned().chain(windows.iter().map(|w| w.size.clone())).collect();
-        let row: Vec<Index> = (0..out.len()).map(Index::axis).collect();
+        let row = positions(&out);
         let neutral = neutral(op, x.dtype);
         let spaces = vec![(out.clone(), row.clone())];
         let (windows, arg) = (windows.to_vec(), args[0]);
@@ -320,7 +321,7 @@ impl<'a> Grouping<'a> {
         let (y, out) = (self.scope.graph.ty(args[0]).clone(), self.scope.graph.ty(value).shape.clone());
         let first = out.len() - windows.len();
         let extents: Vec<Dim> = out.iter().cloned().chain(windows.iter().map(|w| w.size.clone())).collect();
-        let row: Vec<Index> = (0..out.len()).map(Index::axis).collect();
+        let row = positions(&out);
         let spaces = vec![(out.clone(), row.clone())];
         let (windows, args) = (windows.to_vec(), args.to_vec());
         let op = AccumulatorOp::Reduce(ReduceOp::Sum);
@@ -394,7 +395,7 @@ impl<'a> Grouping<'a> {
 
     fn add_accumulator(&mut self, value: Value, group: usize, op: AccumulatorOp, id: ExprId) {
         let dtype = self.scope.graph.ty(value).dtype;
-        let position = (0..self.scope.graph.ty(value).rank()).map(Index::axis).collect();
+        let position = positions(&self.scope.graph.ty(value).shape);
         let Group { form: Form::Row { accumulators, .. }, body, .. } = &mut self.groups[group] else {
             unreachable!("accumulators belong to row groups")
         };
@@ -441,9 +442,10 @@ impl<'a> Grouping<'a> {
             find(lhs, 0).or_else(|| find(rhs, 1)).unwrap_or_default()
         };
         let axes: Vec<Dim> = labels.iter().map(extent).collect();
+        let walked = positions(&axes);
         let at = |of: &[u8]| -> Vec<Index> {
             let axis = |l: &u8| labels.iter().position(|x| x == l).unwrap_or_default();
-            of.iter().map(|l| Index::axis(axis(l))).collect()
+            of.iter().map(|l| walked[axis(l)].clone()).collect()
         };
         let role = |want: fn(bool, bool, bool) -> bool| -> Vec<usize> {
             let is = |&i: &usize| want(lhs.contains(&labels[i]), rhs.contains(&labels[i]), out.contains(&labels[i]));
@@ -464,15 +466,16 @@ impl<'a> Grouping<'a> {
         let mut axes = out.clone();
         axes.push(x.shape[2].clone());
         axes.extend(w.shape[3..].iter().cloned());
-        let channel = Index::axis(3 + spatial);
-        let tap = |d: usize| Index::axis(4 + spatial + d);
-        let mut at_w = vec![Index::axis(1), Index::axis(2), channel.clone()];
+        let walked = positions(&axes);
+        let channel = walked[3 + spatial].clone();
+        let tap = |d: usize| walked[4 + spatial + d].clone();
+        let mut at_w = vec![walked[1].clone(), walked[2].clone(), channel.clone()];
         at_w.extend((0..spatial).map(tap));
-        let (mut at_x, mut guards) = (vec![Index::axis(0), Index::axis(1), channel], vec![]);
+        let (mut at_x, mut guards) = (vec![walked[0].clone(), walked[1].clone(), channel], vec![]);
         let mut scratch = Body::over(axes.clone());
         let inliner = Inliner { scope: self.scope, roots: &self.roots, body: &mut scratch };
         for (d, window) in windows.iter().enumerate() {
-            let index = slide(window, &Index::axis(3 + d), &tap(d));
+            let index = slide(window, &walked[3 + d], &tap(d));
             at_x.push(inliner.coordinate(index, window.base, &x.shape[3 + d], &mut guards));
         }
         let lhs = self.operand(&axes, args[1], &at_w, &[]);
@@ -480,7 +483,7 @@ impl<'a> Grouping<'a> {
         let n = [0].into_iter().chain(3..3 + spatial).collect();
         let k = (3 + spatial..axes.len()).collect();
         let form = Form::Contract { batch: vec![1], m: vec![2], n, k, lhs, rhs };
-        self.push_contract(value, form, axes, (0..out.len()).map(Index::axis).collect());
+        self.push_contract(value, form, axes, walked[..out.len()].to_vec());
     }
 
     fn push_contract(&mut self, value: Value, form: Form, axes: Vec<Dim>, position: Vec<Index>) {
@@ -505,7 +508,8 @@ impl<'a> Grouping<'a> {
         let mut axes = updates.shape.clone();
         axes.push(out[axis].clone());
         let target = updates.rank();
-        let at: Vec<Index> = (0..target).map(Index::axis).collect();
+        let walked = positions(&axes);
+        let at = walked[..target].to_vec();
         let fresh = Body::over(axes);
         let built = self.attempt(&fresh, |inliner| {
             Ok((inliner.value(args[1], &at[axis..axis + rank], &[])?, inliner.value(args[0], &at, &[])?))
@@ -515,7 +519,7 @@ impl<'a> Grouping<'a> {
         };
         let (outer, source, inner) =
             ((0..axis).collect(), (axis..axis + rank).collect(), (axis + rank..target).collect());
-        let position = (0..axis).chain([target]).chain(axis + rank..target).map(Index::axis).collect();
+        let position = (0..axis).chain([target]).chain(axis + rank..target).map(|a| walked[a].clone()).collect();
         body.inside.insert(value, (position, addend));
         let form = Form::Scatter { outer, target, source, inner, index, result: value, addend };
         let group = self.push(form, body, vec![]);
@@ -535,6 +539,13 @@ impl<'a> Grouping<'a> {
             self.assign(result, group);
         }
     }
+}
+
+/// The position along each axis. An axis of extent 1 is not walked, so that an index that went through a reshape is
+/// still recognised.
+fn positions(extents: &[Dim]) -> Vec<Index> {
+    let position = |(axis, extent): (usize, &Dim)| if extent.is(1) { Index::default() } else { Index::axis(axis) };
+    extents.iter().enumerate().map(position).collect()
 }
 
 /// For every scalar the pass from which on it is known: one after the last accumulator that it uses.

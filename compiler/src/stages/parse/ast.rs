@@ -163,6 +163,40 @@ pub(super) struct Expr {
     pub(super) place: Place,
 }
 
+impl Expr {
+    /// The expressions directly inside of this one, and its blocks.
+    pub(super) fn inside(&self) -> (Vec<&Expr>, Vec<&Block>) {
+        let exprs: Vec<&Expr> = match &self.kind {
+            ExprKind::Unary(_, of) | ExprKind::Part(of, _) | ExprKind::Field(of, _) => vec![of],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Call(of, args) | ExprKind::Method(of, _, args) => {
+                std::iter::once(&**of).chain(args.iter().map(|arg| &arg.value)).collect()
+            }
+            ExprKind::Index(of, items) => std::iter::once(&**of).chain(items.iter().flat_map(Index::sides)).collect(),
+            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().collect(),
+            ExprKind::Struct(_, fields) => fields.iter().map(|(_, value)| value).collect(),
+            ExprKind::If { condition, otherwise, .. } => {
+                std::iter::once(&**condition).chain(otherwise.as_deref()).collect()
+            }
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Text(_)
+            | ExprKind::Name(_)
+            | ExprKind::SelfValue
+            | ExprKind::Rest
+            | ExprKind::Block(_)
+            | ExprKind::Unsupported(_)
+            | ExprKind::Error => vec![],
+        };
+        let blocks = match &self.kind {
+            ExprKind::Block(block) | ExprKind::If { then: block, .. } => vec![&**block],
+            _ => vec![],
+        };
+        (exprs, blocks)
+    }
+}
+
 /// What an expression is.
 #[derive(Clone, Debug)]
 pub(super) enum ExprKind {
@@ -201,6 +235,16 @@ pub(super) enum Index {
     Rest,
     At(Expr),
     Range { start: Option<Expr>, end: Option<Expr>, inclusive: bool },
+}
+
+impl Index {
+    fn sides(&self) -> Vec<&Expr> {
+        match self {
+            Index::Rest => vec![],
+            Index::At(at) => vec![at],
+            Index::Range { start, end, .. } => start.iter().chain(end).collect(),
+        }
+    }
 }
 
 /// A prefix operator.

@@ -70,6 +70,7 @@ impl<'p> Declared<'p> {
             let mut names = vec![];
             one.params.iter().for_each(|(pat, _)| pattern_names(pat, &mut names));
             all_distinct("argument", names, diags);
+            report_reserved(one, diags);
         }
     }
 
@@ -121,6 +122,35 @@ fn all_distinct<'a>(what: &str, names: impl IntoIterator<Item = &'a Ident>, diag
     }
 }
 
+/// Methods of every model, whose names its functions cannot have.
+const RESERVED: [&str; 17] = [
+    "init",
+    "load",
+    "load_async",
+    "on",
+    "on_async",
+    "open",
+    "open_async",
+    "open_bytes",
+    "parameter",
+    "parameter_mut",
+    "save",
+    "session",
+    "shared_session",
+    "to_cpu",
+    "trainer",
+    "write",
+    "write_async",
+];
+
+fn report_reserved(one: &Fn, diags: &mut Diags) {
+    if one.is_pub() && RESERVED.iter().any(|name| one.name == name) {
+        let message = format!("every model has a method `{}` of its own", one.name);
+        let report = Diagnostic::new("reserved-name", one.name.span(), message);
+        diags.push(report.help(format!("rename this one, for example to `{}_of`", one.name)));
+    }
+}
+
 /// Reports the later of two declarations.
 pub(super) fn duplicate<'a>(what: &str, later: &Ident, all: impl IntoIterator<Item = &'a Ident>, diags: &mut Diags) {
     let mut report = Diagnostic::new("duplicate-name", later.span(), format!("there are two {what}s named `{later}`"));
@@ -157,54 +187,18 @@ fn members_of_block(block: &Block, used: &mut BTreeSet<String>) {
 
 fn members(expr: &Expr, used: &mut BTreeSet<String>) {
     match &expr.kind {
-        ExprKind::Unary(_, of) | ExprKind::Part(of, _) => members(of, used),
-        ExprKind::Field(of, name) => {
+        ExprKind::Field(_, name) | ExprKind::Method(_, name, _) => {
             used.insert(name.to_string());
-            members(of, used);
-        }
-        ExprKind::Binary(_, a, b) => {
-            members(a, used);
-            members(b, used);
         }
         // A call without `self.` is a mistake of its own.
-        ExprKind::Call(of, args) => {
+        ExprKind::Call(of, _) => {
             if let ExprKind::Name(name) = &of.kind {
                 used.insert(name.to_string());
             }
-            members(of, used);
-            args.iter().for_each(|arg| members(&arg.value, used));
         }
-        ExprKind::Method(of, name, args) => {
-            used.insert(name.to_string());
-            members(of, used);
-            args.iter().for_each(|arg| members(&arg.value, used));
-        }
-        ExprKind::Index(of, items) => {
-            members(of, used);
-            for item in items {
-                match item {
-                    Index::Rest => {}
-                    Index::At(at) => members(at, used),
-                    Index::Range { start, end, .. } => start.iter().chain(end).for_each(|e| members(e, used)),
-                }
-            }
-        }
-        ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().for_each(|item| members(item, used)),
-        ExprKind::Block(block) => members_of_block(block, used),
-        ExprKind::If { condition, then, otherwise } => {
-            members(condition, used);
-            members_of_block(then, used);
-            otherwise.iter().for_each(|e| members(e, used));
-        }
-        ExprKind::Struct(_, fields) => fields.iter().for_each(|(_, value)| members(value, used)),
-        ExprKind::Int(_)
-        | ExprKind::Float(_)
-        | ExprKind::Bool(_)
-        | ExprKind::Text(_)
-        | ExprKind::Name(_)
-        | ExprKind::SelfValue
-        | ExprKind::Rest
-        | ExprKind::Unsupported(_)
-        | ExprKind::Error => {}
+        _ => {}
     }
+    let (exprs, blocks) = expr.inside();
+    exprs.into_iter().for_each(|e| members(e, used));
+    blocks.into_iter().for_each(|b| members_of_block(b, used));
 }

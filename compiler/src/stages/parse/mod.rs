@@ -55,7 +55,7 @@ fn is_pub(vis: &syn::Visibility) -> bool {
     !matches!(vis, syn::Visibility::Inherited)
 }
 
-fn fns<'d, 'p>(declared: &'d Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
+fn fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
     let name = of.name.clone();
     declared.program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
 }
@@ -65,6 +65,10 @@ fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = 
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
+    for attr in header.attrs.iter().filter(|a| a.path().is_ident("model")) {
+        let message = "options of models are not supported yet";
+        diags.push(Diagnostic::new("not-supported", attr.bracket_token.span.join(), message));
+    }
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);

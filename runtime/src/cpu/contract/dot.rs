@@ -4,7 +4,8 @@
 //! each sum runs down K in one vector, which is added up at the end.
 
 use super::super::{Isa, Kernel, Simd, run};
-use super::epilogue::{Sink, Target};
+use super::drive::Call;
+use super::epilogue::Target;
 use super::finish::{Destination, Sums};
 use super::place::{MAX_AXES, span};
 use super::plan::MAX_OUTPUTS;
@@ -81,13 +82,10 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
 
 /// Does the work if it is of this kind.
 #[inline(always)]
-pub(super) fn dot(
-    isa: Isa,
-    threads: usize,
-    contract: &Contract<'_>,
-    outputs: &mut [Output<'_>],
-    sink: Option<&dyn Sink>,
-) -> bool {
+pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
+    let Call {
+        isa, threads, sink, ..
+    } = *call;
     let Some(shape) = shape(contract) else {
         return false;
     };
@@ -253,9 +251,9 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     }
     let mut turned = [[0.0f32; FEW]; TILE];
     for (c, turned) in turned.iter_mut().enumerate().take(cols) {
-        for r in 0..ROWS {
+        for (r, turned) in turned.iter_mut().enumerate().take(ROWS) {
             // SAFETY: as above.
-            turned[r] = unsafe { data.wrapping_add(r * TILE + c).read() };
+            *turned = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
     let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };

@@ -75,7 +75,7 @@ impl Tile<'_> {
             // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
             unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
         } else {
-            let mut lanes = [0.0; super::super::simd::MAX_LANES];
+            let mut lanes = [0.0; super::super::vectors::MAX_LANES];
             // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);

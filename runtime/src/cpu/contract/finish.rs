@@ -44,8 +44,9 @@ impl<'p> Destination<'p> {
         }; MAX_OUTPUTS];
         for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
-            for dim in 0..plan.batch.count {
-                offset += index[dim].cast_signed() * place.strides[plan.batch.axis[dim]];
+            let axes = &plan.batch.axis[..plan.batch.count];
+            for (&index, &axis) in index.iter().zip(axes) {
+                offset += index.cast_signed() * place.strides[axis];
             }
             *target = Target {
                 origin: place.data.wrapping_offset(offset),

@@ -71,88 +71,164 @@ pub(super) const WIDE: usize = 8;
 /// from 1 to 2, or for one row to `WIDE`.
 #[inline(always)]
 pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
-    macro_rules! call {
-        ($rows:literal, $vectors:literal) => {
-            match (block.rows, block.steps) {
-                (Rows::Near(a_step), Steps::Even(b_step)) => s.enter(Near::<$rows, $vectors> { block, a_step, b_step }),
-                (Rows::Near(a_step), Steps::Listed(list)) => s.enter(Spread::<$rows, $vectors> { block, a_step, list }),
-                (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
-                    // SAFETY: a list has an offset for each row.
-                    let rows = unsafe { block.rows::<$rows>() };
-                    s.enter(Far::<$rows, $vectors> { block, rows, b_step })
-                }
-                (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
-                    unreachable!("listed steps go with near rows")
-                }
-            }
-        };
+    match (block.rows, block.steps) {
+        (Rows::Near(a_step), Steps::Even(b_step)) => {
+            s.call(AnySize {
+                rows,
+                vectors,
+                kind: Near {
+                    block,
+                    a_step,
+                    b_step,
+                },
+            });
+        }
+        (Rows::Near(a_step), Steps::Listed(list)) => {
+            s.call(AnySize {
+                rows,
+                vectors,
+                kind: Spread {
+                    block,
+                    a_step,
+                    list,
+                },
+            });
+        }
+        (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
+            s.call(AnySize {
+                rows,
+                vectors,
+                kind: Far { block, b_step },
+            });
+        }
+        (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
+            unreachable!("listed steps go with near rows")
+        }
     }
-    macro_rules! choose {
-        ($($rows:literal)*) => {
-            match (rows, vectors) {
-                (1, 3 | 4) => call!(1, 4),
-                (1, 5..=8) => call!(1, 8),
-                $(
-                    ($rows, 1) => call!($rows, 1),
-                    ($rows, 2) => call!($rows, 2),
-                )*
-                _ => unreachable!("the driver makes no such tile"),
-            }
-        };
+}
+
+/// A kind of tile, to be run at any size.
+trait Kind: Copy {
+    /// Sums the block.
+    ///
+    /// # Safety
+    /// As for [`tile`].
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        s: S,
+        sums: &mut [[S::F; VECTORS]; ROWS],
+    );
+
+    fn block(&self) -> &Block;
+}
+
+/// A tile of one size.
+struct Tile<T, const ROWS: usize, const VECTORS: usize>(T);
+
+impl<T: Kind, const ROWS: usize, const VECTORS: usize> Kernel for Tile<T, ROWS, VECTORS> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
+        // SAFETY: the caller of `tile` vouches for the block.
+        unsafe {
+            self.0.sums(s, &mut sums);
+            store(s, self.0.block(), sums);
+        }
     }
-    if S::ROWS > 6 {
-        choose!(1 2 3 4 5 6 7 8 9 10 11 12)
-    } else if S::ROWS > 2 {
-        choose!(1 2 3 4 5 6)
-    } else {
-        choose!(1 2)
+}
+
+/// A tile whose size is known when it runs.
+struct AnySize<T> {
+    rows: usize,
+    vectors: usize,
+    kind: T,
+}
+
+impl<T: Kind> Kernel for AnySize<T> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let AnySize {
+            rows,
+            vectors,
+            kind,
+        } = self;
+        macro_rules! choose {
+            ($($rows:literal)*) => {
+                match (rows, vectors) {
+                    (1, 3 | 4) => s.enter(Tile::<T, 1, 4>(kind)),
+                    (1, 5..=8) => s.enter(Tile::<T, 1, 8>(kind)),
+                    $(
+                        ($rows, 1) => s.enter(Tile::<T, $rows, 1>(kind)),
+                        ($rows, 2) => s.enter(Tile::<T, $rows, 2>(kind)),
+                    )*
+                    _ => unreachable!("the driver makes no such tile"),
+                }
+            };
+        }
+        if S::ROWS > 6 {
+            choose!(1 2 3 4 5 6 7 8 9 10 11 12)
+        } else if S::ROWS > 2 {
+            choose!(1 2 3 4 5 6)
+        } else {
+            choose!(1 2)
+        }
     }
 }
 
 /// A tile whose rows are neighbours in the left operand.
-struct Near<const ROWS: usize, const VECTORS: usize> {
+#[derive(Clone, Copy)]
+struct Near {
     block: Block,
     a_step: isize,
     b_step: isize,
 }
 
-impl<const ROWS: usize, const VECTORS: usize> Kernel for Near<ROWS, VECTORS> {
+impl Kind for Near {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Near { block, a_step, b_step } = self;
-        let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
-        let (mut a, mut b) = (block.a, block.b);
-        for _ in 0..block.k {
-            // SAFETY: the caller of `tile` vouches for both operands over the whole block.
-            unsafe { near(s, a, b, &mut sums) }
-            a = a.wrapping_offset(a_step);
-            b = b.wrapping_offset(b_step);
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        s: S,
+        sums: &mut [[S::F; VECTORS]; ROWS],
+    ) {
+        let (mut a, mut b) = (self.block.a, self.block.b);
+        for _ in 0..self.block.k {
+            // SAFETY: the caller vouches for both operands over the whole block.
+            unsafe { near(s, a, b, sums) }
+            a = a.wrapping_offset(self.a_step);
+            b = b.wrapping_offset(self.b_step);
         }
-        // SAFETY: the caller of `tile` vouches for the sums.
-        unsafe { store(s, &block, sums) }
+    }
+
+    fn block(&self) -> &Block {
+        &self.block
     }
 }
 
 /// A tile whose right operand jumps from k to k.
-struct Spread<const ROWS: usize, const VECTORS: usize> {
+#[derive(Clone, Copy)]
+struct Spread {
     block: Block,
     a_step: isize,
     list: *const isize,
 }
 
-impl<const ROWS: usize, const VECTORS: usize> Kernel for Spread<ROWS, VECTORS> {
+impl Kind for Spread {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Spread { block, a_step, list } = self;
-        let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
-        let mut a = block.a;
-        for k in 0..block.k {
-            // SAFETY: the caller of `tile` vouches for the list and for both operands over the whole block.
-            unsafe { near(s, a, block.b.offset(*list.add(k)), &mut sums) }
-            a = a.wrapping_offset(a_step);
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        s: S,
+        sums: &mut [[S::F; VECTORS]; ROWS],
+    ) {
+        let mut a = self.block.a;
+        for k in 0..self.block.k {
+            // SAFETY: the caller vouches for the list and for both operands over the whole block.
+            unsafe { near(s, a, self.block.b.offset(*self.list.add(k)), sums) }
+            a = a.wrapping_offset(self.a_step);
         }
-        // SAFETY: the caller of `tile` vouches for the sums.
-        unsafe { store(s, &block, sums) }
+    }
+
+    fn block(&self) -> &Block {
+        &self.block
     }
 }
 
@@ -167,43 +243,49 @@ unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
     // SAFETY: the caller vouches for `ROWS` words at `a` and `VECTORS` vectors at `b`.
     unsafe {
         let right: [S::F; VECTORS] = load(s, b);
-        for row in 0..ROWS {
+        for (row, sums) in sums.iter_mut().enumerate() {
             let left = s.splat_f(a.add(row).read());
-            for vector in 0..VECTORS {
-                sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = s.mul_add_f(left, right, *sum);
             }
         }
     }
 }
 
 /// A tile whose rows are contiguous along K.
-struct Far<const ROWS: usize, const VECTORS: usize> {
+#[derive(Clone, Copy)]
+struct Far {
     block: Block,
-    rows: [*const f32; ROWS],
     b_step: isize,
 }
 
-impl<const ROWS: usize, const VECTORS: usize> Kernel for Far<ROWS, VECTORS> {
+impl Kind for Far {
     #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Far { block, rows, b_step } = self;
-        let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
-        let mut b = block.b;
-        for k in 0..block.k {
-            // SAFETY: the caller of `tile` vouches for both operands over the whole block.
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
+        self,
+        s: S,
+        sums: &mut [[S::F; VECTORS]; ROWS],
+    ) {
+        // SAFETY: a list has an offset for each row.
+        let rows = unsafe { self.block.rows::<ROWS>() };
+        let mut b = self.block.b;
+        for k in 0..self.block.k {
+            // SAFETY: the caller vouches for both operands over the whole block.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, b);
-                for row in 0..ROWS {
-                    let left = s.splat_f(rows[row].add(k).read());
-                    for vector in 0..VECTORS {
-                        sums[row][vector] = s.mul_add_f(left, right[vector], sums[row][vector]);
+                for (row, sums) in rows.iter().zip(sums.iter_mut()) {
+                    let left = s.splat_f(row.add(k).read());
+                    for (sum, right) in sums.iter_mut().zip(right) {
+                        *sum = s.mul_add_f(left, right, *sum);
                     }
                 }
             }
-            b = b.wrapping_offset(b_step);
+            b = b.wrapping_offset(self.b_step);
         }
-        // SAFETY: the caller of `tile` vouches for the sums.
-        unsafe { store(s, &block, sums) }
+    }
+
+    fn block(&self) -> &Block {
+        &self.block
     }
 }
 
@@ -218,7 +300,11 @@ unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VEC
 }
 
 #[inline(always)]
-unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(s: S, block: &Block, sums: [[S::F; VECTORS]; ROWS]) {
+unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
+    s: S,
+    block: &Block,
+    sums: [[S::F; VECTORS]; ROWS],
+) {
     for (row, sums) in sums.into_iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
         for (vector, mut sum) in sums.into_iter().enumerate() {

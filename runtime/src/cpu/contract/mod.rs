@@ -14,6 +14,7 @@ mod epilogue;
 mod finish;
 mod kernel;
 mod pack;
+mod panels;
 mod place;
 mod plan;
 mod spread;

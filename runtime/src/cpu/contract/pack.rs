@@ -3,7 +3,7 @@
 //! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
 //! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
 
-use super::super::Simd;
+use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
 
 /// Most indices of K in a block.
@@ -11,7 +11,7 @@ pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
-pub(super) const TRANSPOSE: usize = PITCH * super::super::simd::MAX_LANES;
+pub(super) const TRANSPOSE: usize = PITCH * super::super::vectors::MAX_LANES;
 
 /// What is packed: `outer` is the group of the columns.
 #[derive(Clone, Copy)]
@@ -67,12 +67,25 @@ pub(super) struct Panel<'p> {
 /// block's from [`Source::table`].
 #[inline(always)]
 pub(super) unsafe fn pack<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place], temp: *mut f32) {
-    // SAFETY: the same contract.
-    unsafe {
-        if panel.source.along_k {
-            along_k(s, panel, temp);
-        } else {
-            along_columns(s, panel, table);
+    s.call(Fill { panel, table, temp });
+}
+
+struct Fill<'a> {
+    panel: &'a Panel<'a>,
+    table: &'a [Place],
+    temp: *mut f32,
+}
+
+impl Kernel for Fill<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        // SAFETY: the caller of `pack` vouches for the panel and the buffer.
+        unsafe {
+            if self.panel.source.along_k {
+                along_k(s, self.panel, self.temp);
+            } else {
+                along_columns(s, self.panel, self.table);
+            }
         }
     }
 }
@@ -149,7 +162,7 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
     let mut columns = Walk::new(side, outer, panel.first);
     let mut column = 0;
     while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
-        let mut rows = [temp.cast_const(); super::super::simd::MAX_LANES];
+        let mut rows = [temp.cast_const(); super::super::vectors::MAX_LANES];
         let mut tails = rows;
         for lane in 0..lanes {
             let buffer = temp.wrapping_add(lane * PITCH);

@@ -38,6 +38,11 @@ pub(super) struct Place {
 }
 
 impl Place {
+    pub(super) const NOWHERE: Place = Place {
+        offset: 0,
+        at: [0; MAX_WINDOWS],
+    };
+
     #[inline(always)]
     pub(super) fn plus(mut self, other: &Place) -> Place {
         self.offset += other.offset;

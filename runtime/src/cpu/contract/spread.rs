@@ -4,29 +4,20 @@
 //! the rows of the image are computed too, as if the image were one long row, and dropped; nothing of the image is packed
 //! but its padding.
 
-use core::cell::Cell;
 use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Isa, Kernel, Simd, pool, run};
+use super::drive::{CALL, Call, JOB};
 use super::epilogue::Sink;
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
-use super::place::{Group, MAX_WINDOWS, Place, Side, Walk};
+use super::place::{Group, Place, Side, Walk};
 use super::plan::{Plan, SHARED, share};
 use super::stage::{Stage, stage};
 use super::{Axis, Role};
 
-thread_local! {
-    static JOB: Cell<Scratch<Place>> = Cell::default();
-    static ALL: Cell<Scratch<Place>> = Cell::default();
-}
-
-const NOWHERE: Place = Place {
-    offset: 0,
-    at: [0; MAX_WINDOWS],
-};
 /// Vectors of a panel.
 const VECTORS: usize = 2;
 /// Most indices of K, which are all listed.
@@ -72,14 +63,14 @@ impl LongRow {
 }
 
 /// Does the work if it is of this kind.
-pub(super) fn spread(
-    isa: Isa,
-    threads: usize,
-    plan: &Plan<'_>,
-    axes: &[Axis],
-    sink: Option<&dyn Sink>,
-    (rows, lanes): (usize, usize),
-) -> bool {
+pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+    let Call {
+        isa,
+        threads,
+        sink,
+        rows,
+        lanes,
+    } = *call;
     let (stage, image) = if plan.rhs.sights().is_empty() {
         (
             None,
@@ -116,7 +107,6 @@ pub(super) fn spread(
     let panels = row.length().div_ceil(vectors * lanes);
     let once = stage.is_some() && plan.rhs.ignores(plan.moving());
     let mut parts = 1;
-    let threads = plan.threads(threads);
     while threads > 1 && plan.batch.total * parts < 2 * threads && parts < panels {
         parts = (parts * 2).min(panels);
     }
@@ -137,8 +127,8 @@ pub(super) fn spread(
     let staged = if once { setup.copy_words(lanes) } else { 0 };
     let left = (elements + LINE).next_multiple_of(LINE) + TRANSPOSE;
     let list = (2 * plan.k.total).next_multiple_of(LINE);
-    lend(&ALL, |scratch| {
-        let (memory, table) = scratch.provide(left + list + staged, BLOCK, NOWHERE);
+    lend(&CALL, |scratch| {
+        let (memory, table) = scratch.provide(left + list + staged, BLOCK, Place::NOWHERE);
         let list = memory.wrapping_add(left).cast::<isize>();
         let copy = memory.wrapping_add(left + 2 * plan.k.total.next_multiple_of(LINE / 2));
         run(
@@ -251,7 +241,7 @@ impl Kernel for Prepare<'_> {
             // SAFETY: the copy has the words that the stage asks for, and more.
             unsafe {
                 copy.write_bytes(0, setup.copy_words(S::LANES));
-                stage.fill(s, &plan.rhs, plan.rhs.origin(), copy, false);
+                stage.fill(s, &plan.rhs, plan.rhs.origin(), copy);
             }
         }
     }
@@ -301,7 +291,7 @@ impl Kernel for Jobs<'_> {
         let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
         let own = setup.stage.is_some() && !setup.once;
         let copied = if own { setup.copy_words(S::LANES) } else { 0 };
-        let (sums, _) = scratch.provide(sums + copied, 0, NOWHERE);
+        let (sums, _) = scratch.provide(sums + copied, 0, Place::NOWHERE);
         let copy = sums.wrapping_add((S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE));
         if own {
             // SAFETY: the scratch memory has these words after the sums.
@@ -318,7 +308,7 @@ impl Kernel for Jobs<'_> {
                 Some(stage) if own => {
                     if copied_batch != batch {
                         // SAFETY: as above; what is not written was zeroed at the beginning.
-                        unsafe { stage.fill(s, &plan.rhs, base, copy, false) };
+                        unsafe { stage.fill(s, &plan.rhs, base, copy) };
                         copied_batch = batch;
                     }
                     copy.cast_const().wrapping_offset(setup.image.base)

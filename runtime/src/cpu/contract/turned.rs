@@ -6,44 +6,35 @@
 //! wait until all of K is done and are then transposed. What lies between the rows is multiplied by zero, so an infinite
 //! element there gives NaN.
 
-use core::cell::Cell;
 use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch, lend};
-use super::super::simd::MAX_LANES;
+use super::super::vectors::MAX_LANES;
 use super::super::{Isa, Kernel, Simd, pool, run};
+use super::drive::{CALL, Call, JOB};
 use super::epilogue::Sink;
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
-use super::place::{Group, MAX_WINDOWS, Place, Side, Walk};
+use super::place::{Group, Place, Side, Walk};
 use super::plan::{Plan, share};
 use super::spread::LongRow;
 use super::stage::{Stage, stage};
 use super::{Axis, Role};
 
-thread_local! {
-    static JOB: Cell<Scratch<Place>> = Cell::default();
-    static ALL: Cell<Scratch<Place>> = Cell::default();
-}
-
-const NOWHERE: Place = Place {
-    offset: 0,
-    at: [0; MAX_WINDOWS],
-};
 const VECTORS: usize = 2;
 /// Most words of waiting sums.
 const WAITING: usize = 1 << 18;
 
 /// Does the work if it is of this kind.
-pub(super) fn turned(
-    isa: Isa,
-    threads: usize,
-    plan: &Plan<'_>,
-    axes: &[Axis],
-    sink: Option<&dyn Sink>,
-    (rows, lanes): (usize, usize),
-) -> bool {
+pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+    let Call {
+        isa,
+        threads,
+        sink,
+        rows,
+        lanes,
+    } = *call;
     if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
         return false;
     }
@@ -74,7 +65,6 @@ pub(super) fn turned(
     let once = stage.is_some() && plan.rhs.ignores(plan.moving());
     let tiles = plan.n.total.div_ceil(rows);
     let panels = plan.m.total.div_ceil(VECTORS * lanes);
-    let threads = plan.threads(threads);
     let mut parts = 1;
     while threads > 1 && plan.batch.total * panels * parts < threads && parts < tiles {
         parts = (parts * 2).min(tiles);
@@ -101,8 +91,8 @@ pub(super) fn turned(
     };
     let list = (2 * plan.n.total).next_multiple_of(LINE);
     let staged = if once { setup.copy_words() } else { 0 };
-    lend(&ALL, |scratch| {
-        let (memory, _) = scratch.provide(list + staged, 0, NOWHERE);
+    lend(&CALL, |scratch| {
+        let (memory, _) = scratch.provide(list + staged, 0, Place::NOWHERE);
         let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(list));
         let mut walk = Walk::new(&setup.image, &setup.n, 0);
         for at in 0..plan.n.total {
@@ -175,7 +165,10 @@ impl Kernel for Copy<'_> {
     fn run<S: Simd>(self, s: S) {
         if let Some(stage) = self.setup.stage {
             // SAFETY: the caller provides the words of a copy.
-            unsafe { stage.fill(s, &self.setup.plan.rhs, self.base, self.to, true) }
+            unsafe {
+                self.to.write_bytes(0, stage.words);
+                stage.fill(s, &self.setup.plan.rhs, self.base, self.to);
+            }
         }
     }
 }
@@ -251,7 +244,11 @@ impl Kernel for Job<'_> {
         let own = setup.stage.is_some() && !setup.once;
         let copied = if own { setup.copy_words() } else { 0 };
         let b_words = (BLOCK + 1) * width;
-        let (b, _) = scratch.provide(b_words + TRANSPOSE + 2 * rows * width + copied, 0, NOWHERE);
+        let (b, _) = scratch.provide(
+            b_words + TRANSPOSE + 2 * rows * width + copied,
+            0,
+            Place::NOWHERE,
+        );
         let temp = b.wrapping_add(b_words);
         let c = temp.wrapping_add(TRANSPOSE);
         let copy = c.wrapping_add(2 * rows * width);
@@ -352,9 +349,9 @@ unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece
     let mut columns = Walk::new(&plan.lhs, &plan.m, scope.first);
     for group in 0..scope.vectors {
         let mut rows = [temp.cast_const(); MAX_LANES];
-        for lane in 0..S::LANES {
+        for (lane, row) in rows.iter_mut().enumerate().take(S::LANES) {
             let to = temp.wrapping_add(lane * PITCH);
-            rows[lane] = to;
+            *row = to;
             // SAFETY: a row of the buffer is longer than a block, by a vector at least.
             unsafe {
                 if group * S::LANES + lane >= scope.cols {

@@ -188,7 +188,8 @@ fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name = &signature.function.name;
     let (text, name_async) = (name.to_string(), format_ident!("{name}_async"));
     let (attrs, attrs_async) = (signature.attrs(), signature.attrs_with(&format!("As `{name}`, without blocking.")));
-    let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
+    let (params, names, bind, inputs) =
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
     let (plan, outs) = (&signature.plan, signature.outs());
     let (statements, extents) = signature.extents(|_| true);
     let all = || signature.results.iter().zip(&outs).zip(&extents);
@@ -226,7 +227,8 @@ fn into(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let shown = outs.iter().map(|out| format!("`{out}`")).collect::<Vec<_>>().join(", ");
     let attrs = signature.attrs_with(&format!("As `{name}`, into {shown}."));
     let attrs_async = signature.attrs_with(&format!("As `{name}`, into {shown} and without blocking."));
-    let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
+    let (params, names, bind, inputs) =
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
     let comma = (!signature.function.args.is_empty()).then(|| quote!(,));
     let (plan, buffers) = (&signature.plan, signature.results.iter().map(|tensor| tensor.buffer()));
     let buffers: Vec<_> = outs.iter().zip(buffers).map(|(out, buffer)| quote!(#out: #buffer)).collect();

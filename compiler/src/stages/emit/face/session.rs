@@ -1,5 +1,5 @@
 //! Sessions. In: a model. Out: the struct `NameSession` with the model's functions, whose results it lends. Always: a
-//! call at a shape that was seen before allocates nothing, except where an argument is `bool`.
+//! call at a shape that was seen before allocates nothing.
 
 use super::signature::Signature;
 use super::tensor::Form;
@@ -43,7 +43,9 @@ fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name_async = format_ident!("{name}_async");
     let attrs = signature.attrs_or(&format!("As the model's `{name}`."));
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
-    let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
+    let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.session.take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.session.keep));
     let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
     let results = &signature.results;
     let plan = &signature.plan;
@@ -73,6 +75,7 @@ fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
             #bind
             #statements
             self.session.call::<#plan>(&dims, #inputs).await?;
+            #keep
             #(self.session.convert::<#plan>(&dims, #flags);)*
             ::core::result::Result::Ok(#value)
         }

@@ -65,18 +65,23 @@ impl<'m> Signature<'m> {
         quote!(#(#names),*)
     }
 
-    /// Statements that check the arguments and bind `dims`, and then make words of what has none.
-    pub(super) fn bind(&self) -> TokenStream {
-        let (rt, binder) = (self.rt, &self.binder);
+    /// Statements that check the arguments and bind `dims`, and then have `take` make words of what has none.
+    pub(super) fn bind(&self, take: &TokenStream) -> TokenStream {
+        let binder = &self.binder;
         let bound = bound_arguments(self.function);
         let flags = self.flags().map(|(argument, tensor, flags)| {
             let slice = tensor.slice(argument);
-            quote!(let #flags = #rt::Flags::of(#slice)?;)
+            quote!(let #flags = #take(#slice)?;)
         });
         quote_spanned! {Span::mixed_site()=>
             let dims = #binder::bind(#(#bound),*)?;
             #(#flags)*
         }
+    }
+
+    /// Statements that have `keep` take the words back.
+    pub(super) fn keep(&self, keep: &TokenStream) -> TokenStream {
+        self.flags().map(|(.., flags)| quote!(#keep(#flags);)).collect()
     }
 
     fn flags(&self) -> impl Iterator<Item = (&Ident, &Tensor, Ident)> {

@@ -86,7 +86,9 @@ fn method(
 ) -> TokenStream {
     let name_async = format_ident!("{name}_async");
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
-    let (params, names, bind, inputs) = (signature.params(), signature.names(), signature.bind(), signature.inputs());
+    let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.keep));
     quote_spanned! {Span::mixed_site()=>
         #attrs
         pub fn #name(&mut self, #params) -> #rt::Result<#result>
@@ -99,7 +101,9 @@ fn method(
         #attrs_async
         pub async fn #name_async(&mut self, #params) -> #rt::Result<#result> {
             #bind
-            self.trainer.#call(&dims, #inputs).await
+            let made = self.trainer.#call(&dims, #inputs).await?;
+            #keep
+            ::core::result::Result::Ok(made)
         }
     }
 }

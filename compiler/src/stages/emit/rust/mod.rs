@@ -153,12 +153,13 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
     let head =
         quote!(fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)*));
+    let cut = row::cut(kernel);
     let body = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters);
             return quote!(#definition #head { #call });
         }
-        Skeleton::Row { .. } => row::body(kernel),
+        Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
         Skeleton::Scatter { .. } => row::scatter(kernel),
     };
     let name = format_ident!("K{number}");
@@ -167,16 +168,77 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
         let word = word(s.dtype);
         if s.write { quote!(#name: &'a mut [#word]) } else { quote!(#name: &'a [#word]) }
     });
+    let part = cut.as_ref().map(|_| quote!(first, count,));
+    let part_fields = cut.as_ref().map(|_| quote!(first: usize, count: usize,));
+    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
+        let (base, words) = (scalar::base_name(*slot), arith::dim(words));
+        quote!(let #base = first * (#words);)
+    });
+    let (whole, launch, split) = match &cut {
+        Some(cut) => {
+            let extent = arith::dim(&kernel.axes[cut.axis]);
+            let split = splits(&name, cut, &names, &dims, &counters);
+            (Some(quote!(first: 0, count: #extent,)), quote!(rt::parallel(isa, threads, kernel)), Some(split))
+        }
+        None => (None, quote!(rt::run(isa, kernel)), None),
+    };
     quote! {
-        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* }
+        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
         impl rt::Kernel for #name<'_> {
             #[inline(always)]
             fn run<S: rt::Simd>(self, s: S) {
-                let Self { #(#names,)* #(#dims,)* #(#counters,)* } = self;
+                let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
+                #(#bases)*
                 let at = rt::Part::new(1);
                 #body
             }
         }
-        #head { rt::run(isa, #name { #(#names,)* #(#dims,)* #(#counters,)* }); }
+        #split
+        #head { let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+    }
+}
+
+/// The cut of a kernel into the first positions of its outermost axis and the rest.
+fn splits(
+    name: &Ident,
+    cut: &row::Cut,
+    names: &[&Ident],
+    dims: &[TokenStream],
+    counters: &[TokenStream],
+) -> TokenStream {
+    let work = arith::dim(&cut.work);
+    let halves: Vec<TokenStream> = cut
+        .slots
+        .iter()
+        .map(|(slot, words)| {
+            let (name, words) = (slot_name(*slot), arith::dim(words));
+            let rest = format_ident!("rest{slot}");
+            quote!(let (#name, #rest) = #name.split_at_mut(at * (#words));)
+        })
+        .collect();
+    let rest = names.iter().map(|n| {
+        let cut = cut.slots.iter().find(|(slot, _)| slot_name(*slot) == **n);
+        match cut {
+            Some((slot, _)) => {
+                let rest = format_ident!("rest{slot}");
+                quote!(#n: #rest)
+            }
+            None => quote!(#n),
+        }
+    });
+    quote! {
+        impl rt::Split for #name<'_> {
+            fn len(&self) -> usize { self.count }
+            fn work(&self) -> usize {
+                let Self { #(#dims,)* #(#counters,)* .. } = *self;
+                self.count * (#work)
+            }
+            fn split(self, at: usize) -> (Self, Self) {
+                let Self { #(#names,)* #(#dims,)* #(#counters,)* first, count } = self;
+                #(#halves)*
+                let rest = Self { #(#rest,)* #(#dims,)* #(#counters,)* first: first + at, count: count - at };
+                (Self { #(#names,)* #(#dims,)* #(#counters,)* first, count: at }, rest)
+            }
+        }
     }
 }

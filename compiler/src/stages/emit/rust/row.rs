@@ -6,13 +6,15 @@
 use super::arith;
 use super::scalar::{Printer, accumulator, suffix_of_lanes, variable};
 use crate::ir::DType;
+use crate::ir::dim::{Dim, product};
+use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::{ArgOp, ReduceOp, Scalar};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The body of a row kernel, over the slices of its slots.
-pub(super) fn body(kernel: &Kernel) -> TokenStream {
+/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut.
+pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> TokenStream {
     let Skeleton::Row { parallel, reduced, passes, stores } = &kernel.skeleton else {
         unreachable!("printed for row kernels only")
     };
@@ -22,9 +24,11 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
         kernel,
         parallel,
         reduced,
+        cut: cut.map(|c| c.axis),
         depths: vec![],
         known: vec![false; kernel.scalars.len()],
     };
+    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
     row.nest(0, passes, stores)
 }
@@ -34,6 +38,8 @@ struct Row<'a> {
     kernel: &'a Kernel,
     parallel: &'a [usize],
     reduced: &'a [usize],
+    /// The axis of which this part of the kernel runs `count` positions from `first` on.
+    cut: Option<usize>,
     /// How many loops are around each scalar at least.
     depths: Vec<usize>,
     /// The scalars that are in scope.
@@ -91,9 +97,11 @@ impl Row<'_> {
     /// A loop over an axis; the body sees `at` where the axis runs through the lanes.
     fn around(&self, axis: usize, inner: TokenStream) -> TokenStream {
         let (name, extent) = (arith::axis(axis), arith::dim(&self.kernel.axes[axis]));
-        match self.printer.vector == Some(axis) {
-            true => quote!(rt::sweep!(S, #name, at, #extent, { #inner });),
-            false => quote!(for #name in 0..#extent { #inner }),
+        match (self.printer.vector == Some(axis), self.cut == Some(axis)) {
+            (true, true) => quote!(rt::sweep!(S, r, at, count, { let #name = first + r; #inner });),
+            (true, false) => quote!(rt::sweep!(S, #name, at, #extent, { #inner });),
+            (false, true) => quote!(for #name in first..first + count { #inner }),
+            (false, false) => quote!(for #name in 0..#extent { #inner }),
         }
     }
 
@@ -241,6 +249,50 @@ impl Row<'_> {
             AccumulatorOp::Reduce(_) | AccumulatorOp::Arg(_) => quote!(),
         }
     }
+}
+
+/// How a row kernel can be cut along its outermost axis, so that parts own disjoint words of what they write.
+pub(super) struct Cut {
+    /// The outermost parallel axis.
+    pub(super) axis: usize,
+    /// Every written slot with its words for each position of that axis.
+    pub(super) slots: Vec<(usize, Dim)>,
+    /// Rough element operations for each position.
+    pub(super) work: Dim,
+}
+
+/// Kernels with less to do than this are not worth a second thread.
+const WORTH: i64 = 1 << 17;
+
+/// The cut of a row kernel, where every write for one position stays within that position's words.
+pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
+    let Skeleton::Row { parallel, passes, stores, .. } = &kernel.skeleton else { return None };
+    let &axis = parallel.first()?;
+    let ranges = |atom: &Atom| match atom {
+        Atom::Axis(a) => Some(kernel.axes[*a].clone()),
+        Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
+    };
+    let mut slots: Vec<(usize, Dim)> = vec![];
+    let stored = passes.iter().flat_map(|p| &p.stores).chain(stores).map(|s| (s.slot, &s.index));
+    let loaded = kernel.scalars.iter().filter_map(|e| match e {
+        Expr::Load { slot, index, .. } if kernel.slots[*slot].write => Some((*slot, index)),
+        _ => None,
+    });
+    for (slot, index) in stored.chain(loaded) {
+        let stride = index.stride(axis)?;
+        let rest = index.plus(&Index::axis(axis).times(&-stride.clone()));
+        let known = slots.iter().find(|(s, _)| *s == slot);
+        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s)| *s != stride) {
+            return None;
+        }
+        if known.is_none() {
+            slots.push((slot, stride));
+        }
+    }
+    let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);
+    let work = product(others) * Dim::from(kernel.scalars.len().max(1));
+    let all = work.clone() * kernel.axes[axis].clone();
+    (!slots.is_empty() && all.as_const().is_none_or(|n| n >= WORTH)).then_some(Cut { axis, slots, work })
 }
 
 /// What a list of passes and stores computes.

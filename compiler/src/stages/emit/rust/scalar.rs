@@ -15,6 +15,8 @@ pub(super) struct Printer<'a> {
     pub(super) kernel: &'a Kernel,
     /// The axis that runs through the lanes.
     pub(super) vector: Option<usize>,
+    /// The slots of which a part of the kernel sees only its own words, from `base{slot}` on.
+    pub(super) cut: Vec<usize>,
     /// The element type of every scalar.
     dtypes: Vec<DType>,
     /// Whether a scalar varies with the vector axis.
@@ -25,8 +27,8 @@ pub(super) struct Printer<'a> {
 
 impl<'a> Printer<'a> {
     pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
-        let mut printer =
-            Printer { kernel, vector, dtypes: vec![], varies: vec![], uses: vec![0; kernel.scalars.len()] };
+        let uses = vec![0; kernel.scalars.len()];
+        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varies: vec![], uses };
         for expr in &kernel.scalars {
             let dtype = printer.dtype_of(expr);
             let varies = printer.varies_with_lanes(expr);
@@ -122,6 +124,30 @@ impl<'a> Printer<'a> {
         quote!((s.reduce_max_u(#name) as usize))
     }
 
+    /// The place of an index in a slot.
+    fn place(&self, slot: usize, index: &Index) -> TokenStream {
+        let at = arith::index(index, &|v| self.extract(v));
+        match self.cut.contains(&slot) {
+            true => {
+                let base = base_name(slot);
+                quote!(#at - #base)
+            }
+            false => at,
+        }
+    }
+
+    /// The place of an index in a slot for every lane.
+    fn places(&self, slot: usize, index: &Index) -> TokenStream {
+        let lanes = self.lanes(index);
+        match self.cut.contains(&slot) {
+            true => {
+                let base = base_name(slot);
+                quote!(s.sub_i(#lanes, s.splat_i(#base as i32)))
+            }
+            false => lanes,
+        }
+    }
+
     fn load(&self, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) -> TokenStream {
         let data = slot_name(slot);
         let dtype = self.kernel.slots[slot].dtype;
@@ -131,11 +157,11 @@ impl<'a> Printer<'a> {
         let plain = match stride.as_ref().and_then(Dim::as_const) {
             _ if guards_vary => None,
             Some(0) => {
-                let (at, splat) = (arith::index(index, &|v| self.extract(v)), format_ident!("splat_{suffix}"));
+                let (at, splat) = (self.place(slot, index), format_ident!("splat_{suffix}"));
                 Some(quote!(s.#splat(#data[#at])))
             }
             Some(1) => {
-                let (at, load) = (arith::index(index, &|v| self.extract(v)), format_ident!("load_{suffix}"));
+                let (at, load) = (self.place(slot, index), format_ident!("load_{suffix}"));
                 Some(quote!(s.#load(#data, #at, at)))
             }
             _ => None,
@@ -148,7 +174,7 @@ impl<'a> Printer<'a> {
                 quote!(if #(#conditions)&&* { #plain } else { #fill })
             }
             None => {
-                let (lanes, gather) = (self.lanes(index), format_ident!("gather_{suffix}"));
+                let (lanes, gather) = (self.places(slot, index), format_ident!("gather_{suffix}"));
                 let mask = match guards {
                     [] => quote!(s.mask_at(at)),
                     guards => {
@@ -355,16 +381,15 @@ impl<'a> Printer<'a> {
         let value = if dtype == DType::Bool { quote!(s.u_from_m(#name)) } else { quote!(#name) };
         match self.lane_stride(&store.index).as_ref().and_then(Dim::as_const) {
             Some(0) => {
-                let (at, first) =
-                    (arith::index(&store.index, &|v| self.extract(v)), format_ident!("reduce_max_{suffix}"));
+                let (at, first) = (self.place(store.slot, &store.index), format_ident!("reduce_max_{suffix}"));
                 quote!(#data[#at] = s.#first(#value);)
             }
             Some(1) => {
-                let (at, put) = (arith::index(&store.index, &|v| self.extract(v)), format_ident!("store_{suffix}"));
+                let (at, put) = (self.place(store.slot, &store.index), format_ident!("store_{suffix}"));
                 quote!(s.#put(#data, #at, at, #value);)
             }
             _ => {
-                let (lanes, put) = (self.lanes(&store.index), format_ident!("scatter_{suffix}"));
+                let (lanes, put) = (self.places(store.slot, &store.index), format_ident!("scatter_{suffix}"));
                 quote!(s.#put(#data, #lanes, s.mask_at(at), #value);)
             }
         }
@@ -391,6 +416,11 @@ pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
 /// The variable of a slot.
 pub(super) fn slot_name(slot: usize) -> Ident {
     format_ident!("s{slot}")
+}
+
+/// The variable of the first word of a slot that a part of the kernel sees.
+pub(super) fn base_name(slot: usize) -> Ident {
+    format_ident!("base{slot}")
 }
 
 /// The suffix of methods on words in memory.

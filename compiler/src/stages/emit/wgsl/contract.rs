@@ -25,14 +25,15 @@ pub(super) struct Contract<'a> {
     pub(super) stores: &'a [Store],
 }
 
-const LANES: [&str; 4] = ["x", "y", "z", "w"];
-
 impl Contract<'_> {
     /// Prints the kernel.
     pub(super) fn print(&self) -> String {
         let mut text = self.loader("rows", self.sides.rows, self.operands[0]);
         text += &self.loader("columns", self.sides.columns, self.operands[1]);
         text += &self.result();
+        text += &self.memory();
+        text += &self.word(0);
+        text += &self.word(1);
         text + &self.entry()
     }
 
@@ -118,26 +119,58 @@ impl Contract<'_> {
         body.split("row", self.sides.rows);
         body.split("column", self.sides.columns);
         self.stores.iter().for_each(|store| body.store(store));
-        let parameters = "batch: i32, row: i32, column: i32, a0_0: f32";
-        format!("fn {}_result({parameters}) {{\n{}}}\n\n", self.name, body.text)
+        let name = self.name;
+        let each = |pass: &dyn Fn(usize) -> String| (0..4).map(|n| format!("    {}\n", pass(n))).collect::<String>();
+        let four = each(&|n| format!("{name}_result(batch, row, column + {n}, c.{});", ["x", "y", "z", "w"][n]));
+        let block = each(&|n| format!("{name}_four(batch, row + {n}, column, c[{n}]);"));
+        let at = "batch: i32, row: i32, column: i32";
+        format!(
+            "fn {name}_result({at}, a0_0: f32) {{\n{}}}\n\n\
+             fn {name}_four({at}, c: vec4<f32>) {{\n{four}}}\n\n\
+             fn {name}_block({at}, c: mat4x4<f32>) {{\n{block}}}\n\n",
+            body.text
+        )
     }
 
-    fn entry(&self) -> String {
-        let Tiles { rows, columns, depth, cell, slices } = self.tiles;
-        let (name, names) = (self.name, self.names());
-        let across = columns / cell[1];
+    /// The shared memory: a slab of each operand, and the blocks of slices on their way to be added.
+    fn memory(&self) -> String {
+        let Tiles { rows, columns, depth, slices, .. } = self.tiles;
+        let name = self.name;
         let mut w = format!(
             "var<workgroup> {name}_a: array<vec4<f32>, {}>;\nvar<workgroup> {name}_b: array<vec4<f32>, {}>;\n",
             depth * rows / 4,
             depth * columns / 4
         );
         if slices > 1 {
-            let words = slices / 2 * rows * columns / 4;
-            let _ = writeln!(w, "var<workgroup> {name}_c: array<vec4<f32>, {words}>;");
+            let blocks = slices / 2 * rows * columns / 16;
+            let _ = writeln!(w, "var<workgroup> {name}_c: array<mat4x4<f32>, {blocks}>;");
         }
-        let _ = write!(
-            w,
-            "\n@compute @workgroup_size({})\n\
+        w + "\n"
+    }
+
+    /// A function for word `e` of a slab: four neighbours along the operand's side, at one depth.
+    fn word(&self, side: usize) -> String {
+        let (name, array, function) = (self.name, ARRAYS[side], SIDES[side]);
+        let mut w = format!("fn {name}_{array}_word(batch: i32, first: i32, k: i32, e: u32) -> vec4<f32> {{\n");
+        let words = self.words(side);
+        if !words.is_multiple_of(self.tiles.threads()) {
+            line(&mut w, 1, format!("if e >= {words}u {{ return vec4<f32>(); }}"));
+        }
+        let (d, g) = self.place(side, "e");
+        line(&mut w, 1, format!("let n = k + i32({d});"));
+        line(&mut w, 1, format!("let at = first + 4 * i32({g});"));
+        let element = |r: u32| format!("{name}_{function}(batch, at + {r}, n)");
+        let elements: Vec<String> = (0..4).map(element).collect();
+        line(&mut w, 1, format!("return vec4<f32>({});", elements.join(", ")));
+        w + "}\n\n"
+    }
+
+    fn entry(&self) -> String {
+        let Tiles { rows, columns, cell, slices, .. } = self.tiles;
+        let (name, names) = (self.name, self.names());
+        let across = columns / cell[1];
+        let mut w = format!(
+            "@compute @workgroup_size({})\n\
              fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n",
             self.tiles.threads()
         );
@@ -154,15 +187,16 @@ impl Contract<'_> {
         if slices > 1 {
             line(&mut w, 1, format!("let slice = lane / {}u;", self.tiles.slice_threads()));
         }
-        self.each_cell(|i, h| line(&mut w, 1, format!("var c{i}_{h} = vec4<f32>();")));
+        self.each_block(|i, h| line(&mut w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
         self.steps(&mut w);
         self.add_slices(&mut w);
         self.finish(&mut w);
         w + "}\n"
     }
 
-    fn each_cell(&self, mut see: impl FnMut(u32, u32)) {
-        for i in 0..self.tiles.cell[0] {
+    /// The blocks of 4 × 4 results that an invocation holds.
+    fn each_block(&self, mut see: impl FnMut(u32, u32)) {
+        for i in 0..self.tiles.cell[0] / 4 {
             for h in 0..self.tiles.cell[1] / 4 {
                 see(i, h);
             }
@@ -173,47 +207,67 @@ impl Contract<'_> {
     fn steps(&self, w: &mut String) {
         let terms = self.names().dim(&self.extent(self.terms));
         let depth = self.tiles.depth;
-        for (side, columns) in self.slabs() {
-            for j in 0..self.words_each(columns) {
-                line(w, 1, format!("var {side}{j} = vec4<f32>();"));
-            }
-        }
-        self.load(w, 1, "0");
+        self.each_word(|side, j, register| line(w, 1, format!("var {register} = {};", self.fetch(side, j, "0"))));
         line(w, 1, format!("for (var k = 0; k < {terms}; k += {depth}) {{"));
-        self.deposit(w);
+        self.each_word(|side, j, register| {
+            let words = self.words(side);
+            let e = format!("lane + {}u", j * self.tiles.threads());
+            let at = format!("{}_{}[{}]", self.name, ARRAYS[side], self.address(side, &e));
+            let whole = (j + 1) * self.tiles.threads() <= words;
+            let guard = if whole { String::new() } else { format!("if {e} < {words}u ") };
+            line(w, 2, format!("{guard}{{ {at} = {register}; }}"));
+        });
         line(w, 2, "workgroupBarrier();");
         line(w, 2, format!("if k + {depth} < {terms} {{"));
-        self.load(w, 3, &format!("k + {depth}"));
+        let next = format!("k + {depth}");
+        self.each_word(|side, j, register| line(w, 3, format!("{register} = {};", self.fetch(side, j, &next))));
         line(w, 2, "}");
         self.multiply(w);
         line(w, 2, "workgroupBarrier();");
         line(w, 1, "}");
     }
 
-    fn slabs(&self) -> [(&'static str, u32); 2] {
-        [("p", self.tiles.rows), ("q", self.tiles.columns)]
+    /// Words of four in a slab.
+    fn words(&self, side: usize) -> u32 {
+        self.tiles.depth * [self.tiles.rows, self.tiles.columns][side] / 4
     }
 
-    /// Words of four that each invocation brings of a slab.
-    fn words_each(&self, extent: u32) -> u32 {
-        (self.tiles.depth * extent / 4).div_ceil(self.tiles.threads())
-    }
-
-    /// Where word `j` of this invocation lies in a slab: its depth `d` and its group of four `g`.
-    fn place(&self, w: &mut String, indent: usize, side: usize, j: u32) {
-        let groups = [self.tiles.rows, self.tiles.columns][side] / 4;
-        let depth = self.tiles.depth;
-        line(w, indent, format!("let e = lane + {}u;", j * self.tiles.threads()));
-        // Neighbouring invocations read neighbouring elements of the operand.
-        if self.along_terms(side) {
-            line(w, indent, format!("let d = e % {depth}u;"));
-            line(w, indent, format!("let g = e / {depth}u;"));
-        } else {
-            line(w, indent, format!("let d = e / {groups}u;"));
-            line(w, indent, format!("let g = e % {groups}u;"));
+    /// The words that each invocation brings: side, number, and the register that holds it.
+    fn each_word(&self, mut see: impl FnMut(usize, u32, &str)) {
+        for (side, prefix) in ["p", "q"].into_iter().enumerate() {
+            for j in 0..self.words(side).div_ceil(self.tiles.threads()) {
+                see(side, j, &format!("{prefix}{j}"));
+            }
         }
     }
 
+    fn fetch(&self, side: usize, j: u32, k: &str) -> String {
+        let (first, array) = (["row", "column"][side], ARRAYS[side]);
+        format!("{}_{array}_word(batch, {first}, {k}, lane + {}u)", self.name, j * self.tiles.threads())
+    }
+
+    /// Depth and group of four of word `e`. Neighbouring invocations read neighbouring elements of the operand.
+    fn place(&self, side: usize, e: &str) -> (String, String) {
+        let (depth, groups) = (self.tiles.depth, [self.tiles.rows, self.tiles.columns][side] / 4);
+        match self.along_terms(side) {
+            true => (format!("({e}) % {depth}u"), format!("({e}) / {depth}u")),
+            false => (format!("({e}) / {groups}u"), format!("({e}) % {groups}u")),
+        }
+    }
+
+    /// Where word `e` lies in shared memory: by depth, then by group.
+    fn address(&self, side: usize, e: &str) -> String {
+        let groups = [self.tiles.rows, self.tiles.columns][side] / 4;
+        match self.along_terms(side) {
+            true => {
+                let (d, g) = self.place(side, e);
+                format!("({d}) * {groups}u + {g}")
+            }
+            false => e.to_owned(),
+        }
+    }
+
+    /// Whether the operand is contiguous along the summed axes and not along its own.
     fn along_terms(&self, side: usize) -> bool {
         let stride = |axes: &[usize]| {
             let operand = self.operands[side];
@@ -229,94 +283,41 @@ impl Contract<'_> {
         stride(self.terms) == Some(1) && stride(own) != Some(1)
     }
 
-    fn load(&self, w: &mut String, indent: usize, k: &str) {
-        let sides = [("rows", "row"), ("columns", "column")];
-        for (side, (register, extent)) in self.slabs().into_iter().enumerate() {
-            let (name, (function, origin)) = (self.name, sides[side]);
-            for j in 0..self.words_each(extent) {
-                line(w, indent, "{");
-                self.place(w, indent + 1, side, j);
-                line(w, indent + 1, format!("let at = {origin} + i32(4u * g);"));
-                line(w, indent + 1, format!("let n = {k} + i32(d);"));
-                let element = |r: u32| format!("{name}_{function}(batch, at + {r}, n)");
-                let elements: Vec<String> = (0..4).map(element).collect();
-                let value = format!("{register}{j} = vec4<f32>({});", elements.join(", "));
-                self.guarded(w, indent + 1, extent, j, &value);
-                line(w, indent, "}");
-            }
-        }
-    }
-
-    fn deposit(&self, w: &mut String) {
-        for (side, (register, extent)) in self.slabs().into_iter().enumerate() {
-            let array = ["a", "b"][side];
-            for j in 0..self.words_each(extent) {
-                line(w, 2, "{");
-                self.place(w, 3, side, j);
-                let value = format!("{}_{array}[d * {}u + g] = {register}{j};", self.name, extent / 4);
-                self.guarded(w, 3, extent, j, &value);
-                line(w, 2, "}");
-            }
-        }
-    }
-
-    /// Writes a statement for those invocations whose word `j` is inside the slab.
-    fn guarded(&self, w: &mut String, indent: usize, extent: u32, j: u32, statement: &str) {
-        let words = self.tiles.depth * extent / 4;
-        if (j + 1) * self.tiles.threads() <= words {
-            line(w, indent, statement);
-        } else {
-            line(w, indent, format!("if e < {words}u {{ {statement} }}"));
-        }
-    }
-
     fn multiply(&self, w: &mut String) {
         let Tiles { rows, columns, depth, cell, slices } = self.tiles;
         let own = depth / slices;
-        let unroll = if own.is_multiple_of(4) { 4 } else { 1 };
-        line(w, 2, format!("for (var t = 0u; t < {own}u; t += {unroll}u) {{"));
-        for u in 0..unroll {
+        // Four steps in the text: the loop itself costs as much as one.
+        line(w, 2, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
+        for u in 0..4 {
             let first = if slices > 1 { format!("slice * {own}u + t + {u}u") } else { format!("t + {u}u") };
-            line(w, 3, "{");
-            line(w, 4, format!("let d = {first};"));
             for g in 0..cell[0] / 4 {
-                let at = format!("d * {}u + y + {}u", rows / 4, g * (rows / cell[0]));
-                line(w, 4, format!("let a{g} = {}_a[{at}];", self.name));
+                let at = format!("({first}) * {}u + y + {}u", rows / 4, g * (rows / cell[0]));
+                line(w, 3, format!("let a{u}{g} = {}_a[{at}];", self.name));
             }
             for h in 0..cell[1] / 4 {
-                let at = format!("d * {}u + x + {}u", columns / 4, h * (columns / cell[1]));
-                line(w, 4, format!("let b{h} = {}_b[{at}];", self.name));
+                let at = format!("({first}) * {}u + x + {}u", columns / 4, h * (columns / cell[1]));
+                line(w, 3, format!("let b{u}{h} = {}_b[{at}];", self.name));
             }
-            self.each_cell(|i, h| {
-                let a = format!("a{}.{}", i / 4, LANES[i as usize % 4]);
-                line(w, 4, format!("c{i}_{h} = fma(vec4<f32>({a}), b{h}, c{i}_{h});"));
-            });
-            line(w, 3, "}");
+            self.each_block(|i, h| line(w, 3, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
         }
         line(w, 2, "}");
     }
 
-    /// Adds the slices' cells pairwise; the first slice ends up with the sum.
+    /// Adds the slices' blocks pairwise; the first slice ends up with the sum.
     fn add_slices(&self, w: &mut String) {
-        let per_slice = self.tiles.cell[0] * self.tiles.cell[1] / 4;
+        let threads = self.tiles.slice_threads();
         let mut half = self.tiles.slices / 2;
         while half > 0 {
-            let threads = self.tiles.slice_threads();
-            let word = |i: u32, h: u32| {
-                format!(
-                    "{}_c[{}u + lane % {}u]",
-                    self.name,
-                    (i * self.tiles.cell[1] / 4 + h) * half * threads,
-                    half * threads
-                )
+            let others = half * threads;
+            let block = |i: u32, h: u32| {
+                format!("{}_c[{}u + lane % {others}u]", self.name, (i * self.tiles.cell[1] / 4 + h) * others)
             };
-            let _ = per_slice;
             line(w, 1, format!("if slice >= {half}u && slice < {}u {{", 2 * half));
-            self.each_cell(|i, h| line(w, 2, format!("{} = c{i}_{h};", word(i, h))));
+            self.each_block(|i, h| line(w, 2, format!("{} = c{i}{h};", block(i, h))));
             line(w, 1, "}");
             line(w, 1, "workgroupBarrier();");
             line(w, 1, format!("if slice < {half}u {{"));
-            self.each_cell(|i, h| line(w, 2, format!("c{i}_{h} += {};", word(i, h))));
+            self.each_block(|i, h| line(w, 2, format!("c{i}{h} += {};", block(i, h))));
             line(w, 1, "}");
             line(w, 1, "workgroupBarrier();");
             half /= 2;
@@ -325,24 +326,21 @@ impl Contract<'_> {
 
     fn finish(&self, w: &mut String) {
         let Tiles { rows, columns, cell, slices, .. } = self.tiles;
-        let indent = if slices > 1 { 2 } else { 1 };
         if slices > 1 {
-            line(w, 1, "if slice == 0u {");
+            line(w, 1, "if slice > 0u { return; }");
         }
-        line(w, indent, "let top = row + i32(4u * y);");
-        line(w, indent, "let left = column + i32(4u * x);");
-        self.each_cell(|i, h| {
-            let at = format!("top + {}", i / 4 * 4 * (rows / cell[0]) + i % 4);
-            for (n, component) in LANES.iter().enumerate() {
-                let left = format!("left + {}", h * 4 * (columns / cell[1]) + n as u32);
-                line(w, indent, format!("{}_result(batch, {at}, {left}, c{i}_{h}.{component});", self.name));
-            }
+        line(w, 1, "let top = row + i32(4u * y);");
+        line(w, 1, "let left = column + i32(4u * x);");
+        self.each_block(|i, h| {
+            let (top, left) = (i * 4 * (rows / cell[0]), h * 4 * (columns / cell[1]));
+            line(w, 1, format!("{}_block(batch, top + {top}, left + {left}, c{i}{h});", self.name));
         });
-        if slices > 1 {
-            line(w, 1, "}");
-        }
     }
 }
+
+/// The names of the slabs of rows and columns in shared memory, and of their loaders.
+const ARRAYS: [&str; 2] = ["a", "b"];
+const SIDES: [&str; 2] = ["rows", "columns"];
 
 fn line(w: &mut String, indent: usize, text: impl AsRef<str>) {
     let _ = writeln!(w, "{:1$}{2}", "", 4 * indent, text.as_ref());

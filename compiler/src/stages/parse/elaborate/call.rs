@@ -12,6 +12,9 @@ use crate::ir::written::{Site, What};
 use crate::ops::{self, Attrs, Op, Signature, Times};
 use proc_macro2::Ident;
 
+/// Functions over functions, whose names are kept for them.
+const PLANNED: [&str; 6] = ["scan", "map", "grad", "value_and_grad", "jvp", "hvp"];
+
 /// The arguments of an op, told apart.
 #[derive(Default)]
 struct Sorted {
@@ -23,6 +26,14 @@ struct Sorted {
 impl Elaborator<'_, '_> {
     /// `callee(args)`
     pub(super) fn call(&mut self, expr: &Expr, callee: &Expr, args: &[Arg]) -> Val {
+        if let ExprKind::Name(name) = &callee.kind
+            && PLANNED.iter().any(|planned| name == planned)
+            && self.local(&name.to_string()).is_none()
+        {
+            let message = format!("`{name}` is not supported yet");
+            self.diags.push(Diagnostic::new("not-supported", name.span(), message));
+            return Val::Unknown;
+        }
         let args = self.arguments(args);
         let ExprKind::Name(name) = &callee.kind else {
             let value = self.expr(callee);

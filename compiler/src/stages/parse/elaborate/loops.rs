@@ -161,7 +161,7 @@ impl Elaborator<'_, '_> {
     fn carried(&mut self, body: &Block) -> Vec<String> {
         let mut names = vec![];
         assigned(body, &mut names);
-        names.retain(|name| self.local(name).is_some_and(|local| local.mutable));
+        names.retain(|name| self.local(name).is_some());
         names
     }
 
@@ -215,13 +215,14 @@ fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {
-            Stmt::Let { pat, .. } => declare(pat, &mut own),
-            Stmt::Assign { target, .. } => {
+            Stmt::Let { pat, value, .. } => {
+                assigned_in(value, &own, names);
+                declare(pat, &mut own);
+            }
+            Stmt::Assign { target, value, .. } => {
+                assigned_in(value, &own, names);
                 if let ExprKind::Name(name) = &target.kind {
-                    let name = name.to_string();
-                    if !own.contains(&name) && !names.contains(&name) {
-                        names.push(name);
-                    }
+                    add(name.to_string(), &own, names);
                 }
             }
             Stmt::For { body, .. } => inner(body, &own, names),
@@ -231,23 +232,23 @@ fn assigned(block: &Block, names: &mut Vec<String>) {
     block.tail.iter().for_each(|tail| assigned_in(tail, &own, names));
 }
 
+fn add(name: String, own: &[String], names: &mut Vec<String>) {
+    if !own.contains(&name) && !names.contains(&name) {
+        names.push(name);
+    }
+}
+
 fn inner(block: &Block, own: &[String], names: &mut Vec<String>) {
     let mut found = vec![];
     assigned(block, &mut found);
-    found.retain(|name| !own.contains(name) && !names.contains(name));
-    names.extend(found);
+    found.into_iter().for_each(|name| add(name, own, names));
 }
 
-/// Assignments in the blocks of an expression statement.
+/// Assignments in the blocks of an expression.
 fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
-    match &expr.kind {
-        ExprKind::Block(block) => inner(block, own, names),
-        ExprKind::If { then, otherwise, .. } => {
-            inner(then, own, names);
-            otherwise.iter().for_each(|e| assigned_in(e, own, names));
-        }
-        _ => {}
-    }
+    let (exprs, blocks) = expr.inside();
+    exprs.into_iter().for_each(|e| assigned_in(e, own, names));
+    blocks.into_iter().for_each(|b| inner(b, own, names));
 }
 
 fn declare(pat: &Pat, own: &mut Vec<String>) {

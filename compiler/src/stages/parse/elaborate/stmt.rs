@@ -63,11 +63,16 @@ impl Elaborator<'_, '_> {
             return;
         };
         let (mutable, declared, old) = (local.mutable, local.span.start().line, local.value.clone());
+        // Once reported it may be assigned.
+        local.mutable = true;
         if !mutable {
+            // The outermost names are the arguments.
+            let argument = !self.scope().locals.iter().skip(1).any(|block| block.contains_key(&text));
+            let word = if argument { "" } else { "let " };
             self.diags.push(
                 Diagnostic::new("assignment-to-immutable", name.span(), format!("`{text}` cannot be assigned"))
                     .note(format!("it is declared without `mut` on line {declared}"))
-                    .help(format!("declare it as `let mut {text}`")),
+                    .help(format!("declare it as `{word}mut {text}`")),
             );
         }
         if let Some(op) = op {

@@ -263,10 +263,10 @@ impl Syntax {
             input.parse::<Token![let]>()?;
             let pat = self.pattern(input)?;
             let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
-            let value = input.parse::<Token![=]>().and_then(|_| self.expr(input)).and_then(|value| {
-                input.parse::<Token![;]>()?;
-                Ok(value)
-            });
+            let value = input.parse::<Token![=]>().and_then(|_| self.expr(input));
+            if value.is_ok() {
+                self.semicolon(input);
+            }
             // The names stay declared even where the value cannot be read.
             let value = value.unwrap_or_else(|error| {
                 self.syntax_error(&error);
@@ -291,18 +291,28 @@ impl Syntax {
         let expr = self.expr(input)?;
         if let Some(op) = compound(input)? {
             let value = self.expr(input)?;
-            input.parse::<Token![;]>()?;
+            self.semicolon(input);
             block.stmts.push(Stmt::Assign { target: expr, op, value });
         } else if input.is_empty() {
             block.tail = Some(Box::new(expr));
         } else {
             let ends_itself = matches!(expr.kind, ExprKind::If { .. } | ExprKind::Block(_));
             if !ends_itself || input.peek(Token![;]) {
-                input.parse::<Token![;]>()?;
+                self.semicolon(input);
             }
             block.stmts.push(Stmt::Expr(expr));
         }
         Ok(())
+    }
+
+    /// The end of a statement; where it is missing, reading goes on at the next statement.
+    fn semicolon(&self, input: ParseStream) {
+        if let Err(error) = input.parse::<Token![;]>() {
+            self.syntax_error(&error);
+            if !input.peek(Token![let]) && !input.peek(Token![for]) {
+                self.skip_statement(input);
+            }
+        }
     }
 
     fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {

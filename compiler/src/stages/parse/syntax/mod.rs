@@ -83,9 +83,9 @@ impl Syntax {
             if input.is_empty() {
                 break;
             }
+            // Where a comma is missing, the next item is read all the same.
             if let Err(error) = input.parse::<Token![,]>() {
                 self.syntax_error(&error);
-                self.skip_to_comma(input);
             }
         }
         all
