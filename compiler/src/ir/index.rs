@@ -212,20 +212,27 @@ impl fmt::Display for Atom {
 
 impl fmt::Display for Index {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let mut first = true;
-        for (atom, c) in &self.terms {
-            f.write_str(if first { "" } else { " + " })?;
-            first = false;
+        for (n, (atom, c)) in self.terms.iter().enumerate() {
+            let negative = matches!(c.terms(), [(_, factor)] if *factor < 0);
+            let c = if negative { -c.clone() } else { c.clone() };
+            f.write_str(match (n, negative) {
+                (0, false) => "",
+                (0, true) => "-",
+                (_, false) => " + ",
+                (_, true) => " - ",
+            })?;
             match (c.as_const(), c.terms().len()) {
                 (Some(1), _) => write!(f, "{atom}")?,
                 (_, 1) => write!(f, "{c}*{atom}")?,
                 _ => write!(f, "({c})*{atom}")?,
             }
         }
-        if first || !self.base.is(0) {
-            write!(f, "{}{}", if first { "" } else { " + " }, self.base)?;
+        match self.base.to_string().strip_prefix('-') {
+            _ if self.base.is(0) && !self.terms.is_empty() => Ok(()),
+            Some(rest) if !self.terms.is_empty() => write!(f, " - {rest}"),
+            _ if self.terms.is_empty() => write!(f, "{}", self.base),
+            _ => write!(f, " + {}", self.base),
         }
-        Ok(())
     }
 }
 

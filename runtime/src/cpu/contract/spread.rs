@@ -87,12 +87,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let n = Group::merged(axes, Role::N, &[&image]);
     let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
     let elements = plan.m.total * plan.k.total;
-    if plan.k.total == 0
-        || n.count > 2
-        || n.count + k.count <= 2
-        || plan.k.total > LONGEST
-        || elements > SHARED
-    {
+    if n.count > 2 || n.count + k.count <= 2 || plan.k.total > LONGEST || elements > SHARED {
         return false;
     }
     let Some(row) = LongRow::new(&image, &n) else {
@@ -246,7 +241,7 @@ impl Kernel for Prepare<'_> {
             // SAFETY: the copy has the words that the stage asks for, and more.
             unsafe {
                 copy.write_bytes(0, setup.copy_words(S::LANES));
-                stage.fill(s, &plan.rhs, plan.rhs.origin(), copy, false);
+                stage.fill(s, &plan.rhs, plan.rhs.origin(), copy);
             }
         }
     }
@@ -313,7 +308,7 @@ impl Kernel for Jobs<'_> {
                 Some(stage) if own => {
                     if copied_batch != batch {
                         // SAFETY: as above; what is not written was zeroed at the beginning.
-                        unsafe { stage.fill(s, &plan.rhs, base, copy, false) };
+                        unsafe { stage.fill(s, &plan.rhs, base, copy) };
                         copied_batch = batch;
                     }
                     copy.cast_const().wrapping_offset(setup.image.base)

@@ -165,7 +165,10 @@ impl Kernel for Copy<'_> {
     fn run<S: Simd>(self, s: S) {
         if let Some(stage) = self.setup.stage {
             // SAFETY: the caller provides the words of a copy.
-            unsafe { stage.fill(s, &self.setup.plan.rhs, self.base, self.to, true) }
+            unsafe {
+                self.to.write_bytes(0, stage.words);
+                stage.fill(s, &self.setup.plan.rhs, self.base, self.to);
+            }
         }
     }
 }

@@ -11,6 +11,9 @@ use crate::ir::kernel::{Kernel, Skeleton};
 /// What a named dimension is taken to be where only a guess is needed.
 const TYPICAL: i64 = 64;
 
+/// Workgroups of 256 invocations that keep a large device busy.
+const BUSY: i64 = 128;
+
 /// How rows or elements are spread over invocations.
 pub(super) struct Grid {
     /// Invocations of a workgroup, a power of two.
@@ -79,28 +82,28 @@ impl Tiles {
     /// Tiles for a result of `rows` × `columns` in `batch` copies, each a sum of `terms`.
     pub(super) fn new(kernel: &Kernel, batch: &Dim, rows: &Dim, columns: &Dim, terms: &Dim) -> Tiles {
         let [batch, rows, columns, terms] = [batch, rows, columns, terms].map(typical);
-        if let Some([rows, columns, depth]) = kernel.schedule.tile {
-            return Tiles::of(rows, columns, i64::from(depth));
-        }
-        let fit = |extent: i64| (extent.clamp(16, 128) as u32).next_power_of_two();
-        let (mut high, mut wide) = (fit(rows), fit(columns));
         let groups = |high: u32, wide: u32| {
             batch * (rows as u64).div_ceil(high.into()) as i64 * (columns as u64).div_ceil(wide.into()) as i64
         };
+        let fit = |extent: i64| (extent.clamp(16, 128) as u32).next_power_of_two();
+        let [mut high, mut wide] = match kernel.schedule.tile {
+            Some([rows, columns, _]) => [rows, columns],
+            None => [fit(rows), fit(columns)],
+        };
         // Smaller tiles until a large device has something to do everywhere.
-        while groups(high, wide) < 128 && high.max(wide) > 16 {
+        while groups(high, wide) < BUSY && high.max(wide) > 16 {
             if high >= wide { high /= 2 } else { wide /= 2 }
         }
-        Tiles::of(high, wide, terms)
+        Tiles::of(high, wide, terms, groups(high, wide))
     }
 
-    fn of(rows: u32, columns: u32, terms: i64) -> Tiles {
+    fn of(rows: u32, columns: u32, terms: i64, groups: i64) -> Tiles {
         let cell = |extent: u32| if extent >= 128 { 8 } else { 4 };
         let cell = [cell(rows), cell(columns)];
         let threads = (rows / cell[0]) * (columns / cell[1]);
-        // Where a tile keeps few invocations busy, others take parts of the sum.
+        // Where there are few invocations, others take parts of the sum.
         let mut slices = 256 / threads;
-        while slices > 1 && i64::from(8 * slices) > terms {
+        while slices > 1 && (i64::from(16 * slices) > terms || groups * i64::from(slices * threads) > BUSY * 256) {
             slices /= 2;
         }
         let mut depth = (4 * slices).max(16);
@@ -161,7 +164,7 @@ mod tests {
         for rows in [16, 32, 64, 128] {
             for columns in [16, 32, 64, 128] {
                 for terms in [1, 9, 64, 1000, 100_000] {
-                    let tiles = Tiles::of(rows, columns, terms);
+                    let tiles = Tiles::of(rows, columns, terms, 1);
                     assert!(tiles.bytes() <= 16_384 && tiles.threads() <= 256, "{tiles:?}");
                     assert!(tiles.depth.is_multiple_of(tiles.slices), "{tiles:?}");
                     assert!((tiles.depth / tiles.slices).is_multiple_of(4), "{tiles:?}");
