@@ -3,7 +3,7 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, which is added up at the end.
 
-use super::super::{Isa, Kernel, Simd, run};
+use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
 use super::finish::{Destination, Sums};
@@ -91,101 +91,91 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
 /// Does the work if it is of this kind.
 #[inline(always)]
 pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
-    let Call {
-        isa, threads, sink, ..
-    } = *call;
-    let Some(shape) = shape(contract) else {
+    let Some(Shape { m, n, k }) = shape(contract) else {
         return false;
     };
-    if outputs.len() > MAX_OUTPUTS {
+    let Some(targets) = targets(contract.axes, outputs) else {
         return false;
-    }
-    let inside = |base: isize, strides: &[isize], words: usize| {
-        let (low, high) = span(contract.axes, base, strides);
-        strides.len() == contract.axes.len() && low >= 0 && high < words.cast_signed()
     };
+    let (lhs, rhs) = (&contract.lhs, &contract.rhs);
     assert!(
-        inside(
-            contract.lhs.base,
-            contract.lhs.strides,
-            contract.lhs.data.len()
-        ) && inside(
-            contract.rhs.base,
-            contract.rhs.strides,
-            contract.rhs.data.len()
-        ),
+        inside(contract.axes, lhs.base, lhs.strides, lhs.data.len())
+            && inside(contract.axes, rhs.base, rhs.strides, rhs.data.len()),
         "contract: an operand reaches outside its slice"
     );
-    let mut targets = [Target {
-        origin: core::ptr::null_mut(),
-        row: 0,
-        column: 0,
-    }; MAX_OUTPUTS];
-    for (target, output) in targets.iter_mut().zip(outputs.iter_mut()) {
-        assert!(
-            inside(output.base, output.strides, output.data.len()),
-            "contract: an output reaches outside its slice"
-        );
-        let Some((row, column)) = steps(contract.axes, output.strides) else {
-            return false;
-        };
-        *target = Target {
-            origin: output.data.as_mut_ptr().wrapping_offset(output.base),
-            row,
-            column,
-        };
-    }
-    let axes = contract
+    let batch = contract
         .axes
         .iter()
         .filter(|axis| axis.role == Role::Batch)
         .count();
-    let Shape { m, n, k } = shape;
-    let left = contract
-        .lhs
-        .data
-        .as_ptr()
-        .wrapping_offset(contract.lhs.base);
-    let right = contract
-        .rhs
-        .data
-        .as_ptr()
-        .wrapping_offset(contract.rhs.base);
+    let left = (lhs.data.as_ptr().wrapping_offset(lhs.base), m.extent, m.lhs);
+    let right = (rhs.data.as_ptr().wrapping_offset(rhs.base), n.extent, n.rhs);
     // The side with few rows is held, the other one streams past.
     let turned = m.extent > n.extent;
-    let (held, stream) = if turned {
-        ((right, n.extent, n.rhs), (left, m.extent, m.lhs))
-    } else {
-        ((left, m.extent, m.lhs), (right, n.extent, n.rhs))
-    };
+    let (held, stream) = if turned { (right, left) } else { (left, right) };
+    let count = outputs.len();
+    let destination = Destination::of(targets, count, batch, call.isa, call.sink);
     let work = Dot {
         held,
         stream,
         k: k.extent,
         turned,
-        destination: Destination::of(targets, outputs.len(), axes, isa, sink),
+        destination,
     };
     let blocks = stream.1.div_ceil(TILE);
-    let threads = if m.extent * n.extent * k.extent < WORTH
-        || !apart(&targets[..outputs.len()], m.extent, n.extent)
-    {
-        1
+    let large = m.extent * n.extent * k.extent >= WORTH;
+    if call.threads > 1 && blocks > 1 && large && apart(&targets[..count], m.extent, n.extent) {
+        let task = Blocks {
+            isa: call.isa,
+            work: &work,
+        };
+        pool::parallel(call.threads, blocks, &task);
     } else {
-        threads
-    };
-    if threads <= 1 || blocks <= 1 {
         run(
-            isa,
+            call.isa,
             Columns {
                 work: &work,
                 from: 0,
                 to: stream.1,
             },
         );
-    } else {
-        super::super::pool::parallel(threads, blocks, &Blocks { isa, work: &work });
     }
     true
+}
+
+/// Whether every index of an operand or output lies within its slice.
+#[inline(always)]
+fn inside(axes: &[Axis], base: isize, strides: &[isize], words: usize) -> bool {
+    let (low, high) = span(axes, base, strides);
+    strides.len() == axes.len() && low >= 0 && high < words.cast_signed()
+}
+
+/// Where the outputs start and how they go on, if their axes merge.
+#[inline(always)]
+fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUTPUTS]> {
+    let nowhere = Target {
+        origin: core::ptr::null_mut(),
+        row: 0,
+        column: 0,
+    };
+    let mut targets = [nowhere; MAX_OUTPUTS];
+    if outputs.len() > MAX_OUTPUTS {
+        return None;
+    }
+    for (target, output) in targets.iter_mut().zip(outputs) {
+        assert!(
+            inside(axes, output.base, output.strides, output.data.len()),
+            "contract: an output reaches outside its slice"
+        );
+        let (row, column) = steps(axes, output.strides)?;
+        let origin = output.data.as_mut_ptr().wrapping_offset(output.base);
+        *target = Target {
+            origin,
+            row,
+            column,
+        };
+    }
+    Some(targets)
 }
 
 /// The strides of an output along the merged M axes and the merged N axes, if they merge.
@@ -240,7 +230,7 @@ struct Blocks<'a> {
     work: &'a Dot<'a>,
 }
 
-impl super::super::pool::Task for Blocks<'_> {
+impl pool::Task for Blocks<'_> {
     fn work(&self, blocks: core::ops::Range<usize>) {
         let to = self.work.stream.1.min(blocks.end * TILE);
         run(

@@ -3,6 +3,7 @@
 //! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
 //! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
 
+use super::super::vectors::MAX_LANES;
 use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
 
@@ -11,7 +12,7 @@ pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
-pub(super) const TRANSPOSE: usize = PITCH * super::super::vectors::MAX_LANES;
+pub(super) const TRANSPOSE: usize = PITCH * MAX_LANES;
 
 /// What is packed: `outer` is the group of the columns.
 #[derive(Clone, Copy)]
@@ -174,62 +175,65 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
     } = panel.source;
     let lanes = S::LANES;
     let start = Walk::new(side, group, panel.k0);
-    let padded = panel.count.next_multiple_of(lanes);
-    let straight =
-        side.sights().is_empty() && start.run() >= panel.count && side.strides[start.axis()] == 1;
     let mut columns = Walk::new(side, outer, panel.first);
     let mut column = 0;
-    while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
-        let mut rows = [temp.cast_const(); super::super::vectors::MAX_LANES];
+    while column < panel.width {
+        // A column that lies contiguously is read in place, but for its last elements.
+        let mut rows = [temp.cast_const(); MAX_LANES];
         let mut tails = rows;
-        for lane in 0..lanes {
+        for (lane, (row, tail)) in rows.iter_mut().zip(&mut tails).enumerate().take(lanes) {
             let buffer = temp.wrapping_add(lane * PITCH);
-            rows[lane] = buffer;
-            tails[lane] = buffer;
-            // SAFETY: the buffer has a row of `PITCH` words for every lane; `Side` has checked every address.
+            (*row, *tail) = (buffer, buffer);
+            // SAFETY: the buffer has a row of `PITCH` words for every lane.
             unsafe {
-                if column + lane >= panel.width {
-                    zero(s, buffer, padded);
-                    continue;
-                }
-                let place = panel.base.plus(&columns.place).plus(&start.place);
-                if straight {
-                    let from = side.data.as_ptr().wrapping_offset(place.offset);
-                    rows[lane] = from;
-                    let whole = panel.count / lanes * lanes;
-                    if whole < panel.count {
-                        copy(
-                            s,
-                            from.wrapping_add(whole),
-                            1,
-                            panel.count - whole,
-                            buffer.wrapping_add(whole),
-                        );
-                    }
+                if column + lane < panel.width {
+                    *row = one_column(s, panel, &columns.place, start, buffer);
+                    columns.advance(1);
                 } else {
-                    gather_row(
-                        s,
-                        side,
-                        panel.base.plus(&columns.place),
-                        start,
-                        panel.count,
-                        buffer,
-                    );
+                    zero(s, buffer, panel.count.next_multiple_of(lanes));
                 }
             }
-            columns.advance(1);
         }
         let mut k = 0;
         while k < panel.count {
             let count = lanes.min(panel.count - k);
             let from = if count == lanes { &rows } else { &tails };
             let to = panel.to.wrapping_add(k * panel.pitch + column);
-            // SAFETY: every row has `padded` words; what a narrow panel receives beyond its columns is overwritten by the
+            // SAFETY: every row has whole vectors; what a narrow panel receives beyond its columns is overwritten by the
             // next k, or lies in the vector more that the caller provides.
             unsafe { s.transpose_raw_f(from.as_ptr(), k, to, panel.pitch, count) }
             k += count;
         }
         column += lanes;
+    }
+}
+
+/// Where the elements of a column are contiguous: in the operand, except for those that do not fill a vector, or in `buffer`.
+#[inline(always)]
+unsafe fn one_column<S: Simd>(
+    s: S,
+    panel: &Panel<'_>,
+    column: &Place,
+    start: Walk<'_>,
+    buffer: *mut f32,
+) -> *const f32 {
+    let side = panel.source.side;
+    let base = panel.base.plus(column);
+    let contiguous = start.run() >= panel.count && side.strides[start.axis()] == 1;
+    // SAFETY: `Side` has checked every address, and the buffer has room for a block.
+    unsafe {
+        if !(contiguous && side.sights().is_empty()) {
+            gather_row(s, side, base, start, panel.count, buffer);
+            return buffer;
+        }
+        let from = side
+            .data
+            .as_ptr()
+            .wrapping_offset(base.plus(&start.place).offset);
+        let whole = panel.count / S::LANES * S::LANES;
+        let tail = buffer.wrapping_add(whole);
+        copy(s, from.wrapping_add(whole), 1, panel.count - whole, tail);
+        from
     }
 }
 
