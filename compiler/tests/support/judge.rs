@@ -2,6 +2,7 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
+use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -30,8 +31,14 @@ pub fn judge(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inputs: Inpu
     }
 }
 
-/// Runs the checker of memory plans on random and extreme bindings.
+/// Runs the checker of memory plans on random and extreme bindings. Every plan prints and parses back.
 pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
+    let text = compiled.plans.to_string();
+    let parsed: Plans = text.parse().unwrap_or_else(|why| panic!("{what}: {why}\n{text}"));
+    for (parsed, kernel) in parsed.kernels.iter().zip(&compiled.plans.kernels) {
+        assert_eq!(parsed, kernel, "{what}: {kernel}");
+    }
+    assert_eq!(parsed, compiled.plans, "{what}: {text}");
     for (plan, function) in compiled.plans.plans.iter().zip(&compiled.model.functions) {
         let names: Vec<&str> = function.dims.iter().map(|d| d.name.as_str()).collect();
         let rounds = if names.is_empty() { 1 } else { 6 };
@@ -121,15 +128,7 @@ pub fn same(expected: &Tensor, found: &Tensor) -> Result<(), String> {
 }
 
 fn report(compiled: &Compiled, index: usize) -> String {
-    let function = &compiled.model.functions[index];
-    let mut text = format!("{function}\n{:#?}\n", compiled.plans.plans[index]);
-    if text.len() > 40_000 {
-        text.truncate(40_000);
-    }
-    for (k, kernel) in compiled.plans.kernels.iter().enumerate() {
-        text += &format!("kernel {k}: {kernel:?}\n");
-    }
-    text
+    format!("{}\n{}", compiled.model.functions[index], compiled.plans)
 }
 
 /// The models of a `model!` text, compiled.

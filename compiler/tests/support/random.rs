@@ -518,8 +518,14 @@ impl Growing<'_> {
 
     fn body(&mut self, types: &[Type], carried: usize, stacked: usize) -> Option<Graph> {
         let sites = self.sites;
-        let mut inner =
-            Growing { graph: Graph::default(), values: vec![], inputs: 0, numbers: self.numbers, depth: self.depth + 1, sites };
+        let mut inner = Growing {
+            graph: Graph::default(),
+            values: vec![],
+            inputs: 0,
+            numbers: self.numbers,
+            depth: self.depth + 1,
+            sites,
+        };
         for (k, ty) in types.iter().enumerate() {
             let is_slice = (carried..carried + stacked).contains(&k);
             let ty = if is_slice { Type::new(ty.dtype, &ty.shape[1..]) } else { ty.clone() };

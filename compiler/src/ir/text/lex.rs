@@ -57,6 +57,11 @@ impl Cursor {
         Err(format!("line {line}: {message}"))
     }
 
+    /// An error if something follows.
+    pub(super) fn end(&self) -> Result<(), String> {
+        self.peek().map_or(Ok(()), |token| self.fail(format!("{token:?} after the end")))
+    }
+
     /// Consumes the sign if it is next.
     pub(super) fn sign(&mut self, sign: char) -> bool {
         let found = self.peek() == Some(&Token::Sign(sign));
@@ -163,7 +168,7 @@ impl Cursor {
     }
 
     /// A literal whose text shows that it is no dimension.
-    fn scalar(&mut self) -> Option<Scalar> {
+    pub(super) fn scalar(&mut self) -> Option<Scalar> {
         let minus = usize::from(self.peek() == Some(&Token::Sign('-')));
         let (token, _) = self.tokens.get(self.at + minus)?;
         let sign = if minus == 1 { "-" } else { "" };

@@ -16,7 +16,7 @@ impl FromStr for Model {
     fn from_str(text: &str) -> Result<Model, String> {
         let mut cursor = Cursor::over(text)?;
         let model = model(&mut cursor)?;
-        end(&cursor)?;
+        cursor.end()?;
         Ok(model)
     }
 }
@@ -26,7 +26,7 @@ impl FromStr for Function {
     fn from_str(text: &str) -> Result<Function, String> {
         let mut cursor = Cursor::over(text)?;
         let function = function(&mut cursor)?;
-        end(&cursor)?;
+        cursor.end()?;
         Ok(function)
     }
 }
@@ -36,13 +36,9 @@ impl FromStr for Graph {
     fn from_str(text: &str) -> Result<Graph, String> {
         let mut cursor = Cursor::over(text)?;
         let graph = graph(&mut cursor)?;
-        end(&cursor)?;
+        cursor.end()?;
         Ok(graph)
     }
-}
-
-fn end(cursor: &Cursor) -> Result<(), String> {
-    cursor.peek().map_or(Ok(()), |token| cursor.fail(format!("{token:?} after the end")))
 }
 
 fn ident(word: &str) -> Result<Ident, String> {

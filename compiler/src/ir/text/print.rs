@@ -88,7 +88,7 @@ fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
 }
 
 /// Fields after a head: ` key=value key=value`.
-struct Listed<'a>(&'a Fields);
+pub(super) struct Listed<'a>(pub(super) &'a Fields);
 
 impl Listed<'_> {
     fn param(param: &Param) -> String {
@@ -117,7 +117,7 @@ impl fmt::Display for Listed<'_> {
     }
 }
 
-fn indented(text: &str) -> String {
+pub(super) fn indented(text: &str) -> String {
     text.lines().fold(String::new(), |mut all, line| {
         _ = writeln!(all, "  {line}");
         all

@@ -31,7 +31,9 @@ pub(super) fn order(grouping: &Grouping<'_>, destinations: &[Destination], buffe
     while order.groups.len() < count {
         let reads = |g: &usize| !done.contains(g) && needs[*g].is_subset(&done);
         let ready = |g: &usize| reads(g) && waits.get(g).is_none_or(|readers| readers.is_subset(&done));
-        let next = match (0..count).find(ready) {
+        // What comes before the first update is the gradient alone.
+        let early = (0..count).filter(|g| !waits.contains_key(g)).find(ready);
+        let next = match early.or_else(|| (0..count).find(ready)) {
             Some(next) => next,
             None => {
                 let Some(next) = (0..count).find(reads) else { unreachable!("groups need each other without cycles") };

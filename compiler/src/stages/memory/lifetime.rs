@@ -11,6 +11,14 @@ pub(super) struct Lifetime {
 }
 
 impl Lifetime {
+    /// The lifetime of what is never used.
+    const NEVER: Lifetime = Lifetime { first: usize::MAX, last: 0 };
+
+    /// Whether nothing uses the buffer.
+    pub(super) fn is_never(&self) -> bool {
+        *self == Lifetime::NEVER
+    }
+
     /// Whether there is a position at which both are alive.
     pub(super) fn overlaps(&self, other: &Lifetime) -> bool {
         self.first <= other.last && other.first <= self.last

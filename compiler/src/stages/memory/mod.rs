@@ -8,6 +8,7 @@
 //! products follow each other.
 
 mod check;
+mod coalesce;
 mod lifetime;
 
 use crate::ir::dim::Dim;
@@ -27,6 +28,7 @@ const ALIGN: i64 = 64;
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
     let mut plans = Plans::default();
     for program in programs {
+        let program = coalesce::coalesce(program);
         let steps = number(program.steps, &mut plans.kernels);
         let program = Program { name: program.name, buffers: program.buffers, steps };
         let plan = place(model, program);
@@ -62,6 +64,9 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
         match fixed(model, buffer.role) {
             Some((pool, offset)) => {
                 places[index] = Some(Place { pool, offset: offset.into(), len: buffer.len.clone() });
+            }
+            None if lifetimes[index].is_never() => {
+                places[index] = Some(Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() });
             }
             None => {
                 let (unit, factor) = unit(&buffer.len);

@@ -65,7 +65,8 @@ pub(super) fn drive(
         ..call
     };
     let axes = contract.axes;
-    if spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes) {
+    let sums = plan.k.total > 0;
+    if sums && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
         return;
     }
     panels::panels(&call, &plan);
