@@ -104,6 +104,14 @@ impl Dim {
         }
     }
 
+    /// `self = quotient · by + remainder`, where each coefficient of the remainder is from 0 below a positive `by`.
+    pub fn div_rem(&self, by: i64) -> (Dim, Dim) {
+        let each = |with: fn(i64, i64) -> i64| {
+            Dim::from_map(self.terms.iter().map(|(atoms, c)| (atoms.clone(), with(*c, by))).collect())
+        };
+        (each(i64::div_euclid), each(i64::rem_euclid))
+    }
+
     /// `⌈self / by⌉` for a positive constant `by`.
     pub fn ceil_div(&self, by: i64) -> Dim {
         match self.exact_div(&Dim::from(by)) {

@@ -165,28 +165,37 @@ impl Ranges<'_> {
         Some((low, high))
     }
 
-    /// Quotient and remainder of a non-negative index by a positive dimension.
+    /// Quotient (rounded down) and remainder of an index by a positive dimension. Of coefficients that are numbers
+    /// only the remainders are left inside of a division, so that nothing negative is divided at run time.
     pub fn divide(&self, index: &Index, by: &Dim) -> (Index, Index) {
         if by.is(1) {
             return (index.clone(), Index::default());
         }
-        let (mut whole, mut rest) = (Index::default(), Index::default());
-        for (atom, c) in &index.terms {
-            let term = Index { base: Dim::default(), terms: vec![(atom.clone(), c.clone())] };
-            match c.exact_div(by) {
-                Some(quotient) => whole = whole.plus(&Index::atom(atom.clone()).times(&quotient)),
-                None => rest = rest.plus(&term),
-            }
-        }
-        match index.base.exact_div(by) {
-            Some(quotient) => whole = whole.offset(quotient),
-            None => rest = rest.offset(index.base.clone()),
+        let (mut whole, mut rest) = (Index::constant(Dim::default()), Index::default());
+        let parts = index.terms.iter().map(|(atom, c)| (Index::atom(atom.clone()), c));
+        for (part, c) in parts.chain([(Index::constant(1), &index.base)]) {
+            let (quotient, remainder) = split(c, by);
+            whole = whole.plus(&part.times(&quotient));
+            rest = rest.plus(&part.times(&remainder));
         }
         if self.within(&rest, by) {
             return (whole, rest);
         }
+        if rest.terms.is_empty() {
+            let quotient = rest.base.floor_div(by);
+            return (whole.offset(quotient.clone()), rest.offset(-(quotient * by.clone())));
+        }
         let div = Index::atom(Atom::Div(Box::new(rest.clone()), by.clone()));
         (whole.plus(&div), Index::atom(Atom::Mod(Box::new(rest), by.clone())))
+    }
+}
+
+/// `c = quotient · by + remainder`; the remainder is not negative where `by` is a number.
+fn split(c: &Dim, by: &Dim) -> (Dim, Dim) {
+    match (c.exact_div(by), by.as_const()) {
+        (Some(quotient), _) => (quotient, Dim::default()),
+        (None, Some(by)) => c.div_rem(by),
+        (None, None) => (Dim::default(), c.clone()),
     }
 }
 
@@ -252,5 +261,15 @@ mod tests {
         assert_eq!(Ranges(&extent).divide(&merged, &Dim::from(8)), (Index::axis(0), Index::axis(1)));
         let (whole, _) = Ranges(&extent).divide(&merged, &Dim::from(3));
         assert!(!whole.is_affine());
+    }
+
+    #[test]
+    fn nothing_negative_is_divided() {
+        let extent = |_: &Atom| Some(Dim::from(3));
+        let index = Index::axis(0).times(&Dim::from(2)).plus(&Index::axis(1).times(&Dim::from(-1))).offset(-1);
+        let (whole, rest) = Ranges(&extent).divide(&index, &Dim::from(2));
+        assert_eq!(whole.to_string(), "i0 - i1 + div(i1 + 1, 2) - 1");
+        assert_eq!(rest.to_string(), "mod(i1 + 1, 2)");
+        assert_eq!(Ranges(&extent).divide(&Index::constant(-1), &Dim::from(2)).0, Index::constant(-1));
     }
 }

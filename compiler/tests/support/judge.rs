@@ -35,6 +35,9 @@ pub fn judge(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inputs: Inpu
 pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
     let text = compiled.plans.to_string();
     let parsed: Plans = text.parse().unwrap_or_else(|why| panic!("{what}: {why}\n{text}"));
+    for (parsed, kernel) in parsed.kernels.iter().zip(&compiled.plans.kernels) {
+        assert_eq!(parsed, kernel, "{what}: {kernel}");
+    }
     assert_eq!(parsed, compiled.plans, "{what}: {text}");
     for (plan, function) in compiled.plans.plans.iter().zip(&compiled.model.functions) {
         let names: Vec<&str> = function.dims.iter().map(|d| d.name.as_str()).collect();

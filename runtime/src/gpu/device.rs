@@ -41,9 +41,15 @@ pub struct Created {
 }
 
 /// A GPU that models can be put on. Clones share the device.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Gpu {
     shared: Arc<Shared>,
+}
+
+impl core::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Gpu({})", self.name())
+    }
 }
 
 #[derive(Debug)]

@@ -4,3 +4,5 @@
 
 #[path = "../../hygiene/models.rs"]
 pub mod models;
+#[path = "../../hygiene/places.rs"]
+pub mod places;

@@ -13,6 +13,8 @@ mod drive;
 mod epilogue;
 mod finish;
 mod kernel;
+mod left;
+mod long_row;
 mod pack;
 mod panels;
 mod place;

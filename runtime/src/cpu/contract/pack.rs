@@ -3,6 +3,7 @@
 //! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
 //! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
 
+use super::super::vectors::MAX_LANES;
 use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
 
@@ -11,7 +12,7 @@ pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
 /// Words that transposition needs.
-pub(super) const TRANSPOSE: usize = PITCH * super::super::vectors::MAX_LANES;
+pub(super) const TRANSPOSE: usize = PITCH * MAX_LANES;
 
 /// What is packed: `outer` is the group of the columns.
 #[derive(Clone, Copy)]
@@ -30,7 +31,12 @@ impl<'p> Source<'p> {
             Some(_) | None => 0,
         };
         let (across, along) = (run(outer), run(k));
-        Source { side, outer, k, along_k: along > across && across < 16 }
+        Source {
+            side,
+            outer,
+            k,
+            along_k: along > across && across < 16,
+        }
     }
 
     /// Lists the places of a block of K. Not needed along K.
@@ -100,7 +106,11 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let place = panel.base.plus(&walk.place);
         let axis = walk.axis();
         // The last run also fills up the panel with zeros.
-        let padded = if column + length == panel.width { panel.pitch - column } else { length };
+        let padded = if column + length == panel.width {
+            panel.pitch - column
+        } else {
+            length
+        };
         let to = panel.to.wrapping_add(column);
         if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
@@ -132,7 +142,10 @@ unsafe fn copy_runs<S: Simd>(
     let lanes = S::LANES;
     let mut at = 0;
     while at < padded {
-        let (read, written) = (s.mask_first(length.saturating_sub(at)), s.mask_first(padded - at));
+        let (read, written) = (
+            s.mask_first(length.saturating_sub(at)),
+            s.mask_first(padded - at),
+        );
         let whole = length >= at + lanes;
         let mut to = to.wrapping_add(at);
         let from = from.wrapping_add(at);
@@ -154,46 +167,39 @@ unsafe fn copy_runs<S: Simd>(
 
 #[inline(always)]
 unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
-    let Source { side, outer, k: group, .. } = panel.source;
+    let Source {
+        side,
+        outer,
+        k: group,
+        ..
+    } = panel.source;
     let lanes = S::LANES;
     let start = Walk::new(side, group, panel.k0);
-    let padded = panel.count.next_multiple_of(lanes);
-    let straight = side.sights().is_empty() && start.run() >= panel.count && side.strides[start.axis()] == 1;
     let mut columns = Walk::new(side, outer, panel.first);
     let mut column = 0;
-    while column < panel.pitch.min(panel.width.next_multiple_of(lanes)) {
-        let mut rows = [temp.cast_const(); super::super::vectors::MAX_LANES];
+    while column < panel.width {
+        // A column that lies contiguously is read in place, but for its last elements.
+        let mut rows = [temp.cast_const(); MAX_LANES];
         let mut tails = rows;
-        for lane in 0..lanes {
+        for (lane, (row, tail)) in rows.iter_mut().zip(&mut tails).enumerate().take(lanes) {
             let buffer = temp.wrapping_add(lane * PITCH);
-            rows[lane] = buffer;
-            tails[lane] = buffer;
-            // SAFETY: the buffer has a row of `PITCH` words for every lane; `Side` has checked every address.
+            (*row, *tail) = (buffer, buffer);
+            // SAFETY: the buffer has a row of `PITCH` words for every lane.
             unsafe {
-                if column + lane >= panel.width {
-                    zero(s, buffer, padded);
-                    continue;
-                }
-                let place = panel.base.plus(&columns.place).plus(&start.place);
-                if straight {
-                    let from = side.data.as_ptr().wrapping_offset(place.offset);
-                    rows[lane] = from;
-                    let whole = panel.count / lanes * lanes;
-                    if whole < panel.count {
-                        copy(s, from.wrapping_add(whole), 1, panel.count - whole, buffer.wrapping_add(whole));
-                    }
+                if column + lane < panel.width {
+                    *row = one_column(s, panel, &columns.place, start, buffer);
+                    columns.advance(1);
                 } else {
-                    gather_row(s, side, panel.base.plus(&columns.place), start, panel.count, buffer);
+                    zero(s, buffer, panel.count.next_multiple_of(lanes));
                 }
             }
-            columns.advance(1);
         }
         let mut k = 0;
         while k < panel.count {
             let count = lanes.min(panel.count - k);
             let from = if count == lanes { &rows } else { &tails };
             let to = panel.to.wrapping_add(k * panel.pitch + column);
-            // SAFETY: every row has `padded` words; what a narrow panel receives beyond its columns is overwritten by the
+            // SAFETY: every row has whole vectors; what a narrow panel receives beyond its columns is overwritten by the
             // next k, or lies in the vector more that the caller provides.
             unsafe { s.transpose_raw_f(from.as_ptr(), k, to, panel.pitch, count) }
             k += count;
@@ -202,15 +208,61 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
     }
 }
 
+/// Where the elements of a column are contiguous: in the operand, except for those that do not fill a vector, or in `buffer`.
+#[inline(always)]
+unsafe fn one_column<S: Simd>(
+    s: S,
+    panel: &Panel<'_>,
+    column: &Place,
+    start: Walk<'_>,
+    buffer: *mut f32,
+) -> *const f32 {
+    let side = panel.source.side;
+    let base = panel.base.plus(column);
+    let contiguous = start.run() >= panel.count && side.strides[start.axis()] == 1;
+    // SAFETY: `Side` has checked every address, and the buffer has room for a block.
+    unsafe {
+        if !(contiguous && side.sights().is_empty()) {
+            gather_row(s, side, base, start, panel.count, buffer);
+            return buffer;
+        }
+        let from = side
+            .data
+            .as_ptr()
+            .wrapping_offset(base.plus(&start.place).offset);
+        let whole = panel.count / S::LANES * S::LANES;
+        let tail = buffer.wrapping_add(whole);
+        copy(s, from.wrapping_add(whole), 1, panel.count - whole, tail);
+        from
+    }
+}
+
 /// One column's block of K, contiguously.
 #[inline(always)]
-unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_>, count: usize, to: *mut f32) {
+unsafe fn gather_row<S: Simd>(
+    s: S,
+    side: &Side<'_>,
+    base: Place,
+    start: Walk<'_>,
+    count: usize,
+    to: *mut f32,
+) {
     let mut walk = start;
     let mut done = 0;
     while done < count {
         let length = walk.run().min(count - done);
         // SAFETY: the caller vouches for `count` words.
-        unsafe { run(s, side, &base.plus(&walk.place), walk.axis(), length, length, to.wrapping_add(done)) }
+        unsafe {
+            run(
+                s,
+                side,
+                &base.plus(&walk.place),
+                walk.axis(),
+                length,
+                length,
+                to.wrapping_add(done),
+            )
+        }
         done += length;
         walk.advance(length);
     }
@@ -218,14 +270,26 @@ unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_
 
 /// Copies `length` elements along `axis` from `place` on, zeros where a window leaves the operand, and zeros up to `padded`.
 #[inline(always)]
-unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
+unsafe fn run<S: Simd>(
+    s: S,
+    side: &Side<'_>,
+    place: &Place,
+    axis: usize,
+    length: usize,
+    padded: usize,
+    to: *mut f32,
+) {
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
     for (sight, &at) in side.sights().iter().zip(&place.at) {
         let pace = sight.strides[axis];
         if pace == 0 {
-            let element = if sight.divisor == 1 { at } else { at / sight.divisor };
+            let element = if sight.divisor == 1 {
+                at
+            } else {
+                at / sight.divisor
+            };
             if at < 0 || element >= sight.extent || element * sight.divisor != at {
                 high = 0;
                 break;
@@ -252,7 +316,10 @@ unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length
             return;
         }
         zero(s, to, low);
-        let from = side.data.as_ptr().wrapping_offset(offset + low.cast_signed() * step);
+        let from = side
+            .data
+            .as_ptr()
+            .wrapping_offset(offset + low.cast_signed() * step);
         copy(s, from, step, high - low, to.wrapping_add(low));
         zero(s, to.wrapping_add(high), padded - high);
     }
@@ -264,10 +331,16 @@ fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
     match pace {
         1 => ((-at).max(0), extent - at),
         -1 => ((at - extent + 1).max(0), at + 1),
-        2.. => (ceil_div((-at).max(0), pace), ceil_div((extent - at).max(0), pace)),
+        2.. => (
+            ceil_div((-at).max(0), pace),
+            ceil_div((extent - at).max(0), pace),
+        ),
         _ => {
             let pace = -pace;
-            (ceil_div((at - extent + 1).max(0), pace), ceil_div((at + 1).max(0), pace))
+            (
+                ceil_div((at - extent + 1).max(0), pace),
+                ceil_div((at + 1).max(0), pace),
+            )
         }
     }
 }
@@ -331,14 +404,26 @@ pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         // SAFETY: the caller vouches for `count` words.
-        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
+        unsafe {
+            s.store_masked_raw_f(
+                to.wrapping_add(at),
+                s.mask_first(count - at),
+                s.splat_f(0.0),
+            )
+        };
         at += S::LANES;
     }
 }
 
 /// Copies `count` words that are `step` apart.
 #[inline(always)]
-pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
+pub(super) unsafe fn copy<S: Simd>(
+    s: S,
+    from: *const f32,
+    step: isize,
+    count: usize,
+    to: *mut f32,
+) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {
@@ -350,14 +435,21 @@ pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: u
             let rest = s.mask_first(count - at);
             // SAFETY: as above.
             unsafe {
-                s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
+                s.store_masked_raw_f(
+                    to.wrapping_add(at),
+                    rest,
+                    s.load_masked_raw_f(from.wrapping_add(at), rest),
+                )
             };
         }
         return;
     }
     while at < count {
         // SAFETY: as above.
-        unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
+        unsafe {
+            to.add(at)
+                .write(*from.wrapping_offset(at.cast_signed() * step))
+        };
         at += 1;
     }
 }

@@ -3,12 +3,14 @@
 //! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) are independent, and
 //! how many there are changes nothing in any sum.
 
+use core::ops::Range;
+
 use super::super::scratch::{LINE, Scratch, lend};
-use super::super::{Isa, Kernel, Simd, pool, run};
+use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
-use super::epilogue::Sink;
 use super::finish::{Destination, Sums};
-use super::kernel::{self, WIDE};
+use super::kernel::{self, Block, WIDE};
+use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
@@ -20,73 +22,46 @@ const WAITING: usize = 1 << 17;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
+    let cut = Cut::new(call, plan);
+    let count = plan.batch.total * cut.row_parts * cut.column_parts;
     if plan.left != Left::Shared {
-        jobs(call, plan, core::ptr::null());
+        let shared = core::ptr::null();
+        pool::parallel(
+            call.threads,
+            count,
+            &Task {
+                call,
+                plan,
+                shared,
+                cut,
+            },
+        );
         return;
     }
     lend(&CALL, |scratch| {
-        let words = plan.m.total * plan.k.total + TRANSPOSE + 2 * LINE;
-        let (memory, table) = scratch.provide(words, BLOCK, Place::NOWHERE);
+        let (memory, table) = scratch.provide(left::words(plan), BLOCK, Place::NOWHERE);
+        let tiles = cut.tiles;
         run(
             call.isa,
-            Share {
+            left::Share {
                 plan,
                 memory,
                 table,
-                rows: call.rows,
+                tiles,
             },
         );
-        jobs(call, plan, memory);
+        let shared = memory.cast_const();
+        pool::parallel(
+            call.threads,
+            count,
+            &Task {
+                call,
+                plan,
+                shared,
+                cut,
+            },
+        );
     });
-}
-
-/// Cuts the work into jobs and runs them.
-fn jobs(call: &Call<'_>, plan: &Plan<'_>, shared: *const f32) {
-    let Call {
-        isa,
-        threads,
-        sink,
-        rows,
-        lanes,
-    } = *call;
-    let vectors = if plan.m.total == 1 && plan.right != Right::Packed {
-        WIDE
-    } else {
-        2
-    };
-    let tiles = plan.m.total.div_ceil(rows);
-    let panels = plan.n.total.div_ceil(vectors * lanes);
-    let mut cut = Cut {
-        vectors,
-        tiles,
-        panels,
-        row_parts: 1,
-        column_parts: 1,
-    };
-    if plan.blocks() > 1 {
-        cut.row_parts = plan.m.total.div_ceil(ROWS).min(tiles);
-        let most = WAITING / (plan.m.total.div_ceil(cut.row_parts) + rows) / (vectors * lanes);
-        cut.column_parts = panels.div_ceil(most.max(1));
-    }
-    while threads > 1 && plan.batch.total * cut.row_parts * cut.column_parts < 4 * threads {
-        let columns_first = plan.left != Left::Packed && cut.column_parts < panels;
-        if columns_first || cut.row_parts * 2 > tiles && cut.column_parts < panels {
-            cut.column_parts = (cut.column_parts * 2).min(panels);
-        } else if cut.row_parts * 2 <= tiles {
-            cut.row_parts *= 2;
-        } else {
-            break;
-        }
-    }
-    let count = plan.batch.total * cut.row_parts * cut.column_parts;
-    let task = Task {
-        isa,
-        plan,
-        shared,
-        sink,
-        cut,
-    };
-    pool::parallel(threads, count, &task);
 }
 
 /// How the work is cut: `row_parts` × `column_parts` jobs per batch index.
@@ -100,11 +75,48 @@ struct Cut {
     column_parts: usize,
 }
 
+impl Cut {
+    fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
+        let (m, threads) = (plan.m.total, call.threads);
+        let vectors = if m == 1 && plan.right != Right::Packed {
+            WIDE
+        } else {
+            2
+        };
+        let width = vectors * call.lanes;
+        let tiles = m.div_ceil(call.rows);
+        let panels = plan.n.total.div_ceil(width);
+        let mut cut = Cut {
+            vectors,
+            tiles,
+            panels,
+            row_parts: 1,
+            column_parts: 1,
+        };
+        if plan.blocks() > 1 {
+            cut.row_parts = m.div_ceil(ROWS).min(tiles);
+            let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
+            cut.column_parts = panels.div_ceil(most.max(1));
+        }
+        while threads > 1 && plan.batch.total * cut.row_parts * cut.column_parts < 4 * threads {
+            let more_columns = cut.column_parts < panels;
+            let more_rows = cut.row_parts * 2 <= tiles;
+            if more_columns && (plan.left != Left::Packed || !more_rows) {
+                cut.column_parts = (cut.column_parts * 2).min(panels);
+            } else if more_rows {
+                cut.row_parts *= 2;
+            } else {
+                break;
+            }
+        }
+        cut
+    }
+}
+
 struct Task<'a> {
-    isa: Isa,
+    call: &'a Call<'a>,
     plan: &'a Plan<'a>,
     shared: *const f32,
-    sink: Option<&'a dyn Sink>,
     cut: Cut,
 }
 
@@ -112,11 +124,12 @@ struct Task<'a> {
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
-    fn work(&self, jobs: core::ops::Range<usize>) {
+    fn work(&self, jobs: Range<usize>) {
         lend(&JOB, |scratch| {
             for job in jobs {
+                let scratch = &mut *scratch;
                 run(
-                    self.isa,
+                    self.call.isa,
                     Job {
                         task: self,
                         job,
@@ -125,51 +138,6 @@ impl pool::Task for Task<'_> {
                 );
             }
         });
-    }
-}
-
-/// Packs the whole left operand: for every block of K, for every row tile, `[k][row]`.
-struct Share<'a> {
-    plan: &'a Plan<'a>,
-    memory: *mut f32,
-    table: &'a mut [Place],
-    rows: usize,
-}
-
-impl Kernel for Share<'_> {
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let plan = self.plan;
-        let temp = self
-            .memory
-            .wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
-        let source = Source::new(&plan.lhs, &plan.m, &plan.k);
-        let tiles = plan.m.total.div_ceil(self.rows);
-        for block in 0..plan.blocks() {
-            let (k0, count) = plan.block(block);
-            let table = &mut self.table[..count];
-            source.table(k0, table);
-            for tile in 0..tiles {
-                let (first, end) = (
-                    share(plan.m.total, tiles, tile),
-                    share(plan.m.total, tiles, tile + 1),
-                );
-                let to = self.memory.wrapping_add(plan.m.total * k0 + first * count);
-                let width = end - first;
-                let panel = Panel {
-                    source,
-                    base: plan.lhs.origin(),
-                    first,
-                    width,
-                    pitch: width,
-                    k0,
-                    count,
-                    to,
-                };
-                // SAFETY: the memory has a word for each element, a vector more, and `TRANSPOSE` words after that.
-                unsafe { pack::pack(s, &panel, table, temp) }
-            }
-        }
     }
 }
 
@@ -185,9 +153,9 @@ struct Scope<'a> {
     plan: &'a Plan<'a>,
     cut: Cut,
     /// Row tiles.
-    tiles: (usize, usize),
+    tiles: Range<usize>,
     /// Column panels.
-    panels: (usize, usize),
+    panels: Range<usize>,
     left: Place,
     right: Place,
     a_source: Source<'a>,
@@ -211,71 +179,75 @@ struct Memory {
     pitch: usize,
 }
 
-impl Kernel for Job<'_> {
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Job { task, job, scratch } = self;
-        let Task { plan, cut, .. } = *task;
-        let parts = cut.row_parts * cut.column_parts;
-        let (batch, part) = (job / parts, job % parts);
-        let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
-        let tiles = (
-            share(cut.tiles, cut.row_parts, row_part),
-            share(cut.tiles, cut.row_parts, row_part + 1),
-        );
-        let panels = (
-            share(cut.panels, cut.column_parts, column_part),
-            share(cut.panels, cut.column_parts, column_part + 1),
-        );
-
-        let rows =
-            share(plan.m.total, cut.tiles, tiles.1) - share(plan.m.total, cut.tiles, tiles.0);
-        let width = cut.vectors * S::LANES;
+impl Memory {
+    /// Regions for `rows` rows and `panels` panels of `width` columns, and a table of places for each operand.
+    fn new<'s>(
+        scratch: &'s mut Scratch<Place>,
+        plan: &Plan<'_>,
+        (rows, tile): (usize, usize),
+        (panels, width): (usize, usize),
+    ) -> (Self, &'s mut [Place]) {
         let longest = plan.run.div_ceil(plan.per_run);
-        let pitch = (panels.1 - panels.0) * width;
-        let a_words = if plan.left == Left::Packed {
+        let pitch = panels * width;
+        let packed = plan.left == Left::Packed;
+        let a = if packed {
             (rows * longest + LINE).next_multiple_of(LINE)
         } else {
             0
         };
-        let b_words = longest * width + LINE;
-        let c_words = if plan.blocks() > 1 {
+        let b = (longest * width + LINE).next_multiple_of(LINE);
+        let c = if plan.blocks() > 1 {
             rows * pitch
         } else {
-            S::ROWS * width
+            tile * width
         };
-        let (base, table) = scratch.provide(
-            a_words + b_words + TRANSPOSE + c_words,
-            2 * BLOCK,
-            Place::NOWHERE,
-        );
-        let b = base.wrapping_add(a_words);
-        let temp = b.wrapping_add(b_words.next_multiple_of(LINE));
-        let memory = Memory {
-            a: base,
-            b,
-            temp,
-            c: temp.wrapping_add(TRANSPOSE),
-            pitch,
-        };
+        let (base, table) = scratch.provide(a + b + TRANSPOSE + c, 2 * BLOCK, Place::NOWHERE);
+        let temp = base.wrapping_add(a + b);
+        let (b, c) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
+        (
+            Memory {
+                a: base,
+                b,
+                temp,
+                c,
+                pitch,
+            },
+            table,
+        )
+    }
+}
 
-        let mut left = plan.lhs.origin();
-        let mut right = plan.rhs.origin();
-        if plan.batch.count > 0 {
-            left = left.plus(&Walk::new(&plan.lhs, &plan.batch, batch).place);
-            right = right.plus(&Walk::new(&plan.rhs, &plan.batch, batch).place);
-        }
+impl Kernel for Job<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Job { task, job, scratch } = self;
+        let Task {
+            call,
+            plan,
+            cut,
+            shared,
+        } = *task;
+        let parts = cut.row_parts * cut.column_parts;
+        let (batch, part) = (job / parts, job % parts);
+        let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
+        let tiles = share(cut.tiles, cut.row_parts, row_part)
+            ..share(cut.tiles, cut.row_parts, row_part + 1);
+        let panels = share(cut.panels, cut.column_parts, column_part)
+            ..share(cut.panels, cut.column_parts, column_part + 1);
+        let rows = plan.row(cut.tiles, tiles.end) - plan.row(cut.tiles, tiles.start);
+        let width = cut.vectors * S::LANES;
+        let (memory, table) = Memory::new(scratch, plan, (rows, S::ROWS), (panels.len(), width));
         let scope = Scope {
             plan,
             cut,
             tiles,
             panels,
-            left,
-            right,
+            left: plan.at_batch(&plan.lhs, batch),
+            right: plan.at_batch(&plan.rhs, batch),
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
-            shared: task.shared,
-            destination: Destination::new(plan, batch, task.isa, task.sink),
+            shared,
+            destination: Destination::new(plan, batch, call.isa, call.sink),
             memory,
         };
         for block in 0..plan.blocks() {
@@ -285,16 +257,6 @@ impl Kernel for Job<'_> {
     }
 }
 
-/// Where the register tile finds the rows of a tile.
-#[derive(Clone, Copy)]
-struct Rows {
-    base: *const f32,
-    /// Words per row of a preceding tile.
-    per_row: isize,
-    row: Option<isize>,
-    step: isize,
-}
-
 #[inline(always)]
 unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
     let plan = scope.plan;
@@ -302,10 +264,10 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     let (a_table, b_table) = table.split_at_mut(BLOCK);
     let (a_table, b_table) = (&mut a_table[..count], &mut b_table[..count]);
     // SAFETY: the caller's.
-    let rows = unsafe { left_rows(s, scope, k0, count, a_table) };
+    let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
     let width = scope.cut.vectors * S::LANES;
     let mut listed = false;
-    for panel in scope.panels.0..scope.panels.1 {
+    for panel in scope.panels.clone() {
         let first = panel * width;
         let cols = width.min(plan.n.total - first);
         let vectors = match cols.div_ceil(S::LANES) {
@@ -313,49 +275,43 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             5.. => WIDE,
             few => few,
         };
-        let (mut b, mut b_step) = (
-            scope.memory.b.cast_const(),
-            (vectors * S::LANES).cast_signed(),
-        );
-        if let Right::InPlace { step } = plan.right
-            && cols == width
-        {
-            let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
-            b = plan
-                .rhs
-                .data
-                .as_ptr()
-                .wrapping_offset(place + first.cast_signed());
-            b_step = step;
-        } else {
-            if !listed {
-                scope.b_source.table(k0, b_table);
-                listed = true;
-            }
-            let to = scope.memory.b;
-            let panel = Panel {
-                source: scope.b_source,
-                base: scope.right,
-                first,
-                width: cols,
-                pitch: vectors * S::LANES,
-                k0,
-                count,
-                to,
-            };
-            // SAFETY: the region has a panel and a line more.
-            unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
-        }
-        let strip = Strip {
-            rows,
-            b,
-            b_step,
+        let pitch = vectors * S::LANES;
+        let mut strip = Strip {
+            found,
+            b: scope.memory.b,
+            b_step: pitch.cast_signed(),
             first,
             cols,
             vectors,
             count,
             block,
         };
+        match plan.right {
+            Right::InPlace { step } if cols == width => {
+                let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
+                let from = plan.rhs.data.as_ptr().wrapping_offset(place);
+                (strip.b, strip.b_step) = (from.wrapping_add(first), step);
+            }
+            Right::InPlace { .. } | Right::Packed => {
+                if !listed {
+                    scope.b_source.table(k0, b_table);
+                    listed = true;
+                }
+                let (source, base, to) = (scope.b_source, scope.right, scope.memory.b);
+                let panel = Panel {
+                    source,
+                    base,
+                    first,
+                    width: cols,
+                    pitch,
+                    k0,
+                    count,
+                    to,
+                };
+                // SAFETY: the region has a panel and a line more.
+                unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
+            }
+        }
         // SAFETY: the caller's.
         unsafe { strip_of_tiles(s, scope, &strip) }
     }
@@ -366,67 +322,42 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
 unsafe fn left_rows<S: Simd>(
     s: S,
     scope: &Scope<'_>,
-    k0: usize,
-    count: usize,
+    (k0, count): (usize, usize),
     table: &mut [Place],
-) -> Rows {
+) -> Found {
     let plan = scope.plan;
-    let m = plan.m.total;
-    match plan.left {
-        Left::InPlace { row, step } => {
-            let offset = scope.left.offset + Walk::new(&plan.lhs, &plan.k, k0).place.offset;
-            Rows {
-                base: plan.lhs.data.as_ptr().wrapping_offset(offset),
-                per_row: row,
-                row: Some(row),
-                step,
-            }
-        }
-        Left::Shared => Rows {
-            base: scope.shared.wrapping_add(m * k0),
-            per_row: count.cast_signed(),
-            row: None,
-            step: 0,
-        },
-        Left::Packed => {
-            scope.a_source.table(k0, table);
-            let start = share(m, scope.cut.tiles, scope.tiles.0);
-            for tile in scope.tiles.0..scope.tiles.1 {
-                let (first, end) = (
-                    share(m, scope.cut.tiles, tile),
-                    share(m, scope.cut.tiles, tile + 1),
-                );
-                let (to, width) = (
-                    scope.memory.a.wrapping_add((first - start) * count),
-                    end - first,
-                );
-                let panel = Panel {
-                    source: scope.a_source,
-                    base: scope.left,
-                    first,
-                    width,
-                    pitch: width,
-                    k0,
-                    count,
-                    to,
-                };
-                // SAFETY: the region has the job's rows of a block and a line more.
-                unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
-            }
-            let base = scope.memory.a.cast_const().wrapping_sub(start * count);
-            Rows {
-                base,
-                per_row: count.cast_signed(),
-                row: None,
-                step: 0,
-            }
-        }
+    if plan.left != Left::Packed {
+        return Found::new(plan, scope.left, scope.shared, (k0, count));
     }
+    scope.a_source.table(k0, table);
+    let start = plan.row(scope.cut.tiles, scope.tiles.start);
+    for tile in scope.tiles.clone() {
+        let first = plan.row(scope.cut.tiles, tile);
+        let width = plan.row(scope.cut.tiles, tile + 1) - first;
+        let to = scope.memory.a.wrapping_add((first - start) * count);
+        let (source, base) = (scope.a_source, scope.left);
+        let panel = Panel {
+            source,
+            base,
+            first,
+            width,
+            pitch: width,
+            k0,
+            count,
+            to,
+        };
+        // SAFETY: the region has the job's rows of a block and a line more.
+        unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
+    }
+    Found::packed(
+        scope.memory.a.cast_const().wrapping_sub(start * count),
+        count,
+    )
 }
 
 /// A panel and the rows that meet it.
 struct Strip {
-    rows: Rows,
+    found: Found,
     b: *const f32,
     b_step: isize,
     first: usize,
@@ -438,45 +369,35 @@ struct Strip {
 
 #[inline(always)]
 unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
-    let plan = scope.plan;
+    let (plan, memory) = (scope.plan, &scope.memory);
     let blocks = plan.blocks();
-    let start = share(plan.m.total, scope.cut.tiles, scope.tiles.0);
+    let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
-    let straight = if blocks == 1 && strip.cols == width {
+    let whole = blocks == 1 && strip.cols == width;
+    let straight = if whole {
         scope.destination.straight()
     } else {
         None
     };
-    for tile in scope.tiles.0..scope.tiles.1 {
-        let first = share(plan.m.total, scope.cut.tiles, tile);
-        let rows = share(plan.m.total, scope.cut.tiles, tile + 1) - first;
+    for tile in scope.tiles.clone() {
+        let first = plan.row(scope.cut.tiles, tile);
+        let rows = plan.row(scope.cut.tiles, tile + 1) - first;
         let (c, c_row) = if let Some(target) = straight {
             let offset = first.cast_signed() * target.row + strip.first.cast_signed();
             (target.origin.wrapping_offset(offset), target.row)
         } else if blocks == 1 {
-            (scope.memory.c, width.cast_signed())
+            (memory.c, width.cast_signed())
         } else {
-            let column = strip.first - scope.panels.0 * scope.cut.vectors * S::LANES;
-            (
-                scope
-                    .memory
-                    .c
-                    .wrapping_add((first - start) * scope.memory.pitch + column),
-                scope.memory.pitch.cast_signed(),
-            )
+            let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
+            let c = memory
+                .c
+                .wrapping_add((first - start) * memory.pitch + column);
+            (c, memory.pitch.cast_signed())
         };
-        let block = kernel::Block {
+        let block = Block {
             k: strip.count,
-            a: strip
-                .rows
-                .base
-                .wrapping_offset(first.cast_signed() * strip.rows.per_row),
-            rows: match strip.rows.row {
-                None => kernel::Rows::Near(rows.cast_signed()),
-                Some(1) => kernel::Rows::Near(strip.rows.step),
-                Some(_) if rows == 1 => kernel::Rows::Near(strip.rows.step),
-                Some(row) => kernel::Rows::Even(row),
-            },
+            a: strip.found.tile(first),
+            rows: strip.found.rows(rows),
             b: strip.b,
             steps: kernel::Steps::Even(strip.b_step),
             c,
@@ -484,19 +405,20 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
             add: strip.block > 0,
         };
         // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
-        unsafe {
-            kernel::tile(s, rows, strip.vectors, block);
-            if straight.is_none() && strip.block + 1 == blocks {
-                let sums = Sums {
-                    data: c,
-                    pitch: c_row.unsigned_abs(),
-                    m: first,
-                    n: strip.first,
-                    rows,
-                    cols: strip.cols,
-                };
-                scope.destination.finish(s, &sums);
-            }
+        unsafe { kernel::tile(s, rows, strip.vectors, block) }
+        if straight.is_none() && strip.block + 1 == blocks {
+            let pitch = c_row.unsigned_abs();
+            let (n, cols) = (strip.first, strip.cols);
+            let sums = Sums {
+                data: c,
+                pitch,
+                m: first,
+                n,
+                rows,
+                cols,
+            };
+            // SAFETY: the sums are written, and lie within the contraction.
+            unsafe { scope.destination.finish(s, &sums) }
         }
     }
 }

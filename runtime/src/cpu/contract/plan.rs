@@ -4,7 +4,7 @@
 //! the targets. Always: what the plan says about the order of summation depends on the shapes alone.
 
 use super::pack::BLOCK;
-use super::place::{Group, MAX_AXES, Side, span};
+use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, span};
 use super::{Axis, Contract, Output, Role};
 
 pub(super) const MAX_OUTPUTS: usize = 8;
@@ -118,6 +118,22 @@ impl<'a> Plan<'a> {
     /// How many blocks of K there are, at least one.
     pub(super) fn blocks(&self) -> usize {
         (self.k.total / self.run.max(1)).max(1) * self.per_run
+    }
+
+    /// The first row of row tile `number` of `tiles`.
+    #[inline(always)]
+    pub(super) fn row(&self, tiles: usize, number: usize) -> usize {
+        share(self.m.total, tiles, number)
+    }
+
+    /// Where an operand's elements of a batch index start.
+    #[inline(always)]
+    pub(super) fn at_batch(&self, side: &Side<'_>, batch: usize) -> Start {
+        if self.batch.count == 0 {
+            return side.origin();
+        }
+        side.origin()
+            .plus(&Walk::new(side, &self.batch, batch).place)
     }
 
     /// The Batch axes that have more than one index.

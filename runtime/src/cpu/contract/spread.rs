@@ -7,15 +7,15 @@
 use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch, lend};
-use super::super::{Isa, Kernel, Simd, pool, run};
+use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
-use super::epilogue::Sink;
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
+use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Group, Place, Side, Walk};
 use super::plan::{Plan, SHARED, share};
-use super::stage::{Stage, stage};
+use super::stage::{Stage, image};
 use super::{Axis, Role};
 
 /// Vectors of a panel.
@@ -23,118 +23,27 @@ const VECTORS: usize = 2;
 /// Most indices of K, which are all listed.
 const LONGEST: usize = 1 << 14;
 
-/// A long row that contains the rows of an image.
-#[derive(Clone, Copy)]
-pub(super) struct LongRow {
-    pub(super) rows: usize,
-    /// Elements of a row that count.
-    pub(super) inner: usize,
-    /// Elements from row to row.
-    pub(super) pitch: usize,
-}
-
-impl LongRow {
-    /// The two innermost axes of `group` as one long row of `side`, if not too much of it lies between the rows.
-    pub(super) fn new(side: &Side<'_>, group: &Group) -> Option<Self> {
-        let last = group.count.checked_sub(1)?;
-        if side.strides[group.axis[last]] != 1 {
-            return None;
-        }
-        let inner = group.extent[last];
-        if last == 0 {
-            return Some(LongRow {
-                rows: 1,
-                inner,
-                pitch: inner,
-            });
-        }
-        let pitch = usize::try_from(side.strides[group.axis[last - 1]]).ok()?;
-        let row = LongRow {
-            rows: group.extent[last - 1],
-            inner,
-            pitch,
-        };
-        (pitch >= inner && row.rows * inner * 8 >= row.length() * 5).then_some(row)
-    }
-
-    pub(super) fn length(&self) -> usize {
-        (self.rows - 1) * self.pitch + self.inner
-    }
-}
-
 /// Does the work if it is of this kind.
 pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    let Call {
-        isa,
-        threads,
-        sink,
-        rows,
-        lanes,
-    } = *call;
-    let (stage, image) = if plan.rhs.sights().is_empty() {
-        (
-            None,
-            Side {
-                data: plan.rhs.data,
-                ..plan.rhs
-            },
-        )
-    } else if let Some((stage, image)) = stage(&plan.rhs, axes) {
-        (Some(stage), image)
+    let Some(setup) = Setup::new(call, plan, axes) else {
+        return false;
+    };
+    let staged = if setup.once {
+        setup.copy_words(call.lanes)
     } else {
-        return false;
+        0
     };
-    let n = Group::merged(axes, Role::N, &[&image]);
-    let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
-    let elements = plan.m.total * plan.k.total;
-    if n.count > 2 || n.count + k.count <= 2 || plan.k.total > LONGEST || elements > SHARED {
-        return false;
-    }
-    let Some(row) = LongRow::new(&image, &n) else {
-        return false;
-    };
-    let shared = plan.lhs.ignores(plan.moving());
-    // Whole vectors are read, so what is not a copy must have one.
-    let vectors = match row.length() / lanes {
-        0 if stage.is_none() => return false,
-        1 if stage.is_none() => 1,
-        0..2 => row.length().div_ceil(lanes),
-        2.. => VECTORS,
-    };
-    if !shared {
-        return false;
-    }
-    let panels = row.length().div_ceil(vectors * lanes);
-    let once = stage.is_some() && plan.rhs.ignores(plan.moving());
-    let mut parts = 1;
-    while threads > 1 && plan.batch.total * parts < 2 * threads && parts < panels {
-        parts = (parts * 2).min(panels);
-    }
-    let setup = Setup {
-        isa,
-        plan,
-        stage: stage.as_ref(),
-        image,
-        k,
-        row,
-        vectors,
-        panels,
-        parts,
-        tiles: plan.m.total.div_ceil(rows),
-        once,
-        sink,
-    };
-    let staged = if once { setup.copy_words(lanes) } else { 0 };
-    let left = (elements + LINE).next_multiple_of(LINE) + TRANSPOSE;
+    let left = (plan.m.total * plan.k.total + LINE).next_multiple_of(LINE) + TRANSPOSE;
     let list = (2 * plan.k.total).next_multiple_of(LINE);
     lend(&CALL, |scratch| {
         let (memory, table) = scratch.provide(left + list + staged, BLOCK, Place::NOWHERE);
+        let copy = memory.wrapping_add(left + list);
         let list = memory.wrapping_add(left).cast::<isize>();
-        let copy = memory.wrapping_add(left + 2 * plan.k.total.next_multiple_of(LINE / 2));
+        let setup = &setup;
         run(
-            isa,
+            call.isa,
             Prepare {
-                setup: &setup,
+                setup,
                 left: memory,
                 list,
                 copy,
@@ -142,20 +51,20 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
             },
         );
         let task = Task {
-            setup: &setup,
+            setup,
             left: memory,
             list,
             copy,
         };
-        pool::parallel(threads, plan.batch.total * parts, &task);
+        pool::parallel(call.threads, plan.batch.total * setup.parts, &task);
     });
     true
 }
 
 struct Setup<'a> {
-    isa: Isa,
+    call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    stage: Option<&'a Stage>,
+    stage: Option<Stage>,
     /// The right operand, or its copy.
     image: Side<'a>,
     k: Group,
@@ -167,19 +76,54 @@ struct Setup<'a> {
     tiles: usize,
     /// Whether one copy serves all batch indices.
     once: bool,
-    sink: Option<&'a dyn Sink>,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
+        let (stage, image) = image(plan, axes)?;
+        let n = Group::merged(axes, Role::N, &[&image]);
+        let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
+        let row = LongRow::new(&image, &n)?;
+        let small = plan.k.total <= LONGEST && plan.m.total * plan.k.total <= SHARED;
+        let plain = n.count + k.count <= 2;
+        if n.count > 2 || plain || !small || !plan.lhs.ignores(plan.moving()) {
+            return None;
+        }
+        // Whole vectors are read, so what is not a copy must have one.
+        let vectors = match row.length() / call.lanes {
+            0 if stage.is_none() => return None,
+            1 if stage.is_none() => 1,
+            0..2 => row.length().div_ceil(call.lanes),
+            2.. => VECTORS,
+        };
+        let panels = row.length().div_ceil(vectors * call.lanes);
+        let mut parts = 1;
+        while plan.batch.total * parts < 2 * call.threads && call.threads > 1 && parts < panels {
+            parts = (parts * 2).min(panels);
+        }
+        let once = stage.is_some() && plan.rhs.ignores(plan.moving());
+        let tiles = plan.m.total.div_ceil(call.rows);
+        Some(Setup {
+            call,
+            plan,
+            stage,
+            image,
+            k,
+            row,
+            vectors,
+            panels,
+            parts,
+            tiles,
+            once,
+        })
+    }
+
     /// Words of a copy, with what whole vectors read beyond its end.
     fn copy_words(&self, lanes: usize) -> usize {
         let beyond = VECTORS * lanes;
         self.stage
+            .as_ref()
             .map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
-    }
-
-    fn tile(&self, number: usize) -> usize {
-        share(self.plan.m.total, self.tiles, number)
     }
 }
 
@@ -206,7 +150,7 @@ impl Kernel for Prepare<'_> {
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let temp = left.wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
         for tile in 0..setup.tiles {
-            let (first, end) = (setup.tile(tile), setup.tile(tile + 1));
+            let (first, end) = (plan.row(setup.tiles, tile), plan.row(setup.tiles, tile + 1));
             let width = end - first;
             let mut k0 = 0;
             while k0 < plan.k.total {
@@ -237,7 +181,7 @@ impl Kernel for Prepare<'_> {
             unsafe { list.add(at).write(walk.place.offset) };
             walk.advance(1);
         }
-        if let (Some(stage), true) = (setup.stage, setup.once) {
+        if let (Some(stage), true) = (&setup.stage, setup.once) {
             // SAFETY: the copy has the words that the stage asks for, and more.
             unsafe {
                 copy.write_bytes(0, setup.copy_words(S::LANES));
@@ -261,7 +205,7 @@ impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
         lend(&JOB, |scratch| {
             run(
-                self.setup.isa,
+                self.setup.call.isa,
                 Jobs {
                     task: self,
                     jobs,
@@ -300,11 +244,8 @@ impl Kernel for Jobs<'_> {
         let mut copied_batch = usize::MAX;
         for job in jobs {
             let (batch, part) = (job / setup.parts, job % setup.parts);
-            let mut base = plan.rhs.origin();
-            if plan.batch.count > 0 {
-                base = base.plus(&Walk::new(&plan.rhs, &plan.batch, batch).place);
-            }
-            let image = match setup.stage {
+            let base = plan.at_batch(&plan.rhs, batch);
+            let image = match &setup.stage {
                 Some(stage) if own => {
                     if copied_batch != batch {
                         // SAFETY: as above; what is not written was zeroed at the beginning.
@@ -316,7 +257,7 @@ impl Kernel for Jobs<'_> {
                 Some(_) => task.copy.wrapping_offset(setup.image.base),
                 None => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
             };
-            let destination = Destination::new(plan, batch, setup.isa, setup.sink);
+            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             let panels =
                 share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
             for panel in panels {
@@ -347,10 +288,9 @@ unsafe fn one_panel<S: Simd>(
     } else {
         to - width
     };
-    let corner = (from / setup.row.pitch, from % setup.row.pitch);
     for tile in 0..setup.tiles {
-        let first = setup.tile(tile);
-        let rows = setup.tile(tile + 1) - first;
+        let first = plan.row(setup.tiles, tile);
+        let rows = plan.row(setup.tiles, tile + 1) - first;
         let block = Block {
             k: plan.k.total,
             a: task.left.wrapping_add(first * plan.k.total),
@@ -362,30 +302,42 @@ unsafe fn one_panel<S: Simd>(
             add: false,
         };
         // SAFETY: the packed rows, the list and the image are as long as the plan says; the sums have a register tile.
-        unsafe {
-            kernel::tile(s, rows, setup.vectors, block);
+        unsafe { kernel::tile(s, rows, setup.vectors, block) }
+        let tile = (first, rows, sums.cast_const(), width);
+        // SAFETY: the sums are written.
+        unsafe { pieces(s, setup, destination, tile, (start, from, to)) }
+    }
+}
+
+/// Hands on the columns `from..to` of a tile that starts at column `start` of the long row, one row of the image at a time.
+#[inline(always)]
+unsafe fn pieces<S: Simd>(
+    s: S,
+    setup: &Setup<'_>,
+    destination: &Destination<'_>,
+    (m, rows, data, pitch): (usize, usize, *const f32, usize),
+    (start, from, to): (usize, usize, usize),
+) {
+    let row = setup.row;
+    let (mut y, mut x) = (from / row.pitch, from % row.pitch);
+    let mut column = from;
+    while column < to {
+        let cols = row.inner.saturating_sub(x).min(to - column);
+        if cols > 0 {
+            let data = data.wrapping_add(column - start);
+            let sums = Sums {
+                data,
+                pitch,
+                m,
+                n: y * row.inner + x,
+                rows,
+                cols,
+            };
+            // SAFETY: the caller's; the columns lie within the contraction.
+            unsafe { destination.finish(s, &sums) }
         }
-        let (mut y, mut x) = corner;
-        let mut column = from;
-        while column < to {
-            let cols = setup.row.inner.saturating_sub(x).min(to - column);
-            if cols > 0 {
-                let data = sums.wrapping_add(column - start);
-                let n = y * setup.row.inner + x;
-                let sums = Sums {
-                    data,
-                    pitch: width,
-                    m: first,
-                    n,
-                    rows,
-                    cols,
-                };
-                // SAFETY: the sums are written, and lie within the contraction.
-                unsafe { destination.finish(s, &sums) }
-            }
-            column += setup.row.pitch - x;
-            x = 0;
-            y += 1;
-        }
+        column += row.pitch - x;
+        x = 0;
+        y += 1;
     }
 }

@@ -6,6 +6,7 @@
 use super::super::Simd;
 use super::pack::copy;
 use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
+use super::plan::Plan;
 use super::{Axis, Role};
 
 /// Most words of a copy: what still lies in a second-level cache, nearly.
@@ -29,11 +30,27 @@ pub(super) struct Stage {
     empty: bool,
 }
 
+/// The right operand of a plan as an image without windows: itself, or the copy to make of it. Nothing if there is no such
+/// copy.
+pub(super) fn image<'a>(plan: &Plan<'a>, axes: &[Axis]) -> Option<(Option<Stage>, Side<'a>)> {
+    if plan.rhs.sights().is_empty() {
+        return Some((
+            None,
+            Side {
+                data: plan.rhs.data,
+                ..plan.rhs
+            },
+        ));
+    }
+    let (stage, image) = stage(&plan.rhs, axes)?;
+    Some((Some(stage), image))
+}
+
 const DIMENSIONS: usize = MAX_AXES + MAX_WINDOWS;
 
 /// The operand as it lies in its copy, and how to make that. Nothing if an axis moves both a window and the operand, if a
 /// batch axis moves a window, or if the copy would be large.
-pub(super) fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
+fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
     let mut stage = Stage {
         words: 1,
         count: 0,

@@ -10,16 +10,15 @@ use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch, lend};
 use super::super::vectors::MAX_LANES;
-use super::super::{Isa, Kernel, Simd, pool, run};
+use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
-use super::epilogue::Sink;
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
+use super::long_row::LongRow;
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
 use super::place::{Group, Place, Side, Walk};
 use super::plan::{Plan, share};
-use super::spread::LongRow;
-use super::stage::{Stage, stage};
+use super::stage::{Stage, image};
 use super::{Axis, Role};
 
 const VECTORS: usize = 2;
@@ -28,102 +27,41 @@ const WAITING: usize = 1 << 18;
 
 /// Does the work if it is of this kind.
 pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    let Call {
-        isa,
-        threads,
-        sink,
-        rows,
-        lanes,
-    } = *call;
-    if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
-        return false;
-    }
-    let (stage, image) = if plan.rhs.sights().is_empty() {
-        (
-            None,
-            Side {
-                data: plan.rhs.data,
-                ..plan.rhs
-            },
-        )
-    } else if let Some((stage, image)) = stage(&plan.rhs, axes) {
-        (Some(stage), image)
-    } else {
+    let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
-    let n = Group::merged(axes, Role::N, &[&image]);
-    let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
-    let Some(row) = LongRow::new(&image, &k) else {
-        return false;
-    };
-    // Columns that are contiguous themselves are better packed along.
-    let along =
-        n.count > 0 && image.strides[n.axis[n.count - 1]] == 1 && n.extent[n.count - 1] >= lanes;
-    if k.count < 2 || plan.lhs.strides[k.axis[k.count - 1]] != 1 || along || row.pitch > BLOCK / 2 {
-        return false;
-    }
-    let once = stage.is_some() && plan.rhs.ignores(plan.moving());
-    let tiles = plan.n.total.div_ceil(rows);
-    let panels = plan.m.total.div_ceil(VECTORS * lanes);
-    let mut parts = 1;
-    while threads > 1 && plan.batch.total * panels * parts < threads && parts < tiles {
-        parts = (parts * 2).min(tiles);
-    }
-    let outer = Group {
-        count: k.count - 2,
-        total: k.total / (row.rows * row.inner),
-        ..k
-    };
-    let setup = Setup {
-        isa,
-        plan,
-        stage: stage.as_ref(),
-        image,
-        n,
-        outer,
-        k,
-        row,
-        tiles,
-        panels,
-        parts,
-        once,
-        sink,
-    };
-    let list = (2 * plan.n.total).next_multiple_of(LINE);
-    let staged = if once { setup.copy_words() } else { 0 };
+    let words = (2 * plan.n.total).next_multiple_of(LINE);
+    let staged = if setup.once { setup.copy_words() } else { 0 };
     lend(&CALL, |scratch| {
-        let (memory, _) = scratch.provide(list + staged, 0, Place::NOWHERE);
-        let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(list));
+        let (memory, _) = scratch.provide(words + staged, 0, Place::NOWHERE);
+        let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(words));
         let mut walk = Walk::new(&setup.image, &setup.n, 0);
         for at in 0..plan.n.total {
             // SAFETY: the list has an offset for each column.
             unsafe { list.add(at).write(walk.place.offset) };
             walk.advance(1);
         }
-        if once {
+        let setup = &setup;
+        if setup.once {
             run(
-                isa,
+                call.isa,
                 Copy {
-                    setup: &setup,
+                    setup,
                     base: plan.rhs.origin(),
                     to: copy,
                 },
             );
         }
-        let task = Task {
-            setup: &setup,
-            list,
-            copy,
-        };
-        pool::parallel(threads, plan.batch.total * panels * parts, &task);
+        let count = plan.batch.total * setup.panels * setup.parts;
+        pool::parallel(call.threads, count, &Task { setup, list, copy });
     });
     true
 }
 
 struct Setup<'a> {
-    isa: Isa,
+    call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    stage: Option<&'a Stage>,
+    stage: Option<Stage>,
     /// The right operand, or its copy.
     image: Side<'a>,
     n: Group,
@@ -139,12 +77,55 @@ struct Setup<'a> {
     parts: usize,
     /// Whether one copy serves all batch indices.
     once: bool,
-    sink: Option<&'a dyn Sink>,
 }
 
-impl Setup<'_> {
+impl<'a> Setup<'a> {
+    fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
+        if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
+            return None;
+        }
+        let (stage, image) = image(plan, axes)?;
+        let n = Group::merged(axes, Role::N, &[&image]);
+        let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
+        let row = LongRow::new(&image, &k)?;
+        let (count, inner) = (k.count.checked_sub(2)?, k.axis[k.count - 1]);
+        // Columns that are contiguous themselves are better packed along.
+        let last = n.count.saturating_sub(1);
+        let along = image.strides[n.axis[last]] == 1 && n.extent[last] >= call.lanes;
+        if plan.lhs.strides[inner] != 1 || along || row.pitch > BLOCK / 2 {
+            return None;
+        }
+        let once = stage.is_some() && plan.rhs.ignores(plan.moving());
+        let tiles = plan.n.total.div_ceil(call.rows);
+        let panels = plan.m.total.div_ceil(VECTORS * call.lanes);
+        let mut parts = 1;
+        while plan.batch.total * panels * parts < call.threads && parts < tiles {
+            parts = (parts * 2).min(tiles);
+        }
+        let outer = Group {
+            count,
+            total: k.total / (row.rows * row.inner),
+            ..k
+        };
+        Some(Setup {
+            call,
+            plan,
+            stage,
+            image,
+            n,
+            outer,
+            k,
+            row,
+            tiles,
+            panels,
+            parts,
+            once,
+        })
+    }
+
     fn copy_words(&self) -> usize {
         self.stage
+            .as_ref()
             .map_or(0, |stage| stage.words.next_multiple_of(LINE))
     }
 
@@ -163,7 +144,7 @@ struct Copy<'a> {
 impl Kernel for Copy<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        if let Some(stage) = self.setup.stage {
+        if let Some(stage) = &self.setup.stage {
             // SAFETY: the caller provides the words of a copy.
             unsafe {
                 self.to.write_bytes(0, stage.words);
@@ -187,7 +168,7 @@ impl pool::Task for Task<'_> {
         lend(&JOB, |scratch| {
             for job in jobs {
                 run(
-                    self.setup.isa,
+                    self.setup.call.isa,
                     Job {
                         task: self,
                         job,
@@ -253,11 +234,8 @@ impl Kernel for Job<'_> {
         let c = temp.wrapping_add(TRANSPOSE);
         let copy = c.wrapping_add(2 * rows * width);
 
-        let (mut left, mut right) = (plan.lhs.origin(), plan.rhs.origin());
-        if plan.batch.count > 0 {
-            left = left.plus(&Walk::new(&plan.lhs, &plan.batch, batch).place);
-            right = right.plus(&Walk::new(&plan.rhs, &plan.batch, batch).place);
-        }
+        let left = plan.at_batch(&plan.lhs, batch);
+        let right = plan.at_batch(&plan.rhs, batch);
         if own {
             Copy {
                 setup,
@@ -266,7 +244,7 @@ impl Kernel for Job<'_> {
             }
             .run(s);
         }
-        let image = match setup.stage {
+        let image = match &setup.stage {
             Some(_) if own => copy.cast_const().wrapping_offset(setup.image.base),
             Some(_) => task.copy.wrapping_offset(setup.image.base),
             None => plan.rhs.data.as_ptr().wrapping_offset(right.offset),
@@ -283,7 +261,7 @@ impl Kernel for Job<'_> {
         // SAFETY: the scratch memory has the sizes that the shapes ask for.
         unsafe {
             sum(s, &scope, left.offset, image);
-            let destination = Destination::new(plan, batch, setup.isa, setup.sink);
+            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             hand_on(s, &scope, c.wrapping_add(rows * width), &destination);
         }
     }
