@@ -21,18 +21,8 @@ impl Work {
         };
         Work {
             name: name.into(),
-            axes: axes
-                .iter()
-                .map(|axis| Axis {
-                    extent: axis.0,
-                    role: axis.1,
-                })
-                .collect(),
-            strides: [
-                signed(|axis| axis.2),
-                signed(|axis| axis.3),
-                signed(|axis| axis.4),
-            ],
+            axes: axes.iter().map(|axis| Axis { extent: axis.0, role: axis.1 }).collect(),
+            strides: [signed(|axis| axis.2), signed(|axis| axis.3), signed(|axis| axis.4)],
         }
     }
 
@@ -46,45 +36,19 @@ impl Work {
     }
 
     fn flops(&self) -> f64 {
-        2.0 * self
-            .axes
-            .iter()
-            .map(|axis| axis.extent as f64)
-            .product::<f64>()
+        2.0 * self.axes.iter().map(|axis| axis.extent as f64).product::<f64>()
     }
 
     fn time(&self, isa: Isa, threads: usize) -> f64 {
-        let numbers = |n: usize| {
-            (0..n)
-                .map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5)
-                .collect::<Vec<f32>>()
-        };
-        let (left, right, mut out) = (
-            numbers(self.words(0)),
-            numbers(self.words(1)),
-            numbers(self.words(2)),
-        );
+        let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
+        let (left, right, mut out) = (numbers(self.words(0)), numbers(self.words(1)), numbers(self.words(2)));
         seconds(|| {
             let work = Contract {
                 axes: &self.axes,
-                lhs: Operand {
-                    data: &left,
-                    base: 0,
-                    strides: &self.strides[0],
-                    windows: &[],
-                },
-                rhs: Operand {
-                    data: &right,
-                    base: 0,
-                    strides: &self.strides[1],
-                    windows: &[],
-                },
+                lhs: Operand { data: &left, base: 0, strides: &self.strides[0], windows: &[] },
+                rhs: Operand { data: &right, base: 0, strides: &self.strides[1], windows: &[] },
             };
-            let outputs = &mut [Output {
-                data: &mut out,
-                base: 0,
-                strides: &self.strides[2],
-            }];
+            let outputs = &mut [Output { data: &mut out, base: 0, strides: &self.strides[2] }];
             rt::contract(black_box(isa), threads, &work, outputs, &Plain);
         })
     }
@@ -97,10 +61,7 @@ fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
     let (left, right) = form.split_at(1);
     let (lm, lk) = if left == "N" { (k, 1) } else { (1, m) };
     let (rk, rn) = if right == "N" { (n, 1) } else { (1, k) };
-    Work::new(
-        format!("{form} {m}×{n}×{k}"),
-        &[(m, M, lm, 0, n), (n, N, 0, rn, 1), (k, K, lk, rk, 0)],
-    )
+    Work::new(format!("{form} {m}×{n}×{k}"), &[(m, M, lm, 0, n), (n, N, 0, rn, 1), (k, K, lk, rk, 0)])
 }
 
 /// The three contractions of a 3×3 convolution without padding: forward, by input, by weight.
@@ -136,8 +97,8 @@ fn convolution(b: usize, ci: usize, co: usize, size: usize) -> [Work; 2] {
 
 fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usize) -> (f64, f64) {
     let (o, i) = (size - 2, size);
-    let axes = [(b, Batch), (ci, M), (i, N), (i, N), (co, K), (3, K), (3, K)]
-        .map(|(extent, role)| Axis { extent, role });
+    let axes =
+        [(b, Batch), (ci, M), (i, N), (i, N), (co, K), (3, K), (3, K)].map(|(extent, role)| Axis { extent, role });
     let s = |n: usize| n as isize;
     let left: Vec<f32> = vec![0.25; co * ci * 9];
     let right: Vec<f32> = vec![0.5; b * co * o * o];
@@ -145,39 +106,18 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
     let time = seconds(|| {
         let work = Contract {
             axes: &axes,
-            lhs: Operand {
-                data: &left,
-                base: 0,
-                strides: &[0, 9, 0, 0, s(ci * 9), 3, 1],
-                windows: &[],
-            },
+            lhs: Operand { data: &left, base: 0, strides: &[0, 9, 0, 0, s(ci * 9), 3, 1], windows: &[] },
             rhs: Operand {
                 data: &right,
                 base: 0,
                 strides: &[s(co * o * o), 0, 0, 0, s(o * o), 0, 0],
                 windows: &[
-                    rt::Window {
-                        base: 0,
-                        strides: &[0, 0, 1, 0, 0, -1, 0],
-                        divisor: 1,
-                        extent: o,
-                        stride: s(o),
-                    },
-                    rt::Window {
-                        base: 0,
-                        strides: &[0, 0, 0, 1, 0, 0, -1],
-                        divisor: 1,
-                        extent: o,
-                        stride: 1,
-                    },
+                    rt::Window { base: 0, strides: &[0, 0, 1, 0, 0, -1, 0], divisor: 1, extent: o, stride: s(o) },
+                    rt::Window { base: 0, strides: &[0, 0, 0, 1, 0, 0, -1], divisor: 1, extent: o, stride: 1 },
                 ],
             },
         };
-        let outputs = &mut [Output {
-            data: &mut out,
-            base: 0,
-            strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0],
-        }];
+        let outputs = &mut [Output { data: &mut out, base: 0, strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0] }];
         rt::contract(isa, threads, &work, outputs, &Plain);
     });
     // Only as many products as the forward pass has are not with a zero.

@@ -8,17 +8,9 @@ mod measure;
 
 /// The benchmarks, by name.
 const TABLE: &[(&str, &str, fn())] = &[
-    (
-        "gemm",
-        "matrix products and convolutions against the peak of one core",
-        gemm::products,
-    ),
+    ("gemm", "matrix products and convolutions against the peak of one core", gemm::products),
     ("small", "products of one row, in nanoseconds", gemm::small),
-    (
-        "maths",
-        "elementary functions, in elements per nanosecond",
-        gemm::maths,
-    ),
+    ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
 ];
 
 fn main() {

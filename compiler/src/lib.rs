@@ -1,1 +1,12 @@
-//! The ahead-of-time compiler behind `model!`.
+//! The ahead-of-time compiler behind `model!`: a plain, deterministic library.
+//!
+//! parse · shape · expand · grad · fuse · schedule · memory · emit. Imports run one way:
+//! `diag | ir | ops | stages | pipeline`; stages never import each other.
+
+pub mod diag;
+pub mod dump;
+pub mod ir;
+pub mod ops;
+pub mod oracle;
+pub mod pipeline;
+pub mod stages;

@@ -1,1 +1,6 @@
 //! Shared parts of the example programs.
+
+pub mod arguments;
+pub mod digits;
+pub mod picture;
+pub mod progress;

@@ -1,9 +1,150 @@
 //! Declare a neural network; `cargo build` casts it.
-mod cpu;
+//!
+//! This crate is what programs depend on and what the code that `model!` emits calls: parameters,
+//! sessions, trainers, optimisers, files and batches, over kernels for the CPU and, with the feature
+//! `gpu`, over wgpu. At run time there is no graph: every call runs a plan that was made when the
+//! program was built.
 
-/// What emitted code calls. Not for people.
+extern crate alloc;
+
+mod bind;
+mod checkpoint;
+mod cpu;
+mod device;
+mod error;
+mod flags;
+#[cfg(feature = "gpu")]
+pub mod gpu;
+mod gradients;
+mod groups;
+mod init;
+mod launch;
+mod loader;
+mod optim;
+mod random;
+mod safetensors;
+mod session;
+mod spec;
+mod storage;
+mod trained;
+mod trainer;
+mod view;
+mod weights;
+mod words;
+
+pub use device::{Blocking, Cpu, Device};
+pub use error::{Difference, Error, LoaderError, Result};
+#[cfg(feature = "gpu")]
+pub use gpu::Gpu;
+pub use gradients::Gradients;
+pub use init::Init;
+pub use launch::set_threads;
+pub use loader::{Loader, Split};
+pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+pub use session::Session;
+pub use trainer::{Loss, Trainer};
+pub use view::{Tensor, View, rows};
+pub use weights::Weights;
+
+/// What programs that use models need: `use precast::prelude::*;`.
+pub mod prelude {
+    #[cfg(feature = "gpu")]
+    pub use crate::Gpu;
+    pub use crate::{
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
+    };
+}
+
+/// Declares models: structs of layers and the functions over them, checked and compiled while the
+/// program is built.
+///
+/// For every `pub struct` with a `pub fn` it emits that struct, generic over its [`Device`], with
+/// the functions as methods, and beside it a session and a trainer.
+///
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     /// Two classes of points of the plane.
+///     pub struct Net {
+///         hidden: Linear(2, 16),
+///         output: Linear(16, 2),
+///     }
+///
+///     impl Net {
+///         /// Unnormalised class scores.
+///         pub fn scores(&self, point: f32[B, 2]) -> f32[B, 2] {
+///             self.output(tanh(self.hidden(point)))
+///         }
+///
+///         /// Mean cross-entropy over the batch.
+///         #[train(AdamW)]
+///         pub fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32 {
+///             cross_entropy(self.scores(point), class)
+///         }
+///     }
+/// }
+///
+/// # fn main() -> precast::Result<()> {
+/// let mut net = Net::init(42);
+/// let mut trainer = net.trainer(AdamW { rate: 1e-2, ..default() });
+/// let loss = trainer.loss(&[[0.5, 1.0], [0.0, -1.0]], &[1, 0])?;
+/// println!("{}", loss.value()?);
+/// let scores = net.scores(&[[0.5, 1.0]])?;
+/// # assert_eq!(scores.len(), 1);
+/// # Ok(())
+/// # }
+/// ```
+#[macro_export]
+macro_rules! model {
+    ($($token:tt)*) => { $crate::__rt::__model! { { $crate } $($token)* } };
+}
+
+/// Passes its tokens on where this crate has the GPU, so that emitted code agrees with it in every build.
+#[cfg(feature = "gpu")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => { $($token)* };
+}
+
+/// Drops its tokens, because this crate has no GPU here.
+#[cfg(not(feature = "gpu"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __if_gpu {
+    ($($token:tt)*) => {};
+}
+
+/// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
+pub fn default<T: Default>() -> T {
+    T::default()
+}
+
+/// What emitted code names; programs do not.
 #[doc(hidden)]
 pub mod __rt {
+    pub use crate::__if_gpu as if_gpu;
     pub use crate::__sweep as sweep;
     pub use crate::cpu::*;
+    pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use precast_macros::model as __model;
+    pub use std::path::Path;
+
+    #[cfg(feature = "gpu")]
+    pub use crate::gpu;
+
+    pub use crate::{
+        Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
+        Tensor, Trainer, View, Weights,
+        bind::{Bindings, Dim, extent, fits, product, room},
+        device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
+        flags::Flags,
+        launch::{force_isa, isa, parts, threads},
+        session::Shared,
+        spec::{CHUNK, ModelSpec, ParameterSpec},
+        trained::Trained,
+        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
+        weights::Model,
+    };
 }

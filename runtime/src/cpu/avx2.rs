@@ -14,9 +14,8 @@ pub struct Avx2(());
 impl Avx2 {
     /// The token, if the machine has the instructions.
     pub fn new() -> Option<Self> {
-        let present = is_x86_feature_detected!("avx2")
-            && is_x86_feature_detected!("bmi2")
-            && is_x86_feature_detected!("fma");
+        let present =
+            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("fma");
         present.then_some(Avx2(()))
     }
 }
@@ -344,14 +343,7 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
-    unsafe fn transpose_raw_f(
-        self,
-        rows: *const *const f32,
-        at: usize,
-        to: *mut f32,
-        step: usize,
-        count: usize,
-    ) {
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         // Loads put rows r and r + 4 into the halves of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
@@ -364,14 +356,8 @@ impl Vectors for Avx2 {
                         _mm_loadu_ps((*rows.add(r + 4)).add(at + quarter * 4)),
                     );
                 }
-                let (a, b) = (
-                    _mm256_unpacklo_ps(v[0], v[1]),
-                    _mm256_unpackhi_ps(v[0], v[1]),
-                );
-                let (c, d) = (
-                    _mm256_unpacklo_ps(v[2], v[3]),
-                    _mm256_unpackhi_ps(v[2], v[3]),
-                );
+                let (a, b) = (_mm256_unpacklo_ps(v[0], v[1]), _mm256_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm256_unpacklo_ps(v[2], v[3]), _mm256_unpackhi_ps(v[2], v[3]));
                 let out = [
                     _mm256_shuffle_ps::<0x44>(a, c),
                     _mm256_shuffle_ps::<0xee>(a, c),
@@ -394,10 +380,8 @@ impl Vectors for Avx2 {
         unsafe {
             let low = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
             let high = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
-            let sums = _mm256_add_ps(
-                _mm256_permute2f128_ps::<0x20>(low, high),
-                _mm256_permute2f128_ps::<0x31>(low, high),
-            );
+            let sums =
+                _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
             _mm256_storeu_ps(to, sums);
         }
     }
@@ -407,8 +391,5 @@ impl Vectors for Avx2 {
 #[inline]
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn power_of_two(n: __m256i) -> __m256 {
-    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(
-        n,
-        _mm256_set1_epi32(127),
-    )))
+    _mm256_castsi256_ps(_mm256_slli_epi32::<23>(_mm256_add_epi32(n, _mm256_set1_epi32(127))))
 }

@@ -317,14 +317,7 @@ impl Vectors for Avx512 {
     }
 
     #[inline(always)]
-    unsafe fn transpose_raw_f(
-        self,
-        rows: *const *const f32,
-        at: usize,
-        to: *mut f32,
-        step: usize,
-        count: usize,
-    ) {
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         // Loads put rows r, r + 4, r + 8 and r + 12 into the quarters of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
@@ -332,8 +325,7 @@ impl Vectors for Avx512 {
             unsafe {
                 let mut v = [_mm512_setzero_ps(); 4];
                 for (r, v) in v.iter_mut().enumerate() {
-                    let low =
-                        _mm512_castps128_ps512(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4)));
+                    let low = _mm512_castps128_ps512(_mm_loadu_ps((*rows.add(r)).add(at + quarter * 4)));
                     let low = _mm512_mask_broadcast_f32x4(
                         low,
                         0x00f0,
@@ -350,14 +342,8 @@ impl Vectors for Avx512 {
                         _mm_loadu_ps((*rows.add(r + 12)).add(at + quarter * 4)),
                     );
                 }
-                let (a, b) = (
-                    _mm512_unpacklo_ps(v[0], v[1]),
-                    _mm512_unpackhi_ps(v[0], v[1]),
-                );
-                let (c, d) = (
-                    _mm512_unpacklo_ps(v[2], v[3]),
-                    _mm512_unpackhi_ps(v[2], v[3]),
-                );
+                let (a, b) = (_mm512_unpacklo_ps(v[0], v[1]), _mm512_unpackhi_ps(v[0], v[1]));
+                let (c, d) = (_mm512_unpacklo_ps(v[2], v[3]), _mm512_unpackhi_ps(v[2], v[3]));
                 let out = [
                     _mm512_shuffle_ps::<0x44>(a, c),
                     _mm512_shuffle_ps::<0xee>(a, c),
@@ -382,27 +368,18 @@ impl Vectors for Avx512 {
             let mut halves = [_mm512_setzero_ps(); 4];
             for (at, half) in halves.iter_mut().enumerate() {
                 let (a, b) = (v[2 * at], v[2 * at + 1]);
-                *half = _mm512_add_ps(
-                    _mm512_shuffle_f32x4::<0x44>(a, b),
-                    _mm512_shuffle_f32x4::<0xee>(a, b),
-                );
+                *half = _mm512_add_ps(_mm512_shuffle_f32x4::<0x44>(a, b), _mm512_shuffle_f32x4::<0xee>(a, b));
             }
             let mut quarters = [_mm512_setzero_ps(); 2];
             for (at, quarter) in quarters.iter_mut().enumerate() {
                 let (a, b) = (halves[2 * at], halves[2 * at + 1]);
-                *quarter = _mm512_add_ps(
-                    _mm512_shuffle_f32x4::<0x88>(a, b),
-                    _mm512_shuffle_f32x4::<0xdd>(a, b),
-                );
+                *quarter = _mm512_add_ps(_mm512_shuffle_f32x4::<0x88>(a, b), _mm512_shuffle_f32x4::<0xdd>(a, b));
             }
             let [a, b] = quarters;
             let pairs = _mm512_add_ps(_mm512_unpacklo_ps(a, b), _mm512_unpackhi_ps(a, b));
             let sums = _mm512_add_ps(pairs, _mm512_permute_ps::<0x4e>(pairs));
             let order = _mm512_setr_epi32(0, 4, 8, 12, 1, 5, 9, 13, 0, 0, 0, 0, 0, 0, 0, 0);
-            _mm256_storeu_ps(
-                to,
-                _mm512_castps512_ps256(_mm512_permutexvar_ps(order, sums)),
-            );
+            _mm256_storeu_ps(to, _mm512_castps512_ps256(_mm512_permutexvar_ps(order, sums)));
         }
     }
 }

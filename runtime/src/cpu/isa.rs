@@ -46,10 +46,7 @@ impl Isa {
         let native = [Avx512::new().map(Isa::Avx512), Avx2::new().map(Isa::Avx2)];
         #[cfg(not(target_arch = "x86_64"))]
         let native: [Option<Self>; 0] = [];
-        native
-            .into_iter()
-            .flatten()
-            .chain([Isa::Portable(Portable)])
+        native.into_iter().flatten().chain([Isa::Portable(Portable)])
     }
 }
 

@@ -29,9 +29,7 @@ pub mod math;
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
-pub use contract::{
-    Axis, Contract, Epilogue, Operand, Output, Plain, Role, Tile, Window, contract,
-};
+pub use contract::{Axis, Contract, Epilogue, Operand, Output, Plain, Role, Tile, Window, contract};
 pub use isa::{Isa, Kernel, run};
 pub use parallel::{Split, parallel};
 pub use portable::Portable;

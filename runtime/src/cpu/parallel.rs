@@ -56,10 +56,7 @@ pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
         run(isa, kernel);
         return;
     }
-    let task = Parts {
-        isa,
-        parts: [const { UnsafeCell::new(None) }; MOST],
-    };
+    let task = Parts { isa, parts: [const { UnsafeCell::new(None) }; MOST] };
     let length = kernel.len();
     let mut rest = kernel;
     for number in 1..count {
@@ -101,13 +98,7 @@ mod tests {
         fn split(self, at: usize) -> (Self, Self) {
             let (from, from_rest) = self.from.split_at(at);
             let (to, to_rest) = self.to.split_at_mut(at);
-            (
-                Square { from, to },
-                Square {
-                    from: from_rest,
-                    to: to_rest,
-                },
-            )
+            (Square { from, to }, Square { from: from_rest, to: to_rest })
         }
         fn work(&self) -> usize {
             self.from.len()
@@ -120,18 +111,8 @@ mod tests {
             let from: Vec<f32> = (0..length).map(|n| n as f32).collect();
             for isa in Isa::available() {
                 let mut to = vec![0.0; length];
-                parallel(
-                    isa,
-                    3,
-                    Square {
-                        from: &from,
-                        to: &mut to,
-                    },
-                );
-                assert!(
-                    from.iter().zip(&to).all(|(from, to)| from * from == *to),
-                    "{isa:?} {length}"
-                );
+                parallel(isa, 3, Square { from: &from, to: &mut to });
+                assert!(from.iter().zip(&to).all(|(from, to)| from * from == *to), "{isa:?} {length}");
             }
         }
     }

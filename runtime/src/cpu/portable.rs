@@ -367,11 +367,7 @@ fn mul_u32(a: u32, b: u32) -> u32 {
 #[inline(always)]
 fn truncate(x: f32) -> f32 {
     let magnitude = f32::from_bits(x.to_bits() & 0x7fff_ffff);
-    if magnitude < INTEGERS {
-        x as i32 as f32
-    } else {
-        x
-    }
+    if magnitude < INTEGERS { x as i32 as f32 } else { x }
 }
 
 /// `x`, which is 0 or has the sign of `sign`, with that sign.

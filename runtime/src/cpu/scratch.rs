@@ -21,10 +21,7 @@ pub(super) struct Scratch<T> {
 
 impl<T> Default for Scratch<T> {
     fn default() -> Self {
-        Scratch {
-            lines: Vec::new(),
-            table: Vec::new(),
-        }
+        Scratch { lines: Vec::new(), table: Vec::new() }
     }
 }
 
@@ -43,10 +40,7 @@ impl<T: Copy> Scratch<T> {
 }
 
 /// Lends the scratch in `cell` to `work`. A nested loan gets an empty one.
-pub(super) fn lend<T, R>(
-    cell: &'static LocalKey<Cell<Scratch<T>>>,
-    work: impl FnOnce(&mut Scratch<T>) -> R,
-) -> R {
+pub(super) fn lend<T, R>(cell: &'static LocalKey<Cell<Scratch<T>>>, work: impl FnOnce(&mut Scratch<T>) -> R) -> R {
     let mut scratch = cell.take();
     let result = work(&mut scratch);
     cell.set(scratch);

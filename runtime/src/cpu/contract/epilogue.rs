@@ -60,50 +60,27 @@ impl Tile<'_> {
         self.check(r, j, count);
         let p = self.sums.wrapping_add(r * self.pitch + j);
         // SAFETY: `check` keeps the access within the tile, whose sums the driver has written.
-        unsafe {
-            if A::FULL {
-                s.load_raw_f(p)
-            } else {
-                s.load_masked_raw_f(p, s.mask_first(count))
-            }
-        }
+        unsafe { if A::FULL { s.load_raw_f(p) } else { s.load_masked_raw_f(p, s.mask_first(count)) } }
     }
 
     /// Stores `v` as the value of row `r` from column `j` on in output `output`.
     #[inline(always)]
-    pub fn store<S: Simd, A: At>(
-        &mut self,
-        s: S,
-        output: usize,
-        r: usize,
-        j: usize,
-        at: A,
-        v: S::F,
-    ) {
+    pub fn store<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::F) {
         let count = at.count(S::LANES);
         self.check(r, j, count);
         let target = self.targets[output];
         let row = (self.m + r).cast_signed() * target.row;
-        let p = target
-            .origin
-            .wrapping_offset(row + (self.n + j).cast_signed() * target.column);
+        let p = target.origin.wrapping_offset(row + (self.n + j).cast_signed() * target.column);
         if target.column == 1 {
             // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
-            unsafe {
-                if A::FULL {
-                    s.store_raw_f(p, v)
-                } else {
-                    s.store_masked_raw_f(p, s.mask_first(count), v)
-                }
-            }
+            unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
         } else {
             let mut lanes = [0.0; super::super::vectors::MAX_LANES];
             // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);
                 for (lane, value) in lanes.iter().enumerate().take(count) {
-                    p.wrapping_offset(lane.cast_signed() * target.column)
-                        .write(*value);
+                    p.wrapping_offset(lane.cast_signed() * target.column).write(*value);
                 }
             }
         }
@@ -111,15 +88,7 @@ impl Tile<'_> {
 
     /// As [`Tile::store`], for an output of u32.
     #[inline(always)]
-    pub fn store_u<S: Simd, A: At>(
-        &mut self,
-        s: S,
-        output: usize,
-        r: usize,
-        j: usize,
-        at: A,
-        v: S::U,
-    ) {
+    pub fn store_u<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::U) {
         self.store(s, output, r, j, at, s.f_of_bits(v));
     }
 
@@ -141,13 +110,7 @@ pub(super) struct Finish<'a, E>(pub(super) &'a E);
 
 impl<E: Epilogue> Sink for Finish<'_, E> {
     fn finish(&self, isa: Isa, tile: &mut Tile<'_>) {
-        run(
-            isa,
-            Apply {
-                epilogue: self.0,
-                tile,
-            },
-        );
+        run(isa, Apply { epilogue: self.0, tile });
     }
 }
 

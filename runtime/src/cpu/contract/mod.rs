@@ -118,11 +118,5 @@ pub fn contract<E: Epilogue>(
     epilogue: &E,
 ) {
     let finish = epilogue::Finish(epilogue);
-    drive::drive(
-        isa,
-        threads,
-        contract,
-        outputs,
-        if E::PLAIN { None } else { Some(&finish) },
-    );
+    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) });
 }

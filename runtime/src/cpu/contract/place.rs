@@ -62,13 +62,7 @@ impl Place {
 impl Side<'static> {
     /// An operand without strides, windows or data.
     pub(super) fn plain() -> Self {
-        Side {
-            data: &[],
-            base: 0,
-            strides: [0; MAX_AXES],
-            windows: [NO_SIGHT; MAX_WINDOWS],
-            sights: 0,
-        }
+        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NO_SIGHT; MAX_WINDOWS], sights: 0 }
     }
 }
 
@@ -131,10 +125,7 @@ impl<'a> Side<'a> {
             low = low.saturating_add(reach.min(0));
             high = high.saturating_add(reach.max(0));
         }
-        assert!(
-            low >= 0 && high < self.data.len().cast_signed(),
-            "contract: an operand reaches outside its slice"
-        );
+        assert!(low >= 0 && high < self.data.len().cast_signed(), "contract: an operand reaches outside its slice");
     }
 
     #[inline(always)]
@@ -145,10 +136,7 @@ impl<'a> Side<'a> {
     /// The place where all indices are 0.
     #[inline(always)]
     pub(super) fn origin(&self) -> Place {
-        let mut place = Place {
-            offset: self.base,
-            at: [0; MAX_WINDOWS],
-        };
+        let mut place = Place { offset: self.base, at: [0; MAX_WINDOWS] };
         for (at, sight) in place.at.iter_mut().zip(self.sights()) {
             *at = sight.base;
         }
@@ -166,19 +154,14 @@ impl<'a> Side<'a> {
 
     /// Whether the operand varies with none of `axes`, by their numbers.
     pub(super) fn ignores(&self, mut axes: impl Iterator<Item = usize>) -> bool {
-        axes.all(|axis| {
-            self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0)
-        })
+        axes.all(|axis| self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0))
     }
 
     /// Whether a step of the outer axis equals `extent` steps of the inner one.
     fn continues(&self, outer: usize, inner: usize, extent: usize) -> bool {
         let extent = extent.cast_signed();
         self.strides[outer] == self.strides[inner] * extent
-            && self
-                .sights()
-                .iter()
-                .all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
+            && self.sights().iter().all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
     }
 
     /// Whether a step of `axis` is a step of one word wherever the element exists.
@@ -239,12 +222,7 @@ pub(super) struct Group {
 }
 
 impl Group {
-    pub(super) const EMPTY: Group = Group {
-        count: 0,
-        extent: [1; MAX_AXES],
-        axis: [0; MAX_AXES],
-        total: 1,
-    };
+    pub(super) const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
 
     /// The number of the axis at `position`.
     #[inline(always)]
@@ -255,11 +233,7 @@ impl Group {
     /// The axes of `role`, as they are.
     pub(super) fn all(axes: &[Axis], role: Role) -> Group {
         let mut group = Group::EMPTY;
-        for (number, axis) in axes
-            .iter()
-            .enumerate()
-            .filter(|(_, axis)| axis.role == role)
-        {
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role) {
             group.extent[group.count] = axis.extent;
             group.axis[group.count] = number as u8;
             group.count += 1;
@@ -271,11 +245,7 @@ impl Group {
     /// The axes of `role`, merged wherever all of `sides` allow, without axes of one index.
     pub(super) fn merged(axes: &[Axis], role: Role, sides: &[&Side<'_>]) -> Group {
         let mut group = Group::EMPTY;
-        for (number, axis) in axes
-            .iter()
-            .enumerate()
-            .filter(|(_, axis)| axis.role == role && axis.extent != 1)
-        {
+        for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
             group.total *= axis.extent;
             if let Some(last) = group.count.checked_sub(1)
                 && sides
@@ -307,22 +277,10 @@ impl<'p> Walk<'p> {
     /// Index `start` of `group`; the place counts from 0.
     #[inline]
     pub(super) fn new(side: &'p Side<'p>, group: &'p Group, start: usize) -> Self {
-        let mut walk = Walk {
-            side,
-            group,
-            index: [0; MAX_AXES],
-            place: Place {
-                offset: 0,
-                at: [0; MAX_WINDOWS],
-            },
-        };
+        let mut walk = Walk { side, group, index: [0; MAX_AXES], place: Place { offset: 0, at: [0; MAX_WINDOWS] } };
         let mut rest = start;
         for dim in (0..group.count).rev() {
-            let index = if dim == 0 {
-                rest
-            } else {
-                rest % group.extent[dim].max(1)
-            };
+            let index = if dim == 0 { rest } else { rest % group.extent[dim].max(1) };
             rest /= group.extent[dim].max(1);
             walk.index[dim] = index;
             side.step(&mut walk.place, group.number(dim), index.cast_signed());

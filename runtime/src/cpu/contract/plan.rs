@@ -80,12 +80,8 @@ impl<'a> Plan<'a> {
         );
         let lhs = Side::new(axes, &contract.lhs);
         let rhs = Side::new(axes, &contract.rhs);
-        let of = |role: Role| {
-            axes.iter()
-                .enumerate()
-                .filter(move |(_, axis)| axis.role == role)
-                .map(|(number, _)| number)
-        };
+        let of =
+            |role: Role| axes.iter().enumerate().filter(move |(_, axis)| axis.role == role).map(|(number, _)| number);
         assert!(
             lhs.ignores(of(Role::N)) && rhs.ignores(of(Role::M)),
             "contract: an operand varies with the other one's axes"
@@ -153,11 +149,7 @@ impl<'a> Plan<'a> {
     /// How many of `threads` threads are worth their start.
     pub(super) fn threads(&self, threads: usize) -> usize {
         let work = self.batch.total * self.m.total * self.n.total * self.k.total;
-        if self.apart && work >= WORTH {
-            threads.max(1)
-        } else {
-            1
-        }
+        if self.apart && work >= WORTH { threads.max(1) } else { 1 }
     }
 
     /// The first index of K of a block, and how many it has.
@@ -166,10 +158,7 @@ impl<'a> Plan<'a> {
             return (0, 0);
         }
         let (run, part) = (number / self.per_run, number % self.per_run);
-        let (from, to) = (
-            share(self.run, self.per_run, part),
-            share(self.run, self.per_run, part + 1),
-        );
+        let (from, to) = (share(self.run, self.per_run, part), share(self.run, self.per_run, part + 1));
         (run * self.run + from, to - from)
     }
 }
@@ -200,21 +189,10 @@ fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usiz
         return (Left::InPlace { row, step }, run);
     }
     let shared = lhs.ignores(moving(batch));
-    if shared && m.total * k.total <= SHARED {
-        (Left::Shared, k.total)
-    } else {
-        (Left::Packed, k.total)
-    }
+    if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
 }
 
-fn read_right(
-    rhs: &Side<'_>,
-    m: &Group,
-    n: &Group,
-    k: &Group,
-    left_run: usize,
-    rows: usize,
-) -> (Right, usize) {
+fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
     let (run, step) = rhs.even_run(k);
     let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
@@ -232,9 +210,7 @@ fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {
         "contract: a malformed output"
     );
     let (low, high) = span(axes, output.base, output.strides);
-    let empty = axes
-        .iter()
-        .any(|axis| axis.extent == 0 && axis.role != Role::K);
+    let empty = axes.iter().any(|axis| axis.extent == 0 && axis.role != Role::K);
     assert!(
         empty || low >= 0 && high < output.data.len().cast_signed(),
         "contract: an output reaches outside its slice"
@@ -252,17 +228,9 @@ fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {
 fn merged(axes: &[Axis], strides: &[isize], role: Role) -> isize {
     let mut inner = None;
     let mut extent = 1;
-    for (axis, &stride) in axes
-        .iter()
-        .zip(strides)
-        .rev()
-        .filter(|(axis, _)| axis.role == role && axis.extent != 1)
-    {
+    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.role == role && axis.extent != 1) {
         let step = *inner.get_or_insert(stride);
-        assert!(
-            stride == step * extent,
-            "contract: the axes of an output do not merge"
-        );
+        assert!(stride == step * extent, "contract: the axes of an output do not merge");
         extent *= axis.extent.cast_signed();
     }
     inner.unwrap_or(1)
@@ -272,11 +240,7 @@ fn merged(axes: &[Axis], strides: &[isize], role: Role) -> isize {
 fn apart(axes: &[Axis], strides: &[isize]) -> bool {
     let mut by_stride = [(0usize, 1usize); MAX_AXES];
     let mut count = 0;
-    for (axis, stride) in axes
-        .iter()
-        .zip(strides)
-        .filter(|(axis, _)| axis.role != Role::K && axis.extent > 1)
-    {
+    for (axis, stride) in axes.iter().zip(strides).filter(|(axis, _)| axis.role != Role::K && axis.extent > 1) {
         by_stride[count] = (stride.unsigned_abs(), axis.extent);
         count += 1;
     }

@@ -28,11 +28,7 @@ macro_rules! unary {
 }
 pub(super) use unary;
 
-struct Apply<'a, U>(
-    &'a [f32; CHUNK],
-    &'a mut [f32; CHUNK],
-    core::marker::PhantomData<U>,
-);
+struct Apply<'a, U>(&'a [f32; CHUNK], &'a mut [f32; CHUNK], core::marker::PhantomData<U>);
 
 const CHUNK: usize = 4096;
 
@@ -49,8 +45,7 @@ impl<U: Unary> Kernel for Apply<'_, U> {
 pub(super) fn ulps(got: f32, exact: f64) -> f64 {
     let nearest = exact as f32;
     if nearest.is_nan() || got.is_nan() || got == nearest {
-        return if got == nearest
-            && (got != 0.0 || got.is_sign_negative() == nearest.is_sign_negative())
+        return if got == nearest && (got != 0.0 || got.is_sign_negative() == nearest.is_sign_negative())
             || nearest.is_nan() && got.is_nan()
         {
             0.0
@@ -59,11 +54,7 @@ pub(super) fn ulps(got: f32, exact: f64) -> f64 {
         };
     }
     let limit = 2f64.powi(128);
-    let got = if got.is_infinite() {
-        limit.copysign(f64::from(got))
-    } else {
-        f64::from(got)
-    };
+    let got = if got.is_infinite() { limit.copysign(f64::from(got)) } else { f64::from(got) };
     let exact = exact.clamp(-limit, limit);
     let exponent = exact.abs().log2().floor().clamp(-126.0, 127.0) as i32;
     (got - exact).abs() / 2f64.powi(exponent - 23)
@@ -71,11 +62,7 @@ pub(super) fn ulps(got: f32, exact: f64) -> f64 {
 
 /// Asserts the bound. Without optimisation the patterns are thinned out, to every 16,449th.
 pub(super) fn everywhere<U: Unary>(bound: f64) {
-    let step = if cfg!(debug_assertions) {
-        257 * 64 + 1
-    } else {
-        257
-    };
+    let step = if cfg!(debug_assertions) { 257 * 64 + 1 } else { 257 };
     let mut patterns = (0..=u32::MAX).step_by(step).peekable();
     let mut worst = 0.0;
     while patterns.peek().is_some() {
@@ -89,10 +76,7 @@ pub(super) fn everywhere<U: Unary>(bound: f64) {
             run(isa, Apply::<U>(&x, &mut y, core::marker::PhantomData));
             for ((x, y), exact) in x.iter().zip(y).zip(exact) {
                 let error = ulps(y, exact);
-                assert!(
-                    error <= bound,
-                    "{isa:?}: f({x:e}) = {y:e}, not {exact:e}: {error} ulp"
-                );
+                assert!(error <= bound, "{isa:?}: f({x:e}) = {y:e}, not {exact:e}: {error} ulp");
                 worst = f64::max(worst, error);
             }
         }

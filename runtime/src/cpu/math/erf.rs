@@ -11,25 +11,11 @@ const ULP: f64 = 1.5;
 /// Where the two formulas meet.
 const BORDER: f32 = 0.9;
 /// erf(x) / x - 1 in x², minimax for the relative error of erf on |x| ≤ 0.9: 2⁻³¹·⁷.
-const NEAR: [f32; 7] = [
-    0.128_379_17,
-    -0.376_126_35,
-    0.112_837_15,
-    -0.026_860_509,
-    0.005_203_859,
-    -0.000_817_563_97,
-    8.513_106e-5,
-];
+const NEAR: [f32; 7] =
+    [0.128_379_17, -0.376_126_35, 0.112_837_15, -0.026_860_509, 0.005_203_859, -0.000_817_563_97, 8.513_106e-5];
 /// ln(1 - erf(t)), minimax for the relative error of erf on 0.9 ≤ t ≤ 4: 2⁻²⁹·¹.
-const FAR: [f32; 7] = [
-    -0.000_166_466_63,
-    -1.127_797_1,
-    -0.636_976_24,
-    -0.104_113_53,
-    0.022_315_135,
-    -0.003_065_469_7,
-    0.000_198_217_41,
-];
+const FAR: [f32; 7] =
+    [-0.000_166_466_63, -1.127_797_1, -0.636_976_24, -0.104_113_53, 0.022_315_135, -0.003_065_469_7, 0.000_198_217_41];
 
 /// erf x.
 #[inline(always)]
@@ -39,11 +25,7 @@ pub fn erf<S: Simd>(s: S, x: S::F) -> S::F {
     // From 3.92 on the nearest f32 is 1.
     let t = s.at_most_f(magnitude, s.splat_f(4.0));
     let far = s.sub_f(s.splat_f(1.0), exp(s, polynomial(s, t, FAR)));
-    with_sign(
-        s,
-        s.select_f(s.lt_f(magnitude, s.splat_f(BORDER)), near, far),
-        x,
-    )
+    with_sign(s, s.select_f(s.lt_f(magnitude, s.splat_f(BORDER)), near, far), x)
 }
 
 #[cfg(test)]
@@ -63,9 +45,7 @@ mod tests {
             }
             2.0 / std::f64::consts::PI.sqrt() * (-t * t).exp() * sum
         } else if t < 7.0 {
-            let fraction = (1..60)
-                .rev()
-                .fold(t, |below, n| t + 0.5 * f64::from(n) / below);
+            let fraction = (1..60).rev().fold(t, |below, n| t + 0.5 * f64::from(n) / below);
             1.0 - (-t * t).exp() / (std::f64::consts::PI.sqrt() * fraction)
         } else if t.is_nan() {
             t

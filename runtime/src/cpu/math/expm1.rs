@@ -10,23 +10,13 @@ use super::{Simd, polynomial, with_sign};
 const ULP: f64 = 2.0;
 
 /// (eʳ - 1 - r) / r², minimax for the relative error of eʳ - 1 on |r| ≤ ½ ln 2: 2⁻³¹·⁹.
-const TAIL: [f32; 6] = [
-    0.5,
-    0.166_666_66,
-    0.041_666_36,
-    0.008_333_39,
-    0.001_394_082_3,
-    0.000_198_459_09,
-];
+const TAIL: [f32; 6] = [0.5, 0.166_666_66, 0.041_666_36, 0.008_333_39, 0.001_394_082_3, 0.000_198_459_09];
 
 /// eˣ - 1.
 #[inline(always)]
 pub fn expm1<S: Simd>(s: S, x: S::F) -> S::F {
     let negative = s.lt_f(x, s.splat_f(0.0));
-    let y = core_expm1(
-        s,
-        s.at_least_f(s.at_most_f(x, s.splat_f(89.0)), s.splat_f(-20.0)),
-    );
+    let y = core_expm1(s, s.at_least_f(s.at_most_f(x, s.splat_f(89.0)), s.splat_f(-20.0)));
     s.select_f(negative, y, with_sign(s, s.abs_f(y), x))
 }
 

@@ -21,10 +21,7 @@ pub fn pow<S: Simd>(s: S, x: S::F, y: S::F) -> S::F {
     let product = s.mul_f(y, high);
     let rest = s.mul_add_f(y, low, error_of_product(s, y, high, product));
     // Elsewhere the power is 0, 1 or infinite anyway, and the rest is large or not a number.
-    let within = s.and_m(
-        s.lt_f(s.abs_f(product), s.splat_f(200.0)),
-        s.lt_f(s.abs_f(rest), s.splat_f(1.0)),
-    );
+    let within = s.and_m(s.lt_f(s.abs_f(product), s.splat_f(200.0)), s.lt_f(s.abs_f(rest), s.splat_f(1.0)));
     let rest = s.select_f(within, rest, s.splat_f(0.0));
     special(s, x, y, with_rest(s, product, rest))
 }
@@ -41,10 +38,7 @@ fn log_parts<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let divisor_low = s.sub_f(m, s.sub_f(divisor, one));
     let q = s.div_f(f, divisor);
     let product = s.mul_f(q, divisor);
-    let left = s.sub_f(
-        s.sub_f(f, product),
-        error_of_product(s, q, divisor, product),
-    );
+    let left = s.sub_f(s.sub_f(f, product), error_of_product(s, q, divisor, product));
     let q_low = s.div_f(s.mul_add_f(s.neg_f(q), divisor_low, left), divisor);
     let square = s.mul_f(q, q);
     let tail = s.mul_f(s.mul_f(square, q), polynomial(s, square, TAIL));
@@ -52,10 +46,7 @@ fn log_parts<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let whole = s.mul_f(e, s.splat_f(LN2[0]));
     let twice = s.add_f(q, q);
     let sum = s.add_f(whole, twice);
-    let low = s.add_f(
-        error_of_sum(s, whole, twice, sum),
-        s.add_f(s.add_f(q_low, q_low), tail),
-    );
+    let low = s.add_f(error_of_sum(s, whole, twice, sum), s.add_f(s.add_f(q_low, q_low), tail));
     let low = s.mul_add_f(e, s.splat_f(LN2[1]), low);
     let high = s.add_f(sum, low);
     let low = error_of_sum(s, sum, low, high);
@@ -63,10 +54,7 @@ fn log_parts<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let zero = s.splat_f(0.0);
     let edge = s.or_m(s.eq_f(x, zero), s.eq_f(x, s.splat_f(f32::INFINITY)));
     let infinite = s.select_f(s.eq_f(x, zero), s.splat_f(f32::NEG_INFINITY), x);
-    (
-        s.select_f(edge, infinite, high),
-        s.select_f(edge, zero, low),
-    )
+    (s.select_f(edge, infinite, high), s.select_f(edge, zero, low))
 }
 
 /// `magnitude = |x|ʸ` with the sign it has, and with the cases where that is not the power.
@@ -84,11 +72,7 @@ fn special<S: Simd>(s: S, x: S::F, y: S::F, magnitude: S::F) -> S::F {
     let finite_negative = s.and_m(s.lt_f(x, s.splat_f(0.0)), s.lt_f(s.neg_f(infinity), x));
     let undefined = s.and_m(finite_negative, s.not_m(whole));
     let numbers = s.and_m(s.eq_f(x, x), s.eq_f(y, y));
-    let power = s.select_f(
-        s.and_m(numbers, s.not_m(undefined)),
-        power,
-        s.splat_f(f32::NAN),
-    );
+    let power = s.select_f(s.and_m(numbers, s.not_m(undefined)), power, s.splat_f(f32::NAN));
     let minus_one = s.and_m(s.eq_f(x, s.neg_f(one)), s.eq_f(s.abs_f(y), infinity));
     let unit = s.or_m(s.or_m(s.eq_f(x, one), s.eq_f(y, s.splat_f(0.0))), minus_one);
     s.select_f(unit, one, power)
@@ -118,10 +102,7 @@ mod tests {
             run(isa, Pairs(x, y, &mut out));
             for ((x, y), out) in x.iter().zip(y).zip(out) {
                 let error = check::ulps(out, f64::from(*x).powf(f64::from(*y)));
-                assert!(
-                    error <= ULP,
-                    "{isa:?}: pow({x:e}, {y:e}) = {out:e} is {error} ulp off"
-                );
+                assert!(error <= ULP, "{isa:?}: pow({x:e}, {y:e}) = {out:e} is {error} ulp off");
             }
         }
     }
@@ -165,16 +146,11 @@ mod tests {
     fn pow_is_within_its_bound() {
         let count = 1 << if cfg!(debug_assertions) { 16 } else { 22 };
         for (lowest, span) in [(-10.0, 20.0), (-0.01, 0.02), (-100.0, 200.0)] {
-            let x: Vec<f32> = (0..count)
-                .map(|i: u32| f32::from_bits(i.wrapping_mul(2_654_435_769) >> 1))
-                .collect();
-            let y: Vec<f32> = (0..count)
-                .map(|i: u32| lowest + span * (i.wrapping_mul(40_503) % 65_536) as f32 / 65_536.0)
-                .collect();
+            let x: Vec<f32> = (0..count).map(|i: u32| f32::from_bits(i.wrapping_mul(2_654_435_769) >> 1)).collect();
+            let y: Vec<f32> =
+                (0..count).map(|i: u32| lowest + span * (i.wrapping_mul(40_503) % 65_536) as f32 / 65_536.0).collect();
             compare(&x, &y);
-            let near: Vec<f32> = (0..count)
-                .map(|i: u32| 0.25 + (i % 8191) as f32 / 4096.0)
-                .collect();
+            let near: Vec<f32> = (0..count).map(|i: u32| 0.25 + (i % 8191) as f32 / 4096.0).collect();
             compare(&near, &y);
         }
     }

@@ -54,10 +54,7 @@ pub(super) fn error_of_product<S: Simd>(s: S, a: S::F, b: S::F, product: S::F) -
     let (a_high, a_low) = split(s, a);
     let (b_high, b_low) = split(s, b);
     let high = s.sub_f(s.mul_f(a_high, b_high), product);
-    let middle = s.add_f(
-        s.add_f(high, s.mul_f(a_high, b_low)),
-        s.mul_f(a_low, b_high),
-    );
+    let middle = s.add_f(s.add_f(high, s.mul_f(a_high, b_low)), s.mul_f(a_low, b_high));
     s.add_f(middle, s.mul_f(a_low, b_low))
 }
 

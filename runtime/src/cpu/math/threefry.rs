@@ -79,11 +79,7 @@ mod tests {
         let answers = [
             ([0, 0], [0, 0], [0x6b20_0159, 0x99ba_4efe]),
             ([!0, !0], [!0, !0], [0x1cb9_96fc, 0xbb00_2be7]),
-            (
-                [0x1319_8a2e, 0x0370_7344],
-                [0x243f_6a88, 0x85a3_08d3],
-                [0xc492_3a9c, 0x483d_f7a0],
-            ),
+            ([0x1319_8a2e, 0x0370_7344], [0x243f_6a88, 0x85a3_08d3], [0xc492_3a9c, 0x483d_f7a0]),
         ];
         for isa in Isa::available() {
             for (key, counter, words) in answers {

@@ -26,11 +26,7 @@ const COSINE: [f32; 3] = [0.041_666_646, -0.001_388_731_3, 2.443_278_4e-5];
 pub fn sin<S: Simd>(s: S, x: S::F) -> S::F {
     let (quadrant, r) = reduce(s, x);
     let y = s.select_f(s.eq_f(x, s.splat_f(0.0)), x, in_quadrant(s, quadrant, r));
-    if s.all_m(s.lt_f(s.abs_f(x), s.splat_f(LIMIT))) {
-        y
-    } else {
-        s.lanes2_f(x, y, far_sin)
-    }
+    if s.all_m(s.lt_f(s.abs_f(x), s.splat_f(LIMIT))) { y } else { s.lanes2_f(x, y, far_sin) }
 }
 
 /// cos x.
@@ -38,11 +34,7 @@ pub fn sin<S: Simd>(s: S, x: S::F) -> S::F {
 pub fn cos<S: Simd>(s: S, x: S::F) -> S::F {
     let (quadrant, r) = reduce(s, x);
     let y = in_quadrant(s, s.add_i(quadrant, s.splat_i(1)), r);
-    if s.all_m(s.lt_f(s.abs_f(x), s.splat_f(LIMIT))) {
-        y
-    } else {
-        s.lanes2_f(x, y, far_cos)
-    }
+    if s.all_m(s.lt_f(s.abs_f(x), s.splat_f(LIMIT))) { y } else { s.lanes2_f(x, y, far_cos) }
 }
 
 /// Splits `x` into `n·½π + r` with `|r| ≤ ¼π`: `(n, r)`.
@@ -83,20 +75,12 @@ fn in_quadrant<S: Simd>(s: S, quadrant: S::I, r: S::F) -> S::F {
 
 #[inline]
 fn far_sin(x: f32, near: f32) -> f32 {
-    if x.abs() < LIMIT {
-        near
-    } else {
-        f64::from(x).sin() as f32
-    }
+    if x.abs() < LIMIT { near } else { f64::from(x).sin() as f32 }
 }
 
 #[inline]
 fn far_cos(x: f32, near: f32) -> f32 {
-    if x.abs() < LIMIT {
-        near
-    } else {
-        f64::from(x).cos() as f32
-    }
+    if x.abs() < LIMIT { near } else { f64::from(x).cos() as f32 }
 }
 
 #[cfg(test)]

@@ -1,0 +1,48 @@
+//! W2: 784→128→relu→10: one row forward, and a step of Adam on 64 rows.
+
+use super::{Measure, Noise};
+use precast::prelude::*;
+use std::error::Error;
+
+model! {
+    /// W2.
+    pub struct W2 { a: Linear(784, 128), b: Linear(128, 10) }
+
+    impl W2 {
+        /// Ten scores.
+        pub fn scores(&self, x: f32[B, 784]) -> f32[B, 10] { self.b(relu(self.a(x))) }
+
+        /// Mean cross-entropy.
+        #[train(Adam)]
+        pub fn loss(&self, x: f32[B, 784], y: u32[B]) -> f32 { cross_entropy(self.scores(x), y) }
+    }
+}
+
+pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
+    let model = W2::init(0);
+    let mut session = model.session();
+    let mut x = vec![[0.0; 784]; 1];
+    Noise::new(1).fill(x.as_flattened_mut());
+    session.scores(&x)?;
+    measure("W2f", 100, &mut || {
+        let y = session.scores(&x).map_or(f32::NAN, |y| y[0][0]);
+        x[0][0] = y * 0.1;
+        y
+    });
+    Ok(())
+}
+
+pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
+    let mut model = W2::init(0);
+    let mut trainer = model.trainer(Adam { rate: 1e-3, ..default() });
+    let mut x = vec![[0.0; 784]; 64];
+    Noise::new(1).fill(x.as_flattened_mut());
+    let y: Vec<u32> = (0..64).map(|i| i * 7 % 10).collect();
+    trainer.loss(&x, &y)?.value()?;
+    measure("W2t", 1, &mut || {
+        let loss = trainer.loss(&x, &y).and_then(|l| l.value()).unwrap_or(f32::NAN);
+        x[0][0] = loss * 0.1;
+        loss
+    });
+    Ok(())
+}

@@ -1,0 +1,262 @@
+//! The one sink of user mistakes: coded diagnostics at the guilty tokens, all collected before any kernel is made.
+//!
+//! Every code stands in the table `CODES` with the sentence that explains it.
+
+use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+
+/// Every kind of mistake and what it means, in alphabetical order.
+pub const CODES: &[(&str, &str)] = &[
+    ("annotation-contradicts", "the value does not have the type that its `let` declares"),
+    ("assignment-to-immutable", "only a variable declared with `let mut` can be assigned"),
+    ("axis-out-of-range", "the argument has no such axis"),
+    ("bad-expression", "the expression has no meaning at this place"),
+    ("bound-exceeded", "an extent may be larger than the bound that the signature declares"),
+    ("broadcast-mismatch", "two shapes do not broadcast against each other"),
+    ("carried-type-changes", "a variable does not have the same type after a round of the loop as before it"),
+    ("conflicting-dimension", "one name would stand for two different extents"),
+    ("duplicate-attribute", "an attribute is given twice"),
+    ("duplicate-name", "two declarations of the same kind share a name"),
+    ("dynamic-condition", "`if` needs a condition that is known at build time"),
+    ("dynamic-value", "a number must be known at build time here"),
+    ("einsum-spec", "an einsum notation cannot be read or does not suit its arguments"),
+    ("index-out-of-range", "an index is outside of its axis"),
+    ("inner-dimension", "the extents that a product sums over differ"),
+    ("kernel-too-large", "a kernel or window is larger than its padded input"),
+    ("loop-without-effect", "a loop over blocks assigns no variable"),
+    ("missing-argument", "a struct is not given a value for one of its parameters"),
+    ("missing-attribute", "a required attribute is not given"),
+    ("missing-else", "an `if` that gives a value needs both branches"),
+    ("missing-self", "a field or function of the struct is named without `self.`"),
+    ("mixed-dtype", "values of several element types meet without a conversion"),
+    ("no-forward", "a block that is called like a function needs `fn forward`"),
+    ("non-divisible", "a division of extents does not come out even"),
+    ("non-scalar-loss", "what a training function minimises must be a single f32"),
+    ("not-a-model", "a struct with public functions needs a default for each of its parameters"),
+    ("not-a-tensor", "a block, layer, tuple or word stands where a tensor is needed"),
+    ("not-a-tuple", "a single value is taken apart"),
+    ("not-callable", "what is called is neither a layer, a block nor a function"),
+    ("not-supported", "the language reserves this, but it is not built yet"),
+    ("op", "the op cannot be applied to these arguments"),
+    ("private-training", "a training function that nobody can call"),
+    ("recursion", "a function or struct contains itself"),
+    ("reserved-name", "a public function has the name of a method that every model has"),
+    ("reshape-count", "a reshape would change the number of elements"),
+    ("shape-mismatch", "two shapes that must agree do not"),
+    ("slice-out-of-range", "a slice reaches beyond its axis"),
+    ("syntax", "the text is not in the model language"),
+    ("too-many-attributes", "a call gives more attributes than the op declares"),
+    ("tuple-length", "a pattern has another length than its value"),
+    ("unbound-dimension", "no argument of the function binds the dimension's name"),
+    ("unknown-attribute", "the op or layer has no such attribute"),
+    ("unknown-dimension", "the name in a shape is neither a constant nor a dimension"),
+    ("unknown-field", "the struct has no such field"),
+    ("unknown-function", "no op, layer or function has that name"),
+    ("unknown-layer", "no layer, block or parameter type has that name"),
+    ("unknown-optimiser", "no optimiser has that name"),
+    ("unknown-struct", "the macro declares no such struct"),
+    ("unknown-type", "no element type has that name"),
+    ("unknown-variable", "no variable, constant or dimension has that name"),
+    ("unused-field", "a field takes part in no function"),
+    ("wrong-arity", "a call gives another number of arguments than the declaration asks for"),
+    ("wrong-attribute", "an attribute's value is not one that the op or layer accepts"),
+    ("wrong-dimension", "an extent differs from the one that is asked for"),
+    ("wrong-dtype", "an op or function is not defined for the element type"),
+    ("wrong-features", "a layer is declared for another number of features or channels than it gets"),
+    ("wrong-rank", "the value has another number of dimensions than is asked for"),
+    ("wrong-result", "the body gives another type than the signature declares"),
+];
+
+/// The user's text from one token to another.
+///
+/// Stable rustc cannot join spans, so both ends are kept.
+#[derive(Clone, Copy, Debug)]
+pub struct Place {
+    /// The first token.
+    pub first: Span,
+    /// The last token; the same one where there is only one.
+    pub last: Span,
+}
+
+impl Place {
+    /// From the first token of one to the last of the other.
+    pub fn to(self, end: Place) -> Place {
+        Place { first: self.first, last: end.last }
+    }
+
+    /// The line on which it starts, counted from one.
+    pub fn line(self) -> usize {
+        self.first.start().line
+    }
+
+    fn key(self) -> String {
+        format!("{:?} {:?}", self.first, self.last)
+    }
+}
+
+impl From<Span> for Place {
+    fn from(span: Span) -> Place {
+        Place { first: span, last: span }
+    }
+}
+
+/// One mistake.
+#[derive(Clone, Debug)]
+pub struct Diagnostic {
+    /// Which kind of mistake, from `CODES`; stable.
+    pub code: &'static str,
+    /// The guilty tokens.
+    pub place: Place,
+    /// Lower case, no full stop, in the user's names and numbers.
+    pub message: String,
+    /// Where the other side came from.
+    pub notes: Vec<String>,
+    /// What to write instead; can be pasted.
+    pub help: Option<String>,
+}
+
+impl Diagnostic {
+    /// A mistake without notes.
+    pub fn new(code: &'static str, place: impl Into<Place>, message: impl Into<String>) -> Diagnostic {
+        Diagnostic { code, place: place.into(), message: message.into(), notes: vec![], help: None }
+    }
+
+    /// The same with a note.
+    pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
+        self.notes.push(note.into());
+        self
+    }
+
+    /// The same with something to paste.
+    pub fn help(mut self, help: impl Into<String>) -> Diagnostic {
+        self.help = Some(help.into());
+        self
+    }
+
+    /// The message, notes and help as rustc shows them.
+    pub fn text(&self) -> String {
+        let notes = self.notes.iter().map(|n| format!("\n= note: {n}"));
+        let help = self.help.iter().map(|h| format!("\n= help: {h}"));
+        std::iter::once(self.message.clone()).chain(notes).chain(help).collect()
+    }
+
+    /// `::core::compile_error! { "…" }`, underlined from the first guilty token to the last.
+    pub fn to_compile_error(&self) -> TokenStream {
+        let (first, last) = (self.place.first, self.place.last);
+        let punct = |c, spacing| {
+            let mut punct = Punct::new(c, spacing);
+            punct.set_span(first);
+            TokenTree::Punct(punct)
+        };
+        let mut text = Literal::string(&self.text());
+        text.set_span(last);
+        let mut group = Group::new(Delimiter::Brace, TokenTree::Literal(text).into());
+        group.set_span(last);
+        let path = || [punct(':', Spacing::Joint), punct(':', Spacing::Alone)];
+        let mut tokens: Vec<TokenTree> = path().into();
+        tokens.push(Ident::new("core", first).into());
+        tokens.extend(path());
+        tokens.push(Ident::new("compile_error", first).into());
+        tokens.extend([punct('!', Spacing::Alone), group.into()]);
+        tokens.into_iter().collect()
+    }
+}
+
+/// Collects mistakes. Of several of one kind at one place the first is kept.
+#[derive(Default, Debug)]
+pub struct Diags {
+    list: Vec<Diagnostic>,
+}
+
+impl Diags {
+    /// Records a mistake.
+    pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        diagnostic.message = outer_names(&diagnostic.message);
+        diagnostic.notes.iter_mut().for_each(|note| *note = outer_names(note));
+        diagnostic.help = diagnostic.help.map(|help| outer_names(&help));
+        let key = |d: &Diagnostic| (d.code, d.place.key());
+        if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
+            self.list.push(diagnostic);
+        }
+    }
+
+    /// All mistakes, in the order of their discovery.
+    pub fn list(&self) -> &[Diagnostic] {
+        &self.list
+    }
+
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// One `compile_error!` for each mistake.
+    pub fn to_compile_errors(&self) -> TokenStream {
+        self.list.iter().map(Diagnostic::to_compile_error).collect()
+    }
+}
+
+/// The text with the user's names of inner dimensions: the compiler numbers those of inlined calls (`D#3`).
+fn outer_names(text: &str) -> String {
+    let mut parts = text.split('#');
+    let first = parts.next().unwrap_or_default().to_owned();
+    parts.fold(first, |out, part| {
+        let rest = part.trim_start_matches(|c: char| c.is_ascii_digit());
+        if rest.len() < part.len() { out + rest } else { out + "#" + part }
+    })
+}
+
+/// The name among `known` that the user probably meant: at most a third of the letters differ.
+pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
+    let letters = name.chars().count();
+    let limit = letters.div_ceil(3).min(letters.saturating_sub(1));
+    let distances = known.into_iter().map(|k| (edits(&name.to_lowercase(), &k.to_lowercase()), k));
+    // Of equally near names one of the same length is likelier.
+    let near = distances.filter(|&(d, k)| d <= limit && k != name);
+    near.min_by_key(|&(d, k)| (d, k.chars().count().abs_diff(letters))).map(|(_, k)| k)
+}
+
+/// The least number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`
+/// (optimal string alignment; Damerau 1964).
+fn edits(a: &str, b: &str) -> usize {
+    let (a, b): (Vec<char>, Vec<char>) = (a.chars().collect(), b.chars().collect());
+    let mut table = vec![vec![0; b.len() + 1]; a.len() + 1];
+    for i in 0..=a.len() {
+        for j in 0..=b.len() {
+            table[i][j] = match (i, j) {
+                (0, n) | (n, 0) => n,
+                _ => {
+                    let replace = table[i - 1][j - 1] + usize::from(a[i - 1] != b[j - 1]);
+                    let swapped = i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1];
+                    let swap = if swapped { table[i - 2][j - 2] + 1 } else { usize::MAX };
+                    replace.min(table[i - 1][j] + 1).min(table[i][j - 1] + 1).min(swap)
+                }
+            };
+        }
+    }
+    table[a.len()][b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn codes_are_sorted_and_distinct() {
+        assert!(CODES.windows(2).all(|w| w[0].0 < w[1].0));
+    }
+
+    #[test]
+    fn a_swap_is_one_edit() {
+        assert_eq!(edits("sofmtax", "softmax"), 1);
+        assert_eq!(edits("rleu", "relu"), 1);
+        assert_eq!(closest("Liner", ["Linear", "LayerNorm"]), Some("Linear"));
+        assert_eq!(closest("x", ["softmax"]), None);
+    }
+
+    #[test]
+    fn an_error_carries_notes_and_help() {
+        let mistake = Diagnostic::new("syntax", Span::call_site(), "wrong").note("why").help("right");
+        let tokens = mistake.to_compile_error().to_string();
+        assert!(tokens.contains("compile_error") && tokens.contains(r"wrong\n= note: why\n= help: right"));
+    }
+}

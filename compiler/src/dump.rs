@@ -1,0 +1,82 @@
+//! Dumps: what each stage makes of a model, as text for people and tools.
+//!
+//! In: a wish such as `grad,emit` or `all`. Out: for every model and wished stage files of name and text.
+
+use crate::ir::plan::Plans;
+use crate::ir::{Model, dot};
+use crate::pipeline::STAGES;
+use proc_macro2::TokenStream;
+
+/// One file of a dump.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Dump {
+    /// Such as `Digits.grad.txt`.
+    pub name: String,
+    /// Its text.
+    pub text: String,
+}
+
+/// Which stages are wished for, and what has been dumped.
+#[derive(Clone, Default, Debug)]
+pub struct Dumps {
+    stages: Vec<&'static str>,
+    /// In the order of the stages.
+    pub files: Vec<Dump>,
+}
+
+impl Dumps {
+    /// From stage names separated by commas, or `all`; or the first name that is no stage.
+    pub fn of(wish: &str) -> Result<Dumps, String> {
+        let mut stages = vec![];
+        for word in wish.split(',').map(str::trim).filter(|w| !w.is_empty()) {
+            match STAGES.iter().find(|s| **s == word) {
+                Some(stage) => stages.push(*stage),
+                None if word == "all" => stages.extend(STAGES),
+                None => return Err(word.to_string()),
+            }
+        }
+        Ok(Dumps { stages, files: vec![] })
+    }
+
+    fn wants(&self, stage: &str) -> bool {
+        self.stages.contains(&stage)
+    }
+
+    fn push(&mut self, model: &Model, stage: &str, extension: &str, text: String) {
+        self.files.push(Dump { name: format!("{}.{stage}.{extension}", model.name), text });
+    }
+
+    /// A model after a stage that leaves graphs: text, and a drawing for each function.
+    pub(crate) fn graphs(&mut self, stage: &str, model: &Model) {
+        if !self.wants(stage) {
+            return;
+        }
+        self.push(model, stage, "txt", model.to_string());
+        for (k, function) in model.functions.iter().enumerate() {
+            self.push(model, &format!("{stage}.{}{k}", function.name), "dot", dot::function(function));
+        }
+    }
+
+    /// A model's kernels after a stage that leaves programs or plans.
+    pub(crate) fn kernels(&mut self, stage: &str, model: &Model, text: impl FnOnce() -> String) {
+        if self.wants(stage) {
+            self.push(model, stage, "txt", text());
+        }
+    }
+
+    /// What emit printed.
+    pub(crate) fn emitted(&mut self, model: &Model, plans: &Plans, tokens: &TokenStream) {
+        if self.wants("emit") {
+            self.push(model, "emit", "rs", tokens.to_string());
+            self.shaders(model, plans);
+        }
+    }
+
+    #[cfg(feature = "gpu")]
+    fn shaders(&mut self, model: &Model, plans: &Plans) {
+        self.push(model, "emit", "wgsl", crate::stages::emit::wgsl::wgsl(model, plans).wgsl);
+    }
+
+    #[cfg(not(feature = "gpu"))]
+    fn shaders(&mut self, _: &Model, _: &Plans) {}
+}

@@ -1,0 +1,315 @@
+//! Symbolic dimensions: integer polynomials over the names that run time binds (`B`, `T`).
+//!
+//! A `Dim` is always in canonical form (sorted monomials, no zero coefficients), so that two
+//! dimensions are equal exactly when their polynomials are. Divisions that do not come out even stay
+//! as one opaque atom.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::ops::{Add, Mul, Neg, Sub};
+
+/// An integer polynomial over named dimensions, in canonical form.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
+pub struct Dim {
+    /// Sorted monomials with their non-zero coefficients; the constant has the empty monomial.
+    terms: Vec<(Vec<Atom>, i64)>,
+}
+
+/// A factor of a monomial.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Atom {
+    /// A dimension that the arguments of a call bind.
+    Name(String),
+    /// `⌊a / b⌋` where the division is not known to come out even.
+    FloorDiv(Box<Dim>, Box<Dim>),
+    /// The larger of two dimensions that cannot be ordered at build time.
+    Max(Box<Dim>, Box<Dim>),
+}
+
+impl Dim {
+    /// The dimension bound by `name` at run time.
+    pub fn name(name: impl Into<String>) -> Dim {
+        Dim::atom(Atom::Name(name.into()))
+    }
+
+    fn atom(atom: Atom) -> Dim {
+        Dim { terms: vec![(vec![atom], 1)] }
+    }
+
+    fn from_map(map: BTreeMap<Vec<Atom>, i64>) -> Dim {
+        Dim { terms: map.into_iter().filter(|&(_, c)| c != 0).collect() }
+    }
+
+    /// The value, where no name is involved.
+    pub fn as_const(&self) -> Option<i64> {
+        match self.terms.as_slice() {
+            [] => Some(0),
+            [(atoms, c)] if atoms.is_empty() => Some(*c),
+            _ => None,
+        }
+    }
+
+    /// The name, where the dimension is one name alone.
+    pub fn as_name(&self) -> Option<&str> {
+        match self.terms.as_slice() {
+            [(atoms, 1)] => match atoms.as_slice() {
+                [Atom::Name(name)] => Some(name),
+                _ => None,
+            },
+            _ => None,
+        }
+    }
+
+    /// The sorted monomials and their coefficients.
+    pub fn terms(&self) -> &[(Vec<Atom>, i64)] {
+        &self.terms
+    }
+
+    /// Whether this is the constant `n`.
+    pub fn is(&self, n: i64) -> bool {
+        self.as_const() == Some(n)
+    }
+
+    /// The exact quotient, where the polynomial division comes out even for every binding.
+    pub fn exact_div(&self, by: &Dim) -> Option<Dim> {
+        if self == by {
+            return Some(Dim::from(1));
+        }
+        let [(divisor, c)] = by.terms.as_slice() else {
+            return None;
+        };
+        let mut map = BTreeMap::new();
+        for (atoms, coefficient) in &self.terms {
+            if coefficient % c != 0 {
+                return None;
+            }
+            let mut rest = atoms.clone();
+            for atom in divisor {
+                let at = rest.iter().position(|a| a == atom)?;
+                rest.remove(at);
+            }
+            *map.entry(rest).or_insert(0) += coefficient / c;
+        }
+        Some(Dim::from_map(map))
+    }
+
+    /// `⌊self / by⌋`; `by` must not be the constant zero.
+    pub fn floor_div(&self, by: &Dim) -> Dim {
+        if let Some(quotient) = self.exact_div(by) {
+            return quotient;
+        }
+        match (self.as_const(), by.as_const()) {
+            (Some(a), Some(b)) if b != 0 => Dim::from(a.div_euclid(b)),
+            _ => Dim::atom(Atom::FloorDiv(Box::new(self.clone()), Box::new(by.clone()))),
+        }
+    }
+
+    /// `self = quotient · by + remainder`, where each coefficient of the remainder is from 0 below a positive `by`.
+    pub fn div_rem(&self, by: i64) -> (Dim, Dim) {
+        let each = |with: fn(i64, i64) -> i64| {
+            Dim::from_map(self.terms.iter().map(|(atoms, c)| (atoms.clone(), with(*c, by))).collect())
+        };
+        (each(i64::div_euclid), each(i64::rem_euclid))
+    }
+
+    /// `⌈self / by⌉` for a positive constant `by`.
+    pub fn ceil_div(&self, by: i64) -> Dim {
+        match self.exact_div(&Dim::from(by)) {
+            Some(quotient) => quotient,
+            None => (self.clone() + Dim::from(by - 1)).floor_div(&Dim::from(by)),
+        }
+    }
+
+    /// The larger of the two for every binding (names are at least one).
+    pub fn larger(&self, other: &Dim) -> Dim {
+        match (self.clone() - other.clone()).as_const() {
+            Some(d) if d >= 0 => self.clone(),
+            Some(_) => other.clone(),
+            None => Dim::atom(Atom::Max(Box::new(self.clone()), Box::new(other.clone()))),
+        }
+    }
+
+    /// The value under a binding of the names; `None` if a name is unbound or the value overflows.
+    pub fn eval(&self, binding: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
+        let mut sum = 0i64;
+        for (atoms, c) in &self.terms {
+            let mut product = *c;
+            for atom in atoms {
+                let value = match atom {
+                    Atom::Name(name) => binding(name)?,
+                    Atom::FloorDiv(a, b) => a.eval(binding)?.checked_div_euclid(b.eval(binding)?)?,
+                    Atom::Max(a, b) => a.eval(binding)?.max(b.eval(binding)?),
+                };
+                product = product.checked_mul(value)?;
+            }
+            sum = sum.checked_add(product)?;
+        }
+        Some(sum)
+    }
+
+    /// The dimension with names replaced; names for which `with` has no answer stay.
+    pub fn substitute(&self, with: &dyn Fn(&str) -> Option<Dim>) -> Dim {
+        let mut sum = Dim::default();
+        for (atoms, c) in &self.terms {
+            let mut product = Dim::from(*c);
+            for atom in atoms {
+                product = product
+                    * match atom {
+                        Atom::Name(name) => with(name).unwrap_or_else(|| Dim::name(name.clone())),
+                        Atom::FloorDiv(a, b) => a.substitute(with).floor_div(&b.substitute(with)),
+                        Atom::Max(a, b) => a.substitute(with).larger(&b.substitute(with)),
+                    };
+            }
+            sum = sum + product;
+        }
+        sum
+    }
+
+    /// Calls `see` with every name in the dimension.
+    pub fn names(&self, see: &mut dyn FnMut(&str)) {
+        for atom in self.terms.iter().flat_map(|(atoms, _)| atoms) {
+            match atom {
+                Atom::Name(name) => see(name),
+                Atom::FloorDiv(a, b) | Atom::Max(a, b) => {
+                    a.names(see);
+                    b.names(see);
+                }
+            }
+        }
+    }
+}
+
+/// The product of the dimensions of a shape: its number of elements.
+pub fn product<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Dim {
+    dims.into_iter().fold(Dim::from(1), |a, b| a * b.clone())
+}
+
+impl From<i64> for Dim {
+    fn from(n: i64) -> Dim {
+        Dim { terms: if n == 0 { vec![] } else { vec![(vec![], n)] } }
+    }
+}
+
+impl From<i32> for Dim {
+    fn from(n: i32) -> Dim {
+        Dim::from(i64::from(n))
+    }
+}
+
+impl From<usize> for Dim {
+    fn from(n: usize) -> Dim {
+        Dim::from(n as i64)
+    }
+}
+
+impl Add for Dim {
+    type Output = Dim;
+    fn add(self, other: Dim) -> Dim {
+        let mut map: BTreeMap<_, _> = self.terms.into_iter().collect();
+        for (atoms, c) in other.terms {
+            *map.entry(atoms).or_insert(0) += c;
+        }
+        Dim::from_map(map)
+    }
+}
+
+impl Neg for Dim {
+    type Output = Dim;
+    fn neg(mut self) -> Dim {
+        self.terms.iter_mut().for_each(|(_, c)| *c = -*c);
+        self
+    }
+}
+
+impl Sub for Dim {
+    type Output = Dim;
+    fn sub(self, other: Dim) -> Dim {
+        self + -other
+    }
+}
+
+impl Mul for Dim {
+    type Output = Dim;
+    fn mul(self, other: Dim) -> Dim {
+        let mut map = BTreeMap::new();
+        for (a, ca) in &self.terms {
+            for (b, cb) in &other.terms {
+                let mut atoms: Vec<Atom> = a.iter().chain(b).cloned().collect();
+                atoms.sort();
+                *map.entry(atoms).or_insert(0) += ca.saturating_mul(*cb);
+            }
+        }
+        Dim::from_map(map)
+    }
+}
+
+impl fmt::Display for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Atom::Name(name) => f.write_str(name),
+            Atom::FloorDiv(a, b) => write!(f, "div({a}, {b})"),
+            Atom::Max(a, b) => write!(f, "max({a}, {b})"),
+        }
+    }
+}
+
+impl fmt::Display for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        if self.terms.is_empty() {
+            return f.write_str("0");
+        }
+        // Constants sort first but read best last: `T - 1`, not `-1 + T`.
+        let (constant, named): (Vec<_>, Vec<_>) = self.terms.iter().partition(|(a, _)| a.is_empty());
+        for (i, (atoms, c)) in named.into_iter().chain(constant).enumerate() {
+            let sign = if *c < 0 { "-" } else { "+" };
+            match (i, *c < 0) {
+                (0, true) => f.write_str("-")?,
+                (0, false) => {}
+                _ => write!(f, " {sign} ")?,
+            }
+            let magnitude = c.unsigned_abs();
+            if atoms.is_empty() || magnitude != 1 {
+                write!(f, "{magnitude}")?;
+                if !atoms.is_empty() {
+                    f.write_str("*")?;
+                }
+            }
+            for (j, atom) in atoms.iter().enumerate() {
+                write!(f, "{}{atom}", if j > 0 { "*" } else { "" })?;
+            }
+        }
+        Ok(())
+    }
+}
+
+impl fmt::Debug for Dim {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+impl fmt::Debug for Atom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, f)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn equal_polynomials_are_equal_values() {
+        let (b, t) = (Dim::name("B"), Dim::name("T"));
+        assert_eq!(b.clone() * t.clone() + Dim::from(2), Dim::from(2) + t.clone() * b.clone());
+        assert_eq!((b.clone() - b.clone()).as_const(), Some(0));
+        assert_eq!((Dim::from(6) * b.clone()).exact_div(&Dim::from(3)), Some(Dim::from(2) * b));
+    }
+
+    #[test]
+    fn it_reads_as_people_write_it() {
+        let t = Dim::name("T");
+        assert_eq!((Dim::from(2) * t.clone() - Dim::from(1)).to_string(), "2*T - 1");
+        assert_eq!(t.floor_div(&Dim::from(2)).to_string(), "div(T, 2)");
+    }
+}

@@ -1,0 +1,185 @@
+//! The tensor graph that parse makes and every stage up to fuse transforms.
+//!
+//! Nodes stand in an order in which each uses only earlier ones. A body of a repeated region is a graph of
+//! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
+
+use super::model::ParamId;
+use super::prim::Prim;
+use super::ty::Type;
+use super::written::Written;
+use crate::ops::{Attrs, Op};
+use proc_macro2::Span;
+
+/// A node of a graph, and the tensor that it computes.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct Value(pub u32);
+
+/// A node: what it computes, from what, and what the user calls it.
+#[derive(Clone, Debug)]
+pub struct Node {
+    /// What it computes.
+    pub kind: Kind,
+    /// From which earlier nodes.
+    pub args: Vec<Value>,
+    /// Its type; known from shape on.
+    pub ty: Option<Type>,
+    /// The user's name for it (`x` of `let x = …`).
+    pub name: Option<String>,
+    /// The user's expression.
+    pub span: Span,
+}
+
+/// What a node computes.
+#[derive(Clone, Debug)]
+pub enum Kind {
+    /// The k-th input of the graph: an argument of the function, or of a region's body.
+    Input(usize),
+    /// A parameter of the model (outside of regions; a body receives its slice as an input).
+    Param(ParamId),
+    /// A value that the runtime supplies to a training plan.
+    Source(Source),
+    /// A call of an op, until expand.
+    Op(Call),
+    /// The k-th result of the only argument, which is an op or region with several.
+    Result(usize),
+    /// A primitive.
+    Prim(Prim),
+    /// The index of the current slice (u32) in the repeat that many levels out: 0 is the innermost.
+    Counter(usize),
+    /// A body run several times.
+    Repeat(Box<Repeat>),
+    /// The argument itself; its derivative is zero.
+    StopGradient,
+    /// What the user wrote, between parse and shape only.
+    Written(Box<Written>),
+}
+
+/// What the runtime supplies to a training plan besides the arguments.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Source {
+    /// A word (0 or 1) of the random key of this step: u32.
+    Key(usize),
+    /// The whole parameter pool as chunks of 64: f32[CHUNKS, 64].
+    Weights,
+    /// The gradients in the layout of the parameter pool: f32[CHUNKS, 64].
+    Gradients,
+    /// The k-th optimiser state in that layout: f32[CHUNKS, 64].
+    State(usize),
+    /// The parameter group of each chunk: u32[CHUNKS].
+    Group,
+    /// The k-th number of the optimiser for each of the `GROUPS` parameter groups: f32[GROUPS].
+    Number(usize),
+    /// The largest gradient norm; infinite where clipping is off: f32.
+    ClipNorm,
+    /// 1 where an update with non-finite numbers is to be skipped: u32.
+    SkipNonfinite,
+}
+
+/// The most parameter groups of a trainer.
+pub const GROUPS: usize = 8;
+
+/// The words in a chunk of the parameter pool; every parameter starts at a chunk.
+pub const CHUNK: usize = 64;
+
+/// A call of an op.
+#[derive(Clone, Debug)]
+pub struct Call {
+    /// Which op.
+    pub op: &'static Op,
+    /// Its attributes, evaluated.
+    pub attrs: Attrs,
+    /// How the user calls it: `relu`, or `self.hidden` for a layer.
+    pub callee: String,
+    /// Whether the call runs inside a training function.
+    pub training: bool,
+}
+
+/// A region whose body runs `count` times.
+///
+/// The node's arguments are the initial values of the carried values, then the stacked inputs
+/// (`[count, …]`, of which iteration `i` sees slice `i`), then the invariants. The body's inputs are those
+/// in the same order. The body's outputs are the next carried values, then the slices of the stacked
+/// outputs; the node's results are the last carried values and the stacked outputs.
+/// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Repeat {
+    /// How many times.
+    pub count: i64,
+    /// Whether the last slice comes first.
+    pub reverse: bool,
+    /// How many carried values.
+    pub carried: usize,
+    /// How many stacked inputs.
+    pub stacked: usize,
+    /// One iteration.
+    pub body: Graph,
+}
+
+impl Repeat {
+    /// The type of the k-th result. The body has types.
+    pub fn result(&self, k: usize) -> Type {
+        let slice = self.body.ty(self.body.outputs[k]);
+        if k < self.carried {
+            return slice.clone();
+        }
+        let mut shape = vec![self.count.into()];
+        shape.extend(slice.shape.iter().cloned());
+        Type::new(slice.dtype, shape)
+    }
+}
+
+/// A list of nodes with results.
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// In an order in which arguments come first.
+    pub nodes: Vec<Node>,
+    /// The results.
+    pub outputs: Vec<Value>,
+}
+
+impl Graph {
+    /// Appends a node.
+    pub fn push(&mut self, kind: Kind, args: Vec<Value>, ty: Option<Type>, span: Span) -> Value {
+        self.nodes.push(Node { kind, args, ty, name: None, span });
+        Value(self.nodes.len() as u32 - 1)
+    }
+
+    /// Appends a region and a `Result` node for each of its results. The body has types.
+    pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
+        let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// The node of a value.
+    pub fn node(&self, value: Value) -> &Node {
+        &self.nodes[value.0 as usize]
+    }
+
+    /// The node of a value, to change it.
+    pub fn node_mut(&mut self, value: Value) -> &mut Node {
+        &mut self.nodes[value.0 as usize]
+    }
+
+    /// The type of a value. After shape every value has one.
+    pub fn ty(&self, value: Value) -> &Type {
+        match &self.node(value).ty {
+            Some(ty) => ty,
+            None => unreachable!("a value without a type is used only before shape"),
+        }
+    }
+
+    /// Every value, in order.
+    pub fn values(&self) -> impl DoubleEndedIterator<Item = Value> + use<> {
+        (0..self.nodes.len() as u32).map(Value)
+    }
+
+    /// The nodes of the inputs, by position; inputs that nothing mentions are absent.
+    pub fn inputs(&self) -> impl Iterator<Item = (usize, Value)> + '_ {
+        self.values().filter_map(|v| match self.node(v).kind {
+            Kind::Input(k) => Some((k, v)),
+            _ => None,
+        })
+    }
+}

@@ -1,0 +1,380 @@
+//! The kernel IR: what fuse makes, schedule refines, and both back ends print.
+//!
+//! A kernel is an iteration space of named axes, a list of scalars (loads through index maps, arithmetic on
+//! them), and a skeleton that says which axes are parallel and which are reduced, and what is stored where.
+//! It speaks of slots; a launch binds slots to buffers, so that equal kernels are one.
+
+use super::dim::Dim;
+use super::graph::Source;
+use super::index::{Atom, Index};
+use super::model::{Effect, ParamId};
+use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
+use super::ty::DType;
+
+/// A kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Kernel {
+    /// A word or two for people: `conv2d_relu`.
+    pub name: String,
+    /// The memory that it touches.
+    pub slots: Vec<Slot>,
+    /// The extents of the axes.
+    pub axes: Vec<Dim>,
+    /// In an order in which operands come first. A scalar varies with the axes that it mentions.
+    pub scalars: Vec<Expr>,
+    /// The loops.
+    pub skeleton: Skeleton,
+    /// The numbers that schedule chose.
+    pub schedule: Schedule,
+}
+
+/// A range of memory that a kernel touches.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Slot {
+    /// Its element type.
+    pub dtype: DType,
+    /// Its number of elements.
+    pub len: Dim,
+    /// Whether the kernel reads it.
+    pub read: bool,
+    /// Whether the kernel writes it.
+    pub write: bool,
+}
+
+/// The number of a scalar of a kernel.
+pub type ExprId = usize;
+
+/// A scalar of a kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Expr {
+    /// An element of a slot where all guards hold, else `fill`. An `Atom::Value` in the index comes with a
+    /// guard that keeps it inside.
+    Load {
+        /// Which slot.
+        slot: usize,
+        /// Which element.
+        index: Index,
+        /// When.
+        guards: Vec<Guard>,
+        /// What otherwise.
+        fill: Scalar,
+    },
+    /// A literal.
+    Const(Scalar),
+    /// The value of a dimension (u32).
+    Extent(Dim),
+    /// The value of a non-negative index (u32).
+    Index(Index),
+    /// Whether all guards hold.
+    Inside(Vec<Guard>),
+    /// Elementwise arithmetic.
+    Map(MapOp, Vec<ExprId>),
+    /// To another element type.
+    Convert(DType, ExprId),
+    /// The finished accumulator `slot` of pass `pass` of a row kernel; of a contract kernel (0, 0) is the sum.
+    Accumulated {
+        /// Which pass.
+        pass: usize,
+        /// Which accumulator of it.
+        slot: usize,
+        /// Its element type.
+        dtype: DType,
+    },
+}
+
+impl Expr {
+    /// Calls `see` with every scalar that this one uses.
+    pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
+        let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {
+            for guard in guards {
+                match guard {
+                    Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(see),
+                }
+            }
+        };
+        match self {
+            Expr::Load { index, guards, .. } => {
+                index.values(see);
+                guarded(guards, see);
+            }
+            Expr::Inside(guards) => guarded(guards, see),
+            Expr::Index(index) => index.values(see),
+            Expr::Map(_, args) => args.iter().for_each(|&a| see(a)),
+            Expr::Convert(_, arg) => see(*arg),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+    }
+}
+
+impl Expr {
+    fn renumber(&mut self, new: &[ExprId]) {
+        let index_with = |index: &Index| {
+            index.map(&mut |atom| match atom {
+                Atom::Value(v) => Index::atom(Atom::Value(new[*v])),
+                Atom::Axis(_) | Atom::Loop(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+            })
+        };
+        let guarded = |guards: &mut Vec<Guard>| {
+            for guard in guards {
+                match guard {
+                    Guard::Within(index, _) | Guard::Multiple(index, _) => *index = index_with(index),
+                }
+            }
+        };
+        match self {
+            Expr::Load { index, guards, .. } => {
+                *index = index_with(index);
+                guarded(guards);
+            }
+            Expr::Inside(guards) => guarded(guards),
+            Expr::Index(index) => *index = index_with(index),
+            Expr::Map(_, args) => args.iter_mut().for_each(|a| *a = new[*a]),
+            Expr::Convert(_, arg) => *arg = new[*arg],
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+    }
+}
+
+/// A condition on the position.
+#[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Guard {
+    /// `0 ≤ index < extent`
+    Within(Index, Dim),
+    /// `index` is a multiple of a positive number.
+    Multiple(Index, i64),
+}
+
+/// A write of a scalar.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Store {
+    /// Which slot.
+    pub slot: usize,
+    /// Which element; injective over the axes that are looped over.
+    pub index: Index,
+    /// What.
+    pub value: ExprId,
+}
+
+/// The loops of a kernel.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Skeleton {
+    /// For every position of the parallel axes: the passes, one after the other, each over all reduced axes,
+    /// then the stores of the row. Without reduced axes and passes this is a map.
+    Row {
+        /// Outermost first.
+        parallel: Vec<usize>,
+        /// Outermost first.
+        reduced: Vec<usize>,
+        /// One after the other.
+        passes: Vec<Pass>,
+        /// After the passes, once for each row.
+        stores: Vec<Store>,
+    },
+    /// For every position of batch, m and n the sum over k of the product of two operands, then the stores.
+    Contract {
+        /// Axes of both operands and the result.
+        batch: Vec<usize>,
+        /// Axes of the left operand and the result.
+        m: Vec<usize>,
+        /// Axes of the right operand and the result.
+        n: Vec<usize>,
+        /// Summed axes.
+        k: Vec<usize>,
+        /// Does not vary with n.
+        lhs: Operand,
+        /// Does not vary with m.
+        rhs: Operand,
+        /// Values of `Accumulated` and of loads that vary with batch, m and n.
+        stores: Vec<Store>,
+    },
+    /// `out[outer, index[source], inner] += value[outer, source, inner]` over zeros, sources in order.
+    Scatter {
+        /// Axes before the indexed one.
+        outer: Vec<usize>,
+        /// The indexed axis of the result; only the store's index mentions it.
+        target: usize,
+        /// Summed axes.
+        source: Vec<usize>,
+        /// Axes after the indexed one.
+        inner: Vec<usize>,
+        /// The target position (u32), which varies with the source axes; out of range is dropped.
+        index: ExprId,
+        /// The addend and where it goes.
+        store: Store,
+    },
+}
+
+/// A loop over the reduced axes of a row.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Pass {
+    /// Filled by the loop; usable in later passes.
+    pub accumulators: Vec<Accumulator>,
+    /// Made at every position of the loop.
+    pub stores: Vec<Store>,
+}
+
+/// A reduction of a scalar.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Accumulator {
+    /// How values combine.
+    pub op: AccumulatorOp,
+    /// What is combined.
+    pub value: ExprId,
+}
+
+/// How values combine.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum AccumulatorOp {
+    /// By an associative operation.
+    Reduce(ReduceOp),
+    /// To the row-major position (u32) of the first extreme over the reduced axes.
+    Arg(ArgOp),
+}
+
+/// An operand of a contraction: the element at `index + Σ windows`, or 0 where a window is left.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Operand {
+    /// Which slot.
+    pub slot: usize,
+    /// Affine.
+    pub index: Index,
+    /// Coordinates that may leave the data.
+    pub windows: Vec<Reach>,
+}
+
+/// A coordinate `index / divisor`, valid where that is whole and within `0..extent`, times `stride`.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Reach {
+    /// Affine.
+    pub index: Index,
+    /// At least one.
+    pub divisor: i64,
+    /// The coordinate's range.
+    pub extent: Dim,
+    /// Elements from one coordinate to the next.
+    pub stride: Dim,
+}
+
+/// Numbers that schedule fills in; a better schedule is other numbers, not another structure.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
+pub struct Schedule {
+    /// The axis whose neighbours share a vector (CPU) or a group of invocations (GPU).
+    pub vector: Option<usize>,
+    /// Rows, columns and depth of a workgroup's tile of a contraction (GPU).
+    pub tile: Option<[u32; 3]>,
+    /// Whether a workgroup shares the reduction of a row (GPU); otherwise an invocation does it alone.
+    pub cooperative: bool,
+}
+
+impl Kernel {
+    /// Every scalar that is stored or accumulated.
+    pub fn uses(&mut self) -> Vec<&mut ExprId> {
+        match &mut self.skeleton {
+            Skeleton::Row { passes, stores, .. } => {
+                let mut uses: Vec<&mut ExprId> = stores.iter_mut().map(|s| &mut s.value).collect();
+                for pass in passes {
+                    uses.extend(pass.accumulators.iter_mut().map(|a| &mut a.value));
+                    uses.extend(pass.stores.iter_mut().map(|s| &mut s.value));
+                }
+                uses
+            }
+            Skeleton::Contract { stores, .. } => stores.iter_mut().map(|s| &mut s.value).collect(),
+            Skeleton::Scatter { index, store, .. } => vec![index, &mut store.value],
+        }
+    }
+
+    /// Drops the scalars that nothing uses.
+    pub fn prune(&mut self) {
+        let mut live = vec![false; self.scalars.len()];
+        self.uses().into_iter().for_each(|id| live[*id] = true);
+        for id in (0..live.len()).rev() {
+            if live[id] {
+                self.scalars[id].operands(&mut |o| live[o] = true);
+            }
+        }
+        let new: Vec<ExprId> = live.iter().scan(0, |n, &l| Some(std::mem::replace(n, *n + usize::from(l)))).collect();
+        self.uses().into_iter().for_each(|id| *id = new[*id]);
+        let mut keep = live.iter();
+        self.scalars.retain(|_| keep.next() == Some(&true));
+        self.scalars.iter_mut().for_each(|e| e.renumber(&new));
+    }
+}
+
+/// The number of a unique kernel of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct KernelId(pub usize);
+
+/// The number of a buffer of a program.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct BufferId(pub usize);
+
+/// A tensor in memory.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Buffer {
+    /// What it is.
+    pub role: Role,
+    /// Its element type.
+    pub dtype: DType,
+    /// Its number of elements.
+    pub len: Dim,
+}
+
+/// Whose memory a buffer is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Role {
+    /// The k-th argument of the call, row-major.
+    Argument(usize),
+    /// A parameter stack, or part of the pool that the runtime supplies.
+    Param(ParamId),
+    /// What the runtime supplies.
+    Source(Source),
+    /// The k-th result of the call.
+    Result(usize),
+    /// A pool write. `Weights` and `State` share memory with the sources of those names.
+    Effect(Effect),
+    /// Memory of the plan.
+    Scratch,
+}
+
+impl Role {
+    /// The role whose memory this one shares: updates happen in place.
+    pub fn shared(self) -> Role {
+        match self {
+            Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
+            Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            other => other,
+        }
+    }
+}
+
+/// The kernels of one function in order.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Program<K = Kernel> {
+    /// The function's name.
+    pub name: String,
+    /// The memory.
+    pub buffers: Vec<Buffer>,
+    /// The order.
+    pub steps: Vec<Step<K>>,
+}
+
+/// A step of a program. `K` is the kernel itself until memory numbers the unique ones.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Step<K = Kernel> {
+    /// A kernel on buffers, one for each slot.
+    Launch {
+        /// What runs.
+        kernel: K,
+        /// On which memory.
+        buffers: Vec<BufferId>,
+    },
+    /// Steps that run several times; `Atom::Loop(0)` inside is this loop's slice index.
+    Loop {
+        /// How many times.
+        count: i64,
+        /// Whether the last slice comes first.
+        reverse: bool,
+        /// One iteration.
+        body: Vec<Step<K>>,
+    },
+}

@@ -1,0 +1,25 @@
+//! The data that flows between the stages: dimensions, types, graphs, kernels and plans.
+//!
+//! Nothing here decides anything; the stages do. Data is public, typed, and prints as text.
+
+pub mod dim;
+pub mod dot;
+pub mod graph;
+pub mod index;
+mod infer;
+pub mod kernel;
+pub mod model;
+pub mod plan;
+pub mod prim;
+pub mod simplify;
+mod text;
+pub mod ty;
+pub mod verify;
+pub mod written;
+
+pub use dim::Dim;
+pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
+pub use model::{Function, Mode, Model, Param, ParamId};
+pub use prim::Prim;
+pub use ty::{DType, Type};
+pub use written::Written;

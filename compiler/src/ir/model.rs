@@ -1,0 +1,156 @@
+//! A model: its parameters and its public functions, each with a graph.
+
+use super::graph::{Graph, Value};
+use super::ty::Type;
+use crate::ops::Optimizer;
+use proc_macro2::{Ident, Span, TokenStream};
+
+/// A parameter (stack) of a model.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct ParamId(pub u32);
+
+/// How a parameter starts, with its numbers (see the runtime's initialisers of the same names).
+#[derive(Clone, PartialEq, Debug)]
+pub enum Init {
+    /// All zeros.
+    Zeros,
+    /// All ones.
+    Ones,
+    /// One value.
+    Constant(f64),
+    /// Normal with mean 0.
+    Normal {
+        /// The standard deviation.
+        std: f64,
+    },
+    /// Uniform over (−bound, bound).
+    Uniform {
+        /// The bound.
+        bound: f64,
+    },
+}
+
+/// A tensor that training changes.
+#[derive(Clone, Debug)]
+pub struct Param {
+    /// PyTorch's name; `*` stands for the index of a repeated block: `blocks.*.up.weight`.
+    pub name: String,
+    /// The type of one parameter, without stacking. All extents are constants.
+    pub ty: Type,
+    /// The counts of the repeated blocks around it, outermost first, one for each `*`.
+    pub stack: Vec<i64>,
+    /// How it starts.
+    pub init: Init,
+    /// The first word in the parameter pool, a multiple of `CHUNK`.
+    pub offset: usize,
+    /// The field that declares it.
+    pub span: Span,
+}
+
+impl Param {
+    /// The type of the whole stack: the counts, then the shape.
+    pub fn stacked(&self) -> Type {
+        let counts = self.stack.iter().map(|&n| n.into());
+        Type::new(self.ty.dtype, counts.chain(self.ty.shape.iter().cloned()).collect::<Vec<_>>())
+    }
+}
+
+/// What a function computes besides its results.
+#[derive(Clone, Debug)]
+pub enum Mode {
+    /// Nothing.
+    Evaluate,
+    /// A step of training with that optimiser; the first result is the loss.
+    Train(&'static Optimizer),
+}
+
+/// A value written to a pool that outlives the call. Effects take place after everything else.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Effect {
+    /// The gradient of a parameter stack, at its place in the gradient pool.
+    Gradient(ParamId),
+    /// The whole parameter pool.
+    Weights,
+    /// The k-th optimiser state.
+    State(usize),
+    /// A u32 scalar: 1 where the update was made, 0 where non-finite numbers prevented it.
+    Updated,
+}
+
+/// An argument of a public function.
+#[derive(Clone, Debug)]
+pub struct Argument {
+    /// The user's name.
+    pub name: Ident,
+    /// Its type; named dimensions are the function's.
+    pub ty: Type,
+}
+
+/// A dimension that the arguments bind.
+#[derive(Clone, Debug)]
+pub struct NamedDim {
+    /// The user's name.
+    pub name: String,
+    /// The largest value, where the signature bounds it (`T <= 512`).
+    pub bound: Option<i64>,
+}
+
+/// What a public function returns.
+#[derive(Clone, Debug)]
+pub enum Results {
+    /// One value.
+    One,
+    /// A tuple.
+    Tuple,
+    /// A struct of that name with those fields, emitted beside the model.
+    Struct(Ident, Vec<Ident>),
+}
+
+/// A public function.
+#[derive(Clone, Debug)]
+pub struct Function {
+    /// The user's name.
+    pub name: Ident,
+    /// Doc comments and other outer attributes, passed through.
+    pub attrs: Vec<TokenStream>,
+    /// What it is compiled for.
+    pub mode: Mode,
+    /// The arguments without `self`.
+    pub args: Vec<Argument>,
+    /// The dimensions that calls bind, in order of appearance.
+    pub dims: Vec<NamedDim>,
+    /// The form of the results; their values are the graph's outputs, in order.
+    pub results: Results,
+    /// Pool writes; filled by grad.
+    pub effects: Vec<(Effect, Value)>,
+    /// The computation.
+    pub graph: Graph,
+}
+
+/// A model: what `model!` emits one Rust struct for.
+#[derive(Clone, Debug)]
+pub struct Model {
+    /// The user's name.
+    pub name: Ident,
+    /// The struct's visibility.
+    pub vis: TokenStream,
+    /// Doc comments and other outer attributes, passed through.
+    pub attrs: Vec<TokenStream>,
+    /// In the order of the declaration.
+    pub params: Vec<Param>,
+    /// In the order of the declaration.
+    pub functions: Vec<Function>,
+}
+
+impl Model {
+    /// The parameter of that number.
+    pub fn param(&self, id: ParamId) -> &Param {
+        &self.params[id.0 as usize]
+    }
+
+    /// The words in the parameter pool.
+    pub fn pool_len(&self) -> usize {
+        let end = |p: &Param| p.stacked().count().as_const().map_or(0, |n| p.offset + n as usize);
+        self.params.iter().map(end).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
+    }
+}

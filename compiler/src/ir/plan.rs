@@ -1,0 +1,80 @@
+//! The memory plan: every buffer of a program at an offset in a pool.
+
+use super::dim::Dim;
+use super::graph::Source;
+use super::kernel::{Kernel, KernelId, Program, Role, Step};
+
+/// A pool: a range of memory on the CPU, a buffer on the GPU.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub enum Pool {
+    /// The k-th argument of the call, at the caller's place (CPU) or uploaded (GPU).
+    Argument(usize),
+    /// All parameters.
+    Weights,
+    /// All gradients, laid out as the parameters.
+    Gradients,
+    /// The k-th optimiser state, laid out as the parameters.
+    State(usize),
+    /// The random key (2 words), the clip norm, the skip flag (words 0, 1, 2, 3), then 12 words of room, then
+    /// the numbers: number k of group g is word 16 + k·GROUPS + g.
+    Numbers,
+    /// The parameter group of each chunk.
+    Groups,
+    /// Everything that dies with the call or is read from it: scratch, results, the updated flag.
+    Scratch,
+}
+
+/// Where a buffer lies.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Place {
+    /// In which pool.
+    pub pool: Pool,
+    /// The first word.
+    pub offset: Dim,
+    /// How many words.
+    pub len: Dim,
+}
+
+/// A program with its memory.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Plan {
+    /// The program.
+    pub program: Program<KernelId>,
+    /// One place for each buffer of the program.
+    pub places: Vec<Place>,
+    /// Words of the scratch pool.
+    pub scratch: Dim,
+}
+
+impl Plan {
+    /// The number of the first step that writes parameters or optimiser states: the steps before it are the gradient
+    /// alone. All steps where none does.
+    pub fn update(&self, kernels: &[Kernel]) -> usize {
+        let steps = &self.program.steps;
+        steps.iter().position(|s| self.updates(s, kernels)).unwrap_or(steps.len())
+    }
+
+    fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {
+        match step {
+            Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
+            Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
+                let role = self.program.buffers[b.0].role;
+                slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)))
+            }),
+        }
+    }
+}
+
+/// The unique kernels of a model and the plans of its functions.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Plans {
+    /// In order of first use.
+    pub kernels: Vec<Kernel>,
+    /// One for each function.
+    pub plans: Vec<Plan>,
+}
+
+/// The first word of a number in the pool of numbers.
+pub fn number_offset(number: usize) -> usize {
+    16 + number * super::graph::GROUPS
+}

@@ -1,0 +1,422 @@
+//! The primitives: the closed set of operations that every op is made of.
+//!
+//! Each has one shape rule (`ir/infer.rs`), one derivative rule (`stages/grad`), one oracle arm
+//! (`oracle`), and one arm in each back end. All matches over `Prim` and `MapOp` are exhaustive, so that
+//! a new primitive is a list of places that rustc names.
+
+use super::dim::Dim;
+use super::ty::DType;
+use std::fmt;
+
+/// A literal. Floats are kept in binary64, so that the oracle sees the formula's own constant.
+#[derive(Clone, Copy, Debug)]
+pub enum Scalar {
+    /// A float literal.
+    F32(f64),
+    /// A signed integer literal.
+    I32(i32),
+    /// An unsigned integer literal.
+    U32(u32),
+    /// A truth value.
+    Bool(bool),
+}
+
+impl Scalar {
+    /// The literal's type.
+    pub fn dtype(self) -> DType {
+        match self {
+            Scalar::F32(_) => DType::F32,
+            Scalar::I32(_) => DType::I32,
+            Scalar::U32(_) => DType::U32,
+            Scalar::Bool(_) => DType::Bool,
+        }
+    }
+
+    /// The number as a literal of type `dtype`.
+    pub fn of(dtype: DType, x: f64) -> Scalar {
+        match dtype {
+            DType::F32 => Scalar::F32(x),
+            DType::I32 => Scalar::I32(x as i32),
+            DType::U32 => Scalar::U32(x as u32),
+            DType::Bool => Scalar::Bool(x != 0.0),
+        }
+    }
+
+    /// The value as a number.
+    pub fn as_f64(self) -> f64 {
+        match self {
+            Scalar::F32(x) => x,
+            Scalar::I32(x) => f64::from(x),
+            Scalar::U32(x) => f64::from(x),
+            Scalar::Bool(x) => f64::from(u8::from(x)),
+        }
+    }
+
+    fn key(self) -> (DType, u64) {
+        (self.dtype(), self.as_f64().to_bits())
+    }
+}
+
+impl PartialEq for Scalar {
+    fn eq(&self, other: &Scalar) -> bool {
+        self.key() == other.key()
+    }
+}
+
+impl Eq for Scalar {}
+
+impl std::hash::Hash for Scalar {
+    fn hash<H: std::hash::Hasher>(&self, state: &mut H) {
+        self.key().hash(state);
+    }
+}
+
+/// Declares an enum of names that print and parse.
+macro_rules! names {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+        pub enum $name { $($(#[$vdoc])* $variant,)* }
+
+        impl $name {
+            /// Every one, in order.
+            pub const ALL: &'static [$name] = &[$($name::$variant),*];
+
+            /// Its name in the text form.
+            pub fn name(self) -> &'static str {
+                match self { $($name::$variant => $text,)* }
+            }
+
+            /// The one of that name.
+            pub fn from_name(name: &str) -> Option<$name> {
+                $name::ALL.iter().copied().find(|op| op.name() == name)
+            }
+        }
+    };
+}
+
+names! {
+    /// Elementwise operations: every argument has the result's shape.
+    MapOp {
+        /// `-x`
+        Neg = "neg",
+        /// `|x|`
+        Abs = "abs",
+        /// −1, 0 or 1; the derivative is zero.
+        Sign = "sign",
+        /// `eˣ`
+        Exp = "exp",
+        /// `eˣ − 1`, accurate near zero.
+        Expm1 = "expm1",
+        /// The natural logarithm.
+        Log = "log",
+        /// `ln(1 + x)`, accurate near zero.
+        Log1p = "log1p",
+        /// The square root.
+        Sqrt = "sqrt",
+        /// `1/√x`
+        Rsqrt = "rsqrt",
+        /// The sine.
+        Sin = "sin",
+        /// The cosine.
+        Cos = "cos",
+        /// The hyperbolic tangent.
+        Tanh = "tanh",
+        /// `1/(1 + e⁻ˣ)`
+        Sigmoid = "sigmoid",
+        /// The error function.
+        Erf = "erf",
+        /// Rounded towards −∞.
+        Floor = "floor",
+        /// Rounded towards +∞.
+        Ceil = "ceil",
+        /// Rounded to the nearest integer, ties to even.
+        Round = "round",
+        /// Logical or bitwise complement.
+        Not = "not",
+        /// `a + b`
+        Add = "add",
+        /// `a − b`
+        Sub = "sub",
+        /// `a · b`
+        Mul = "mul",
+        /// `a / b`; integers truncate, and give 0 where `b` is 0.
+        Div = "div",
+        /// The remainder with the sign of `a`; integers give 0 where `b` is 0. Not for floats.
+        Rem = "rem",
+        /// `aᵇ` of floats.
+        Pow = "pow",
+        /// The larger; NaN if either is.
+        Max = "max",
+        /// The smaller; NaN if either is.
+        Min = "min",
+        /// Logical or bitwise and.
+        And = "and",
+        /// Logical or bitwise or.
+        Or = "or",
+        /// Logical or bitwise exclusive or.
+        Xor = "xor",
+        /// `a << b` of unsigned integers, `b < 32`.
+        Shl = "shl",
+        /// `a >> b` of unsigned integers, `b < 32`.
+        Shr = "shr",
+        /// `a = b`
+        Eq = "eq",
+        /// `a ≠ b`
+        Ne = "ne",
+        /// `a < b`
+        Lt = "lt",
+        /// `a ≤ b`
+        Le = "le",
+        /// `select(condition, a, b)`: `a` where the condition holds.
+        Select = "select",
+        /// `threefry(key0, key1, counter)`: the first word of Threefry-2x32-20 (Salmon et al. 2011)
+        /// of the counter block (counter, 0).
+        Threefry = "threefry",
+    }
+}
+
+impl MapOp {
+    /// How many arguments it takes.
+    pub fn arity(self) -> usize {
+        use MapOp::*;
+        match self {
+            Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
+            | Ceil | Round | Not => 1,
+            Add | Sub | Mul | Div | Rem | Pow | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le => 2,
+            Select | Threefry => 3,
+        }
+    }
+
+    /// The result's element type, or why the arguments' types do not fit.
+    pub fn dtype(self, args: &[DType]) -> Result<DType, String> {
+        use MapOp::*;
+        let (first, last) = (args[0], args[args.len() - 1]);
+        let want = |ok: bool, what: &str| match ok {
+            true => Ok(first),
+            false => Err(format!("`{}` is not defined for {what}", self.name())),
+        };
+        match self {
+            Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor | Ceil | Round => {
+                want(first.is_float(), first.name())
+            }
+            Neg | Abs | Sign => want(first == DType::F32 || first == DType::I32, first.name()),
+            Not => want(!first.is_float(), first.name()),
+            Add | Sub | Mul | Div | Max | Min | Rem | Pow | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le
+                if first != last =>
+            {
+                Err(format!("`{}` needs two values of one type, not {first} and {last}", self.name()))
+            }
+            Add | Sub | Mul | Div | Max | Min => want(first != DType::Bool, "bool"),
+            Rem => want(matches!(first, DType::I32 | DType::U32), first.name()),
+            Pow => want(first.is_float(), first.name()),
+            And | Or | Xor => want(!first.is_float(), first.name()),
+            Shl | Shr => want(first == DType::U32, first.name()),
+            Lt | Le if first == DType::Bool => want(false, "bool"),
+            Eq | Ne | Lt | Le => Ok(DType::Bool),
+            Select if first != DType::Bool => Err(format!("the condition is {first}, not bool")),
+            Select if args[1] != last => Err(format!("the two branches are {} and {last}", args[1])),
+            Select => Ok(last),
+            Threefry => want(args.iter().all(|&d| d == DType::U32), "other types than u32"),
+        }
+    }
+}
+
+names! {
+    /// Associative operations that reduce an axis.
+    ReduceOp {
+        /// The sum; of nothing 0.
+        Sum = "sum",
+        /// The largest; NaN if any is.
+        Max = "max",
+        /// The smallest; NaN if any is.
+        Min = "min",
+        /// The product; of nothing 1.
+        Prod = "prod",
+    }
+}
+
+names! {
+    /// Which extreme's position is asked for.
+    ArgOp {
+        /// The first largest.
+        Max = "argmax",
+        /// The first smallest.
+        Min = "argmin",
+    }
+}
+
+/// A window sliding over one axis: output `o`, tap `k` reads input `(o·stride + k·dilation − low) / base`,
+/// where that is whole and inside; elsewhere padding.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Window {
+    /// The number of taps.
+    pub size: Dim,
+    /// Input steps from one output to the next.
+    pub stride: i64,
+    /// Input steps from one tap to the next.
+    pub dilation: i64,
+    /// Padding before the first element; negative crops.
+    pub low: Dim,
+    /// Padding after the last element; negative crops.
+    pub high: Dim,
+    /// The input is spread so that its elements lie `base` apart (1: as it is).
+    pub base: i64,
+}
+
+impl Window {
+    /// The number of outputs over `input` elements.
+    pub fn output(&self, input: &Dim) -> Dim {
+        let one = Dim::from(1);
+        let spread = (input.clone() - one.clone()) * Dim::from(self.base) + one.clone();
+        let reach = (self.size.clone() - one.clone()) * Dim::from(self.dilation) + one.clone();
+        (spread + self.low.clone() + self.high.clone() - reach).floor_div(&Dim::from(self.stride)) + one
+    }
+}
+
+/// A part of one axis: `len` elements from `start`, `step` apart.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Cut {
+    /// The first element.
+    pub start: Dim,
+    /// How many.
+    pub len: Dim,
+    /// The distance between them, at least one.
+    pub step: i64,
+}
+
+/// What surrounds one axis: elements lie `interior + 1` apart, `low` before them and `high` after.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Border {
+    /// Elements before; negative crops.
+    pub low: Dim,
+    /// Elements after; negative crops.
+    pub high: Dim,
+    /// Elements between neighbours.
+    pub interior: i64,
+}
+
+/// A primitive operation.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Prim {
+    /// A scalar literal.
+    Const(Scalar),
+    /// The value of a dimension as a u32 scalar.
+    Extent(Dim),
+    /// A u32 tensor that holds each element's index along `axis`.
+    Iota {
+        /// The result's shape.
+        shape: Vec<Dim>,
+        /// The counted axis.
+        axis: usize,
+    },
+    /// Elementwise over arguments of one shape.
+    Map(MapOp),
+    /// To another element type: floats truncate and saturate to integers (NaN gives 0), truth is 1 or 0,
+    /// and a number is true where it is not 0.
+    Convert(DType),
+    /// Reduces the axes (sorted) and drops them.
+    Reduce {
+        /// How elements combine.
+        op: ReduceOp,
+        /// The reduced axes, ascending.
+        axes: Vec<usize>,
+    },
+    /// The position (u32) of the first extreme along an axis, which is dropped.
+    ArgReduce {
+        /// Which extreme.
+        op: ArgOp,
+        /// The reduced axis.
+        axis: usize,
+    },
+    /// Reduces windows over the last `windows.len()` axes; padding does not take part.
+    WindowReduce {
+        /// How elements combine.
+        op: ReduceOp,
+        /// One window for each of the last axes.
+        windows: Vec<Window>,
+    },
+    /// The row-major position (u32) inside each window of its first largest element.
+    WindowArgMax {
+        /// One window for each of the last axes.
+        windows: Vec<Window>,
+    },
+    /// `(x, position)`: the element of `x` at that position of each window.
+    WindowTake {
+        /// One window for each of the last axes.
+        windows: Vec<Window>,
+    },
+    /// `(y, position)`: the transpose of `WindowTake`: each element of `y` is added where it was taken from.
+    WindowPut {
+        /// One window for each of the last axes.
+        windows: Vec<Window>,
+        /// The extents of those axes in the result.
+        extents: Vec<Dim>,
+    },
+    /// The same elements in row-major order under another shape.
+    Reshape(Vec<Dim>),
+    /// Axis `i` of the result is axis `permutation[i]` of the argument.
+    Transpose(Vec<usize>),
+    /// Axis `i` of the argument becomes axis `axes[i]` of the result (ascending); the others repeat.
+    Broadcast {
+        /// The result's shape.
+        shape: Vec<Dim>,
+        /// Where the argument's axes go.
+        axes: Vec<usize>,
+    },
+    /// A part of each axis.
+    Slice(Vec<Cut>),
+    /// Reverses the axes.
+    Flip(Vec<usize>),
+    /// Surrounds and spreads with a value.
+    Pad {
+        /// One border for each axis.
+        borders: Vec<Border>,
+        /// What is put there.
+        value: Scalar,
+    },
+    /// Joins its arguments along an axis.
+    Concat {
+        /// The joined axis.
+        axis: usize,
+    },
+    /// A sum of products in einsum notation: labels absent from `out` are summed. No label twice in one list.
+    Contract {
+        /// The labels of the first argument's axes.
+        lhs: Vec<u8>,
+        /// The labels of the second argument's axes.
+        rhs: Vec<u8>,
+        /// The labels of the result's axes.
+        out: Vec<u8>,
+    },
+    /// Windowed contraction: `x[B, G, I, S…]`, `w[G, O, I, K…]` give `y[B, G, O, …]`:
+    /// `y[b, g, o, s] = Σ_{i, k} x[b, g, i, (s·stride + k·dilation − low)/base] · w[g, o, i, k]`.
+    Conv {
+        /// One window for each spatial axis; `size` is `w`'s extent.
+        windows: Vec<Window>,
+    },
+    /// `(data, index)`: replaces `axis` of `data` by the axes of the u32 `index`; an index outside gives NaN
+    /// (0 for integers).
+    Gather {
+        /// The indexed axis of `data`.
+        axis: usize,
+    },
+    /// `(updates, index)`: the transpose of `Gather`: zeros with the updates added; an index outside is dropped.
+    ScatterAdd {
+        /// The indexed axis of the result.
+        axis: usize,
+        /// Its extent.
+        extent: Dim,
+    },
+}
+
+impl fmt::Display for Scalar {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Scalar::F32(x) => write!(f, "{x:?}"),
+            Scalar::I32(x) => write!(f, "{x}i32"),
+            Scalar::U32(x) => write!(f, "{x}u32"),
+            Scalar::Bool(x) => write!(f, "{x}"),
+        }
+    }
+}

@@ -1,0 +1,280 @@
+//! Text to models, functions and graphs. Spans become the call site.
+
+use super::datum::{Datum, Fields, Read};
+use super::lex::{Cursor, Token};
+use super::prims;
+use crate::ir::graph::Call;
+use crate::ir::model::{Argument, Effect, Init, NamedDim, Results};
+use crate::ir::prim::Scalar;
+use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, ParamId, Repeat, Value};
+use crate::ops::{self, Attr, Attrs, Op};
+use proc_macro2::{Ident, Span, TokenStream};
+use std::str::FromStr;
+
+impl FromStr for Model {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Model, String> {
+        let mut cursor = Cursor::over(text)?;
+        let model = model(&mut cursor)?;
+        cursor.end()?;
+        Ok(model)
+    }
+}
+
+impl FromStr for Function {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Function, String> {
+        let mut cursor = Cursor::over(text)?;
+        let function = function(&mut cursor)?;
+        cursor.end()?;
+        Ok(function)
+    }
+}
+
+impl FromStr for Graph {
+    type Err = String;
+    fn from_str(text: &str) -> Result<Graph, String> {
+        let mut cursor = Cursor::over(text)?;
+        let graph = graph(&mut cursor)?;
+        cursor.end()?;
+        Ok(graph)
+    }
+}
+
+fn ident(word: &str) -> Result<Ident, String> {
+    syn::parse_str(word).map_err(|_| format!("`{word}` is not a name"))
+}
+
+fn tokens(text: &str) -> Result<TokenStream, String> {
+    text.parse().map_err(|_| format!("tokens {text:?}"))
+}
+
+fn attributes(fields: &Fields) -> Result<Vec<TokenStream>, String> {
+    match Read(fields).find("attrs") {
+        None => Ok(vec![]),
+        Some(_) => Read(fields)
+            .list("attrs", |d| match d {
+                Datum::Text(text) => Some(tokens(text)),
+                Datum::Dim(_) | Datum::Scalar(_) | Datum::List(_) | Datum::Record(_) => None,
+            })?
+            .into_iter()
+            .collect(),
+    }
+}
+
+fn model(cursor: &mut Cursor) -> Result<Model, String> {
+    if !cursor.keyword("model") {
+        return cursor.fail("no model");
+    }
+    let name = ident(&cursor.word()?)?;
+    let fields = cursor.fields()?;
+    let vis =
+        if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
+    let mut model = Model { name, vis, attrs: attributes(&fields)?, params: vec![], functions: vec![] };
+    cursor.expect('{')?;
+    while cursor.keyword("param") {
+        model.params.push(param(cursor)?);
+    }
+    while !cursor.sign('}') {
+        model.functions.push(function(cursor)?);
+    }
+    Ok(model)
+}
+
+fn param(cursor: &mut Cursor) -> Result<Param, String> {
+    let name = cursor.text()?;
+    cursor.expect(':')?;
+    let ty = cursor.ty()?;
+    let fields = cursor.fields()?;
+    let read = Read(&fields);
+    let init = match read.get("init")? {
+        Datum::Record(init) => parse_init(Read(init))?,
+        other => return cursor.fail(format!("init={other}")),
+    };
+    let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
+    Ok(Param { name, ty, stack, init, offset: read.index("offset")?, span: Span::call_site() })
+}
+
+fn parse_init(read: Read<'_>) -> Result<Init, String> {
+    let number = || read.scalar("number").map(Scalar::as_f64);
+    Ok(match read.word("of")?.as_str() {
+        "zeros" => Init::Zeros,
+        "ones" => Init::Ones,
+        "constant" => Init::Constant(number()?),
+        "normal" => Init::Normal { std: number()? },
+        "uniform" => Init::Uniform { bound: number()? },
+        other => return Err(format!("no initialiser `{other}`")),
+    })
+}
+
+fn function(cursor: &mut Cursor) -> Result<Function, String> {
+    if !cursor.keyword("function") {
+        return cursor.fail("no function");
+    }
+    let name = ident(&cursor.word()?)?;
+    let mut args = vec![];
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        let name = ident(&cursor.word()?)?;
+        cursor.expect(':')?;
+        args.push(Argument { name, ty: cursor.ty()? });
+        cursor.sign(',');
+    }
+    let fields = cursor.fields()?;
+    cursor.expect('{')?;
+    let graph = graph(cursor)?;
+    let mut effects = vec![];
+    while !cursor.sign('}') {
+        effects.push(effect(cursor)?);
+    }
+    let (mode, results) = (mode(&fields)?, results(&fields)?);
+    Ok(Function { name, attrs: attributes(&fields)?, mode, args, dims: dims(&fields)?, results, effects, graph })
+}
+
+fn mode(fields: &Fields) -> Result<Mode, String> {
+    if Read(fields).find("train").is_none() {
+        return Ok(Mode::Evaluate);
+    }
+    let name = Read(fields).word("train")?;
+    ops::optimizer(&name).map(Mode::Train).ok_or_else(|| format!("no optimiser `{name}`"))
+}
+
+fn dims(fields: &Fields) -> Result<Vec<NamedDim>, String> {
+    let dim = |read: Read<'_>| {
+        let bound = read.find("bound").map(|_| read.int("bound")).transpose()?;
+        Ok(NamedDim { name: read.word("name")?, bound })
+    };
+    if Read(fields).find("dims").is_some() { Read(fields).records("dims", dim) } else { Ok(vec![]) }
+}
+
+fn results(fields: &Fields) -> Result<Results, String> {
+    let read = Read(fields);
+    if read.find("results").is_none() {
+        return Ok(Results::One);
+    }
+    let word = read.word("results")?;
+    if read.find("names").is_none() {
+        return Ok(Results::Tuple);
+    }
+    let names = read.dims("names")?;
+    let name = |d: &crate::ir::Dim| ident(d.as_name().unwrap_or_default());
+    Ok(Results::Struct(ident(&word)?, names.iter().map(name).collect::<Result<_, _>>()?))
+}
+
+fn effect(cursor: &mut Cursor) -> Result<(Effect, Value), String> {
+    if !cursor.keyword("effect") {
+        return cursor.fail(format!("an effect, not {:?}", cursor.peek()));
+    }
+    let word = cursor.word()?;
+    let fields = cursor.fields()?;
+    let index = || Read(&fields).index("index");
+    let effect = match word.as_str() {
+        "gradient" => Effect::Gradient(ParamId(index()? as u32)),
+        "weights" => Effect::Weights,
+        "state" => Effect::State(index()?),
+        "updated" => Effect::Updated,
+        other => return cursor.fail(format!("no effect `{other}`")),
+    };
+    cursor.expect('=')?;
+    Ok((effect, cursor.value()?))
+}
+
+fn graph(cursor: &mut Cursor) -> Result<Graph, String> {
+    let mut graph = Graph::default();
+    while let Some(Token::Value(_)) = cursor.peek() {
+        let value = cursor.value()?;
+        if value.0 as usize != graph.nodes.len() {
+            return cursor.fail(format!("%{} where %{} comes next", value.0, graph.nodes.len()));
+        }
+        let node = node(cursor)?;
+        graph.nodes.push(node);
+    }
+    if !cursor.keyword("return") {
+        return cursor.fail(format!("no return before {:?}", cursor.peek()));
+    }
+    graph.outputs = cursor.values()?;
+    Ok(graph)
+}
+
+fn node(cursor: &mut Cursor) -> Result<Node, String> {
+    let ty = cursor.sign(':').then(|| cursor.ty()).transpose()?;
+    cursor.expect('=')?;
+    let head = cursor.word()?;
+    cursor.expect('(')?;
+    let args = cursor.values()?;
+    cursor.expect(')')?;
+    let fields = cursor.fields()?;
+    let kind = match kind(cursor, &head, &fields) {
+        Ok(kind) => kind,
+        Err(message) if message.starts_with("line ") => return Err(message),
+        Err(message) => return cursor.fail(message),
+    };
+    let mut name = None;
+    if let Some(Token::Note(note)) = cursor.peek() {
+        name = Some(note.clone());
+        cursor.next();
+    }
+    Ok(Node { kind, args, ty, name, span: Span::call_site() })
+}
+
+fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String> {
+    let read = Read(fields);
+    Ok(match head {
+        "input" => Kind::Input(read.index("index")?),
+        "param" => Kind::Param(ParamId(read.index("index")? as u32)),
+        "source" => Kind::Source(prims::parse_source(fields)?),
+        "result" => Kind::Result(read.index("index")?),
+        "counter" => Kind::Counter(read.index("depth")?),
+        "stop_gradient" => Kind::StopGradient,
+        "repeat" => {
+            cursor.expect('{')?;
+            let body = graph(cursor)?;
+            cursor.expect('}')?;
+            Kind::Repeat(Box::new(Repeat {
+                count: read.int("count")?,
+                reverse: read.flag("reverse")?,
+                carried: read.index("carried")?,
+                stacked: read.index("stacked")?,
+                body,
+            }))
+        }
+        "op" => {
+            let name = read.word("name")?;
+            let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
+            Kind::Op(Call {
+                op,
+                attrs: parse_attrs(op, read.get("attrs")?)?,
+                callee: read.text("callee")?.to_owned(),
+                training: read.flag("training")?,
+            })
+        }
+        "written" => return Err("what the user wrote does not parse from this form".into()),
+        primitive => Kind::Prim(prims::parse(primitive, fields)?),
+    })
+}
+
+/// Every declared attribute; those that did not print are absent.
+fn parse_attrs(op: &'static Op, datum: &Datum) -> Result<Attrs, String> {
+    let Datum::Record(fields) = datum else { return Err(format!("attrs={datum}")) };
+    if let Some((name, _)) = fields.iter().find(|(name, _)| !op.attrs.iter().any(|a| a.name == name)) {
+        return Err(format!("`{}` has no attribute `{name}`", op.name));
+    }
+    let value = |name: &'static str| match Read(fields).find(name) {
+        Some(datum) => Ok((name, parse_attr(datum)?)),
+        None => Ok((name, Attr::Absent)),
+    };
+    Ok(Attrs(op.attrs.iter().map(|a| value(a.name)).collect::<Result<_, String>>()?))
+}
+
+fn parse_attr(datum: &Datum) -> Result<Attr, String> {
+    Ok(match datum {
+        Datum::Dim(dim) => Attr::Int(dim.clone()),
+        Datum::Scalar(Scalar::F32(x)) => Attr::Float(*x),
+        Datum::Scalar(Scalar::Bool(x)) => Attr::Bool(*x),
+        Datum::Text(text) => Attr::Text(text.clone()),
+        Datum::List(list) => Attr::List(list.iter().map(parse_attr).collect::<Result<_, _>>()?),
+        other @ (Datum::Scalar(Scalar::I32(_) | Scalar::U32(_)) | Datum::Record(_)) => {
+            return Err(format!("{other} is no attribute"));
+        }
+    })
+}

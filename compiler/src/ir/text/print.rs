@@ -1,0 +1,206 @@
+//! Models, functions and graphs to text.
+
+use super::datum::{Datum, Fields};
+use super::prims;
+use crate::ir::model::{Effect, Init, Results};
+use crate::ir::prim::Scalar;
+use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, Value};
+use crate::ops::{Attr, Attrs};
+use std::fmt::{self, Write};
+
+impl fmt::Display for Model {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut fields = vec![];
+        let vis = self.vis.to_string();
+        if !vis.is_empty() {
+            fields.push(("vis".to_owned(), Datum::Text(vis)));
+        }
+        fields.extend(attributes(&self.attrs));
+        writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
+        for param in &self.params {
+            writeln!(f, "  {}", Listed::param(param))?;
+        }
+        for function in &self.functions {
+            write!(f, "{}", indented(&function.to_string()))?;
+        }
+        writeln!(f, "}}")
+    }
+}
+
+impl fmt::Display for Function {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let args: Vec<String> = self.args.iter().map(|a| format!("{}: {}", a.name, a.ty)).collect();
+        writeln!(f, "function {}({}){} {{", self.name, args.join(", "), Listed(&header(self)))?;
+        write!(f, "{}", indented(&self.graph.to_string()))?;
+        for (effect, value) in &self.effects {
+            let (name, index) = match effect {
+                Effect::Gradient(id) => ("gradient", Some(id.0 as usize)),
+                Effect::Weights => ("weights", None),
+                Effect::State(k) => ("state", Some(*k)),
+                Effect::Updated => ("updated", None),
+            };
+            let index = index.map_or(String::new(), |k| format!(" index={k}"));
+            writeln!(f, "  effect {name}{index} = %{}", value.0)?;
+        }
+        writeln!(f, "}}")
+    }
+}
+
+impl fmt::Display for Graph {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for value in self.values() {
+            writeln!(f, "{}", line(value, self.node(value)))?;
+        }
+        writeln!(f, "return {}", list(&self.outputs))
+    }
+}
+
+fn header(function: &Function) -> Fields {
+    let mut fields = vec![];
+    match function.mode {
+        Mode::Evaluate => {}
+        Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
+    }
+    let dim = |d: &crate::ir::model::NamedDim| {
+        let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
+        of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));
+        Datum::Record(of_dim)
+    };
+    if !function.dims.is_empty() {
+        fields.push(("dims".to_owned(), Datum::List(function.dims.iter().map(dim).collect())));
+    }
+    match &function.results {
+        Results::One => {}
+        Results::Tuple => fields.push(("results".to_owned(), Datum::word("tuple"))),
+        Results::Struct(name, names) => {
+            fields.push(("results".to_owned(), Datum::word(&name.to_string())));
+            let names = names.iter().map(|n| Datum::word(&n.to_string())).collect();
+            fields.push(("names".to_owned(), Datum::List(names)));
+        }
+    }
+    fields.extend(attributes(&function.attrs));
+    fields
+}
+
+fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
+    let texts = attrs.iter().map(|a| Datum::Text(a.to_string())).collect();
+    (!attrs.is_empty()).then(|| ("attrs".to_owned(), Datum::List(texts)))
+}
+
+/// Fields after a head: ` key=value key=value`.
+pub(super) struct Listed<'a>(pub(super) &'a Fields);
+
+impl Listed<'_> {
+    fn param(param: &Param) -> String {
+        let (kind, number) = match param.init {
+            Init::Zeros => ("zeros", None),
+            Init::Ones => ("ones", None),
+            Init::Constant(x) => ("constant", Some(x)),
+            Init::Normal { std } => ("normal", Some(std)),
+            Init::Uniform { bound } => ("uniform", Some(bound)),
+        };
+        let mut init = vec![("of".to_owned(), Datum::word(kind))];
+        let scalar = |x| Datum::Scalar(Scalar::F32(x));
+        init.extend(number.map(|x| ("number".to_owned(), scalar(x))));
+        let fields = vec![
+            ("stack".to_owned(), Datum::List(param.stack.iter().map(|&n| Datum::number(n)).collect())),
+            ("offset".to_owned(), Datum::number(param.offset as i64)),
+            ("init".to_owned(), Datum::Record(init)),
+        ];
+        format!("param {:?}: {}{}", param.name, param.ty, Listed(&fields))
+    }
+}
+
+impl fmt::Display for Listed<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.iter().try_for_each(|(key, value)| write!(f, " {key}={value}"))
+    }
+}
+
+pub(super) fn indented(text: &str) -> String {
+    text.lines().fold(String::new(), |mut all, line| {
+        _ = writeln!(all, "  {line}");
+        all
+    })
+}
+
+fn list(values: &[Value]) -> String {
+    values.iter().map(|v| format!("%{}", v.0)).collect::<Vec<_>>().join(", ")
+}
+
+/// One node: `%3: f32[B, 64] = add(%1, %2) ; name`.
+fn line(value: Value, node: &Node) -> String {
+    let (head, fields) = head(&node.kind);
+    let ty = node.ty.as_ref().map_or(String::new(), |ty| format!(": {ty}"));
+    let body = match &node.kind {
+        Kind::Repeat(repeat) => format!(" {{\n{}}}", indented(&repeat.body.to_string())),
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Result(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Written(_)
+        | Kind::StopGradient => String::new(),
+    };
+    let name = node.name.as_ref().map_or(String::new(), |name| format!(" ; {name}"));
+    format!("%{}{ty} = {head}({}){}{body}{name}", value.0, list(&node.args), Listed(&fields))
+}
+
+/// What a node computes, without its arguments: `reduce op=sum axes=[0]`.
+pub(in crate::ir) fn describe(kind: &Kind) -> String {
+    let (head, fields) = head(kind);
+    format!("{head}{}", Listed(&fields))
+}
+
+fn head(kind: &Kind) -> (String, Fields) {
+    let numbered = |key: &str, n: usize| vec![(key.to_owned(), Datum::number(n as i64))];
+    let (head, fields) = match kind {
+        Kind::Input(k) => ("input", numbered("index", *k)),
+        Kind::Param(id) => ("param", numbered("index", id.0 as usize)),
+        Kind::Source(source) => ("source", prims::print_source(*source)),
+        Kind::Result(k) => ("result", numbered("index", *k)),
+        Kind::Prim(prim) => prims::print(prim),
+        Kind::Counter(depth) => ("counter", numbered("depth", *depth)),
+        Kind::StopGradient => ("stop_gradient", vec![]),
+        Kind::Repeat(repeat) => {
+            let fields = [
+                ("count", Datum::number(repeat.count)),
+                ("reverse", Datum::Scalar(Scalar::Bool(repeat.reverse))),
+                ("carried", Datum::number(repeat.carried as i64)),
+                ("stacked", Datum::number(repeat.stacked as i64)),
+            ];
+            ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+        }
+        Kind::Op(call) => {
+            let fields = [
+                ("name", Datum::word(call.op.name)),
+                ("callee", Datum::Text(call.callee.clone())),
+                ("training", Datum::Scalar(Scalar::Bool(call.training))),
+                ("attrs", print_attrs(&call.attrs)),
+            ];
+            ("op", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+        }
+        Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
+    };
+    (head.to_owned(), fields)
+}
+
+/// Absent attributes do not print.
+fn print_attrs(attrs: &Attrs) -> Datum {
+    let given = attrs.0.iter().filter_map(|(name, value)| Some((name.to_string(), print_attr(value)?)));
+    Datum::Record(given.collect())
+}
+
+fn print_attr(attr: &Attr) -> Option<Datum> {
+    let scalar = |x| Some(Datum::Scalar(x));
+    match attr {
+        Attr::Absent => None,
+        Attr::Int(dim) => Some(Datum::Dim(dim.clone())),
+        Attr::Float(x) => scalar(Scalar::F32(*x)),
+        Attr::Bool(x) => scalar(Scalar::Bool(*x)),
+        Attr::Text(text) => Some(Datum::Text(text.clone())),
+        Attr::List(list) => Some(Datum::List(list.iter().filter_map(print_attr).collect())),
+    }
+}

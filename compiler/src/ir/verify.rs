@@ -1,0 +1,290 @@
+//! The verifier: a model between two stages in, every broken invariant out.
+//!
+//! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
+
+use super::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
+use super::model::{Effect, Function, Mode, Model, ParamId};
+use super::prim::Prim;
+use super::ty::{DType, Type};
+use std::collections::BTreeSet;
+
+/// The stage whose result is verified.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum After {
+    /// Every value has a type.
+    Shape,
+    /// Only primitives, regions and sources.
+    Expand,
+    /// Training functions have their effects.
+    Grad,
+}
+
+/// Checks a model; an error for each broken invariant, with the function and node.
+pub fn verify(model: &Model, after: After) -> Result<(), Vec<String>> {
+    let mut errors = vec![];
+    for function in &model.functions {
+        let args: Vec<Type> = function.args.iter().map(|a| a.ty.clone()).collect();
+        let scope = Scope { model: Some(model), after, depth: 0, inputs: Some(&args) };
+        let mut found = scope.graph(&function.graph);
+        if after >= After::Grad {
+            found.extend(effects(model, function));
+        }
+        errors.extend(found.into_iter().map(|e| format!("{}: {e}", function.name)));
+    }
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// Checks a graph of primitives and regions that belongs to no model.
+pub fn verify_graph(graph: &Graph) -> Result<(), Vec<String>> {
+    let errors = Scope { model: None, after: After::Expand, depth: 0, inputs: None }.graph(graph);
+    if errors.is_empty() { Ok(()) } else { Err(errors) }
+}
+
+/// What surrounds a graph.
+struct Scope<'a> {
+    model: Option<&'a Model>,
+    after: After,
+    /// How many regions.
+    depth: usize,
+    /// The types of the inputs, where they are declared.
+    inputs: Option<&'a [Type]>,
+}
+
+impl Scope<'_> {
+    fn graph(&self, graph: &Graph) -> Vec<String> {
+        let mut errors = vec![];
+        let mut seen = BTreeSet::new();
+        for value in graph.values() {
+            let node = graph.node(value);
+            let mut fail = |message: String| errors.push(format!("%{}: {message}", value.0));
+            if let Some(later) = node.args.iter().find(|a| **a >= value) {
+                fail(format!("uses %{} before it exists", later.0));
+                continue;
+            }
+            if let Kind::Input(k) = node.kind
+                && self.after >= After::Expand
+                && !seen.insert(k)
+            {
+                fail(format!("input {k} has two nodes"));
+            }
+            if let Err(message) = self.node(graph, node) {
+                fail(message);
+            }
+            if let Kind::Repeat(repeat) = &node.kind {
+                errors.extend(self.body(graph, node, repeat).into_iter().map(|e| format!("%{}: {e}", value.0)));
+            }
+        }
+        for output in &graph.outputs {
+            if output.0 as usize >= graph.nodes.len() {
+                errors.push(format!("the output %{} does not exist", output.0));
+            } else if self.after >= After::Expand && graph.node(*output).ty.is_none() {
+                errors.push(format!("the output %{} is a region", output.0));
+            }
+        }
+        errors
+    }
+
+    fn node(&self, graph: &Graph, node: &Node) -> Result<(), String> {
+        let typed = |v: &Value| graph.node(*v).ty.as_ref();
+        let expanded = self.after >= After::Expand;
+        match &node.kind {
+            Kind::Result(k) => return result(graph, node, *k, expanded),
+            Kind::Repeat(_) if expanded => {
+                return ensure(node.ty.is_none(), || "a region has no type of its own".into());
+            }
+            Kind::Repeat(_) => return Ok(()),
+            Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
+            Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::Source(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => {}
+        }
+        let Some(ty) = &node.ty else { return Err("no type".into()) };
+        let args: Option<Vec<&Type>> = node.args.iter().map(typed).collect();
+        let Some(args) = args else {
+            return ensure(!expanded, || "an argument is a region; its results are taken by `Result`".into());
+        };
+        let expect = |want: &Type| ensure(ty == want, || format!("is {ty}, not {want}"));
+        let leaf = || ensure(args.is_empty(), || "takes no arguments".into());
+        match &node.kind {
+            Kind::Input(k) => {
+                leaf()?;
+                match self.inputs {
+                    None => Ok(()),
+                    Some(types) => expect(types.get(*k).ok_or_else(|| format!("there is no input {k}"))?),
+                }
+            }
+            Kind::Param(id) => {
+                leaf()?;
+                ensure(self.depth == 0, || "a parameter inside a region".into())?;
+                let param = self.model.and_then(|m| m.params.get(id.0 as usize));
+                expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
+            }
+            Kind::Source(source) => {
+                leaf()?;
+                expect(&source_type(*source, self.model.map_or(0, Model::pool_len)))
+            }
+            Kind::Counter(depth) => {
+                leaf()?;
+                ensure(*depth < self.depth, || format!("a counter of region {depth} inside {}", self.depth))?;
+                expect(&Type::scalar(DType::U32))
+            }
+            Kind::StopGradient => {
+                ensure(args.len() == 1, || "takes one argument".into())?;
+                expect(args[0])
+            }
+            Kind::Prim(prim) => {
+                let (least, most) = arity(prim);
+                ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
+                expect(&prim.infer(&args)?)
+            }
+            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => Ok(()),
+        }
+    }
+
+    /// The body of a repeat, and how it fits the node's arguments.
+    fn body(&self, graph: &Graph, node: &Node, repeat: &Repeat) -> Vec<String> {
+        let slices = repeat.carried..repeat.carried + repeat.stacked;
+        let mut errors = vec![];
+        let mut inputs = vec![];
+        for (k, arg) in node.args.iter().enumerate() {
+            let Some(ty) = &graph.node(*arg).ty else {
+                return vec![format!("argument {k} has no type")];
+            };
+            if !slices.contains(&k) {
+                inputs.push(ty.clone());
+                continue;
+            }
+            if !ty.shape.first().is_some_and(|n| n.is(repeat.count)) {
+                errors.push(format!("the stacked argument {k} is {ty} for {} iterations", repeat.count));
+                return errors;
+            }
+            inputs.push(Type::new(ty.dtype, &ty.shape[1..]));
+        }
+        if inputs.len() < slices.end || repeat.body.outputs.len() < repeat.carried || repeat.count < 1 {
+            errors.push(format!("{} arguments, {} outputs", inputs.len(), repeat.body.outputs.len()));
+            return errors;
+        }
+        let inside = Scope { depth: self.depth + 1, inputs: Some(&inputs), ..*self };
+        errors.extend(inside.graph(&repeat.body).into_iter().map(|e| format!("in its body {e}")));
+        if errors.is_empty() {
+            for (k, input) in inputs[..repeat.carried].iter().enumerate() {
+                let output = repeat.body.node(repeat.body.outputs[k]).ty.as_ref();
+                if output.is_some_and(|ty| ty != input) {
+                    errors.push(format!("the carried value {k} is {input}, then another type"));
+                }
+            }
+        }
+        errors
+    }
+}
+
+fn ensure(ok: bool, message: impl FnOnce() -> String) -> Result<(), String> {
+    if ok { Ok(()) } else { Err(message()) }
+}
+
+fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), String> {
+    let [region] = node.args.as_slice() else {
+        return Err("a result is of one node".into());
+    };
+    match &graph.node(*region).kind {
+        Kind::Repeat(repeat) => {
+            ensure(k < repeat.body.outputs.len(), || format!("the region has no result {k}"))?;
+            let typed = repeat.body.node(repeat.body.outputs[k]).ty.is_some();
+            let Some(ty) = node.ty.as_ref().filter(|_| typed) else { return Err("no type".into()) };
+            let want = repeat.result(k);
+            ensure(*ty == want, || format!("is {ty}, not {want}"))
+        }
+        Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::Source(_)
+        | Kind::Result(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Written(_)
+        | Kind::StopGradient => Err(format!("%{} has one result", region.0)),
+    }
+}
+
+/// The type of a source for a parameter pool of that many words.
+pub fn source_type(source: Source, words: usize) -> Type {
+    let chunks = words / CHUNK;
+    match source {
+        Source::Key(_) | Source::SkipNonfinite => Type::scalar(DType::U32),
+        Source::Weights | Source::Gradients | Source::State(_) => Type::new(DType::F32, [chunks.into(), CHUNK.into()]),
+        Source::Group => Type::new(DType::U32, [chunks.into()]),
+        Source::Number(_) => Type::new(DType::F32, [GROUPS.into()]),
+        Source::ClipNorm => Type::scalar(DType::F32),
+    }
+}
+
+/// The least and most arguments.
+fn arity(prim: &Prim) -> (usize, usize) {
+    let exactly = |n| (n, n);
+    match prim {
+        Prim::Const(_) | Prim::Extent(_) | Prim::Iota { .. } => exactly(0),
+        Prim::Map(op) => exactly(op.arity()),
+        Prim::Convert(_)
+        | Prim::Reduce { .. }
+        | Prim::ArgReduce { .. }
+        | Prim::WindowReduce { .. }
+        | Prim::WindowArgMax { .. }
+        | Prim::Reshape(_)
+        | Prim::Transpose(_)
+        | Prim::Broadcast { .. }
+        | Prim::Slice(_)
+        | Prim::Flip(_)
+        | Prim::Pad { .. } => exactly(1),
+        Prim::WindowTake { .. }
+        | Prim::WindowPut { .. }
+        | Prim::Contract { .. }
+        | Prim::Conv { .. }
+        | Prim::Gather { .. }
+        | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Concat { .. } => (1, usize::MAX),
+    }
+}
+
+/// The effects of a function after grad.
+fn effects(model: &Model, function: &Function) -> Vec<String> {
+    let Mode::Train(optimizer) = function.mode else {
+        return match function.effects.is_empty() {
+            true => vec![],
+            false => vec!["an evaluation has effects".into()],
+        };
+    };
+    let mut want: Vec<(Effect, Type)> = vec![];
+    want.extend(
+        (0..model.params.len() as u32).map(|i| (Effect::Gradient(ParamId(i)), model.param(ParamId(i)).stacked())),
+    );
+    let pool = source_type(Source::Weights, model.pool_len());
+    want.push((Effect::Weights, pool.clone()));
+    want.extend((0..optimizer.states.len()).map(|k| (Effect::State(k), pool.clone())));
+    want.push((Effect::Updated, Type::scalar(DType::U32)));
+    let graph = &function.graph;
+    let mut errors = vec![];
+    for (effect, ty) in &want {
+        let found: Vec<Value> = function.effects.iter().filter(|(e, _)| e == effect).map(|(_, v)| *v).collect();
+        match found.as_slice() {
+            [value] if graph.nodes.get(value.0 as usize).and_then(|n| n.ty.as_ref()) == Some(ty) => {}
+            _ => errors.push(format!("{effect:?} is not one value of type {ty}")),
+        }
+    }
+    if function.effects.len() != want.len() {
+        errors.push(format!("{} effects, not {}", function.effects.len(), want.len()));
+    }
+    let read = graph.values().find(|v| matches!(graph.node(*v).kind, Kind::Source(Source::Gradients)));
+    let late = function.effects.iter().find(|(e, v)| matches!(e, Effect::Gradient(_)) && read.is_some_and(|r| *v > r));
+    if let Some((effect, _)) = late {
+        errors.push(format!("{effect:?} is computed after the gradients are read"));
+    }
+    match graph.outputs.first().and_then(|v| graph.node(*v).ty.as_ref()) {
+        Some(ty) if *ty == Type::scalar(DType::F32) => {}
+        _ => errors.push("the loss is not a float scalar".into()),
+    }
+    errors
+}

@@ -1,0 +1,149 @@
+//! What the user wrote, between parse and shape: calls, literals and patterns with their texts and places.
+//!
+//! Parse makes these nodes; shape checks them, reports mistakes in the user's words and replaces them. No
+//! later stage sees one.
+//!
+//! Inlined functions have dimensions of their own, whose names hold a `#` and the number of the inlined
+//! call (`D#3`). A `Fit` binds them to what the arguments have; shape substitutes them everywhere.
+
+use super::Dim;
+use super::graph::Call;
+use super::ty::DType;
+use crate::diag::Place;
+use crate::ops::{Attr, Attrs, Layer};
+
+/// A node as the user wrote it.
+#[derive(Clone, Debug)]
+pub struct Written {
+    /// What it means.
+    pub what: What,
+    /// Where and in which words it stands.
+    pub site: Site,
+}
+
+/// What a written node means.
+#[derive(Clone, Debug)]
+pub enum What {
+    /// A call of an op or a layer, or an operator.
+    Call(Call),
+    /// A number or dimension, whose element type the other arguments of its use decide.
+    Literal(Attr),
+    /// `x[…]`: one item for each written; the index tensors follow the indexed value in the arguments.
+    Index(Vec<Item>),
+    /// The k-th of the results of the argument, which has `of` results where a pattern says so.
+    Part {
+        /// Which result.
+        k: usize,
+        /// How many the pattern expects.
+        of: Option<usize>,
+    },
+    /// The argument itself, which must fit a pattern.
+    Fit(Fit),
+}
+
+/// One item between the brackets of `x[…]`.
+#[derive(Clone, Debug)]
+pub enum Item {
+    /// Whole axes: all that the other items leave where it stands once, one where it stands several times.
+    Rest,
+    /// One element; the axis is dropped. Negative constants count from the end.
+    At(Dim),
+    /// A part of the axis. Negative constants count from the end.
+    Range {
+        /// The first element.
+        start: Option<Dim>,
+        /// The one after the last.
+        end: Option<Dim>,
+    },
+    /// The next argument gives the indices (u32).
+    Gather,
+}
+
+/// A pattern that a value must fit.
+#[derive(Clone, Debug)]
+pub struct Fit {
+    /// The element type.
+    pub dtype: DType,
+    /// The extents, with `None` for `..`.
+    pub axes: Vec<Option<Axis>>,
+    /// The number of the inlined call, whose `..` is one and the same list of axes wherever it stands.
+    pub scope: usize,
+    /// Why the value must fit.
+    pub role: Role,
+    /// The pattern as the user wrote it.
+    pub text: String,
+    /// Where the pattern stands.
+    pub place: Place,
+}
+
+/// One extent of a pattern.
+#[derive(Clone, Debug)]
+pub struct Axis {
+    /// The extent; names with `#` are bound by fitting.
+    pub dim: Dim,
+    /// The largest allowed, where the pattern bounds it.
+    pub bound: Option<i64>,
+    /// The extent as the user wrote it.
+    pub text: String,
+}
+
+/// Why a value must fit a pattern.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Role {
+    /// It is the argument of that name of an inlined function.
+    Argument {
+        /// How the user calls the function.
+        callee: String,
+        /// The parameter's name.
+        name: String,
+    },
+    /// A `let` of that name declares it.
+    Annotation(String),
+    /// It is what the function of that name returns.
+    Result(String),
+}
+
+/// Where and in which words a node stands.
+#[derive(Clone, Debug)]
+pub struct Site {
+    /// The whole expression, inner calls shortened: `relu(self.hidden(…))`.
+    pub text: String,
+    /// The whole expression.
+    pub place: Place,
+    /// The arguments' expressions; parameters of layers have none.
+    pub args: Vec<(String, Place)>,
+    /// Where the written attributes stand.
+    pub attrs: Vec<(&'static str, Place)>,
+    /// The layer that is called.
+    pub layer: Option<Box<LayerSite>>,
+}
+
+/// The declaration of a layer that is called.
+#[derive(Clone, Debug)]
+pub struct LayerSite {
+    /// The layer's kind.
+    pub layer: &'static Layer,
+    /// The field's name.
+    pub field: String,
+    /// The constructor's attributes, evaluated.
+    pub attrs: Attrs,
+    /// The constructor's arguments as written: the attribute, whether by name, and the text.
+    pub written: Vec<(&'static str, bool, String)>,
+    /// The line of the declaration.
+    pub line: usize,
+}
+
+impl LayerSite {
+    /// The declaration with one attribute changed: `output: Linear(128, 10)`.
+    pub fn declaration(&self, attr: &str, value: &str) -> String {
+        let mut args: Vec<String> = vec![];
+        for (name, named, text) in &self.written {
+            let text = if *name == attr { value } else { text };
+            args.push(if *named { format!("{name} = {text}") } else { text.to_string() });
+        }
+        if !self.written.iter().any(|(name, ..)| *name == attr) {
+            args.push(format!("{attr} = {value}"));
+        }
+        format!("{}: {}({})", self.field, self.layer.name, args.join(", "))
+    }
+}

@@ -1,0 +1,131 @@
+//! Elementwise functions of two arguments that broadcast as NumPy's do: `add(a, b)`, which `a + b` means, and so on.
+
+use super::axes::show;
+use super::{Builder, Domain, Example, Item, Op, OpError};
+use crate::ir::prim::{MapOp, Prim};
+use crate::ir::{DType, Dim, Kind, Value};
+
+/// One op from each line: its name, element class, ONNX name, test domain of `b`, documentation and formula.
+macro_rules! table {
+    ($($item:ident = $name:literal $class:literal $onnx:expr, $domain:ident, $doc:literal, $body:expr;)*) => {
+        pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
+
+        $(static $item: Op = Op {
+            name: $name,
+            signature: concat!("(a: ", $class, "[...], b: ", $class, "[...]) -> ", $class, "[...]"),
+            attrs: &[],
+            doc: $doc,
+            onnx: $onnx,
+            body: |b, args, _| {
+                let formula: fn(&mut Builder<'_>, Value, Value) -> Result<Value, OpError> = $body;
+                must_broadcast(b, args[0], args[1])?;
+                Ok(vec![formula(b, args[0], args[1])?])
+            },
+            examples: &[
+                Example {
+                    inputs: &[("a", "f32[5, 7]", Domain::$domain), ("b", "f32[5, 7]", Domain::$domain)],
+                    call: concat!($name, "(a, b)"),
+                    result: "f32[5, 7]",
+                },
+                Example {
+                    inputs: &[("a", "f32[B, 1, 17]", Domain::$domain), ("b", "f32[3, 1]", Domain::$domain)],
+                    call: concat!($name, "(a, b)"),
+                    result: "f32[B, 3, 17]",
+                },
+            ],
+        };)*
+    };
+}
+
+table! {
+    ADD = "add" "number" Some("Add"), Normal, "The sum `a + b`.",
+        |b, x, y| b.add(x, y);
+    SUB = "sub" "number" Some("Sub"), Normal, "The difference `a − b`.",
+        |b, x, y| b.sub(x, y);
+    MUL = "mul" "number" Some("Mul"), Normal, "The product `a · b`.",
+        |b, x, y| b.mul(x, y);
+    DIV = "div" "number" Some("Div"), Positive, "The quotient `a / b`; integers truncate, and give 0 where `b` is 0.",
+        |b, x, y| b.div(x, y);
+    REM = "rem" "number" None, Positive,
+        "The remainder `a − b · trunc(a / b)`, with the sign of `a`, as Rust's `%`; integers give 0 where `b` is 0.",
+        remainder;
+    POW = "pow" "float" Some("Pow"), Positive, "The power `aᵇ`. A literal integer `b` up to 8 makes it products, so that any `a` is allowed.",
+        power;
+    MAXIMUM = "maximum" "number" Some("Max"), Normal, "The larger of two elements; NaN if either is.",
+        |b, x, y| b.map(MapOp::Max, &[x, y]);
+    MINIMUM = "minimum" "number" Some("Min"), Normal, "The smaller of two elements; NaN if either is.",
+        |b, x, y| b.map(MapOp::Min, &[x, y]);
+}
+
+/// That two arguments of a call have a common shape.
+///
+/// # Errors
+/// `broadcast-mismatch` that names both shapes, with the axis to insert where that is all that is missing.
+pub(super) fn must_broadcast(b: &Builder<'_>, x: Value, y: Value) -> Result<(), OpError> {
+    if b.common_shape(&[x, y]).is_ok() {
+        return Ok(());
+    }
+    let (from, to) = (b.ty(x), b.ty(y));
+    let message = format!("{{0}} is {from} and {{1}} is {to}: shapes that do not broadcast");
+    let error = OpError::new("broadcast-mismatch", message).arg(1);
+    // `[5, 7]` and `[5]` is the usual mistake: a value for each row, whose axis must be told to be the first.
+    let prefix = |long: &[Dim], short: &[Dim]| short.len() < long.len() && long.starts_with(short);
+    Err(match (prefix(&from.shape, &to.shape), prefix(&to.shape, &from.shape)) {
+        (true, _) => error.help(reshaped(1, from.rank(), &to.shape)),
+        (_, true) => error.help(reshaped(0, to.rank(), &from.shape)),
+        (false, false) => error,
+    })
+}
+
+fn reshaped(arg: usize, rank: usize, shape: &[Dim]) -> String {
+    let mut shape = shape.to_vec();
+    shape.resize(rank, Dim::from(1));
+    format!("write `reshape({{{arg}}}, {})`", show(&shape))
+}
+
+fn remainder(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
+    if !b.dtype(x).is_float() {
+        return b.map(MapOp::Rem, &[x, y]);
+    }
+    let quotient = b.div(x, y)?;
+    let (down, up) = (b.unary(MapOp::Floor, quotient)?, b.unary(MapOp::Ceil, quotient)?);
+    let zero = b.constant(quotient, 0.0)?;
+    let negative = b.map(MapOp::Lt, &[quotient, zero])?;
+    let whole = b.select(negative, up, down)?;
+    let part = b.mul(y, whole)?;
+    b.sub(x, part)
+}
+
+fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
+    let literal = match &b.graph.node(y).kind {
+        Kind::Prim(Prim::Const(scalar)) if scalar.dtype() == DType::F32 => Some(scalar.as_f64()),
+        _ => None,
+    };
+    match literal.filter(|n| n.fract() == 0.0 && n.abs() <= 8.0) {
+        None => b.map(MapOp::Pow, &[x, y]),
+        Some(n) => {
+            let product = whole_power(b, x, n.abs() as u32)?;
+            if n >= 0.0 {
+                return Ok(product);
+            }
+            let one = b.constant(x, 1.0)?;
+            b.div(one, product)
+        }
+    }
+}
+
+/// `xⁿ` by squaring.
+fn whole_power(b: &mut Builder<'_>, x: Value, n: u32) -> Result<Value, OpError> {
+    match n {
+        0 => {
+            let (dtype, shape) = (b.dtype(x), b.shape(x));
+            b.full(dtype, &shape, 1.0)
+        }
+        1 => Ok(x),
+        _ => {
+            let half = whole_power(b, x, n / 2)?;
+            let square = b.mul(half, half)?;
+            if n.is_multiple_of(2) { Ok(square) } else { b.mul(square, x) }
+        }
+    }
+}

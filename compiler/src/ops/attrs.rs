@@ -1,0 +1,359 @@
+//! Attributes: the numbers of an op or layer that are known at build time.
+
+use super::OpError;
+use crate::diag::closest;
+use crate::ir::Dim;
+use std::fmt;
+
+/// The value of an attribute.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Attr {
+    /// Not given, and without a default.
+    Absent,
+    /// An integer or a dimension.
+    Int(Dim),
+    /// A float.
+    Float(f64),
+    /// A truth value.
+    Bool(bool),
+    /// A word: `"same"`.
+    Text(String),
+    /// Several.
+    List(Vec<Attr>),
+}
+
+/// What an attribute accepts.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum AttrKind {
+    /// An integer or a dimension.
+    Int,
+    /// One integer for all spatial axes, or a list with one for each.
+    Ints,
+    /// The same, or one of these words.
+    IntsOr(&'static [&'static str]),
+    /// The extents of a shape: a list, or integers one after the other.
+    Shape,
+    /// A number.
+    Float,
+    /// A truth value.
+    Bool,
+    /// One of these words.
+    Word(&'static [&'static str]),
+    /// Any text.
+    Text,
+}
+
+/// The declaration of an attribute.
+#[derive(Clone, Copy, Debug)]
+pub struct AttrDecl {
+    /// Its name.
+    pub name: &'static str,
+    /// What it accepts.
+    pub kind: AttrKind,
+    /// The value where it is not given, as the user would write it; `None` makes it required, and the empty
+    /// text makes it optional without a value.
+    pub default: Option<&'static str>,
+    /// What it means, with units and range.
+    pub doc: &'static str,
+}
+
+impl AttrDecl {
+    /// A required attribute.
+    pub const fn required(name: &'static str, kind: AttrKind, doc: &'static str) -> AttrDecl {
+        AttrDecl { name, kind, default: None, doc }
+    }
+
+    /// An attribute with a default.
+    pub const fn optional(name: &'static str, kind: AttrKind, default: &'static str, doc: &'static str) -> AttrDecl {
+        AttrDecl { name, kind, default: Some(default), doc }
+    }
+}
+
+impl AttrDecl {
+    /// The value where none is given; `None` where one must be.
+    pub fn default_value(&self) -> Option<Attr> {
+        let text = self.default?;
+        Some(parse_literal(text).unwrap_or_else(|| unreachable!("the item tests parse every default: {text}")))
+    }
+
+    /// The value as this attribute keeps it.
+    ///
+    /// # Errors
+    /// `wrong-attribute`, with what the attribute accepts.
+    pub fn fit(&self, value: Attr) -> Result<Attr, OpError> {
+        let is_int = |attr: &Attr| matches!(attr, Attr::Int(_));
+        let ints = |list: &[Attr]| list.iter().all(is_int);
+        let fitted = match (self.kind, value) {
+            (AttrKind::Int, value @ Attr::Int(_)) => Ok(value),
+            (AttrKind::Ints | AttrKind::IntsOr(_), value @ Attr::Int(_)) => Ok(value),
+            (AttrKind::Ints | AttrKind::IntsOr(_) | AttrKind::Shape, Attr::List(list)) if ints(&list) => {
+                Ok(Attr::List(list))
+            }
+            (AttrKind::Shape, value @ Attr::Int(_)) => Ok(Attr::List(vec![value])),
+            (AttrKind::Float, value @ Attr::Float(_)) => Ok(value),
+            (AttrKind::Float, Attr::Int(dim)) => dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim)),
+            (AttrKind::Bool, value @ Attr::Bool(_)) => Ok(value),
+            (AttrKind::Word(words) | AttrKind::IntsOr(words), Attr::Text(text)) if words.contains(&&*text) => {
+                Ok(Attr::Text(text))
+            }
+            (AttrKind::Text, value @ Attr::Text(_)) => Ok(value),
+            (_, value) => Err(value),
+        };
+        fitted.map_err(|value| self.misfit(&value))
+    }
+
+    fn misfit(&self, value: &Attr) -> OpError {
+        let words = |words: &[&str]| words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" or ");
+        let wanted = match self.kind {
+            AttrKind::Int => "an integer".to_owned(),
+            AttrKind::Ints => "an integer or a list of integers".to_owned(),
+            AttrKind::IntsOr(list) => format!("an integer, a list of integers or {}", words(list)),
+            AttrKind::Shape => "a list of extents".to_owned(),
+            AttrKind::Float => "a number".to_owned(),
+            AttrKind::Bool => "true or false".to_owned(),
+            AttrKind::Word(list) => words(list),
+            AttrKind::Text => "a text".to_owned(),
+        };
+        let error =
+            OpError::new("wrong-attribute", format!("`{}` must be {wanted}, not {value}", self.name)).attr(self.name);
+        let known = match (self.kind, value) {
+            (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => closest(text, list.iter().copied()),
+            _ => None,
+        };
+        match known {
+            Some(word) => error.help(format!("write `{} = \"{word}\"`", self.name)),
+            None => error,
+        }
+    }
+}
+
+/// Reads an attribute's value as the user would write it; the empty text is an absent one.
+pub(super) fn parse_literal(text: &str) -> Option<Attr> {
+    let text = text.trim();
+    Some(match text {
+        "" => Attr::Absent,
+        "true" => Attr::Bool(true),
+        "false" => Attr::Bool(false),
+        _ if text.starts_with('"') => Attr::Text(text.strip_prefix('"')?.strip_suffix('"')?.to_owned()),
+        _ if text.starts_with('[') => {
+            let inside = text.strip_prefix('[')?.strip_suffix(']')?;
+            Attr::List(inside.split(',').map(parse_literal).collect::<Option<_>>()?)
+        }
+        _ => match text.parse::<i64>() {
+            Ok(n) => Attr::Int(n.into()),
+            Err(_) => Attr::Float(text.parse().ok()?),
+        },
+    })
+}
+
+impl fmt::Display for Attr {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Attr::Absent => f.write_str("nothing"),
+            Attr::Int(dim) => write!(f, "{dim}"),
+            Attr::Float(x) => write!(f, "{x:?}"),
+            Attr::Bool(x) => write!(f, "{x}"),
+            Attr::Text(text) => write!(f, "\"{text}\""),
+            Attr::List(list) => {
+                let list: Vec<String> = list.iter().map(Attr::to_string).collect();
+                write!(f, "[{}]", list.join(", "))
+            }
+        }
+    }
+}
+
+/// A mistake in the attributes of a call or a constructor.
+#[derive(Clone, PartialEq, Debug)]
+pub struct AttrError {
+    /// Which of the given values is guilty, positional ones first; the whole call where none is.
+    pub given: Option<usize>,
+    /// What is wrong with it.
+    pub error: OpError,
+}
+
+/// The values of all declared attributes from the given ones: positional in the order of the declarations, where a
+/// shape takes all integers that follow each other, then named.
+///
+/// # Errors
+/// Every mistake: `too-many-attributes`, `unknown-attribute`, `duplicate-attribute`, `wrong-attribute`,
+/// `missing-attribute`.
+pub fn resolve(
+    decls: &'static [AttrDecl],
+    positional: Vec<Attr>,
+    named: Vec<(String, Attr)>,
+) -> Result<Attrs, Vec<AttrError>> {
+    let mut values: Vec<Option<Attr>> = vec![None; decls.len()];
+    let mut errors = vec![];
+    let first_named = positional.len();
+    let mut queue = positional.into_iter().enumerate().peekable();
+    let mut slots = 0..decls.len();
+    while let Some((at, value)) = queue.next() {
+        let Some(slot) = slots.next() else {
+            let error = OpError::new("too-many-attributes", format!("`{{callee}}` has no place for {value}"));
+            errors.push(AttrError { given: Some(at), error });
+            break;
+        };
+        let value = match (decls[slot].kind, value) {
+            (AttrKind::Shape, value @ Attr::Int(_)) => {
+                let mut list = vec![value];
+                while let Some((_, next)) = queue.next_if(|(_, next)| matches!(next, Attr::Int(_))) {
+                    list.push(next);
+                }
+                Attr::List(list)
+            }
+            (_, value) => value,
+        };
+        values[slot] = fit_or_note(&decls[slot], value, at, &mut errors);
+    }
+    for (k, (name, value)) in named.into_iter().enumerate() {
+        let given = Some(first_named + k);
+        match decls.iter().position(|decl| decl.name == name) {
+            None => errors.push(AttrError { given, error: unknown(decls, &name) }),
+            Some(slot) if values[slot].is_some() => {
+                let error = OpError::new("duplicate-attribute", format!("`{name}` is given twice"));
+                errors.push(AttrError { given, error: error.attr(decls[slot].name) });
+            }
+            Some(slot) => values[slot] = fit_or_note(&decls[slot], value, first_named + k, &mut errors),
+        }
+    }
+    for (slot, decl) in decls.iter().enumerate().filter(|&(slot, _)| values[slot].is_none()).collect::<Vec<_>>() {
+        match decl.default_value() {
+            Some(value) => values[slot] = Some(value),
+            None => {
+                let error =
+                    OpError::new("missing-attribute", format!("`{{callee}}` needs `{}`: {}", decl.name, decl.doc));
+                errors.push(AttrError { given: None, error: error.help(format!("add `{} = …`", decl.name)) });
+            }
+        }
+    }
+    if !errors.is_empty() {
+        return Err(errors);
+    }
+    Ok(Attrs(decls.iter().zip(values).map(|(decl, value)| (decl.name, value.unwrap_or(Attr::Absent))).collect()))
+}
+
+/// The fitted value; a misfit is noted and counts as given, so that it is not reported as missing too.
+fn fit_or_note(decl: &AttrDecl, value: Attr, given: usize, errors: &mut Vec<AttrError>) -> Option<Attr> {
+    Some(decl.fit(value).unwrap_or_else(|error| {
+        errors.push(AttrError { given: Some(given), error });
+        Attr::Absent
+    }))
+}
+
+fn unknown(decls: &[AttrDecl], name: &str) -> OpError {
+    let error = OpError::new("unknown-attribute", format!("`{{callee}}` has no attribute `{name}`"));
+    match closest(name, decls.iter().map(|decl| decl.name)) {
+        Some(known) => error.help(format!("write `{known}`")),
+        None if decls.is_empty() => error.help("remove it: there are no attributes"),
+        None => {
+            let known: Vec<String> = decls.iter().map(|decl| format!("`{}`", decl.name)).collect();
+            error.help(format!("it has {}", known.join(", ")))
+        }
+    }
+}
+
+/// The attributes of a call: every declared one, in order.
+#[derive(Clone, PartialEq, Default, Debug)]
+pub struct Attrs(pub Vec<(&'static str, Attr)>);
+
+impl Attrs {
+    /// The value of a declared attribute.
+    pub fn get(&self, name: &str) -> &Attr {
+        self.0.iter().find(|(n, _)| *n == name).map_or(&Attr::Absent, |(_, value)| value)
+    }
+
+    /// An integer or dimension.
+    pub fn dim(&self, name: &str) -> Option<Dim> {
+        match self.get(name) {
+            Attr::Int(dim) => Some(dim.clone()),
+            Attr::Absent | Attr::Float(_) | Attr::Bool(_) | Attr::Text(_) | Attr::List(_) => None,
+        }
+    }
+
+    /// A constant integer.
+    pub fn int(&self, name: &str) -> Option<i64> {
+        self.dim(name)?.as_const()
+    }
+
+    /// A number.
+    pub fn float(&self, name: &str) -> Option<f64> {
+        match self.get(name) {
+            Attr::Float(x) => Some(*x),
+            Attr::Int(dim) => dim.as_const().map(|n| n as f64),
+            Attr::Absent | Attr::Bool(_) | Attr::Text(_) | Attr::List(_) => None,
+        }
+    }
+
+    /// A truth value; false where absent.
+    pub fn flag(&self, name: &str) -> bool {
+        matches!(self.get(name), Attr::Bool(true))
+    }
+
+    /// A word.
+    pub fn text(&self, name: &str) -> Option<&str> {
+        match self.get(name) {
+            Attr::Text(text) => Some(text),
+            Attr::Absent | Attr::Int(_) | Attr::Float(_) | Attr::Bool(_) | Attr::List(_) => None,
+        }
+    }
+
+    /// Integers or dimensions: a list, or one alone.
+    pub fn dims(&self, name: &str) -> Option<Vec<Dim>> {
+        let one = |attr: &Attr| match attr {
+            Attr::Int(dim) => Some(dim.clone()),
+            Attr::Absent | Attr::Float(_) | Attr::Bool(_) | Attr::Text(_) | Attr::List(_) => None,
+        };
+        match self.get(name) {
+            Attr::List(list) => list.iter().map(one).collect(),
+            single => one(single).map(|dim| vec![dim]),
+        }
+    }
+
+    /// One constant integer for each of `rank` spatial axes; a single one serves all.
+    pub fn spatial(&self, name: &str, rank: usize) -> Option<Vec<i64>> {
+        let list: Vec<i64> = self.dims(name)?.iter().map(Dim::as_const).collect::<Option<_>>()?;
+        match list.as_slice() {
+            [one] => Some(vec![*one; rank]),
+            all if all.len() == rank => Some(list),
+            _ => None,
+        }
+    }
+
+    /// A constant integer of at least one; what is wrong otherwise.
+    pub fn positive(&self, name: &'static str) -> Result<i64, OpError> {
+        match self.int(name) {
+            Some(n) if n > 0 => Ok(n),
+            Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
+            None => Err(OpError::new("wrong-attribute", format!("`{name}` must be known at build time")).attr(name)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static DECLS: &[AttrDecl] = &[
+        AttrDecl::required("shape", AttrKind::Shape, "the extents"),
+        AttrDecl::optional("scale", AttrKind::Float, "1.5", "a factor"),
+        AttrDecl::optional("reduction", AttrKind::Word(&["mean", "sum"]), "\"mean\"", "what is reduced"),
+    ];
+
+    #[test]
+    fn positional_integers_make_a_shape() {
+        let attrs = resolve(DECLS, vec![Attr::Int(5.into()), Attr::Int(7.into()), Attr::Float(2.0)], vec![]).unwrap();
+        assert_eq!(attrs.dims("shape").unwrap(), vec![Dim::from(5), Dim::from(7)]);
+        assert_eq!(attrs.float("scale"), Some(2.0));
+        assert_eq!(attrs.text("reduction"), Some("mean"));
+    }
+
+    #[test]
+    fn every_mistake_is_reported() {
+        let named = vec![("scales".to_owned(), Attr::Float(1.0)), ("reduction".to_owned(), Attr::Text("maen".into()))];
+        let errors = resolve(DECLS, vec![], named).unwrap_err();
+        let codes: Vec<_> = errors.iter().map(|e| (e.error.code, e.given)).collect();
+        assert_eq!(codes, [("unknown-attribute", Some(0)), ("wrong-attribute", Some(1)), ("missing-attribute", None)]);
+        assert_eq!(errors[0].error.help.as_deref(), Some("write `scale`"));
+        assert_eq!(errors[1].error.help.as_deref(), Some("write `reduction = \"mean\"`"));
+    }
+}

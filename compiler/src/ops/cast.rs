@@ -1,0 +1,58 @@
+//! `cast(x, "f32")`, and `x.f32()`, `x.i32()`, `x.u32()`, `x.bool()`.
+
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Op};
+use crate::ir::DType;
+
+pub(super) const ITEMS: &[Item] =
+    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&I32), Item::Op(&U32), Item::Op(&BOOL)];
+
+static CAST: Op = Op {
+    name: "cast",
+    signature: "(x: any[..]) -> *",
+    attrs: &[AttrDecl::required("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "the element type of the result")],
+    doc: "To another element type. Floats truncate and saturate to integers (NaN gives 0), truth is 1 or 0, and a \
+          number is true where it is not 0.",
+    onnx: Some("Cast"),
+    body: |b, args, attrs| {
+        let dtype = attrs.text("dtype").and_then(DType::from_name);
+        Ok(vec![b.convert(args[0], dtype.unwrap_or(DType::F32))?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "cast(x, \"i32\")", result: "i32[5, 7]" },
+        Example { inputs: &[("x", "u32[B, 17]", Domain::Below(9))], call: "cast(x, \"f32\")", result: "f32[B, 17]" },
+        Example { inputs: &[("x", "i32[B, 17]", Domain::Below(3))], call: "cast(x, \"bool\")", result: "bool[B, 17]" },
+    ],
+};
+
+/// One op from each line: `x.name()`.
+macro_rules! methods {
+    ($($item:ident = $name:literal, $dtype:ident, $from:literal;)*) => {
+        $(static $item: Op = Op {
+            name: $name,
+            signature: concat!("(x: any[..]) -> ", $name, "[..]"),
+            attrs: &[],
+            doc: concat!("The same as `cast(x, \"", $name, "\")`."),
+            onnx: None,
+            body: |b, args, _| Ok(vec![b.convert(args[0], DType::$dtype)?]),
+            examples: &[
+                Example {
+                    inputs: &[("x", concat!($from, "[5, 7]"), Domain::Below(3))],
+                    call: concat!($name, "(x)"),
+                    result: concat!($name, "[5, 7]"),
+                },
+                Example {
+                    inputs: &[("x", "bool[B, 17]", Domain::Below(2))],
+                    call: concat!($name, "(x)"),
+                    result: concat!($name, "[B, 17]"),
+                },
+            ],
+        };)*
+    };
+}
+
+methods! {
+    F32 = "f32", F32, "u32";
+    I32 = "i32", I32, "u32";
+    U32 = "u32", U32, "i32";
+    BOOL = "bool", Bool, "u32";
+}

@@ -1,0 +1,154 @@
+//! Test programs: the examples of every op in, programs in the model language out.
+//!
+//! A program has one function `value` with the results of several examples, and one training function `loss`, which
+//! weighs and adds them. Each float input has a parameter of its own that is added to it and starts at zero, so that
+//! the gradient of that parameter is the input's, summed over the named dimensions.
+
+use super::{Domain, Example, ITEMS, Item, Op};
+use crate::ir::{DType, Type};
+use std::fmt::Write;
+
+/// At how many examples a program is full: few programs compile sooner than many, and fail less clearly.
+const EXAMPLES: usize = 14;
+
+/// A program that tests several examples at once.
+#[derive(Clone, Debug)]
+pub struct Program {
+    /// The model's name in snake case: the first and the last op.
+    pub name: String,
+    /// The examples of consecutive ops.
+    pub examples: Vec<&'static Example>,
+    /// The `model!`'s text.
+    pub text: String,
+}
+
+/// An argument of a program.
+#[derive(Clone, Debug)]
+pub struct Input {
+    /// Its type.
+    pub ty: Type,
+    /// The numbers that it is tested on.
+    pub domain: Domain,
+    /// For a weight of the loss, the result that it weighs.
+    pub weighs: Option<usize>,
+}
+
+/// All test programs, in the order of the ops.
+pub fn programs() -> Vec<Program> {
+    let ops = ITEMS.iter().copied().flatten().filter_map(|item| match item {
+        Item::Op(op) => Some(*op),
+        Item::Layer(_) | Item::Optimizer(_) => None,
+    });
+    let (mut all, mut open): (Vec<Program>, Vec<&'static Op>) = (vec![], vec![]);
+    for op in ops {
+        open.push(op);
+        if open.iter().map(|op| op.examples.len()).sum::<usize>() >= EXAMPLES {
+            all.push(program(&std::mem::take(&mut open)));
+        }
+    }
+    if !open.is_empty() {
+        all.push(program(&open));
+    }
+    all
+}
+
+fn program(ops: &[&'static Op]) -> Program {
+    let examples: Vec<&'static Example> = ops.iter().flat_map(|op| op.examples).collect();
+    let name = format!("{}_to_{}", ops[0].name, ops[ops.len() - 1].name);
+    Program { text: text(&name, &examples), name, examples }
+}
+
+impl Program {
+    /// The model's name.
+    pub fn model(&self) -> String {
+        camel(&self.name)
+    }
+
+    /// The arguments of `value`; `loss` takes the weights after them.
+    pub fn inputs(&self) -> Vec<Input> {
+        let of = |example: &&Example| {
+            let types = types(example);
+            types.into_iter().zip(example.inputs).map(|(ty, &(_, _, domain))| Input { ty, domain, weighs: None })
+        };
+        self.examples.iter().flat_map(of).collect()
+    }
+
+    /// The types of the results, in the order of the examples.
+    pub fn results(&self) -> Vec<Type> {
+        self.examples.iter().flat_map(|example| results(example)).collect()
+    }
+
+    /// Whether there is a `loss`: there is none where no input is a float.
+    pub fn trains(&self) -> bool {
+        self.text.contains("#[train")
+    }
+
+    /// The weights of the loss: one for each result.
+    pub fn weights(&self) -> Vec<Input> {
+        let weight = |(k, ty)| Input { ty: Type { dtype: DType::F32, ..ty }, domain: Domain::Normal, weighs: Some(k) };
+        self.results().into_iter().enumerate().map(weight).collect()
+    }
+}
+
+fn types(example: &Example) -> Vec<Type> {
+    example.input_types().unwrap_or_else(|why| unreachable!("the item tests read every example: {why}"))
+}
+
+fn results(example: &Example) -> Vec<Type> {
+    example.result_types().unwrap_or_else(|why| unreachable!("the item tests read every example: {why}"))
+}
+
+fn camel(name: &str) -> String {
+    let word = |w: &str| w.chars().take(1).flat_map(char::to_uppercase).chain(w.chars().skip(1)).collect::<String>();
+    name.split('_').map(word).collect()
+}
+
+fn text(name: &str, examples: &[&Example]) -> String {
+    let (mut fields, mut args, mut body, mut results, mut weights) = (vec![], vec![], String::new(), vec![], vec![]);
+    let mut loss = vec![];
+    for example in examples {
+        for (&(local, _, _), ty) in example.inputs.iter().zip(types(example)) {
+            let k = args.len();
+            args.push(format!("x{k}: {ty}"));
+            if ty.dtype.is_float() && ty.rank() > 0 {
+                let extents: Vec<i64> = ty.shape.iter().map(|d| d.as_const().unwrap_or(1)).collect();
+                fields.push(format!("p{k}: Parameter({extents:?}, init = \"zeros\")"));
+                let _ = writeln!(body, "        let {local} = x{k} + self.p{k};");
+            } else {
+                let _ = writeln!(body, "        let {local} = x{k};");
+            }
+        }
+        let mut names = vec![];
+        for ty in self::results(example) {
+            let k = results.len();
+            let weighed = if ty.dtype.is_float() { format!("r{k}") } else { format!("r{k}.f32()") };
+            names.push(format!("r{k}"));
+            loss.push(format!("sum({weighed} * w{k})"));
+            weights.push(format!("w{k}: {}", Type { dtype: DType::F32, ..ty.clone() }));
+            results.push((format!("r{k}"), ty.to_string()));
+        }
+        let _ = writeln!(body, "        let {} = {};", tuple(&names), example.call);
+    }
+    let (names, types): (Vec<String>, Vec<String>) = results.into_iter().unzip();
+    let (model, args) = (camel(name), args.join(", "));
+    let (fields, weights, loss) = (fields.join(",\n    "), weights.join(", "), loss.join(" + "));
+    let train = match fields.is_empty() {
+        true => String::new(),
+        false => format!(
+            "\n    #[train(Sgd)]\n    pub fn loss(&self, {args}, {weights}) -> f32 {{\n{body}        {loss}\n    }}\n"
+        ),
+    };
+    format!(
+        "pub struct {model} {{\n    {fields}\n}}\n\nimpl {model} {{\n    \
+         pub fn value(&self, {args}) -> {types} {{\n{body}        {names}\n    }}\n{train}}}\n",
+        types = tuple(&types),
+        names = tuple(&names),
+    )
+}
+
+fn tuple(parts: &[String]) -> String {
+    match parts {
+        [one] => one.clone(),
+        many => format!("({})", many.join(", ")),
+    }
+}

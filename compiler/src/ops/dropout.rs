@@ -1,0 +1,48 @@
+//! `Dropout(p)` and `dropout(x, p = 0.5)`.
+
+use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, Op, OpError};
+use crate::ir::prim::MapOp;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&DROPOUT), Item::Layer(&LAYER)];
+
+const P: AttrDecl = AttrDecl::optional("p", AttrKind::Float, "0.5", "the probability of a zero, from 0 to 1");
+
+static DROPOUT: Op = Op {
+    name: "dropout",
+    signature: "(x: float[..]) -> float[..]",
+    attrs: &[P],
+    doc: "In training, each element is 0 with probability `p` and `x / (1 − p)` otherwise (Srivastava et al. 2014, \
+          inverted); elsewhere `x` itself. The bits come from a counter-based generator.",
+    onnx: Some("Dropout"),
+    body: |b, args, attrs| {
+        let (x, p) = (args[0], attrs.float("p").unwrap_or(0.5));
+        if !(0.0..=1.0).contains(&p) {
+            return Err(OpError::new("wrong-attribute", format!("`p` is a probability, not {p}")).attr("p"));
+        }
+        if !b.training || p == 0.0 {
+            return Ok(vec![x]);
+        }
+        let zero = b.constant(x, 0.0)?;
+        if p == 1.0 {
+            return Ok(vec![b.mul(x, zero)?]);
+        }
+        let draw = b.uniform(&b.shape(x))?;
+        let bound = b.constant(x, p)?;
+        let kept = b.map(MapOp::Le, &[bound, draw])?;
+        let scaled = b.with(MapOp::Mul, x, 1.0 / (1.0 - p))?;
+        Ok(vec![b.select(kept, scaled, zero)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "dropout(x, 0.25)", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "f32[B, 17]", Domain::Normal)], call: "dropout(x)", result: "f32[B, 17]" },
+    ],
+};
+
+static LAYER: Layer = Layer {
+    name: "Dropout",
+    attrs: &[P],
+    params: |_| Ok(vec![]),
+    op: &DROPOUT,
+    op_attrs: |attrs| Attrs(vec![("p", Attr::Float(attrs.float("p").unwrap_or(0.5)))]),
+    doc: "Drops elements at random in training.",
+};

@@ -1,0 +1,47 @@
+//! `Embedding(count, dim)` and `embedding(index, weight)`.
+
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
+use crate::ir::DType;
+use crate::ir::model::Init;
+use crate::ir::prim::Prim;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&EMBEDDING), Item::Layer(&LAYER)];
+
+static EMBEDDING: Op = Op {
+    name: "embedding",
+    signature: "(index: int[..], weight: float[Count, Features]) -> float[.., Features]",
+    attrs: &[],
+    doc: "The row of `weight` for each index. An index outside of the table gives NaN.",
+    onnx: None,
+    body: |b, args, _| {
+        let index = b.convert(args[0], DType::U32)?;
+        Ok(vec![b.prim(Prim::Gather { axis: 0 }, &[args[1], index])?])
+    },
+    examples: &[
+        Example {
+            inputs: &[("i", "u32[3, 2]", Domain::Below(17)), ("w", "f32[17, 7]", Domain::Normal)],
+            call: "embedding(i, w)",
+            result: "f32[3, 2, 7]",
+        },
+        Example {
+            inputs: &[("i", "i32[B]", Domain::Below(5)), ("w", "f32[5, 7]", Domain::Normal)],
+            call: "embedding(i, w)",
+            result: "f32[B, 7]",
+        },
+    ],
+};
+
+static LAYER: Layer = Layer {
+    name: "Embedding",
+    attrs: &[
+        AttrDecl::required("count", AttrKind::Int, "rows of the table: indices are below it"),
+        AttrDecl::required("dim", AttrKind::Int, "features of a row"),
+    ],
+    params: |attrs| {
+        let shape = vec![attrs.positive("count")?.into(), attrs.positive("dim")?.into()];
+        Ok(vec![LayerParam { name: "weight", shape, init: Init::Normal { std: 1.0 } }])
+    },
+    op: &EMBEDDING,
+    op_attrs: |_| Attrs::default(),
+    doc: "A table of learnt vectors, looked up by index; it starts standard normal, as PyTorch's.",
+};

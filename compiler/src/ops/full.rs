@@ -1,0 +1,95 @@
+//! Tensors from nothing: `zeros([B, 5])`, `ones([B, 5])`, `full([B, 5], 0.5)` and `iota(T)`.
+
+use super::axes::show;
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
+use crate::ir::{DType, Dim};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&ZEROS), Item::Op(&ONES), Item::Op(&FULL), Item::Op(&IOTA)];
+
+const SHAPE: AttrDecl = AttrDecl::required("shape", AttrKind::Shape, "the extents of the result");
+const DTYPE: AttrDecl = AttrDecl::optional(
+    "dtype",
+    AttrKind::Word(&["f32", "i32", "u32", "bool"]),
+    "\"f32\"",
+    "the element type of the result",
+);
+
+/// The asked shape and element type.
+fn asked(attrs: &Attrs) -> (Vec<Dim>, DType) {
+    let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(DType::F32);
+    (attrs.dims("shape").unwrap_or_default(), dtype)
+}
+
+static ZEROS: Op = Op {
+    name: "zeros",
+    signature: "() -> *",
+    attrs: &[SHAPE, DTYPE],
+    doc: "A tensor of zeros.",
+    onnx: None,
+    body: |b, _, attrs| {
+        let (shape, dtype) = asked(attrs);
+        Ok(vec![b.full(dtype, &shape, 0.0)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "add(x, zeros([5, 7]))", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "i32[B, 17]", Domain::Below(5))], call: "add(x, zeros([B, 17], \"i32\"))", result: "i32[B, 17]" },
+    ],
+};
+
+static ONES: Op = Op {
+    name: "ones",
+    signature: "() -> *",
+    attrs: &[SHAPE, DTYPE],
+    doc: "A tensor of ones.",
+    onnx: None,
+    body: |b, _, attrs| {
+        let (shape, dtype) = asked(attrs);
+        Ok(vec![b.full(dtype, &shape, 1.0)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "mul(x, ones(5, 7))", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "u32[B, 17]", Domain::Below(5))], call: "add(x, ones([B, 17], dtype = \"u32\"))", result: "u32[B, 17]" },
+    ],
+};
+
+static FULL: Op = Op {
+    name: "full",
+    signature: "() -> *",
+    attrs: &[SHAPE, AttrDecl::required("value", AttrKind::Float, "every element"), DTYPE],
+    doc: "A tensor of one value.",
+    onnx: Some("ConstantOfShape"),
+    body: |b, _, attrs| {
+        let (shape, dtype) = asked(attrs);
+        Ok(vec![b.full(dtype, &shape, attrs.float("value").unwrap_or(0.0))?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "mul(x, full([5, 7], 2.5))", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "f32[B, 17]", Domain::Normal)], call: "sub(x, full([B, 1], value = 3))", result: "f32[B, 17]" },
+    ],
+};
+
+static IOTA: Op = Op {
+    name: "iota",
+    signature: "() -> u32[...]",
+    attrs: &[SHAPE, AttrDecl::optional("axis", AttrKind::Int, "0", "the counted axis; negative counts from the end")],
+    doc: "Each element's index along an axis: `iota(T)` is 0, 1 … T − 1.",
+    onnx: Some("Range"),
+    body: |b, _, attrs| {
+        let (shape, _) = asked(attrs);
+        let (axis, rank) = (attrs.int("axis").unwrap_or(0), shape.len() as i64);
+        let from_start = if axis < 0 { axis + rank } else { axis };
+        if !(0..rank).contains(&from_start) {
+            let message = format!("axis {axis} is out of range for {}", show(&shape));
+            return Err(OpError::new("axis-out-of-range", message).attr("axis"));
+        }
+        Ok(vec![b.iota(&shape, from_start as usize)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "u32[7]", Domain::Below(9))], call: "add(x, iota(7))", result: "u32[7]" },
+        Example {
+            inputs: &[("x", "f32[B, 17]", Domain::Normal)],
+            call: "mul(x, f32(iota([B, 17], axis = 1)))",
+            result: "f32[B, 17]",
+        },
+    ],
+};

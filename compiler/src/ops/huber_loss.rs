@@ -1,0 +1,43 @@
+//! `huber_loss(input, target, delta = 1)`.
+
+use super::loss::{REDUCTION, reduce};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use crate::ir::prim::MapOp;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&HUBER_LOSS)];
+
+static HUBER_LOSS: Op = Op {
+    name: "huber_loss",
+    signature: "(input: float[..], target: float[..]) -> float[...]",
+    attrs: &[REDUCTION, AttrDecl::optional("delta", AttrKind::Float, "1", "the error beyond which it grows linearly; positive")],
+    doc: "`e²/2` for errors `e` up to `delta` and `delta · (|e| − delta/2)` beyond (Huber 1964).",
+    onnx: None,
+    body: |b, args, attrs| {
+        let delta = attrs.float("delta").unwrap_or(1.0);
+        if delta <= 0.0 {
+            return Err(OpError::new("wrong-attribute", format!("`delta` must be positive, not {delta}")).attr("delta"));
+        }
+        let error = b.sub(args[0], args[1])?;
+        let size = b.unary(MapOp::Abs, error)?;
+        let squared = b.mul(error, error)?;
+        let near = b.with(MapOp::Mul, squared, 0.5)?;
+        let far = b.with(MapOp::Sub, size, 0.5 * delta)?;
+        let far = b.with(MapOp::Mul, far, delta)?;
+        let bound = b.constant(size, delta)?;
+        let small = b.map(MapOp::Le, &[size, bound])?;
+        let each = b.select(small, near, far)?;
+        reduce(b, each, attrs)
+    },
+    examples: &[
+        Example {
+            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("y", "f32[5, 7]", Domain::Normal)],
+            call: "huber_loss(x, y, reduction = \"none\", delta = 0.5)",
+            result: "f32[5, 7]",
+        },
+        Example {
+            inputs: &[("x", "f32[B, 17]", Domain::Normal), ("y", "f32[B, 17]", Domain::Normal)],
+            call: "huber_loss(x, y)",
+            result: "f32",
+        },
+    ],
+};

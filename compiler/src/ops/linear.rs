@@ -1,0 +1,55 @@
+//! `Linear(input, output, bias = true)` and `linear(x, weight, bias)`.
+
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
+use crate::ir::model::Init;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&LINEAR), Item::Layer(&LAYER)];
+
+static LINEAR: Op = Op {
+    name: "linear",
+    signature: "(x: float[.., Features], weight: float[Outputs, Features], bias: float[Outputs]?) -> float[.., Outputs]",
+    attrs: &[],
+    doc: "`x · weightᵀ + bias` over the last axis.",
+    onnx: None,
+    body: |b, args, _| {
+        let rank = b.rank(args[0]);
+        let lead: String = ('a'..'k').take(rank - 1).collect();
+        let y = b.contract(&format!("{lead}k,nk->{lead}n"), args[0], args[1])?;
+        Ok(vec![match args.get(2) {
+            Some(&bias) => b.add(y, bias)?,
+            None => y,
+        }])
+    },
+    examples: &[
+        Example {
+            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("w", "f32[17, 7]", Domain::Normal), ("c", "f32[17]", Domain::Normal)],
+            call: "linear(x, w, c)",
+            result: "f32[5, 17]",
+        },
+        Example {
+            inputs: &[("x", "f32[B, 3, 64]", Domain::Normal), ("w", "f32[10, 64]", Domain::Normal)],
+            call: "linear(x, w)",
+            result: "f32[B, 3, 10]",
+        },
+    ],
+};
+
+static LAYER: Layer = Layer {
+    name: "Linear",
+    attrs: &[
+        AttrDecl::required("input", AttrKind::Int, "features of the argument"),
+        AttrDecl::required("output", AttrKind::Int, "features of the result"),
+        AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added"),
+    ],
+    params: |attrs| {
+        let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
+        // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√input.
+        let init = Init::Uniform { bound: 1.0 / (input as f64).sqrt() };
+        let weight = LayerParam { name: "weight", shape: vec![output.into(), input.into()], init: init.clone() };
+        let bias = LayerParam { name: "bias", shape: vec![output.into()], init };
+        Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
+    },
+    op: &LINEAR,
+    op_attrs: |_| Attrs::default(),
+    doc: "A fully connected layer: `x · weightᵀ + bias` over the last axis.",
+};

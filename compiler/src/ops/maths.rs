@@ -1,0 +1,77 @@
+//! Elementwise functions of one argument: `exp(x)`, `tanh(x)` and so on, one line each.
+
+use super::{Builder, Domain, Example, Item, Op, OpError};
+use crate::ir::Value;
+use crate::ir::prim::MapOp;
+
+/// One op from each line: its name, element class, ONNX name, test domain, documentation and formula.
+macro_rules! table {
+    ($($item:ident = $name:literal $class:literal $onnx:expr, $domain:ident, $doc:literal, $body:expr;)*) => {
+        pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
+
+        $(static $item: Op = Op {
+            name: $name,
+            signature: concat!("(x: ", $class, "[..]) -> ", $class, "[..]"),
+            attrs: &[],
+            doc: $doc,
+            onnx: $onnx,
+            body: |b, args, _| {
+                let formula: fn(&mut Builder<'_>, Value) -> Result<Value, OpError> = $body;
+                Ok(vec![formula(b, args[0])?])
+            },
+            examples: &[
+                Example {
+                    inputs: &[("x", "f32[5, 7]", Domain::$domain)],
+                    call: concat!($name, "(x)"),
+                    result: "f32[5, 7]",
+                },
+                Example {
+                    inputs: &[("x", "f32[B, 17]", Domain::$domain)],
+                    call: concat!($name, "(x)"),
+                    result: "f32[B, 17]",
+                },
+            ],
+        };)*
+    };
+}
+
+table! {
+    NEG = "neg" "number" Some("Neg"), Normal, "The negative `−x`, of floats and i32.",
+        |b, x| b.unary(MapOp::Neg, x);
+    ABS = "abs" "number" Some("Abs"), Normal, "The absolute value `|x|` of floats and i32; its derivative at 0 is 0.",
+        |b, x| b.unary(MapOp::Abs, x);
+    SIGN = "sign" "number" Some("Sign"), Normal, "−1, 0 or 1 by the sign of `x`; its derivative is 0.",
+        |b, x| b.unary(MapOp::Sign, x);
+    EXP = "exp" "float" Some("Exp"), Normal, "The exponential `eˣ`.",
+        |b, x| b.unary(MapOp::Exp, x);
+    EXPM1 = "expm1" "float" None, Normal, "The exponential less one, `eˣ − 1`, accurate near zero.",
+        |b, x| b.unary(MapOp::Expm1, x);
+    LOG = "log" "float" Some("Log"), Positive, "The natural logarithm; NaN below zero.",
+        |b, x| b.unary(MapOp::Log, x);
+    LOG1P = "log1p" "float" None, Positive, "`ln(1 + x)`, accurate near zero.",
+        |b, x| b.unary(MapOp::Log1p, x);
+    SQRT = "sqrt" "float" Some("Sqrt"), Positive, "The square root; NaN below zero.",
+        |b, x| b.unary(MapOp::Sqrt, x);
+    RSQRT = "rsqrt" "float" None, Positive, "The reciprocal square root `1/√x`.",
+        |b, x| b.unary(MapOp::Rsqrt, x);
+    SQUARE = "square" "number" None, Normal, "The square `x²`.",
+        |b, x| b.mul(x, x);
+    RECIPROCAL = "reciprocal" "float" Some("Reciprocal"), Positive, "The reciprocal `1/x`.",
+        |b, x| { let one = b.constant(x, 1.0)?; b.div(one, x) };
+    SIN = "sin" "float" Some("Sin"), Normal, "The sine of `x` radians.",
+        |b, x| b.unary(MapOp::Sin, x);
+    COS = "cos" "float" Some("Cos"), Normal, "The cosine of `x` radians.",
+        |b, x| b.unary(MapOp::Cos, x);
+    TANH = "tanh" "float" Some("Tanh"), Normal, "The hyperbolic tangent.",
+        |b, x| b.unary(MapOp::Tanh, x);
+    SIGMOID = "sigmoid" "float" Some("Sigmoid"), Normal, "The logistic function `1/(1 + e⁻ˣ)`.",
+        |b, x| b.unary(MapOp::Sigmoid, x);
+    ERF = "erf" "float" Some("Erf"), Normal, "The error function `2/√π · ∫₀ˣ e^(−t²) dt`.",
+        |b, x| b.unary(MapOp::Erf, x);
+    FLOOR = "floor" "float" Some("Floor"), Normal, "Rounded towards −∞; its derivative is 0.",
+        |b, x| b.unary(MapOp::Floor, x);
+    CEIL = "ceil" "float" Some("Ceil"), Normal, "Rounded towards +∞; its derivative is 0.",
+        |b, x| b.unary(MapOp::Ceil, x);
+    ROUND = "round" "float" Some("Round"), Normal, "Rounded to the nearest integer, ties to even; its derivative is 0.",
+        |b, x| b.unary(MapOp::Round, x);
+}

@@ -1,0 +1,49 @@
+//! Reductions by one associative operation: `sum`, `max`, `min` and `prod` over any axes.
+
+use super::axes::REDUCED;
+use super::{Domain, Example, Item, Op};
+use crate::ir::prim::ReduceOp;
+
+/// One op from each line: its name, ONNX name, operation, test domain and documentation.
+macro_rules! table {
+    ($($item:ident = $name:literal $onnx:literal, $op:ident, $domain:ident, $doc:literal;)*) => {
+        pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
+
+        $(static $item: Op = Op {
+            name: $name,
+            signature: "(x: number[..]) -> number[...]",
+            attrs: &REDUCED,
+            doc: $doc,
+            onnx: Some($onnx),
+            body: |b, args, attrs| {
+                let axes = b.reduced(args[0], attrs)?;
+                let kept = b.reduce_keep(ReduceOp::$op, args[0], &axes)?;
+                b.finish(kept, &axes, attrs)
+            },
+            examples: &[
+                Example {
+                    inputs: &[("x", "f32[5, 7, 17]", Domain::$domain)],
+                    call: concat!($name, "(x, axis = 1)"),
+                    result: "f32[5, 17]",
+                },
+                Example {
+                    inputs: &[("x", "f32[B, 5, 7]", Domain::$domain)],
+                    call: concat!($name, "(x, axes = [0, -1], keepdims = true)"),
+                    result: "f32[1, 5, 1]",
+                },
+                Example {
+                    inputs: &[("x", "i32[3, B]", Domain::Below(3))],
+                    call: concat!($name, "(x)"),
+                    result: "i32",
+                },
+            ],
+        };)*
+    };
+}
+
+table! {
+    SUM = "sum" "ReduceSum", Sum, Normal, "The sum over the axes.";
+    MAX = "max" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. The gradient goes to the first largest.";
+    MIN = "min" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. The gradient goes to the first smallest.";
+    PROD = "prod" "ReduceProd", Prod, Positive, "The product over the axes.";
+}

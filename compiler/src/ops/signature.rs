@@ -1,0 +1,471 @@
+//! Signatures: an op's signature text and the types of a call's arguments in, bindings or the first mistake out.
+//!
+//! The syntax is the one that [`Op::signature`](super::Op::signature) describes. Texts that do not parse are
+//! mistakes of an op's file, which the tests of the item list find.
+
+use super::{Op, OpError};
+use crate::ir::{DType, Dim, Type};
+use std::collections::BTreeMap;
+
+/// A parsed signature.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Signature {
+    /// The arguments, in order.
+    pub args: Vec<Slot>,
+    /// The results; `None` where the body alone knows them (`*`).
+    pub results: Option<Vec<Pattern>>,
+}
+
+/// An argument.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Slot {
+    /// Its name.
+    pub name: String,
+    /// Which types it takes.
+    pub pattern: Pattern,
+    /// How often it may stand.
+    pub times: Times,
+}
+
+/// How often an argument may stand.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Times {
+    /// Once.
+    Once,
+    /// Once or not at all (`?`).
+    Optional,
+    /// Once or more (`*`).
+    Many,
+}
+
+/// Which types fit.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Pattern {
+    /// The element class.
+    pub class: Class,
+    /// The axes.
+    pub axes: Axes,
+}
+
+/// Which element types fit.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Class {
+    /// Those through which derivatives flow.
+    Float,
+    /// i32 or u32.
+    Int,
+    /// All but bool.
+    Number,
+    /// All.
+    Any,
+    /// One.
+    Only(DType),
+}
+
+/// Which shapes fit.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Axes {
+    /// Every shape (`...`).
+    Free,
+    /// These axes, with any number of axes between `lead` and `last` where `rest` (`..`) stands.
+    Of {
+        /// The first axes.
+        lead: Vec<Axis>,
+        /// Whether others may follow.
+        rest: bool,
+        /// The last axes, where `rest` stands.
+        last: Vec<Axis>,
+    },
+}
+
+/// Which extents fit.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Axis {
+    /// This one.
+    Const(i64),
+    /// Any, but the same wherever the name stands.
+    Named(String),
+    /// Any (`_`).
+    Any,
+}
+
+/// What a call binds the names of a signature to.
+#[derive(Clone, Default, Debug)]
+pub struct Bindings {
+    /// The named extents, each with the argument that bound it.
+    pub extents: BTreeMap<String, (Dim, usize)>,
+    /// The axes that `..` stands for, with the argument that bound them.
+    pub rest: Option<(Vec<Dim>, usize)>,
+    /// The element type of each class, with the argument that bound it.
+    pub classes: BTreeMap<Class, (DType, usize)>,
+}
+
+/// Checks a call of a function, or of a layer whose parameters (`own`, by name) are the last of the types.
+///
+/// # Errors
+/// `wrong-arity`, `wrong-dtype`, `mixed-dtype`, `wrong-rank`, `wrong-features` where an argument does not suit
+/// the layer's parameters, and `shape-mismatch` where two arguments do not suit each other.
+pub fn check(op: &Op, args: &[Type], own: &[&str]) -> Result<Bindings, OpError> {
+    let signature = match Signature::parse(op.signature) {
+        Ok(signature) => signature,
+        Err(why) => unreachable!("the item tests parse every signature: {why}"),
+    };
+    let given = args.len() - own.len().min(args.len());
+    signature.check_count(given, own)?;
+    let mut bindings = Bindings::default();
+    for (index, ty) in args.iter().enumerate() {
+        let Some(slot) = signature.slot(index) else { unreachable!("the count of arguments was checked") };
+        bindings.bind(&slot.pattern, ty, Place { index, given, types: args })?;
+    }
+    Ok(bindings)
+}
+
+impl Signature {
+    /// Reads a signature.
+    ///
+    /// # Errors
+    /// Says what does not parse.
+    pub fn parse(text: &str) -> Result<Signature, String> {
+        let (args, results) = text.split_once("->").ok_or_else(|| format!("`{text}` has no `->`"))?;
+        let inside = args
+            .trim()
+            .strip_prefix('(')
+            .and_then(|a| a.strip_suffix(')'))
+            .ok_or_else(|| format!("the arguments of `{text}` stand in no parentheses"))?;
+        let args = split(inside).into_iter().map(Slot::parse).collect::<Result<Vec<_>, _>>()?;
+        let results = results.trim();
+        let results = match results.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
+            Some(list) => Some(split(list).into_iter().map(Pattern::parse).collect::<Result<Vec<_>, _>>()?),
+            None if results == "*" => None,
+            None => Some(vec![Pattern::parse(results)?]),
+        };
+        Ok(Signature { args, results })
+    }
+
+    /// The slot of the argument at that position; a repeated last one takes all that follow.
+    pub fn slot(&self, index: usize) -> Option<&Slot> {
+        self.args.get(index).or_else(|| self.args.last().filter(|slot| slot.times == Times::Many))
+    }
+
+    /// The names of the arguments that a call must give: `x, weight`.
+    pub fn usage(&self, own: &[&str]) -> String {
+        let names = self.args.iter().filter(|slot| slot.times != Times::Optional).map(|slot| slot.name.as_str());
+        names.filter(|name| !own.contains(name)).collect::<Vec<_>>().join(", ")
+    }
+
+    fn check_count(&self, given: usize, own: &[&str]) -> Result<(), OpError> {
+        let asked = self.args.iter().filter(|slot| !own.contains(&slot.name.as_str()));
+        let least = asked.clone().filter(|slot| slot.times != Times::Optional).count();
+        // What a layer has no parameter for, the caller cannot give either.
+        let most = match (self.args.iter().any(|slot| slot.times == Times::Many), own.is_empty()) {
+            (true, _) => usize::MAX,
+            (false, true) => self.args.len(),
+            (false, false) => least,
+        };
+        if (least..=most).contains(&given) {
+            return Ok(());
+        }
+        let takes = match (least, most) {
+            (1, 1) => "1 argument".to_owned(),
+            (1, usize::MAX) => "at least 1 argument".to_owned(),
+            (n, usize::MAX) => format!("at least {n} arguments"),
+            (n, m) if n == m => format!("{n} arguments"),
+            (n, m) if n + 1 == m => format!("{n} or {m} arguments"),
+            (n, m) => format!("{n} to {m} arguments"),
+        };
+        let were = if given == 1 { "was" } else { "were" };
+        Err(OpError::new("wrong-arity", format!("`{{callee}}` takes {takes}, but {given} {were} given"))
+            .help(format!("call it as `{{callee}}({})`", self.usage(own))))
+    }
+}
+
+/// Splits at the commas outside of brackets.
+fn split(list: &str) -> Vec<&str> {
+    let (mut parts, mut depth, mut start) = (vec![], 0, 0);
+    for (at, c) in list.char_indices() {
+        match c {
+            '[' | '(' => depth += 1,
+            ']' | ')' => depth -= 1,
+            ',' if depth == 0 => {
+                parts.push(list[start..at].trim());
+                start = at + 1;
+            }
+            _ => {}
+        }
+    }
+    parts.push(list[start..].trim());
+    parts.retain(|part| !part.is_empty());
+    parts
+}
+
+impl Slot {
+    fn parse(text: &str) -> Result<Slot, String> {
+        let (name, pattern) = text.split_once(':').ok_or_else(|| format!("`{text}` has no type"))?;
+        let (pattern, times) = match pattern.trim() {
+            p if p.ends_with('?') => (&p[..p.len() - 1], Times::Optional),
+            p if p.ends_with('*') => (&p[..p.len() - 1], Times::Many),
+            p => (p, Times::Once),
+        };
+        Ok(Slot { name: name.trim().to_owned(), pattern: Pattern::parse(pattern)?, times })
+    }
+}
+
+impl Pattern {
+    fn parse(text: &str) -> Result<Pattern, String> {
+        let (class, axes) = match text.split_once('[') {
+            Some((class, axes)) => (class, axes.strip_suffix(']').ok_or_else(|| format!("`{text}` has no `]`"))?),
+            None => (text, ""),
+        };
+        let class = match class.trim() {
+            "float" => Class::Float,
+            "int" => Class::Int,
+            "number" => Class::Number,
+            "any" => Class::Any,
+            name => Class::Only(DType::from_name(name).ok_or_else(|| format!("`{name}` is no element class"))?),
+        };
+        if axes.trim() == "..." {
+            return Ok(Pattern { class, axes: Axes::Free });
+        }
+        let (mut lead, mut last, mut rest) = (vec![], vec![], false);
+        for axis in split(axes) {
+            match axis {
+                ".." if rest => return Err(format!("`{text}` has `..` twice")),
+                ".." => rest = true,
+                _ if rest => last.push(Axis::parse(axis)?),
+                _ => lead.push(Axis::parse(axis)?),
+            }
+        }
+        Ok(Pattern { class, axes: Axes::Of { lead, rest, last } })
+    }
+
+    /// The axes as a message shows them: `[batch, channels, ..]`.
+    fn describe(&self) -> String {
+        match &self.axes {
+            Axes::Free => "any shape".into(),
+            Axes::Of { lead, rest: false, .. } if lead.is_empty() => "a scalar".into(),
+            Axes::Of { lead, rest, last } => {
+                let show = |axes: &[Axis]| axes.iter().map(Axis::word).collect::<Vec<_>>();
+                let middle = if *rest { vec!["..".to_owned()] } else { vec![] };
+                format!("[{}]", [show(lead), middle, show(last)].concat().join(", "))
+            }
+        }
+    }
+}
+
+impl Axis {
+    fn parse(text: &str) -> Result<Axis, String> {
+        match text {
+            "_" => Ok(Axis::Any),
+            _ if text.starts_with(|c: char| c.is_ascii_uppercase()) => Ok(Axis::Named(text.to_owned())),
+            _ => text.parse().map(Axis::Const).map_err(|_| format!("`{text}` is no extent")),
+        }
+    }
+
+    fn word(&self) -> String {
+        match self {
+            Axis::Const(n) => n.to_string(),
+            Axis::Named(name) if name.len() > 1 => name.to_lowercase(),
+            Axis::Named(name) => name.clone(),
+            Axis::Any => "_".into(),
+        }
+    }
+}
+
+impl Class {
+    fn admits(self, dtype: DType) -> bool {
+        match self {
+            Class::Float => dtype.is_float(),
+            Class::Int => matches!(dtype, DType::I32 | DType::U32),
+            Class::Number => dtype != DType::Bool,
+            Class::Any => true,
+            Class::Only(only) => dtype == only,
+        }
+    }
+
+    /// What a message calls it, and the method that converts to it.
+    fn wanted(self) -> (String, &'static str) {
+        match self {
+            Class::Float | Class::Number => ("f32".into(), "f32"),
+            Class::Int => ("integers (u32 or i32)".into(), "u32"),
+            Class::Any => ("any type".into(), "f32"),
+            Class::Only(dtype) => (dtype.to_string(), dtype.name()),
+        }
+    }
+}
+
+/// Where an argument stands in a call.
+#[derive(Clone, Copy)]
+struct Place<'t> {
+    index: usize,
+    /// How many arguments the user gave; the others are a layer's parameters.
+    given: usize,
+    types: &'t [Type],
+}
+
+impl Bindings {
+    fn bind(&mut self, pattern: &Pattern, ty: &Type, place: Place<'_>) -> Result<(), OpError> {
+        self.bind_class(pattern.class, ty, place)?;
+        let Axes::Of { lead, rest, last } = &pattern.axes else {
+            return Ok(());
+        };
+        let fixed = lead.len() + last.len();
+        if ty.rank() < fixed || (!rest && ty.rank() > fixed) {
+            let message = format!("`{{callee}}` takes {}, but {{{}}} is {ty}", pattern.describe(), place.index);
+            return Err(OpError::new("wrong-rank", message).arg(place.index));
+        }
+        let tail = ty.rank() - last.len();
+        let ends = lead.iter().zip(&ty.shape).chain(last.iter().zip(&ty.shape[tail..]));
+        for (axis, extent) in ends {
+            self.bind_extent(axis, extent, place)?;
+        }
+        if *rest {
+            self.bind_rest(&ty.shape[lead.len()..tail], place)?;
+        }
+        Ok(())
+    }
+
+    fn bind_class(&mut self, class: Class, ty: &Type, place: Place<'_>) -> Result<(), OpError> {
+        let (dtype, index) = (ty.dtype, place.index);
+        if !class.admits(dtype) {
+            let (wanted, convert) = class.wanted();
+            let message = format!("`{{callee}}` takes {wanted}, but {{{index}}} is {ty}");
+            let help = match (class, dtype) {
+                (Class::Only(DType::Bool), _) => format!("compare it: `{{{index}}} != 0`"),
+                _ => format!("convert it: `{{{index}}}.{convert}()`"),
+            };
+            return Err(OpError::new("wrong-dtype", message).arg(index).help(help));
+        }
+        let (bound, first) = *self.classes.entry(class).or_insert((dtype, index));
+        if bound == dtype {
+            return Ok(());
+        }
+        // Integers are converted to floats, never the other way: that would lose digits in silence.
+        let (to, from) = if dtype.is_float() { (dtype, first) } else { (bound, index) };
+        let message = format!(
+            "`{{callee}}` needs one element type, but {{{first}}} is {} and {{{index}}} is {ty}",
+            place.types[first]
+        );
+        Err(OpError::new("mixed-dtype", message).arg(index).help(format!("convert it: `{{{from}}}.{to}()`")))
+    }
+
+    fn bind_extent(&mut self, axis: &Axis, extent: &Dim, place: Place<'_>) -> Result<(), OpError> {
+        let index = place.index;
+        let name = match axis {
+            Axis::Any => return Ok(()),
+            Axis::Const(n) if extent.is(*n) => return Ok(()),
+            Axis::Const(n) => {
+                let message = format!("`{{callee}}` takes an axis of {n}, but {{{index}}} is {}", place.types[index]);
+                return Err(OpError::new("shape-mismatch", message).arg(index));
+            }
+            Axis::Named(name) => name,
+        };
+        let (bound, first) = self.extents.entry(name.clone()).or_insert((extent.clone(), index)).clone();
+        if bound == *extent {
+            return Ok(());
+        }
+        let word = if name.len() > 1 { name.to_lowercase() } else { "elements along that axis".into() };
+        if first < place.given && index >= place.given {
+            let word = if extent.is(1) { word.trim_end_matches('s') } else { &word };
+            let message = format!("`{{callee}}` takes {extent} {word}, but {{{first}}} has {bound}");
+            return Err(OpError::new("wrong-features", message).arg(first));
+        }
+        let message = format!("{{{first}}} has {bound} {word}, but {{{index}}} has {extent}");
+        Err(OpError::new("shape-mismatch", message).arg(index))
+    }
+
+    fn bind_rest(&mut self, axes: &[Dim], place: Place<'_>) -> Result<(), OpError> {
+        let index = place.index;
+        let (bound, first) = self.rest.get_or_insert_with(|| (axes.to_vec(), index)).clone();
+        if bound == axes {
+            return Ok(());
+        }
+        let message = format!(
+            "`{{callee}}` needs equal shapes, but {{{first}}} is {} and {{{index}}} is {}",
+            place.types[first], place.types[index]
+        );
+        Err(OpError::new("shape-mismatch", message).arg(index))
+    }
+
+    /// Whether a result that the body gave is what the signature promises.
+    pub fn admits(&self, pattern: &Pattern, ty: &Type) -> bool {
+        let mut bindings = self.clone();
+        let types = vec![ty.clone(); 1 + self.classes.values().map(|c| c.1).max().unwrap_or(0).max(64)];
+        bindings.bind(pattern, ty, Place { index: 0, given: 1, types: &types }).is_ok()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ops::op;
+
+    fn ty(dtype: DType, shape: &[i64]) -> Type {
+        Type::new(dtype, shape.iter().map(|&n| Dim::from(n)).collect::<Vec<_>>())
+    }
+
+    fn f32(shape: &[i64]) -> Type {
+        ty(DType::F32, shape)
+    }
+
+    fn texts(error: OpError, args: &[&str]) -> (&'static str, String, Option<String>) {
+        let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
+        let (message, help) = error.render("self.output", &args);
+        (error.code, message, help)
+    }
+
+    #[test]
+    fn it_parses_what_it_documents() {
+        let s = Signature::parse("(x: float[.., K], y: any[...]*, z: u32[3, _]?) -> (float[..], bool)").unwrap();
+        assert_eq!(s.args.len(), 3);
+        assert_eq!(s.args[1].times, Times::Many);
+        assert_eq!(s.args[2].pattern.class, Class::Only(DType::U32));
+        assert_eq!(s.results.unwrap().len(), 2);
+        assert!(Signature::parse("(x: float[.., K) -> *").is_err());
+        assert!(Signature::parse("(x: f8) -> *").is_err());
+        assert_eq!(Signature::parse("() -> *").unwrap().args, vec![]);
+    }
+
+    #[test]
+    fn a_layer_names_its_features() {
+        let linear = op("linear").unwrap();
+        let error = check(linear, &[f32(&[5, 128]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).unwrap_err();
+        assert_eq!(
+            texts(error, &["x"]),
+            ("wrong-features", "`self.output` takes 64 features, but `x` has 128".into(), None)
+        );
+        assert!(check(linear, &[f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).is_ok());
+    }
+
+    #[test]
+    fn counts_of_arguments_are_the_users() {
+        let linear = op("linear").unwrap();
+        let error = check(linear, &[f32(&[5, 64]), f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"])
+            .unwrap_err();
+        assert_eq!(error.code, "wrong-arity");
+        assert_eq!(error.message, "`{callee}` takes 1 argument, but 2 were given");
+        assert_eq!(error.help.as_deref(), Some("call it as `{callee}(x)`"));
+        let error = check(linear, &[f32(&[5, 64])], &[]).unwrap_err();
+        assert_eq!(error.message, "`{callee}` takes 2 or 3 arguments, but 1 was given");
+    }
+
+    #[test]
+    fn types_are_converted_by_the_help() {
+        let error = check(op("relu").unwrap(), &[ty(DType::U32, &[5])], &[]).unwrap_err();
+        let (code, message, help) = texts(error, &["a + b"]);
+        assert_eq!((code, message.as_str()), ("wrong-dtype", "`self.output` takes f32, but `a + b` is u32[5]"));
+        assert_eq!(help.as_deref(), Some("convert it: `(a + b).f32()`"));
+    }
+
+    #[test]
+    fn equal_names_and_rests_must_be_equal() {
+        let pair = Signature::parse("(a: number[.., N], b: number[.., N]) -> *").unwrap();
+        let types = [f32(&[5, 7]), f32(&[6, 7])];
+        let mut bindings = Bindings::default();
+        let place = |index| Place { index, given: 2, types: &types };
+        bindings.bind(&pair.args[0].pattern, &types[0], place(0)).unwrap();
+        let error = bindings.bind(&pair.args[1].pattern, &types[1], place(1)).unwrap_err();
+        assert_eq!(error.message, "`{callee}` needs equal shapes, but {0} is f32[5, 7] and {1} is f32[6, 7]");
+        let error = bindings.bind(&pair.args[1].pattern, &ty(DType::I32, &[5, 7]), place(1)).unwrap_err();
+        assert_eq!((error.code, error.help.as_deref()), ("mixed-dtype", Some("convert it: `{1}.f32()`")));
+    }
+}

@@ -1,0 +1,74 @@
+//! Windows over spatial axes: attributes like `stride` and `padding` in, checked windows out.
+
+use super::{Attr, AttrDecl, AttrKind, Attrs, OpError};
+use crate::ir::prim::Window;
+use crate::ir::{Dim, Type};
+
+pub(super) const PADDING: AttrDecl =
+    AttrDecl::optional("padding", AttrKind::Ints, "0", "elements assumed around each spatial axis");
+pub(super) const DILATION: AttrDecl =
+    AttrDecl::optional("dilation", AttrKind::Ints, "1", "from one element of a window to the next");
+
+/// One positive number for each spatial axis.
+pub(super) fn positive(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
+    let list = numbers(attrs, name, rank)?;
+    match list.iter().find(|&&n| n < 1) {
+        Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
+        None => Ok(list),
+    }
+}
+
+/// One number for each spatial axis.
+fn numbers(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
+    attrs.spatial(name, rank).ok_or_else(|| {
+        let message =
+            format!("`{name}` must be one number known at build time, or a list of {rank}, not {}", attrs.get(name));
+        OpError::new("wrong-attribute", message).attr(name)
+    })
+}
+
+/// What is known of a window before its axis is.
+pub(super) struct Taps {
+    pub size: Dim,
+    pub stride: i64,
+    pub dilation: i64,
+}
+
+/// The windows over the last axes of `x`, with the padding of the attribute of that name.
+///
+/// # Errors
+/// `kernel-too-large` where a window does not fit into its padded axis.
+pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Window>, OpError> {
+    let same = *attrs.get("padding") == Attr::Text("same".into());
+    let padding = if same { vec![0; taps.len()] } else { numbers(attrs, "padding", taps.len())? };
+    if let Some(n) = padding.iter().find(|&&n| n < 0) {
+        return Err(OpError::new("wrong-attribute", format!("`padding` cannot be {n}")).attr("padding"));
+    }
+    let first = x.rank() - taps.len();
+    let mut windows = vec![];
+    for (k, tap) in taps.into_iter().enumerate() {
+        let reach = (tap.size.clone() - Dim::from(1)) * Dim::from(tap.dilation);
+        let (low, high) = match same {
+            true if tap.stride != 1 => {
+                let message = format!("padding = \"same\" needs stride 1, not {}", tap.stride);
+                return Err(OpError::new("wrong-attribute", message).attr("padding").help("write `stride = 1`"));
+            }
+            // An odd total puts the larger part after, as PyTorch does.
+            true => (reach.floor_div(&Dim::from(2)), reach.clone() - reach.floor_div(&Dim::from(2))),
+            false => (Dim::from(padding[k]), Dim::from(padding[k])),
+        };
+        let extent = &x.shape[first + k];
+        let room = extent.clone() + low.clone() + high.clone();
+        if let Some(missing) = (reach.clone() + Dim::from(1) - room.clone()).as_const().filter(|&n| n > 0) {
+            let covered = reach + Dim::from(1);
+            let message = format!(
+                "a window of `{{callee}}` covers {covered} elements, but axis {} of {{0}} has {room} with its padding",
+                first + k
+            );
+            let enough = padding[k] + (missing + 1) / 2;
+            return Err(OpError::new("kernel-too-large", message).arg(0).help(format!("write `padding = {enough}`")));
+        }
+        windows.push(Window { size: tap.size, stride: tap.stride, dilation: tap.dilation, low, high, base: 1 });
+    }
+    Ok(windows)
+}

@@ -1,0 +1,34 @@
+//! `split(x, 3)`: equal parts.
+
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use crate::ir::Dim;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&SPLIT)];
+
+static SPLIT: Op = Op {
+    name: "split",
+    signature: "(x: any[...]) -> *",
+    attrs: &[
+        AttrDecl::required("parts", AttrKind::Int, "how many equal parts"),
+        AttrDecl::optional("axis", AttrKind::Int, "-1", "the axis that is cut; negative counts from the end"),
+    ],
+    doc: "Equal parts of an axis, by default the last: `let (a, b) = split(x, 2);`.",
+    onnx: Some("Split"),
+    body: |b, args, attrs| {
+        let (parts, axis) = (attrs.positive("parts")?, b.axis(args[0], attrs, "axis")?);
+        let extent = b.shape(args[0])[axis].clone();
+        let Some(len) = extent.exact_div(&Dim::from(parts)) else {
+            let message = format!("{parts} parts do not divide axis {axis} of {{0}}, which is {extent}");
+            return Err(OpError::new("non-divisible", message).attr("parts"));
+        };
+        (0..parts).map(|k| b.slice(args[0], axis, Dim::from(k) * len.clone(), len.clone())).collect()
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 21]", Domain::Normal)], call: "split(x, 3)", result: "(f32[5, 7], f32[5, 7], f32[5, 7])" },
+        Example {
+            inputs: &[("x", "f32[B, 10, 17]", Domain::Normal)],
+            call: "split(x, 2, axis = 1)",
+            result: "(f32[B, 5, 17], f32[B, 5, 17])",
+        },
+    ],
+};

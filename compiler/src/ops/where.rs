@@ -1,0 +1,41 @@
+//! `where(condition, a, b)`.
+
+use super::{Domain, Example, Item, Op, OpError};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&WHERE)];
+
+static WHERE: Op = Op {
+    name: "where",
+    signature: "(condition: bool[...], a: any[...], b: any[...]) -> any[...]",
+    attrs: &[],
+    doc: "`a` where the condition holds and `b` elsewhere; all three broadcast. A branch that is not taken gets no gradient.",
+    onnx: Some("Where"),
+    body: |b, args, _| {
+        if b.common_shape(args).is_err() {
+            let types: Vec<String> = args.iter().map(|&a| b.ty(a).to_string()).collect();
+            let message = format!("`{{callee}}` cannot broadcast {}", types.join(", "));
+            return Err(OpError::new("broadcast-mismatch", message));
+        }
+        Ok(vec![b.select(args[0], args[1], args[2])?])
+    },
+    examples: &[
+        Example {
+            inputs: &[
+                ("c", "bool[5, 7]", Domain::Below(2)),
+                ("x", "f32[5, 7]", Domain::Normal),
+                ("y", "f32[7]", Domain::Normal),
+            ],
+            call: "where(c, x, y)",
+            result: "f32[5, 7]",
+        },
+        Example {
+            inputs: &[
+                ("c", "bool[B, 1]", Domain::Below(2)),
+                ("x", "f32[B, 17]", Domain::Normal),
+                ("y", "f32", Domain::Normal),
+            ],
+            call: "where(c, x, y)",
+            result: "f32[B, 17]",
+        },
+    ],
+};

@@ -1,0 +1,249 @@
+//! One launch: a kernel, its slots bound to ranges of the pools, and the value of a scalar at a position.
+
+use super::Word;
+use super::number::{Factor, Formula, Numbers, Path, Put, Step, Test};
+use super::race::{Moment, Touched};
+use crate::ir::kernel::{ExprId, Kernel};
+use crate::ir::prim::Scalar;
+use crate::ir::{DType, Dim};
+use crate::oracle::scalar::{convert_one, map_one};
+
+/// A range of a pool.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Region {
+    pub(super) pool: usize,
+    pub(super) start: usize,
+    pub(super) len: usize,
+    pub(super) dtype: DType,
+}
+
+/// A kernel that is running.
+pub(super) struct Launch<'a> {
+    pub(super) kernel: &'a Kernel,
+    pub(super) numbers: Numbers<'a>,
+    /// The extents of the axes.
+    pub(super) extents: Vec<i64>,
+    formulas: Vec<Formula>,
+    regions: &'a [Region],
+    pools: &'a mut [Vec<Word>],
+    /// Whether some slots overlap one that is written, so that reads have to be watched.
+    watched: Vec<bool>,
+    touched: Touched,
+    /// The position; an axis that no loop is in has none.
+    pub(super) at: Vec<Option<i64>>,
+    pub(super) now: Moment,
+    /// The scalars known at this position.
+    known: Vec<Option<Scalar>>,
+    /// The finished accumulators of each pass.
+    pub(super) finished: Vec<Vec<Scalar>>,
+}
+
+pub(super) type Tried<T> = Result<T, String>;
+
+impl<'a> Launch<'a> {
+    pub(super) fn new(
+        kernel: &'a Kernel,
+        regions: &'a [Region],
+        pools: &'a mut [Vec<Word>],
+        size: &'a dyn Fn(&Dim) -> i64,
+        counters: &'a [i64],
+    ) -> Tried<Launch<'a>> {
+        if kernel.slots.len() != regions.len() {
+            return Err(format!("{} slots on {} buffers", kernel.slots.len(), regions.len()));
+        }
+        for (k, (slot, region)) in kernel.slots.iter().zip(regions).enumerate() {
+            if size(&slot.len) != region.len as i64 || slot.dtype != region.dtype {
+                return Err(format!("slot {k} is {} of {}, not {region:?}", slot.len, slot.dtype));
+            }
+        }
+        let end = |r: &Region| r.start + r.len;
+        let meet = |a: &Region, b: &Region| a.pool == b.pool && a.start < end(b) && b.start < end(a);
+        let watch = |r: &Region| kernel.slots.iter().zip(regions).any(|(slot, other)| slot.write && meet(r, other));
+        let numbers = Numbers { size, counters };
+        Ok(Launch {
+            extents: kernel.axes.iter().map(size).collect(),
+            formulas: kernel.scalars.iter().map(|e| numbers.formula(e)).collect(),
+            watched: regions.iter().map(watch).collect(),
+            touched: Touched::default(),
+            at: vec![None; kernel.axes.len()],
+            now: Moment::default(),
+            known: vec![None; kernel.scalars.len()],
+            finished: vec![],
+            kernel,
+            numbers,
+            regions,
+            pools,
+        })
+    }
+
+    pub(super) fn run(mut self) -> Tried<()> {
+        self.skeleton()?;
+        self.touched.check()
+    }
+
+    /// Calls `visit` for every position of some axes, the last one fastest.
+    pub(super) fn each(&mut self, axes: &[usize], visit: &mut dyn FnMut(&mut Self, usize) -> Tried<()>) -> Tried<()> {
+        let count: i64 = axes.iter().map(|&a| self.extents[a]).product();
+        for n in 0..count {
+            let mut rest = n;
+            for &a in axes.iter().rev() {
+                self.at[a] = Some(rest % self.extents[a]);
+                rest /= self.extents[a];
+            }
+            self.known.fill(None);
+            visit(self, n as usize)?;
+        }
+        axes.iter().for_each(|&a| self.at[a] = None);
+        self.known.fill(None);
+        Ok(())
+    }
+
+    /// Forgets scalars, because accumulators have changed.
+    pub(super) fn forget(&mut self) {
+        self.known.fill(None);
+    }
+
+    /// The value of a scalar at this position.
+    pub(super) fn value(&mut self, id: ExprId) -> Tried<Scalar> {
+        if let Some(known) = self.known[id] {
+            return Ok(known);
+        }
+        // Taken out while it is evaluated; scalars use earlier ones only.
+        let formula = std::mem::replace(&mut self.formulas[id], Formula::Inside(vec![]));
+        let value = self.formula(&formula, id);
+        self.formulas[id] = formula;
+        let value = value?;
+        self.known[id] = Some(value);
+        Ok(value)
+    }
+
+    fn formula(&mut self, formula: &Formula, id: ExprId) -> Tried<Scalar> {
+        Ok(match formula {
+            Formula::Literal(x) => *x,
+            Formula::Index(path) => Scalar::U32(self.path(path)? as u32),
+            Formula::Inside(tests) => Scalar::Bool(self.hold(tests)?),
+            Formula::Convert(dtype, arg) => convert_one(self.value(*arg)?, *dtype),
+            Formula::Map(op, args) => {
+                debug_assert!(args.iter().all(|a| *a < id), "operands come first");
+                let args = args.iter().map(|&a| self.value(a)).collect::<Tried<Vec<_>>>()?;
+                let dtypes: Vec<DType> = args.iter().map(|x| x.dtype()).collect();
+                op.dtype(&dtypes)?;
+                map_one(*op, &args)
+            }
+            Formula::Load { slot, path, tests, fill } => match self.hold(tests)? {
+                true => {
+                    let at = self.path(path)?;
+                    self.load(*slot, at)?
+                }
+                false => *fill,
+            },
+            Formula::Accumulated { pass, slot } => {
+                let found = self.finished.get(*pass).and_then(|p| p.get(*slot)).copied();
+                found.ok_or_else(|| format!("accumulator {slot} of pass {pass} is not finished"))?
+            }
+        })
+    }
+
+    fn hold(&mut self, tests: &[Test]) -> Tried<bool> {
+        let mut all = true;
+        for test in tests {
+            all &= match test {
+                Test::Within(path, extent) => (0..*extent).contains(&self.path(path)?),
+                Test::Multiple(path, by) => self.path(path)?.rem_euclid(*by) == 0,
+            };
+        }
+        Ok(all)
+    }
+
+    pub(super) fn path(&mut self, path: &Path) -> Tried<i64> {
+        let mut sum = path.base;
+        for (step, factor) in &path.steps {
+            sum += factor
+                * match step {
+                    Step::Axis(a) => self.at[*a].ok_or_else(|| format!("axis {a} is used outside of its loop"))?,
+                    Step::Value(v) => match self.value(*v)? {
+                        Scalar::U32(x) => i64::from(x),
+                        other => return Err(format!("scalar {v} is {other}, and an index")),
+                    },
+                    Step::Div(inner, by) => self.path(inner)?.div_euclid(*by),
+                    Step::Mod(inner, by) => self.path(inner)?.rem_euclid(*by),
+                };
+        }
+        Ok(sum)
+    }
+
+    fn word(&self, slot: usize, at: i64) -> Tried<(usize, usize)> {
+        let region = self.regions[slot];
+        if (0..region.len as i64).contains(&at) {
+            return Ok((region.pool, region.start + at as usize));
+        }
+        Err(format!("element {at} of slot {slot}, which has {}, at {:?}", region.len, self.at))
+    }
+
+    fn load(&mut self, slot: usize, at: i64) -> Tried<Scalar> {
+        let (pool, word) = self.word(slot, at)?;
+        if !self.kernel.slots[slot].read {
+            return Err(format!("slot {slot} is read"));
+        }
+        if self.watched[slot] {
+            self.touched.read(pool, word, self.now);
+        }
+        match self.pools[pool][word] {
+            Some(x) if x.dtype() == self.regions[slot].dtype => Ok(x),
+            found => Err(format!("element {at} of slot {slot} is {found:?} at {:?}", self.at)),
+        }
+    }
+
+    fn put(&mut self, slot: usize, at: i64, value: Scalar, is_new: bool) -> Tried<()> {
+        let (pool, word) = self.word(slot, at)?;
+        if !self.kernel.slots[slot].write || value.dtype() != self.regions[slot].dtype {
+            return Err(format!("{value:?} is stored to slot {slot}"));
+        }
+        if is_new {
+            self.touched.write(pool, word, self.now)?;
+        }
+        self.pools[pool][word] = Some(value);
+        Ok(())
+    }
+
+    /// Writes a scalar.
+    pub(super) fn store(&mut self, put: &Put) -> Tried<()> {
+        let value = self.value(put.value)?;
+        let at = self.path(&put.path)?;
+        self.put(put.slot, at, value, true)
+    }
+
+    /// Writes a zero.
+    pub(super) fn clear(&mut self, put: &Put) -> Tried<()> {
+        let at = self.path(&put.path)?;
+        self.put(put.slot, at, Scalar::of(self.regions[put.slot].dtype, 0.0), true)
+    }
+
+    /// Adds a scalar to what is there.
+    pub(super) fn add(&mut self, put: &Put) -> Tried<()> {
+        let value = self.value(put.value)?;
+        let at = self.path(&put.path)?;
+        let (pool, word) = self.word(put.slot, at)?;
+        let before = self.pools[pool][word].ok_or("an addition to nothing")?;
+        self.put(put.slot, at, map_one(crate::ir::prim::MapOp::Add, &[before, value]), false)
+    }
+
+    /// An operand of a product; zero where a window is left.
+    pub(super) fn operand(&mut self, factor: &Factor) -> Tried<f64> {
+        let mut at = self.path(&factor.path)?;
+        let mut inside = true;
+        for (path, divisor, extent, stride) in &factor.windows {
+            let numerator = self.path(path)?;
+            let coordinate = numerator.div_euclid(*divisor);
+            inside &= numerator.rem_euclid(*divisor) == 0 && (0..*extent).contains(&coordinate);
+            at += coordinate * stride;
+        }
+        match inside {
+            false => Ok(0.0),
+            true => match self.load(factor.slot, at)? {
+                Scalar::F32(x) => Ok(x),
+                other => Err(format!("a product with {other}")),
+            },
+        }
+    }
+}

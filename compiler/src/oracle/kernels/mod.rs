@@ -1,0 +1,173 @@
+//! The interpreter of plans: kernels on pools of words, as memory has laid them out.
+//!
+//! In: the plans of a model and what a call is given. Out: what the oracle gives for the function, so that the
+//! two can be compared. Every pool is one array, so that sharing that is wrong shows; a word that nothing has
+//! written cannot be read, and no position of a kernel may touch what another position writes.
+
+mod launch;
+mod number;
+mod race;
+mod skeleton;
+
+use super::{Env, Outputs, Tensor, bind};
+use crate::ir::graph::{CHUNK, GROUPS, Source};
+use crate::ir::kernel::{BufferId, KernelId, Role, Step};
+use crate::ir::model::{Effect, Model};
+use crate::ir::plan::{Plan, Plans, Pool, number_offset};
+use crate::ir::prim::Scalar;
+use crate::ir::{DType, Dim, Type};
+use launch::{Launch, Region};
+use std::collections::BTreeMap;
+
+/// A word of a pool; absent until something is written.
+pub(super) type Word = Option<Scalar>;
+
+/// Runs the plan of the function of that number.
+///
+/// # Errors
+/// Says which argument does not fit, or what the plan does wrong.
+pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<Outputs, String> {
+    let (plan, function) = (&plans.plans[function], &model.functions[function]);
+    let dims = bind(function, model, env)?;
+    let mut machine = Machine { plans, plan, dims, names: vec![], pools: vec![] };
+    machine.fill(model, env)?;
+    machine.steps(&plan.program.steps, &mut vec![])?;
+    let result = |k: usize| machine.tensor(Role::Result(k), function.graph.ty(function.graph.outputs[k]));
+    let effect = |&(effect, value): &(Effect, _)| {
+        Ok((effect, machine.tensor(Role::Effect(effect).shared(), function.graph.ty(value))?))
+    };
+    Ok(Outputs {
+        results: (0..function.graph.outputs.len()).map(result).collect::<Result<_, String>>()?,
+        effects: function.effects.iter().map(effect).collect::<Result<_, String>>()?,
+    })
+}
+
+struct Machine<'a> {
+    plans: &'a Plans,
+    plan: &'a Plan,
+    dims: BTreeMap<String, i64>,
+    names: Vec<Pool>,
+    pools: Vec<Vec<Word>>,
+}
+
+impl Machine<'_> {
+    fn size(&self, dim: &Dim) -> i64 {
+        match dim.eval(&|name| self.dims.get(name).copied()) {
+            Some(n) => n,
+            None => unreachable!("the arguments bind every name of `{dim}`"),
+        }
+    }
+
+    /// What the runtime puts into the pools before the first launch.
+    fn fill(&mut self, model: &Model, env: &Env) -> Result<(), String> {
+        let words = model.pool_len();
+        let floats = |data: &[f64]| data.iter().map(|&x| Some(Scalar::F32(x))).collect::<Vec<Word>>();
+        let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
+        for (k, tensor) in env.args.iter().enumerate() {
+            pools.insert(Pool::Argument(k), (0..tensor.data.len()).map(|i| Some(tensor.data.element(i))).collect());
+        }
+        let mut weights = vec![Some(Scalar::F32(0.0)); words];
+        let mut gradients = weights.clone();
+        for (param, tensor) in model.params.iter().zip(&env.params) {
+            let range = param.offset..param.offset + tensor.data.len();
+            weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
+            // Every gradient has to be written before the pool of gradients is read.
+            gradients[range].fill(None);
+        }
+        pools.insert(Pool::Weights, weights);
+        pools.insert(Pool::Gradients, gradients);
+        for buffer in &self.plan.program.buffers {
+            if let Role::Source(Source::State(k)) = buffer.role {
+                let zeros = vec![0.0; words];
+                pools.insert(Pool::State(k), floats(env.states.get(k).unwrap_or(&zeros)));
+            }
+        }
+        let mut numbers = vec![None; number_offset(env.numbers.len())];
+        numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::U32(word))));
+        numbers[2] = Some(Scalar::F32(env.clip_norm.unwrap_or(f64::INFINITY)));
+        numbers[3] = Some(Scalar::U32(u32::from(env.skip_nonfinite)));
+        for (k, of_groups) in env.numbers.iter().enumerate() {
+            let row = of_groups.map(|x| Some(Scalar::F32(x)));
+            numbers[number_offset(k)..number_offset(k) + GROUPS].copy_from_slice(&row);
+        }
+        pools.insert(Pool::Numbers, numbers);
+        let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::U32(g))).collect();
+        groups.resize(words / CHUNK, Some(Scalar::U32(0)));
+        pools.insert(Pool::Groups, groups);
+        pools.insert(Pool::Scratch, vec![None; self.size(&self.plan.scratch) as usize]);
+        (self.names, self.pools) = pools.into_iter().unzip();
+        for (index, place) in self.plan.places.iter().enumerate() {
+            let region = self.region(BufferId(index))?;
+            if region.start + region.len > self.pools[region.pool].len() {
+                return Err(format!("buffer {index} ends after {:?}", place.pool));
+            }
+        }
+        Ok(())
+    }
+
+    /// Where a buffer lies.
+    fn region(&self, buffer: BufferId) -> Result<Region, String> {
+        let Some(place) = self.plan.places.get(buffer.0) else { return Err(format!("{buffer:?} has no place")) };
+        let Some(pool) = self.names.iter().position(|p| *p == place.pool) else {
+            return Err(format!("nobody supplies {:?}", place.pool));
+        };
+        let of = &self.plan.program.buffers[buffer.0];
+        if place.len != of.len {
+            return Err(format!("{buffer:?} of {} words lies in a place of {}", of.len, place.len));
+        }
+        Ok(Region {
+            pool,
+            start: self.size(&place.offset) as usize,
+            len: self.size(&place.len) as usize,
+            dtype: of.dtype,
+        })
+    }
+
+    fn steps(&mut self, steps: &[Step<KernelId>], counters: &mut Vec<i64>) -> Result<(), String> {
+        for step in steps {
+            match step {
+                Step::Launch { kernel, buffers } => {
+                    let what = &self.plans.kernels[kernel.0];
+                    let regions = buffers.iter().map(|b| self.region(*b)).collect::<Result<Vec<_>, _>>()?;
+                    let dims = self.dims.clone();
+                    let size = |dim: &Dim| dim.eval(&|name| dims.get(name).copied()).unwrap_or(i64::MIN / 4);
+                    let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
+                    ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
+                }
+                Step::Loop { count, reverse, body } => {
+                    for step in 0..*count {
+                        counters.push(if *reverse { count - 1 - step } else { step });
+                        self.steps(body, counters)?;
+                        counters.pop();
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// The contents of the buffer of a role.
+    fn tensor(&self, role: Role, ty: &Type) -> Result<Tensor, String> {
+        let Some(buffer) = self.plan.program.buffers.iter().position(|b| b.role == role) else {
+            return Err(format!("there is no buffer for {role:?}"));
+        };
+        let region = self.region(BufferId(buffer))?;
+        let words = &self.pools[region.pool][region.start..region.start + region.len];
+        let shape: Vec<usize> = ty.shape.iter().map(|d| self.size(d) as usize).collect();
+        let values = words.iter().copied().collect::<Option<Vec<Scalar>>>();
+        let Some(values) = values.filter(|v| v.iter().all(|x| x.dtype() == ty.dtype)) else {
+            return Err(format!("{role:?} is not written whole: {words:?}"));
+        };
+        let mut tensor = Tensor::zeros(ty.dtype, shape);
+        if tensor.data.len() != values.len() {
+            return Err(format!("{role:?} has {} words for {ty}", values.len()));
+        }
+        tensor.data = match ty.dtype {
+            DType::F32 => super::Data::F32(values.iter().map(|x| x.as_f64()).collect()),
+            DType::I32 => super::Data::I32(values.iter().map(|x| x.as_f64() as i32).collect()),
+            DType::U32 => super::Data::U32(values.iter().map(|x| x.as_f64() as u32).collect()),
+            DType::Bool => super::Data::Bool(values.iter().map(|x| x.as_f64() != 0.0).collect()),
+        };
+        Ok(tensor)
+    }
+}

@@ -1,0 +1,244 @@
+//! The meaning of every primitive on concrete tensors: definitions as loops over indices.
+
+use super::scalar::{convert, largest, map};
+use super::tensor::{Data, Tensor, indices, offsets, steps, strides};
+use super::window::{self, Sliding};
+use crate::ir::prim::{ArgOp, Prim, ReduceOp, Scalar};
+use crate::ir::{DType, Dim};
+
+/// The value of a primitive; `size` gives the value of a dimension.
+pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -> Tensor {
+    let sizes = |dims: &[Dim]| dims.iter().map(|d| size(d) as usize).collect::<Vec<_>>();
+    let arg = |i: usize| args[i];
+    match prim {
+        Prim::Const(x) => Tensor::scalar(*x),
+        Prim::Extent(dim) => Tensor::scalar(Scalar::U32(size(dim) as u32)),
+        Prim::Iota { shape, axis } => {
+            let shape = sizes(shape);
+            let along: Vec<i64> = (0..shape.len()).map(|a| i64::from(a == *axis)).collect();
+            let data = offsets(0, &shape, &along).into_iter().map(|i| i as u32).collect();
+            Tensor::words(shape, data)
+        }
+        Prim::Map(op) => {
+            let data: Vec<&Data> = args.iter().map(|t| &t.data).collect();
+            Tensor::new(arg(0).shape.clone(), map(*op, &data))
+        }
+        Prim::Convert(dtype) => Tensor::new(arg(0).shape.clone(), convert(&arg(0).data, *dtype)),
+        Prim::Reduce { op, axes } => reduce(*op, arg(0), axes),
+        Prim::ArgReduce { op, axis } => arg_reduce(*op, arg(0), *axis),
+        Prim::WindowReduce { op, windows } => window::reduce(*op, arg(0), &Sliding::of(windows, size)),
+        Prim::WindowArgMax { windows } => window::arg_max(arg(0), &Sliding::of(windows, size)),
+        Prim::WindowTake { windows } => window::take(arg(0), arg(1), &Sliding::of(windows, size)),
+        Prim::WindowPut { windows, extents } => {
+            window::put(arg(0), arg(1), &Sliding::of(windows, size), &sizes(extents))
+        }
+        Prim::Conv { windows } => window::conv(arg(0), arg(1), &Sliding::of(windows, size)),
+        Prim::Reshape(shape) => Tensor::new(sizes(shape), arg(0).data.clone()),
+        Prim::Transpose(permutation) => {
+            let from = steps(&arg(0).shape);
+            let shape: Vec<usize> = permutation.iter().map(|&a| arg(0).shape[a]).collect();
+            view(arg(0), shape, 0, &permutation.iter().map(|&a| from[a]).collect::<Vec<_>>())
+        }
+        Prim::Broadcast { shape, axes } => {
+            let (shape, mut along) = (sizes(shape), vec![0; shape.len()]);
+            axes.iter().zip(steps(&arg(0).shape)).for_each(|(&a, step)| along[a] = step);
+            view(arg(0), shape, 0, &along)
+        }
+        Prim::Slice(cuts) => {
+            let from = steps(&arg(0).shape);
+            let shape: Vec<usize> = cuts.iter().map(|c| size(&c.len) as usize).collect();
+            let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
+            view(arg(0), shape, start, &cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect::<Vec<_>>())
+        }
+        Prim::Flip(axes) => {
+            let (shape, mut along) = (arg(0).shape.clone(), steps(&arg(0).shape));
+            let start = axes.iter().map(|&a| (shape[a] as i64 - 1) * along[a]).sum();
+            axes.iter().for_each(|&a| along[a] = -along[a]);
+            view(arg(0), shape, start, &along)
+        }
+        Prim::Pad { borders, value } => {
+            let borders: Vec<[i64; 3]> =
+                borders.iter().map(|b| [size(&b.low), size(&b.high), b.interior + 1]).collect();
+            pad(arg(0), &borders, *value)
+        }
+        Prim::Concat { axis } => concat(args, *axis),
+        Prim::Contract { lhs, rhs, out } => contract(arg(0), lhs, arg(1), rhs, out),
+        Prim::Gather { axis } => gather(arg(0), arg(1), *axis),
+        Prim::ScatterAdd { axis, extent } => scatter_add(arg(0), arg(1), *axis, size(extent) as usize),
+    }
+}
+
+/// The elements of `x` at `start`, advancing by `along` for each axis of `shape`.
+fn view(x: &Tensor, shape: Vec<usize>, start: i64, along: &[i64]) -> Tensor {
+    let data = x.data.pick(offsets(start, &shape, along).into_iter());
+    Tensor::new(shape, data)
+}
+
+/// How elements combine, with what nothing gives.
+pub(super) fn fold(op: ReduceOp, data: &Data, groups: &mut dyn Iterator<Item = Vec<usize>>) -> Data {
+    macro_rules! by {
+        ($x:ident, $wrap:path, $zero:expr, $one:expr, $low:expr, $high:expr, $add:expr, $mul:expr, $max:expr, $min:expr) => {
+            $wrap(
+                groups
+                    .map(|group| {
+                        let items = group.into_iter().map(|i| $x[i]);
+                        match op {
+                            ReduceOp::Sum => items.fold($zero, $add),
+                            ReduceOp::Prod => items.fold($one, $mul),
+                            ReduceOp::Max => items.fold($low, $max),
+                            ReduceOp::Min => items.fold($high, $min),
+                        }
+                    })
+                    .collect(),
+            )
+        };
+    }
+    let infinity = f64::INFINITY;
+    match data {
+        Data::F32(x) => {
+            by!(x, Data::F32, 0.0, 1.0, -infinity, infinity, |a, b| a + b, |a, b| a * b, largest, |a, b| {
+                -largest(-a, -b)
+            })
+        }
+        Data::I32(x) => {
+            by!(x, Data::I32, 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul, i32::max, i32::min)
+        }
+        Data::U32(x) => {
+            by!(x, Data::U32, 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul, u32::max, u32::min)
+        }
+        Data::Bool(_) => unreachable!("a reduction of bool was refused by the shape rule"),
+    }
+}
+
+fn reduce(op: ReduceOp, x: &Tensor, axes: &[usize]) -> Tensor {
+    let all = steps(&x.shape);
+    let split = |inside: bool| (0..x.shape.len()).filter(move |a| axes.contains(a) == inside).collect::<Vec<_>>();
+    let extents = |which: &[usize]| which.iter().map(|&a| x.shape[a]).collect::<Vec<_>>();
+    let along = |which: &[usize]| which.iter().map(|&a| all[a]).collect::<Vec<_>>();
+    let (reduced, kept) = (split(true), split(false));
+    let inner = offsets(0, &extents(&reduced), &along(&reduced));
+    let starts = offsets(0, &extents(&kept), &along(&kept));
+    let mut groups = starts.iter().map(|start| inner.iter().map(|o| start + o).collect());
+    let data = fold(op, &x.data, &mut groups);
+    Tensor::new(extents(&kept), data)
+}
+
+/// Whether `b` is a better extreme than `a`; the first NaN is the best of all.
+pub(super) fn better(op: ArgOp, a: f64, b: f64) -> bool {
+    match op {
+        _ if a.is_nan() => false,
+        _ if b.is_nan() => true,
+        ArgOp::Max => b > a,
+        ArgOp::Min => b < a,
+    }
+}
+
+/// The position in `group` of the first extreme.
+pub(super) fn extreme(op: ArgOp, data: &Data, group: &[usize]) -> u32 {
+    let number = |i: usize| match data {
+        Data::F32(x) => x[i],
+        Data::I32(x) => f64::from(x[i]),
+        Data::U32(x) => f64::from(x[i]),
+        Data::Bool(x) => f64::from(u8::from(x[i])),
+    };
+    let mut best = 0;
+    for (at, &i) in group.iter().enumerate() {
+        if better(op, number(group[best]), number(i)) {
+            best = at;
+        }
+    }
+    best as u32
+}
+
+fn arg_reduce(op: ArgOp, x: &Tensor, axis: usize) -> Tensor {
+    let (mut shape, mut along) = (x.shape.clone(), steps(&x.shape));
+    let (extent, step) = (shape.remove(axis), along.remove(axis) as usize);
+    let group = |start: usize| (0..extent).map(|i| start + i * step).collect::<Vec<_>>();
+    let data = offsets(0, &shape, &along).into_iter().map(|start| extreme(op, &x.data, &group(start))).collect();
+    Tensor::words(shape, data)
+}
+
+fn pad(x: &Tensor, borders: &[[i64; 3]], value: Scalar) -> Tensor {
+    let steps = strides(&x.shape);
+    let grown =
+        |(&[low, high, apart], &extent): (&[i64; 3], &usize)| ((extent as i64 - 1) * apart + 1 + low + high) as usize;
+    let shape: Vec<usize> = borders.iter().zip(&x.shape).map(grown).collect();
+    let source = |index: Vec<usize>| {
+        let mut at = 0;
+        for (axis, &[low, _, apart]) in borders.iter().enumerate() {
+            let from = index[axis] as i64 - low;
+            if from < 0 || from % apart != 0 || from / apart >= x.shape[axis] as i64 {
+                return None;
+            }
+            at += (from / apart) as usize * steps[axis];
+        }
+        Some(at)
+    };
+    let data = x.data.pick_or(value, indices(&shape).map(source));
+    Tensor::new(shape, data)
+}
+
+fn concat(args: &[&Tensor], axis: usize) -> Tensor {
+    let mut shape = args[0].shape.clone();
+    shape[axis] = args.iter().map(|t| t.shape[axis]).sum();
+    let outer: usize = shape[..axis].iter().product();
+    let row = |t: &Tensor| t.shape[axis..].iter().product::<usize>();
+    let parts: Vec<Data> = (0..outer).flat_map(|i| args.iter().map(move |t| t.data.part(i * row(t), row(t)))).collect();
+    let data = match parts.is_empty() {
+        true => Data::zeros(args[0].data.dtype(), 0),
+        false => Data::join(&parts.iter().collect::<Vec<_>>()),
+    };
+    Tensor::new(shape, data)
+}
+
+fn contract(a: &Tensor, lhs: &[u8], b: &Tensor, rhs: &[u8], out: &[u8]) -> Tensor {
+    let find = |labels: &[u8], label: u8| labels.iter().position(|&l| l == label);
+    let extent =
+        |label: u8| find(lhs, label).map_or_else(|| find(rhs, label).map_or(1, |i| b.shape[i]), |i| a.shape[i]);
+    let mut summed: Vec<u8> = lhs.iter().chain(rhs).copied().filter(|l| !out.contains(l)).collect();
+    summed.sort_unstable();
+    summed.dedup();
+    let extents = |labels: &[u8]| labels.iter().map(|&l| extent(l)).collect::<Vec<_>>();
+    // Of an operand: where it starts for each result, and how it moves through each sum.
+    let walk = |labels: &[u8], t: &Tensor, over: &[u8]| {
+        let all = steps(&t.shape);
+        let along: Vec<i64> = over.iter().map(|&l| find(labels, l).map_or(0, |i| all[i])).collect();
+        offsets(0, &extents(over), &along)
+    };
+    let terms: Vec<(usize, usize)> = walk(lhs, a, &summed).into_iter().zip(walk(rhs, b, &summed)).collect();
+    let (x, y) = (a.f64s(), b.f64s());
+    let sum = |(i, j): (usize, usize)| terms.iter().map(|(p, q)| x[i + p] * y[j + q]).sum();
+    let data = walk(lhs, a, out).into_iter().zip(walk(rhs, b, out)).map(sum).collect();
+    Tensor::floats(extents(out), data)
+}
+
+fn gather(data: &Tensor, index: &Tensor, axis: usize) -> Tensor {
+    let (before, after) = (&data.shape[..axis], &data.shape[axis + 1..]);
+    let (outer, inner): (usize, usize) = (before.iter().product(), after.iter().product());
+    let extent = data.shape[axis];
+    let row = |o: usize, i: u32| {
+        (0..inner).map(move |k| ((i as usize) < extent).then_some((o * extent + i as usize) * inner + k))
+    };
+    let at = (0..outer).flat_map(|o| index.u32s().iter().flat_map(move |&i| row(o, i)));
+    let outside = match data.data.dtype() {
+        DType::F32 => Scalar::F32(f64::NAN),
+        dtype @ (DType::I32 | DType::U32 | DType::Bool) => Scalar::of(dtype, 0.0),
+    };
+    Tensor::new([before, &index.shape, after].concat(), data.data.pick_or(outside, at))
+}
+
+fn scatter_add(updates: &Tensor, index: &Tensor, axis: usize, extent: usize) -> Tensor {
+    let end = axis + index.shape.len();
+    let (before, after) = (&updates.shape[..axis], &updates.shape[end..]);
+    let (outer, inner): (usize, usize) = (before.iter().product(), after.iter().product());
+    let mut into = vec![vec![]; outer * extent * inner];
+    for o in 0..outer {
+        for (n, &i) in index.u32s().iter().enumerate().filter(|(_, i)| (**i as usize) < extent) {
+            for k in 0..inner {
+                into[(o * extent + i as usize) * inner + k].push((o * index.data.len() + n) * inner + k);
+            }
+        }
+    }
+    let data = fold(ReduceOp::Sum, &updates.data, &mut into.into_iter());
+    Tensor::new([before, &[extent], after].concat(), data)
+}

@@ -1,0 +1,77 @@
+//! The check of a call's arguments. In: the arguments of a function and its named dimensions. Out: for each name of a
+//! function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
+//! computed from them are compared.
+
+use super::signature::checked;
+use super::tensor::{Form, Tensor};
+use super::{first_of, names};
+use crate::ir::{Function, Model};
+use proc_macro2::{Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+/// One `bind` for each name of a function.
+pub(super) fn items(model: &Model) -> TokenStream {
+    let first = |function: &&Function| std::ptr::eq(first_of(model, function), *function);
+    model.functions.iter().filter(first).map(item).collect()
+}
+
+fn item(function: &Function) -> TokenStream {
+    let marker = names::marker(function);
+    let count = Literal::usize_unsuffixed(function.dims.len());
+    let dims = function.dims.iter().map(|dim| {
+        let name = &dim.name;
+        let bound = match dim.bound.map(Literal::i64_unsuffixed) {
+            Some(bound) => quote!(::core::option::Option::Some(#bound)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote!(rt::Dim { name: #name, bound: #bound })
+    });
+    let (mut params, mut bound, mut compared) = (vec![], quote!(), quote!());
+    for argument in &function.args {
+        let tensor = Tensor::new(&argument.ty);
+        if tensor.leading.is_empty() {
+            continue;
+        }
+        let (name, ty) = (&argument.name, tensor.argument(&quote!(rt)));
+        params.push(quote!(#name: #ty));
+        axes(function, &tensor, name, &mut bound, &mut compared);
+    }
+    quote_spanned! {Span::mixed_site()=>
+        impl #marker {
+            #[inline]
+            pub(super) fn bind(#(#params),*) -> rt::Result<[usize; #count]> {
+                static DIMS: [rt::Dim; #count] = [#(#dims),*];
+                let mut bindings = rt::Bindings::new(&DIMS);
+                #bound
+                let dims = bindings.finish();
+                #compared
+                ::core::result::Result::Ok(dims)
+            }
+        }
+    }
+}
+
+/// Appends the checks of one argument.
+fn axes(
+    function: &Function,
+    tensor: &Tensor,
+    name: &proc_macro2::Ident,
+    bound: &mut TokenStream,
+    compared: &mut TokenStream,
+) {
+    let text = name.to_string();
+    for (axis, dim) in tensor.leading.iter().enumerate() {
+        let axis = Literal::usize_unsuffixed(axis);
+        let found = match tensor.form() {
+            Form::View(_) => quote!(#name.dims()[#axis]),
+            Form::Scalar | Form::Fixed | Form::Slice => quote!(#name.len()),
+        };
+        let named = function.dims.iter().position(|named| Some(named.name.as_str()) == dim.as_name());
+        if let Some(at) = named.map(Literal::usize_unsuffixed) {
+            bound.extend(quote_spanned!(Span::mixed_site()=> bindings.name(#at, #text, #found)?;));
+            continue;
+        }
+        let (written, expected) = (dim.to_string(), checked(function, dim));
+        compared.extend(quote!(rt::extent(#text, #axis, #written, #expected, #found)?;));
+    }
+}

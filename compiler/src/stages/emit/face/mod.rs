@@ -1,0 +1,84 @@
+//! The public face of a model: what the user's program names.
+//!
+//! In: a model whose functions have typed arguments and outputs. Out: the struct, its session and its trainer, and in
+//! the hidden module the specification of its parameters and the checks of arguments. Always: identifiers of the user
+//! keep their spans, all others are hygienic; nothing grows with the depth of a repeated block.
+
+mod bind;
+mod model;
+mod records;
+mod session;
+mod signature;
+mod spec;
+mod stubs;
+mod tensor;
+mod trainer;
+
+use super::names;
+use crate::ir::{Function, Mode, Model};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// Struct, session and trainer with their methods.
+pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
+    let rt = &quote!(#runtime::__rt);
+    let (model_items, session) = (model::items(model, rt), session::items(model, rt));
+    let (trainer, records) = (trainer::items(model, rt), records::items(model, rt));
+    quote!(#model_items #session #trainer #records)
+}
+
+/// The description of the parameters, the types that stand for plans, and the checks of their arguments.
+pub(super) fn markers(model: &Model) -> TokenStream {
+    let (spec, binds) = (spec::items(model), bind::items(model));
+    let markers = model.functions.iter().map(|function| {
+        let marker = names::marker(function);
+        let gradients = match &function.mode {
+            Mode::Evaluate => None,
+            Mode::Train(_) => Some(names::gradients(function)),
+        };
+        let gradients = gradients.iter();
+        quote! {
+            pub(super) struct #marker;
+            #(pub(super) struct #gradients;)*
+        }
+    });
+    quote!(#spec #(#markers)* #binds)
+}
+
+/// The face of a model that has no plans: what it names exists, but cannot be run.
+pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
+    let mut model = model.clone();
+    model.functions.retain(|f| f.graph.outputs.iter().all(|&v| f.graph.node(v).ty.is_some()));
+    let (items, markers, stubs) = (items(&model, runtime), markers(&model), stubs::items(&model));
+    let module = names::module(&model);
+    quote! {
+        #items
+
+        #[doc(hidden)]
+        #[allow(warnings)]
+        mod #module {
+            use #runtime::__rt as rt;
+            #markers
+            #stubs
+        }
+    }
+}
+
+/// The function that gives methods their signature and the check of their arguments: of those of one name the first.
+fn first_of<'m>(model: &'m Model, function: &Function) -> &'m Function {
+    match model.functions.iter().find(|f| f.name == function.name) {
+        Some(first) => first,
+        None => unreachable!("the function is one of the model"),
+    }
+}
+
+/// The functions that models and sessions have as methods.
+fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
+    model.functions.iter().filter(|f| matches!(f.mode, Mode::Evaluate))
+}
+
+/// The path of a type of the hidden module.
+fn path(model: &Model, marker: &proc_macro2::Ident) -> TokenStream {
+    let module = names::module(model);
+    quote!(#module::#marker)
+}

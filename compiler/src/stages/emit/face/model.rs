@@ -1,0 +1,319 @@
+//! The struct that stands for a model. In: a model. Out: the struct, the methods that every model has, and for each
+//! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
+
+use super::signature::Signature;
+use super::{evaluated, path, spec};
+use crate::ir::{Mode, Model};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+
+/// The struct and all of its implementations.
+pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
+    let (made, kept) = (made(model, rt), kept(model, rt));
+    let (functions, traits) = (functions(model, rt), traits(model, rt));
+    let (name, vis, attrs) = (&model.name, &model.vis, &model.attrs);
+    quote_spanned! {Span::mixed_site()=>
+        #(#attrs)*
+        #vis struct #name<D: #rt::Device = #rt::Cpu> {
+            weights: #rt::Weights<D>,
+        }
+
+        #made
+        #kept
+        #functions
+        #traits
+    }
+}
+
+/// What makes a model.
+fn made(model: &Model, rt: &TokenStream) -> TokenStream {
+    let (name, count) = (&model.name, spec::count(model));
+    let plan = path(model, &Ident::new("Plan_", Span::call_site()));
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+        impl #name<#rt::Cpu> {
+            /// The number of parameters.
+            pub const PARAMS: usize = #count;
+
+            /// A model whose parameters are drawn from `seed`.
+            pub fn init(seed: u64) -> Self {
+                #name { weights: #rt::Weights::init::<#plan>(seed) }
+            }
+
+            /// The model of a safetensors file.
+            ///
+            /// # Errors
+            /// If the file cannot be read or has other parameters.
+            pub fn open(path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<Self> {
+                ::core::result::Result::Ok(#name { weights: #rt::Weights::open::<#plan>(path.as_ref())? })
+            }
+
+            /// The model of the bytes of a safetensors file.
+            ///
+            /// # Errors
+            /// If the bytes are no such file or have other parameters.
+            pub fn open_bytes(bytes: &[u8]) -> #rt::Result<Self> {
+                ::core::result::Result::Ok(#name { weights: #rt::Weights::open_bytes::<#plan>(bytes)? })
+            }
+
+            /// The values of one parameter, row-major, to be written.
+            ///
+            /// # Errors
+            /// If no parameter has this name.
+            pub fn parameter_mut(&mut self, name: &str) -> #rt::Result<&mut [f32]> {
+                self.weights.parameter_mut(name)
+            }
+        }
+    }
+}
+
+/// What every model has on every device.
+fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
+    let (name, moved, files) = (&model.name, moved(model, rt), files(rt));
+    let (session, trainer) = (format_ident!("{name}Session"), format_ident!("{name}Trainer"));
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+        impl<D: #rt::Device> #name<D> {
+            #moved
+            #files
+
+            /// A session: repeated calls without allocation.
+            pub fn session(&self) -> #session<'_, D> {
+                #session { session: #rt::Session::new(#rt::Shared::Borrowed(self)) }
+            }
+
+            /// A session that keeps the model alive.
+            pub fn shared_session(model: &#rt::Arc<Self>) -> #session<'static, D> {
+                #session { session: #rt::Session::new(#rt::Shared::Counted(::core::clone::Clone::clone(model))) }
+            }
+
+            /// A trainer, at step 0.
+            pub fn trainer<O: #rt::Optimizer>(&mut self, optimizer: O) -> #trainer<'_, O, D>
+            where
+                Self: #rt::Trained<O>,
+            {
+                #trainer { trainer: #rt::Trainer::new(self, optimizer) }
+            }
+        }
+    }
+}
+
+fn moved(model: &Model, rt: &TokenStream) -> TokenStream {
+    let name = &model.name;
+    let plan = path(model, &Ident::new("Plan_", Span::call_site()));
+    quote_spanned! {Span::mixed_site()=>
+        /// A copy on another device.
+        ///
+        /// # Errors
+        /// If one of the devices is lost or has no memory left.
+        pub fn on<E: #rt::Blocking>(&self, device: &E) -> #rt::Result<#name<E>>
+        where
+            D: #rt::Blocking,
+        {
+            ::core::result::Result::Ok(#name { weights: self.weights.on_blocking::<#plan, E>(device)? })
+        }
+
+        /// As `on`, without blocking.
+        ///
+        /// # Errors
+        /// As for `on`.
+        pub async fn on_async<E: #rt::Device>(&self, device: &E) -> #rt::Result<#name<E>> {
+            ::core::result::Result::Ok(#name { weights: self.weights.on::<#plan, E>(device).await? })
+        }
+    }
+}
+
+fn files(rt: &TokenStream) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
+        /// Overwrites all parameters with those of a safetensors file.
+        ///
+        /// # Errors
+        /// If the file cannot be read or has other parameters; then nothing has changed.
+        pub fn load(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            let device = ::core::clone::Clone::clone(self.weights.device());
+            #rt::Blocking::wait(&device, self.load_async(path))
+        }
+
+        /// As `load`, without blocking.
+        ///
+        /// # Errors
+        /// As for `load`.
+        pub async fn load_async(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
+            self.weights.load(path.as_ref()).await
+        }
+
+        /// Overwrites one parameter with `values`, row-major.
+        ///
+        /// # Errors
+        /// If no parameter has this name, or it has another number of values.
+        pub fn write(&mut self, name: &str, values: &[f32]) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            let device = ::core::clone::Clone::clone(self.weights.device());
+            #rt::Blocking::wait(&device, self.write_async(name, values))
+        }
+
+        /// As `write`, without blocking.
+        ///
+        /// # Errors
+        /// As for `write`.
+        pub async fn write_async(&mut self, name: &str, values: &[f32]) -> #rt::Result<()> {
+            self.weights.write(name, values).await
+        }
+    }
+}
+
+/// The methods of the model's functions.
+fn functions(model: &Model, rt: &TokenStream) -> TokenStream {
+    let name = &model.name;
+    let methods = evaluated(model).map(|function| {
+        let signature = Signature::new(model, function, rt);
+        let (owned, into) = (owned(&signature, rt), signature.has_into().then(|| into(&signature, rt)));
+        quote!(#owned #into)
+    });
+    quote_spanned! {Span::mixed_site()=>
+        #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+        impl<D: #rt::Device> #name<D> {
+            #(#methods)*
+        }
+    }
+}
+
+/// `scores` and `scores_async`, whose results the caller owns.
+fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+    let name = &signature.function.name;
+    let (text, name_async) = (name.to_string(), format_ident!("{name}_async"));
+    let (attrs, attrs_async) = (signature.attrs(), signature.attrs_with(&format!("As `{name}`, without blocking.")));
+    let (params, names, bind, inputs) =
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
+    let (plan, outs) = (&signature.plan, signature.outs());
+    let (statements, extents) = signature.extents(|_| true);
+    let all = || signature.results.iter().zip(&outs).zip(&extents);
+    let rooms = all().map(|((tensor, _), extents)| tensor.room(rt, &text, extents));
+    let words = all().map(|((tensor, out), _)| tensor.room_words(rt, out));
+    let values: Vec<_> = all().map(|((tensor, out), extents)| tensor.owned_value(rt, out, extents)).collect();
+    let result = signature.together(|tensor| tensor.owned(rt), |record| quote!(#record));
+    let value = signature.together_value(&values, Ident::clone);
+    quote_spanned! {Span::mixed_site()=>
+        #attrs
+        pub fn #name(&self, #params) -> #rt::Result<#result>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(self.weights.device(), self.#name_async(#names))
+        }
+
+        #attrs_async
+        pub async fn #name_async(&self, #params) -> #rt::Result<#result> {
+            #bind
+            #statements
+            #(let mut #outs = #rooms;)*
+            self.weights.call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
+            ::core::result::Result::Ok(#value)
+        }
+    }
+}
+
+/// `scores_into` and `scores_into_async`, which fill memory of the caller's.
+fn into(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+    let name = &signature.function.name;
+    let (text, name_into, name_async) =
+        (name.to_string(), format_ident!("{name}_into"), format_ident!("{name}_into_async"));
+    let outs = signature.outs();
+    let shown = outs.iter().map(|out| format!("`{out}`")).collect::<Vec<_>>().join(", ");
+    let attrs = signature.attrs_with(&format!("As `{name}`, into {shown}."));
+    let attrs_async = signature.attrs_with(&format!("As `{name}`, into {shown} and without blocking."));
+    let (params, names, bind, inputs) =
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
+    let comma = (!signature.function.args.is_empty()).then(|| quote!(,));
+    let (plan, buffers) = (&signature.plan, signature.results.iter().map(|tensor| tensor.buffer()));
+    let buffers: Vec<_> = outs.iter().zip(buffers).map(|(out, buffer)| quote!(#out: #buffer)).collect();
+    let (statements, extents) = signature.extents(|_| true);
+    let (mut checks, mut words, mut copies) = (quote!(), vec![], quote!());
+    for ((tensor, out), extents) in signature.results.iter().zip(&outs).zip(&extents) {
+        let slice = tensor.buffer_slice(out);
+        if !extents.is_empty() {
+            let shown = out.to_string();
+            checks.extend(quote!(#rt::room(#shown, #out.len(), #rt::product(#text, &[#(#extents),*])?)?;));
+        }
+        if tensor.is_bool() {
+            let (room, element) = (format_ident!("flags_{out}", span = Span::mixed_site()), tensor.element());
+            let size = tensor.room(rt, &text, extents);
+            checks.extend(quote!(let mut #room = #size;));
+            copies.extend(quote!(#slice.copy_from_slice(#room.values::<#element>());));
+            words.push(quote!(#room.words_mut()));
+        } else {
+            words.push(quote!(#rt::words_mut(#slice)));
+        }
+    }
+    quote_spanned! {Span::mixed_site()=>
+        #attrs
+        pub fn #name_into(&self, #params #comma #(#buffers),*) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(self.weights.device(), self.#name_async(#names #comma #(#outs),*))
+        }
+
+        #attrs_async
+        pub async fn #name_async(&self, #params #comma #(#buffers),*) -> #rt::Result<()> {
+            #bind
+            #statements
+            #checks
+            self.weights.call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
+            #copies
+            ::core::result::Result::Ok(())
+        }
+    }
+}
+
+fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
+    let name = &model.name;
+    let mut optimizers: Vec<&str> = vec![];
+    for function in &model.functions {
+        match &function.mode {
+            Mode::Train(optimizer) if !optimizers.contains(&optimizer.name) => optimizers.push(optimizer.name),
+            Mode::Train(_) | Mode::Evaluate => {}
+        }
+    }
+    let optimizers = optimizers.into_iter().map(|name| Ident::new(name, Span::call_site()));
+    quote_spanned! {Span::mixed_site()=>
+        impl ::core::clone::Clone for #name<#rt::Cpu> {
+            fn clone(&self) -> Self {
+                #name { weights: ::core::clone::Clone::clone(&self.weights) }
+            }
+        }
+
+        impl<D: #rt::Device> ::core::fmt::Debug for #name<D> {
+            fn fmt(&self, f: &mut ::core::fmt::Formatter<'_>) -> ::core::fmt::Result {
+                ::core::fmt::Debug::fmt(&self.weights, f)
+            }
+        }
+
+        impl<D: #rt::Device> ::core::ops::Deref for #name<D> {
+            type Target = #rt::Weights<D>;
+
+            fn deref(&self) -> &#rt::Weights<D> {
+                &self.weights
+            }
+        }
+
+        impl<D: #rt::Device> #rt::Model for #name<D> {
+            type Device = D;
+
+            fn weights(&self) -> &#rt::Weights<D> {
+                &self.weights
+            }
+
+            fn weights_mut(&mut self) -> &mut #rt::Weights<D> {
+                &mut self.weights
+            }
+        }
+
+        #(impl<D: #rt::Device> #rt::Trained<#rt::#optimizers> for #name<D> {})*
+    }
+}

@@ -1,0 +1,88 @@
+//! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
+//! block repeats it.
+
+use crate::ir::Model;
+use crate::ir::model::{Init, Param};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+/// The static `SPEC`, and the type `Plan_` by which the runtime finds it. No function's type has a `_` at its end.
+pub(super) fn items(model: &Model) -> TokenStream {
+    let name = model.name.to_string();
+    let parameters = model.params.iter().map(parameter);
+    let pool_len = Literal::usize_unsuffixed(model.pool_len());
+    quote! {
+        pub(super) struct Plan_;
+
+        impl rt::Compiled for Plan_ {
+            const SPEC: &'static rt::ModelSpec = &SPEC;
+        }
+
+        pub(super) static SPEC: rt::ModelSpec = rt::ModelSpec {
+            name: #name,
+            parameters: &[#(#parameters),*],
+            pool_len: #pool_len,
+        };
+    }
+}
+
+/// The number of parameters, those of every repeated block counted.
+pub(super) fn count(model: &Model) -> Literal {
+    let words = model.params.iter().map(|p| extents(p).product::<usize>() * counts(p).product::<usize>());
+    Literal::usize_unsuffixed(words.sum())
+}
+
+fn parameter(param: &Param) -> TokenStream {
+    let Param { name, offset, .. } = param;
+    let shape = extents(param).map(Literal::usize_unsuffixed);
+    let (offset, init) = (Literal::usize_unsuffixed(*offset), init(&param.init));
+    let mut stride = extents(param).product::<usize>();
+    let mut repeats: Vec<TokenStream> = vec![];
+    for count in counts(param).rev() {
+        let (n, step) = (Literal::usize_unsuffixed(count), Literal::usize_unsuffixed(stride));
+        repeats.insert(0, quote!((#n, #step)));
+        stride *= count;
+    }
+    quote! {
+        rt::ParameterSpec {
+            name: #name,
+            shape: &[#(#shape),*],
+            offset: #offset,
+            repeats: &[#(#repeats),*],
+            init: #init,
+        }
+    }
+}
+
+fn extents(param: &Param) -> impl Iterator<Item = usize> {
+    let extent = |dim: &crate::ir::Dim| dim.as_const().and_then(|n| usize::try_from(n).ok());
+    param.ty.shape.iter().map(move |dim| extent(dim).unwrap_or_default())
+}
+
+fn counts(param: &Param) -> impl DoubleEndedIterator<Item = usize> {
+    param.stack.iter().map(|&n| usize::try_from(n).unwrap_or_default())
+}
+
+fn init(init: &Init) -> TokenStream {
+    let number = |x: f64| Literal::f32_suffixed(x as f32);
+    match init {
+        Init::Zeros => quote!(rt::Init::Zeros),
+        Init::Ones => quote!(rt::Init::Ones),
+        Init::Constant(x) if *x < 0.0 => {
+            let magnitude = number(-x);
+            quote!(rt::Init::Constant(-#magnitude))
+        }
+        Init::Constant(x) => {
+            let x = number(*x);
+            quote!(rt::Init::Constant(#x))
+        }
+        Init::Normal { std } => {
+            let std = number(*std);
+            quote!(rt::Init::Normal { std: #std })
+        }
+        Init::Uniform { bound } => {
+            let bound = number(*bound);
+            quote!(rt::Init::Uniform { bound: #bound })
+        }
+    }
+}

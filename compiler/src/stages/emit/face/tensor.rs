@@ -1,0 +1,204 @@
+//! Types of tensors as Rust types. In: an element type and extents. Out: what an argument, an owned result, a borrowed
+//! result or a buffer for one is. Always: constant extents at the end are arrays, and what comes before is the length
+//! of a slice or the extents of a view.
+
+use crate::ir::{DType, Dim, Type};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{quote, quote_spanned};
+
+/// The most words of a result that is returned by value; a larger one is boxed.
+const BY_VALUE: i64 = 1024;
+
+/// How the extents of a tensor are spread over a Rust type.
+#[derive(Clone, Debug)]
+pub(super) struct Tensor {
+    pub(super) dtype: DType,
+    /// Those that come before the last one that is no constant, and itself.
+    pub(super) leading: Vec<Dim>,
+    /// Those after it.
+    fixed: Vec<i64>,
+}
+
+/// What kind of Rust type stands for a tensor.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Form {
+    /// A number.
+    Scalar,
+    /// An array.
+    Fixed,
+    /// A slice.
+    Slice,
+    /// A view with that many extents.
+    View(usize),
+}
+
+impl Tensor {
+    pub(super) fn new(ty: &Type) -> Tensor {
+        let constants = ty.shape.iter().rev().map_while(Dim::as_const).count();
+        let (leading, fixed) = ty.shape.split_at(ty.shape.len() - constants);
+        Tensor { dtype: ty.dtype, leading: leading.to_vec(), fixed: fixed.iter().filter_map(Dim::as_const).collect() }
+    }
+
+    pub(super) fn form(&self) -> Form {
+        match (self.leading.len(), self.fixed.is_empty()) {
+            (0, true) => Form::Scalar,
+            (0, false) => Form::Fixed,
+            (1, _) => Form::Slice,
+            (rank, _) => Form::View(rank),
+        }
+    }
+
+    pub(super) fn is_bool(&self) -> bool {
+        self.dtype == DType::Bool
+    }
+
+    /// Whether an owned result is too large for the stack.
+    fn is_boxed(&self) -> bool {
+        self.form() == Form::Fixed && self.fixed.iter().product::<i64>() > BY_VALUE
+    }
+
+    /// The type of one element of the slice or view.
+    pub(super) fn element(&self) -> TokenStream {
+        let scalar = Ident::new(self.dtype.name(), Span::call_site());
+        self.fixed.iter().rev().fold(quote!(#scalar), |inner, &n| {
+            let n = Literal::i64_unsuffixed(n);
+            quote!([#inner; #n])
+        })
+    }
+
+    /// The type of an argument.
+    pub(super) fn argument(&self, rt: &TokenStream) -> TokenStream {
+        let element = self.element();
+        match self.form() {
+            Form::Scalar => element,
+            Form::Fixed => quote!(&#element),
+            Form::Slice => quote!(&[#element]),
+            Form::View(rank) => {
+                let rank = Literal::usize_unsuffixed(rank);
+                quote!(#rt::View<'_, #element, #rank>)
+            }
+        }
+    }
+
+    /// The elements of an argument as a slice.
+    pub(super) fn slice(&self, argument: &Ident) -> TokenStream {
+        match self.form() {
+            Form::Scalar => quote!(::core::slice::from_ref(&#argument)),
+            Form::Fixed => quote!(::core::slice::from_ref(#argument)),
+            Form::Slice => quote!(#argument),
+            Form::View(_) => quote!(#argument.data()),
+        }
+    }
+
+    /// The type of a result that the caller owns.
+    pub(super) fn owned(&self, rt: &TokenStream) -> TokenStream {
+        let element = self.element();
+        match self.form() {
+            Form::Scalar => element,
+            Form::Fixed if self.is_boxed() => quote!(#rt::Box<#element>),
+            Form::Fixed => element,
+            Form::Slice => quote!(#rt::Vec<#element>),
+            Form::View(rank) => {
+                let rank = Literal::usize_unsuffixed(rank);
+                quote!(#rt::Tensor<#element, #rank>)
+            }
+        }
+    }
+
+    /// Room for an owned result, as a variable's first value. `extents` are the values of the leading extents.
+    pub(super) fn room(&self, rt: &TokenStream, function: &str, extents: &[TokenStream]) -> TokenStream {
+        let element = self.element();
+        match (self.form(), self.is_bool()) {
+            (Form::Scalar, false) => quote!([<#element as ::core::default::Default>::default()]),
+            (Form::Fixed, false) => quote!(#rt::zero::<#element>()?),
+            (Form::Slice, false) => quote!(#rt::zeros::<#element>(#(#extents)*)?),
+            (Form::View(_), false) => quote!(#rt::tensor::<#element, _>(#function, [#(#extents),*])?),
+            (_, true) => {
+                let fixed = self.fixed.iter().map(|&n| Literal::i64_unsuffixed(n));
+                quote!(#rt::Flags::room(#rt::product(#function, &[#(#extents,)* #(#fixed),*])?)?)
+            }
+        }
+    }
+
+    /// The words of the room.
+    pub(super) fn room_words(&self, rt: &TokenStream, room: &Ident) -> TokenStream {
+        match (self.form(), self.is_bool()) {
+            (_, true) => quote!(#room.words_mut()),
+            (Form::Scalar | Form::Slice, false) => quote!(#rt::words_mut(&mut #room)),
+            (Form::Fixed, false) => quote!(#rt::words_mut(::core::slice::from_mut(&mut *#room))),
+            (Form::View(_), false) => quote!(#rt::words_mut(#room.data_mut())),
+        }
+    }
+
+    /// The owned result, once its room is filled.
+    pub(super) fn owned_value(&self, rt: &TokenStream, room: &Ident, extents: &[TokenStream]) -> TokenStream {
+        let (boxed, element) = (self.is_boxed(), self.element());
+        match (self.form(), self.is_bool()) {
+            (Form::Scalar, false) => quote!(#room[0]),
+            (Form::Fixed, false) if boxed => quote!(#room),
+            (Form::Fixed, false) => quote!(*#room),
+            (Form::Slice | Form::View(_), false) => quote!(#room),
+            (Form::Fixed, true) if boxed => quote!(#rt::Box::new(#room.values::<#element>()[0])),
+            (Form::Scalar | Form::Fixed, true) => quote!(#room.values::<#element>()[0]),
+            (Form::Slice, true) => quote!(#rt::Vec::from(#room.values::<#element>())),
+            (Form::View(_), true) => {
+                quote!(#rt::Tensor::new(#rt::Vec::from(#room.values::<#element>()), [#(#extents),*])?)
+            }
+        }
+    }
+
+    /// The type of a buffer of the caller's for a result.
+    pub(super) fn buffer(&self) -> TokenStream {
+        let element = self.element();
+        match self.form() {
+            Form::Scalar | Form::Fixed => quote!(&mut #element),
+            Form::Slice | Form::View(_) => quote!(&mut [#element]),
+        }
+    }
+
+    /// The elements of such a buffer as a slice.
+    pub(super) fn buffer_slice(&self, buffer: &Ident) -> TokenStream {
+        match self.form() {
+            Form::Scalar | Form::Fixed => quote!(::core::slice::from_mut(#buffer)),
+            Form::Slice | Form::View(_) => quote!(#buffer),
+        }
+    }
+
+    /// The type of a result that a session lends.
+    pub(super) fn lent(&self, rt: &TokenStream, lifetime: &TokenStream) -> TokenStream {
+        let element = self.element();
+        match self.form() {
+            Form::Scalar => element,
+            Form::Fixed => quote!(&#lifetime #element),
+            Form::Slice => quote!(&#lifetime [#element]),
+            Form::View(rank) => {
+                let rank = Literal::usize_unsuffixed(rank);
+                let lifetime = if lifetime.is_empty() { quote!('_) } else { lifetime.clone() };
+                quote!(#rt::View<#lifetime, #element, #rank>)
+            }
+        }
+    }
+
+    /// The result number `index` of the plan `plan` as a session lends it.
+    pub(super) fn lent_value(
+        &self,
+        rt: &TokenStream,
+        plan: &TokenStream,
+        index: usize,
+        extents: &[TokenStream],
+    ) -> TokenStream {
+        let (index, element) = (Literal::usize_unsuffixed(index), self.element());
+        let words = quote_spanned!(Span::mixed_site()=> self.session.result::<#plan>(&dims, #index));
+        let values = match self.is_bool() {
+            true => quote_spanned!(Span::mixed_site()=> self.session.flags::<#element>(#index)),
+            false => quote!(#rt::values::<#element>(#words)),
+        };
+        match (self.form(), self.is_bool()) {
+            (Form::Scalar, false) => quote!(#rt::scalar(#words)),
+            (Form::Scalar, true) => quote!(#values[0]),
+            (Form::Fixed, _) => quote!(&#values[0]),
+            (Form::Slice, _) => values,
+            (Form::View(_), _) => quote!(#rt::View::new(#values, [#(#extents),*])?),
+        }
+    }
+}

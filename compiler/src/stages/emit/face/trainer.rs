@@ -1,0 +1,109 @@
+//! Trainers. In: a model. Out: the struct `NameTrainer`, with a step and its gradient for each function and optimiser
+//! that it is trained by. Always: a step gives its loss alone, which a GPU may still be computing.
+
+use super::names;
+use super::path;
+use super::signature::Signature;
+use crate::ir::{Function, Mode, Model};
+use proc_macro2::{Ident, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+
+/// The trainer of a model.
+pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
+    let (name, vis) = (&model.name, &model.vis);
+    let trainer = format_ident!("{name}Trainer");
+    let doc = format!("Trains a `{name}`.");
+    let methods = model.functions.iter().filter_map(|function| match &function.mode {
+        Mode::Train(optimizer) => {
+            let optimizer = Ident::new(optimizer.name, Span::call_site());
+            let methods = methods(model, function, rt);
+            Some(quote_spanned! {Span::mixed_site()=>
+                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+                impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
+                    #methods
+                }
+            })
+        }
+        Mode::Evaluate => None,
+    });
+    quote_spanned! {Span::mixed_site()=>
+        #[doc = #doc]
+        #[derive(::core::fmt::Debug)]
+        #[allow(dead_code, unreachable_pub)]
+        #vis struct #trainer<'m, O: #rt::Optimizer, D: #rt::Device = #rt::Cpu> {
+            trainer: #rt::Trainer<'m, #name<D>, O>,
+        }
+
+        #(#methods)*
+
+        impl<'m, O: #rt::Optimizer, D: #rt::Device> ::core::ops::Deref for #trainer<'m, O, D> {
+            type Target = #rt::Trainer<'m, #name<D>, O>;
+
+            fn deref(&self) -> &Self::Target {
+                &self.trainer
+            }
+        }
+
+        impl<O: #rt::Optimizer, D: #rt::Device> ::core::ops::DerefMut for #trainer<'_, O, D> {
+            fn deref_mut(&mut self) -> &mut Self::Target {
+                &mut self.trainer
+            }
+        }
+    }
+}
+
+/// `loss`, `loss_gradients` and both without blocking.
+fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream {
+    let signature = Signature::new(model, function, rt);
+    let name = &function.name;
+    let gradients = path(model, &names::gradients(function));
+    let step = method(
+        &signature,
+        rt,
+        (name, &quote!(#rt::Loss<D>)),
+        &signature.attrs_or(&format!("A step of training by the model's `{name}`.")),
+        &{
+            let plan = &signature.plan;
+            quote!(step::<#plan>)
+        },
+    );
+    let gradients = method(
+        &signature,
+        rt,
+        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
+        &signature.attrs_with(&format!("The gradient of `{name}` that the next step would use.")),
+        &quote!(gradients::<#gradients>),
+    );
+    quote!(#step #gradients)
+}
+
+fn method(
+    signature: &Signature<'_>,
+    rt: &TokenStream,
+    (name, result): (&Ident, &TokenStream),
+    attrs: &TokenStream,
+    call: &TokenStream,
+) -> TokenStream {
+    let name_async = format_ident!("{name}_async");
+    let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
+    let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.keep));
+    quote_spanned! {Span::mixed_site()=>
+        #attrs
+        pub fn #name(&mut self, #params) -> #rt::Result<#result>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(&self.trainer.device(), self.#name_async(#names))
+        }
+
+        #attrs_async
+        pub async fn #name_async(&mut self, #params) -> #rt::Result<#result> {
+            #bind
+            let made = self.trainer.#call(&dims, #inputs).await?;
+            #keep
+            ::core::result::Result::Ok(made)
+        }
+    }
+}

@@ -1,0 +1,55 @@
+//! emit: Rust tokens and WGSL text.
+//!
+//! In: models and their memory plans. Out: for each model its public face (struct, session, trainer) and a hidden
+//! module with the kernels and plans. Always: the same input gives the same bytes, and emitted code names `core` and
+//! the hidden module of the runtime only.
+
+mod face;
+mod names;
+mod rust;
+#[cfg(feature = "gpu")]
+pub mod wgsl;
+
+use crate::ir::Model;
+use crate::ir::plan::Plans;
+use proc_macro2::TokenStream;
+use quote::quote;
+
+/// The items that stand for a model in the user's module. `runtime` is the path of the runtime crate.
+pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream {
+    let module = names::module(model);
+    let (face, markers) = (face::items(model, runtime), face::markers(model));
+    let kernels = rust::kernels(model, plans);
+    let shaders = shaders(model, plans);
+    quote! {
+        #face
+
+        #[doc(hidden)]
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        mod #module {
+            use #runtime::__rt as rt;
+            // Makes cargo build again when another dump is asked for.
+            const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
+            #markers
+            #kernels
+            #shaders
+        }
+    }
+}
+
+/// The WGSL and the tables of its dispatches, behind the runtime's own switch.
+#[cfg(feature = "gpu")]
+fn shaders(model: &Model, plans: &Plans) -> TokenStream {
+    let items = wgsl::wgsl(model, plans).items;
+    quote!(rt::if_gpu! { #items })
+}
+
+#[cfg(not(feature = "gpu"))]
+fn shaders(_: &Model, _: &Plans) -> TokenStream {
+    TokenStream::new()
+}
+
+/// The items that stand for a model whose program has mistakes: its public face alone, so that nothing cascades.
+pub fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
+    face::outline(model, runtime)
+}

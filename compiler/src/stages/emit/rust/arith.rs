@@ -1,0 +1,184 @@
+//! Dimensions and indices as Rust expressions over `usize`.
+//!
+//! Indices inside of slices are never negative, but their parts may be: what is subtracted is printed last.
+
+use crate::ir::dim::{self, Dim};
+use crate::ir::index::{Atom, Index};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote};
+
+/// The variable that holds a named dimension.
+pub(in crate::stages::emit) fn name(dim: &str) -> Ident {
+    Ident::new(&format!("dim_{dim}"), Span::call_site())
+}
+
+/// The variable of an axis.
+pub(super) fn axis(axis: usize) -> Ident {
+    format_ident!("i{axis}")
+}
+
+/// The variable of a loop counter.
+pub(super) fn counter(depth: usize) -> Ident {
+    format_ident!("l{depth}")
+}
+
+/// The names in dimensions, each once, in order of first appearance.
+pub(super) fn names<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Vec<String> {
+    let mut names = vec![];
+    for dim in dims {
+        dim.names(&mut |name| {
+            if !names.iter().any(|n| n == name) {
+                names.push(name.to_string());
+            }
+        });
+    }
+    names
+}
+
+/// A dimension's value.
+pub(super) fn dim(dim: &Dim) -> TokenStream {
+    sum(dim.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())))
+}
+
+fn atom(atom: &dim::Atom) -> TokenStream {
+    match atom {
+        dim::Atom::Name(n) => {
+            let name = name(n);
+            quote!(#name)
+        }
+        dim::Atom::FloorDiv(a, b) => {
+            let (a, b) = (dim(a), dim(b));
+            quote!((#a) / (#b))
+        }
+        dim::Atom::Max(a, b) => {
+            let (a, b) = (dim(a), dim(b));
+            quote!(core::cmp::Ord::max(#a, #b))
+        }
+    }
+}
+
+/// A dimension's value, or `None` where it overflows: an expression inside of a function that returns `Option`.
+pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
+    let mut total = quote!(0usize);
+    let mut minus = quote!(0usize);
+    for (atoms, c) in dim.terms() {
+        let magnitude = Literal::usize_suffixed(c.unsigned_abs() as usize);
+        let mut product = quote!(#magnitude);
+        for a in atoms {
+            let factor = match a {
+                dim::Atom::Name(n) => {
+                    let name = name(n);
+                    quote!(#name)
+                }
+                dim::Atom::FloorDiv(a, b) => {
+                    let (a, b) = (checked(a), checked(b));
+                    quote!((#a).checked_div(#b)?)
+                }
+                dim::Atom::Max(a, b) => {
+                    let (a, b) = (checked(a), checked(b));
+                    quote!(core::cmp::Ord::max(#a, #b))
+                }
+            };
+            product = quote!(#product.checked_mul(#factor)?);
+        }
+        if *c >= 0 {
+            total = quote!(#total.checked_add(#product)?);
+        } else {
+            minus = quote!(#minus.checked_add(#product)?);
+        }
+    }
+    match dim.terms().iter().any(|(_, c)| *c < 0) {
+        true => quote!(#total.checked_sub(#minus)?),
+        false => total,
+    }
+}
+
+/// An index as `usize`; loaded indices are read from the scalars' lanes by `value`.
+pub(super) fn index(index: &Index, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    sum(terms(index, &|atom| atom_usize(atom, value)))
+}
+
+fn atom_usize(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    match atom {
+        Atom::Axis(a) => {
+            let axis = axis(*a);
+            quote!(#axis)
+        }
+        Atom::Loop(depth) => {
+            let counter = counter(*depth);
+            quote!(#counter)
+        }
+        Atom::Value(v) => value(*v),
+        Atom::Div(inner, by) => {
+            let (inner, by) = (index(inner, value), dim(by));
+            quote!(((#inner) / (#by)))
+        }
+        Atom::Mod(inner, by) => {
+            let (inner, by) = (index(inner, value), dim(by));
+            quote!(((#inner) % (#by)))
+        }
+    }
+}
+
+/// An index as `isize`, which may be negative.
+pub(super) fn signed(index: &Index, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    let mut total: Option<TokenStream> = None;
+    for (c, factors) in terms(index, &|atom| atom_signed(atom, value)) {
+        let magnitude = Literal::isize_suffixed(c as isize);
+        let product = factors.iter().fold(quote!(#magnitude), |p, f| quote!(#p * (#f as isize)));
+        total = Some(match total {
+            Some(total) => quote!(#total + #product),
+            None => product,
+        });
+    }
+    total.unwrap_or_else(|| quote!(0isize))
+}
+
+fn atom_signed(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    match atom {
+        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => atom_usize(atom, value),
+        Atom::Div(inner, by) => {
+            let (inner, by) = (signed(inner, value), dim(by));
+            quote!((#inner).div_euclid(#by as isize))
+        }
+        Atom::Mod(inner, by) => {
+            let (inner, by) = (signed(inner, value), dim(by));
+            quote!((#inner).rem_euclid(#by as isize))
+        }
+    }
+}
+
+/// The index as integer multiples of products.
+fn terms(index: &Index, atom_of: &dyn Fn(&Atom) -> TokenStream) -> Vec<(i64, Vec<TokenStream>)> {
+    let mut terms = vec![];
+    for (a, coefficient) in &index.terms {
+        for (atoms, c) in coefficient.terms() {
+            terms.push((*c, atoms.iter().map(atom).chain([atom_of(a)]).collect()));
+        }
+    }
+    terms.extend(index.base.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())));
+    terms
+}
+
+/// A sum whose positive parts come first.
+fn sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream {
+    let (mut plus, mut minus): (Option<TokenStream>, Vec<TokenStream>) = (None, vec![]);
+    for (c, factors) in terms {
+        let magnitude = c.unsigned_abs() as usize;
+        let literal = Literal::usize_unsuffixed(magnitude);
+        let scale = (factors.is_empty() || magnitude != 1).then(|| quote!(#literal));
+        let product =
+            scale.into_iter().chain(factors).reduce(|a, b| quote!(#a * #b)).unwrap_or_else(|| quote!(#literal));
+        match c >= 0 {
+            false => minus.push(product),
+            true => {
+                plus = Some(match plus {
+                    Some(sum) => quote!(#sum + #product),
+                    None => product,
+                })
+            }
+        }
+    }
+    let plus = plus.unwrap_or_else(|| quote!(0));
+    quote!(#plus #(- #minus)*)
+}

@@ -1,0 +1,244 @@
+//! Kernels and plans for the CPU as Rust.
+//!
+//! In: a model and its memory plans. Out: one function for each unique kernel, and the implementations of
+//! `rt::Function` and `rt::Step` that launch them. Always: no `unsafe`, and every index is checked or inside by the
+//! shapes.
+
+pub(super) mod arith;
+mod plan;
+mod product;
+mod row;
+mod scalar;
+
+use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
+use crate::ir::plan::Plans;
+use crate::ir::{DType, Model};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+use scalar::slot_name;
+
+/// The kernels of a model and the plans that launch them.
+pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
+    let kernels = plans.kernels.iter().enumerate().map(|(number, k)| kernel(number, k));
+    let functions = model
+        .functions
+        .iter()
+        .zip(&plans.plans)
+        .enumerate()
+        .map(|(k, (f, p))| plan::plan(model, k, f, p, &plans.kernels));
+    quote!(#(#kernels)* #(#functions)*)
+}
+
+/// The Rust type of a word.
+fn word(dtype: DType) -> TokenStream {
+    match dtype {
+        DType::F32 => quote!(f32),
+        DType::I32 => quote!(i32),
+        DType::U32 | DType::Bool => quote!(u32),
+    }
+}
+
+/// The function of a kernel: `k3(isa, threads, slots…, dimensions…, counters…)`.
+fn function(number: usize) -> Ident {
+    format_ident!("k{number}")
+}
+
+/// The names of the dimensions that a kernel needs.
+fn dims(kernel: &Kernel) -> Vec<String> {
+    let mut all: Vec<&crate::ir::Dim> = kernel.axes.iter().collect();
+    let mut indices = vec![];
+    let mut kernel_indices = kernel.clone();
+    visit(&mut kernel_indices, &mut |index| indices.push(index.clone()));
+    let mut owned: Vec<crate::ir::Dim> = vec![];
+    for index in &indices {
+        owned.push(index.base.clone());
+        collect(index, &mut owned);
+    }
+    for expr in &kernel.scalars {
+        match expr {
+            Expr::Extent(dim) => owned.push(dim.clone()),
+            Expr::Load { guards, .. } | Expr::Inside(guards) => {
+                for guard in guards {
+                    if let Guard::Within(_, extent) = guard {
+                        owned.push(extent.clone());
+                    }
+                }
+            }
+            Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+        }
+    }
+    if let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton {
+        for window in lhs.windows.iter().chain(&rhs.windows) {
+            owned.extend([window.extent.clone(), window.stride.clone()]);
+        }
+    }
+    all.extend(&owned);
+    let mut names = arith::names(all);
+    names.sort();
+    names
+}
+
+/// The dimensions in the coefficients of an index.
+fn collect(index: &crate::ir::index::Index, into: &mut Vec<crate::ir::Dim>) {
+    use crate::ir::index::Atom;
+    for (atom, c) in &index.terms {
+        into.push(c.clone());
+        match atom {
+            Atom::Div(inner, by) | Atom::Mod(inner, by) => {
+                into.extend([inner.base.clone(), by.clone()]);
+                collect(inner, into);
+            }
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => {}
+        }
+    }
+}
+
+/// How many loop counters a kernel needs.
+fn counters(kernel: &Kernel) -> usize {
+    use crate::ir::index::{Atom, Index};
+    fn deepest(index: &Index) -> usize {
+        let depth = |atom: &Atom| match atom {
+            Atom::Loop(depth) => depth + 1,
+            Atom::Div(inner, _) | Atom::Mod(inner, _) => deepest(inner),
+            Atom::Axis(_) | Atom::Value(_) => 0,
+        };
+        index.terms.iter().map(|(atom, _)| depth(atom)).max().unwrap_or(0)
+    }
+    let mut most = 0;
+    visit(&mut kernel.clone(), &mut |index| most = most.max(deepest(index)));
+    most
+}
+
+/// Every index of a kernel.
+fn visit(kernel: &mut Kernel, see: &mut dyn FnMut(&crate::ir::index::Index)) {
+    for expr in &kernel.scalars {
+        match expr {
+            Expr::Load { index, guards, .. } => {
+                see(index);
+                guards.iter().for_each(|g| see(scalar::guard_index(g)));
+            }
+            Expr::Inside(guards) => guards.iter().for_each(|g| see(scalar::guard_index(g))),
+            Expr::Index(index) => see(index),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+        }
+    }
+    match &kernel.skeleton {
+        Skeleton::Row { passes, stores, .. } => {
+            passes.iter().flat_map(|p| &p.stores).chain(stores).for_each(|s| see(&s.index));
+        }
+        Skeleton::Contract { lhs, rhs, stores, .. } => {
+            for operand in [lhs, rhs] {
+                see(&operand.index);
+                operand.windows.iter().for_each(|w| see(&w.index));
+            }
+            stores.iter().for_each(|s| see(&s.index));
+        }
+        Skeleton::Scatter { store, .. } => see(&store.index),
+    }
+}
+
+fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
+    let function = function(number);
+    let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
+    let counters: Vec<TokenStream> = (0..counters(kernel)).map(arith::counter).map(|n| quote!(#n)).collect();
+    let slots: Vec<(Ident, TokenStream)> = kernel
+        .slots
+        .iter()
+        .enumerate()
+        .map(|(slot, s)| {
+            let word = word(s.dtype);
+            (slot_name(slot), if s.write { quote!(&mut [#word]) } else { quote!(&[#word]) })
+        })
+        .collect();
+    let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
+    let head =
+        quote!(fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)*));
+    let cut = row::cut(kernel);
+    let body = match &kernel.skeleton {
+        Skeleton::Contract { .. } => {
+            let (definition, call) = product::parts(kernel, number, &dims, &counters);
+            return quote!(#definition #head { #call });
+        }
+        Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
+        Skeleton::Scatter { .. } => row::scatter(kernel),
+    };
+    let name = format_ident!("K{number}");
+    let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
+    let fields = kernel.slots.iter().zip(&names).map(|(s, name)| {
+        let word = word(s.dtype);
+        if s.write { quote!(#name: &'a mut [#word]) } else { quote!(#name: &'a [#word]) }
+    });
+    let part = cut.as_ref().map(|_| quote!(first, count,));
+    let part_fields = cut.as_ref().map(|_| quote!(first: usize, count: usize,));
+    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
+        let (base, words) = (scalar::base_name(*slot), arith::dim(words));
+        quote!(let #base = first * (#words);)
+    });
+    let (whole, launch, split) = match &cut {
+        Some(cut) => {
+            let extent = arith::dim(&kernel.axes[cut.axis]);
+            let split = splits(&name, cut, &names, &dims, &counters);
+            (Some(quote!(first: 0, count: #extent,)), quote!(rt::parallel(isa, threads, kernel)), Some(split))
+        }
+        None => (None, quote!(rt::run(isa, kernel)), None),
+    };
+    quote! {
+        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
+        impl rt::Kernel for #name<'_> {
+            #[inline(always)]
+            fn run<S: rt::Simd>(self, s: S) {
+                let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
+                #(#bases)*
+                let at = rt::Part::new(1);
+                #body
+            }
+        }
+        #split
+        #head { let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+    }
+}
+
+/// The cut of a kernel into the first positions of its outermost axis and the rest.
+fn splits(
+    name: &Ident,
+    cut: &row::Cut,
+    names: &[&Ident],
+    dims: &[TokenStream],
+    counters: &[TokenStream],
+) -> TokenStream {
+    let work = arith::dim(&cut.work);
+    let halves: Vec<TokenStream> = cut
+        .slots
+        .iter()
+        .map(|(slot, words)| {
+            let (name, words) = (slot_name(*slot), arith::dim(words));
+            let rest = format_ident!("rest{slot}");
+            quote!(let (#name, #rest) = #name.split_at_mut(at * (#words));)
+        })
+        .collect();
+    let rest = names.iter().map(|n| {
+        let cut = cut.slots.iter().find(|(slot, _)| slot_name(*slot) == **n);
+        match cut {
+            Some((slot, _)) => {
+                let rest = format_ident!("rest{slot}");
+                quote!(#n: #rest)
+            }
+            None => quote!(#n),
+        }
+    });
+    quote! {
+        impl rt::Split for #name<'_> {
+            fn len(&self) -> usize { self.count }
+            fn work(&self) -> usize {
+                let Self { #(#dims,)* #(#counters,)* .. } = *self;
+                self.count * (#work)
+            }
+            fn split(self, at: usize) -> (Self, Self) {
+                let Self { #(#names,)* #(#dims,)* #(#counters,)* first, count } = self;
+                #(#halves)*
+                let rest = Self { #(#rest,)* #(#dims,)* #(#counters,)* first: first + at, count: count - at };
+                (Self { #(#names,)* #(#dims,)* #(#counters,)* first, count: at }, rest)
+            }
+        }
+    }
+}

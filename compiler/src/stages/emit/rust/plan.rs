@@ -1,0 +1,255 @@
+//! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
+
+use super::super::names;
+use super::arith;
+use super::{counters, dims, function as kernel_function};
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
+use crate::ir::model::Effect;
+use crate::ir::plan::{Place, Plan, Pool};
+use crate::ir::{DType, Function, Mode, Model};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+use std::collections::BTreeMap;
+
+/// The plan of the function of that number.
+pub(super) fn plan(model: &Model, number: usize, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
+    let printer = Printer { model, number, function, plan, kernels };
+    match &function.mode {
+        Mode::Evaluate => printer.evaluate(),
+        Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
+    }
+}
+
+struct Printer<'a> {
+    model: &'a Model,
+    number: usize,
+    function: &'a Function,
+    plan: &'a Plan,
+    kernels: &'a [Kernel],
+}
+
+impl Printer<'_> {
+    /// `let dim_B = dims[0];`
+    fn bind(&self) -> TokenStream {
+        let dims = self.function.dims.iter().enumerate().map(|(k, d)| {
+            let (name, k) = (arith::name(&d.name), Literal::usize_unsuffixed(k));
+            quote!(let #name = dims[#k];)
+        });
+        quote!(#(#dims)*)
+    }
+
+    fn scratch(&self) -> TokenStream {
+        let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
+        quote! {
+            fn scratch(dims: &[usize]) -> core::option::Option<usize> { #bind core::option::Option::Some(#words) }
+        }
+    }
+
+    /// The plan of that table for the GPU, where the runtime has one.
+    fn gpu(&self, table: &str) -> TokenStream {
+        let table = format_ident!("{table}");
+        let number = Literal::usize_unsuffixed(self.number);
+        quote! {
+            rt::if_gpu! {
+                fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#table[#number]) }
+            }
+        }
+    }
+
+    fn place(&self, role: Role) -> Option<&Place> {
+        let at = self.plan.program.buffers.iter().position(|b| b.role == role)?;
+        Some(&self.plan.places[at])
+    }
+
+    fn evaluate(&self) -> TokenStream {
+        let (marker, name) = (names::marker(self.function), self.function.name.to_string());
+        let gpu = self.gpu("PLANS");
+        let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
+        let results = (0..self.function.graph.outputs.len()).map(|k| {
+            let number = Literal::usize_unsuffixed(k);
+            let Some(place) = self.place(Role::Result(k)) else { unreachable!("every result has a place") };
+            let (offset, len) = (arith::dim(&place.offset), arith::dim(&place.len));
+            quote!(#number => rt::Place { offset: #offset, len: #len })
+        });
+        quote! {
+            impl rt::Function for #marker {
+                const NAME: &'static str = #name;
+                #scratch
+                fn result(dims: &[usize], index: usize) -> rt::Place {
+                    #bind
+                    match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
+                }
+                #gpu
+                fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
+                    let rt::Memory { parameters, inputs, scratch } = memory;
+                    let (isa, threads) = (rt::isa(), rt::threads());
+                    #bind
+                    #steps
+                }
+            }
+        }
+    }
+
+    fn train(&self, optimizer: &Ident) -> TokenStream {
+        let (marker, gradients) = (names::marker(self.function), names::gradients(self.function));
+        let name = self.function.name.to_string();
+        let (bind, scratch) = (self.bind(), self.scratch());
+        // The update stands last; a step that only wants gradients leaves it out.
+        let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
+        let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
+        let place = |role: Role| match self.place(role) {
+            Some(place) => arith::dim(&place.offset),
+            None => unreachable!("a step of training has a loss and a flag"),
+        };
+        let (loss, updated) = (place(Role::Result(0)), place(Role::Effect(Effect::Updated)));
+        let step = format_ident!("step_{}", marker);
+        let implement = |marker: &Ident, with_update: bool| {
+            let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
+            quote! {
+                impl rt::Step for #marker {
+                    const NAME: &'static str = #name;
+                    type Optimizer = rt::#optimizer;
+                    #scratch
+                    fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
+                    #gpu
+                    fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) { #step(memory, dims, #with_update) }
+                }
+            }
+        };
+        let (with, without) = (implement(&marker, true), implement(&gradients, false));
+        let pool_len = Literal::usize_unsuffixed(self.model.pool_len());
+        quote! {
+            fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) {
+                let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch } = memory;
+                let (isa, threads) = (rt::isa(), rt::threads());
+                let pool_len: usize = #pool_len;
+                #bind
+                #before
+                if update { #after }
+            }
+            #with
+            #without
+        }
+    }
+
+    fn steps(&self, steps: &[Step<KernelId>], loops: &mut Vec<Ident>) -> TokenStream {
+        let mut out = quote!();
+        for step in steps {
+            let one = match step {
+                Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
+                Step::Loop { count, reverse, body } => {
+                    let name = format_ident!("turn{}", loops.len());
+                    loops.push(name.clone());
+                    let body = self.steps(body, loops);
+                    loops.pop();
+                    let count = Literal::usize_unsuffixed(*count as usize);
+                    match reverse {
+                        true => quote!(for #name in (0..#count).rev() { #body }),
+                        false => quote!(for #name in 0..#count { #body }),
+                    }
+                }
+            };
+            out = quote!(#out #one);
+        }
+        out
+    }
+
+    /// Slices the pools and calls a kernel.
+    fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &[Ident]) -> TokenStream {
+        let kernel = &self.kernels[id.0];
+        let mut written: BTreeMap<TokenStreamKey, Vec<usize>> = BTreeMap::new();
+        for (slot, buffer) in buffers.iter().enumerate() {
+            let pool = pool(self.plan.places[buffer.0].pool);
+            let key = pool.to_string();
+            if buffers.iter().enumerate().any(|(s, b)| self.same_pool(*b, *buffer) && kernel.slots[s].write) {
+                written.entry(key).or_default().push(slot);
+            }
+        }
+        let mut parts = quote!();
+        for (key, slots) in &written {
+            let names = slots.iter().map(|s| format_ident!("p{s}"));
+            let ranges = slots.iter().map(|&s| {
+                let (offset, len) = self.range(buffers[s]);
+                quote!((#offset, #len))
+            });
+            let pool = format_ident!("{key}");
+            parts = quote!(#parts let [#(#names),*] = rt::parts(#pool, [#(#ranges),*]););
+        }
+        let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
+            let buffer = buffers[slot];
+            if written.values().any(|list| list.contains(&slot)) {
+                let name = format_ident!("p{slot}");
+                return match (s.dtype, s.write) {
+                    (DType::F32, _) => quote!(#name),
+                    (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
+                    (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
+                    (DType::I32, false) => quote!(rt::as_i32(#name)),
+                    (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
+                };
+            }
+            self.read(buffer, s.dtype)
+        });
+        let function = kernel_function(id.0);
+        let dims = dims(kernel);
+        let dims = dims.iter().map(|n| arith::name(n));
+        let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth]);
+        quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)*); })
+    }
+
+    fn same_pool(&self, a: BufferId, b: BufferId) -> bool {
+        pool(self.plan.places[a.0].pool).to_string() == pool(self.plan.places[b.0].pool).to_string()
+    }
+
+    /// First word and number of words of a buffer in its pool.
+    fn range(&self, buffer: BufferId) -> (TokenStream, TokenStream) {
+        let place = &self.plan.places[buffer.0];
+        let (offset, len) = (arith::dim(&place.offset), arith::dim(&place.len));
+        match place.pool {
+            Pool::State(k) => {
+                let k = Literal::usize_unsuffixed(k);
+                (quote!(#k * pool_len + #offset), len)
+            }
+            Pool::Argument(_) | Pool::Weights | Pool::Gradients | Pool::Numbers | Pool::Groups | Pool::Scratch => {
+                (offset, len)
+            }
+        }
+    }
+
+    /// A slice that is only read.
+    fn read(&self, buffer: BufferId, dtype: DType) -> TokenStream {
+        let place = &self.plan.places[buffer.0];
+        let (offset, len) = self.range(buffer);
+        let words = match place.pool {
+            // The groups are words of their own type already.
+            Pool::Groups => return quote!(&groups[#offset..][..#len]),
+            Pool::Argument(k) => {
+                let k = Literal::usize_unsuffixed(k);
+                quote!(&inputs[#k][..#len])
+            }
+            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Numbers | Pool::Scratch => {
+                let pool = pool(place.pool);
+                quote!(&#pool[#offset..][..#len])
+            }
+        };
+        match dtype {
+            DType::F32 => words,
+            DType::I32 => quote!(rt::as_i32(#words)),
+            DType::U32 | DType::Bool => quote!(rt::as_u32(#words)),
+        }
+    }
+}
+
+type TokenStreamKey = String;
+
+/// The variable that holds a pool.
+fn pool(pool: Pool) -> Ident {
+    match pool {
+        Pool::Argument(_) => format_ident!("inputs"),
+        Pool::Weights => format_ident!("parameters"),
+        Pool::Gradients => format_ident!("gradients"),
+        Pool::State(_) => format_ident!("states"),
+        Pool::Numbers => format_ident!("numbers"),
+        Pool::Groups => format_ident!("groups"),
+        Pool::Scratch => format_ident!("scratch"),
+    }
+}

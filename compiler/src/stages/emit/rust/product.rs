@@ -1,0 +1,250 @@
+//! Contractions: a call of the runtime's driver with numbers, and the fused epilogue as code.
+
+use super::arith;
+use super::scalar::{Printer, slot_name, variable};
+use crate::ir::DType;
+use crate::ir::dim::{Dim, product};
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{Expr, Guard, Kernel, Operand, Skeleton, Store};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// The parts of a contraction.
+struct Contract<'a> {
+    kernel: &'a Kernel,
+    batch: &'a [usize],
+    m: &'a [usize],
+    n: &'a [usize],
+    k: &'a [usize],
+    stores: &'a [Store],
+}
+
+impl<'a> Contract<'a> {
+    fn of(kernel: &'a Kernel) -> (Contract<'a>, &'a Operand, &'a Operand) {
+        let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else {
+            unreachable!("printed for contractions only")
+        };
+        (Contract { kernel, batch, m, n, k, stores }, lhs, rhs)
+    }
+
+    /// All axes in the order in which the driver gets them.
+    fn order(&self) -> Vec<usize> {
+        [self.batch, self.m, self.n, self.k].concat()
+    }
+
+    /// Whether results are the sums alone.
+    fn is_plain(&self) -> bool {
+        self.stores.len() == 1 && matches!(self.kernel.scalars[self.stores[0].value], Expr::Accumulated { .. })
+    }
+}
+
+/// The type of a kernel's epilogue, if it has one, and the driver's call.
+pub(super) fn parts(
+    kernel: &Kernel,
+    number: usize,
+    dims: &[TokenStream],
+    counters: &[TokenStream],
+) -> (TokenStream, TokenStream) {
+    let (contract, lhs, rhs) = Contract::of(kernel);
+    let order = contract.order();
+    let axes = [("Batch", contract.batch), ("M", contract.m), ("N", contract.n), ("K", contract.k)];
+    let axes = axes.iter().flat_map(|(role, list)| list.iter().map(move |&a| (format_ident!("{role}"), a))).map(
+        |(role, a)| {
+            let extent = arith::dim(&kernel.axes[a]);
+            quote!(rt::Axis { extent: #extent, role: rt::Role::#role })
+        },
+    );
+    let (lhs, rhs) = (operand(lhs, &order), operand(rhs, &order));
+    let outputs = contract.stores.iter().map(|store| {
+        let (data, base, strides) = (slot_name(store.slot), base(&store.index), strides(&store.index, &order));
+        let words = match kernel.slots[store.slot].dtype {
+            DType::F32 => quote!(#data),
+            DType::I32 | DType::U32 | DType::Bool => unreachable!("products and their epilogues store floats"),
+        };
+        quote!(rt::Output { data: #words, base: #base, strides: &[#(#strides),*] })
+    });
+    let (definition, epilogue) = match contract.is_plain() {
+        true => (quote!(), quote!(rt::Plain)),
+        false => {
+            let name = format_ident!("E{number}");
+            let reads = reads(kernel);
+            let (fields, values): (Vec<_>, Vec<_>) = reads
+                .iter()
+                .map(|&slot| {
+                    let (name, ty) = (slot_name(slot), super::word(kernel.slots[slot].dtype));
+                    (quote!(#name: &'a [#ty]), quote!(#name))
+                })
+                .unzip();
+            let body = epilogue(&contract);
+            let definition = quote! {
+                struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* lifetime: core::marker::PhantomData<&'a ()> }
+                impl rt::Epilogue for #name<'_> {
+                    #[inline(always)]
+                    fn apply<S: rt::Simd>(&self, s: S, tile: &mut rt::Tile<'_>) {
+                        let Self { #(#values,)* #(#dims,)* #(#counters,)* .. } = *self;
+                        #body
+                    }
+                }
+            };
+            (definition, quote!(#name { #(#values,)* #(#dims,)* #(#counters,)* lifetime: core::marker::PhantomData }))
+        }
+    };
+    let call = quote! {
+        rt::contract(isa, threads, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue);
+    };
+    (definition, call)
+}
+
+/// The slots that the epilogue reads.
+fn reads(kernel: &Kernel) -> Vec<usize> {
+    let mut reads: Vec<usize> = vec![];
+    for expr in &kernel.scalars {
+        if let Expr::Load { slot, .. } = expr
+            && !reads.contains(slot)
+        {
+            reads.push(*slot);
+        }
+    }
+    reads
+}
+
+fn base(index: &Index) -> TokenStream {
+    let constant = index.terms.iter().filter(|(atom, _)| !matches!(atom, Atom::Axis(_))).cloned().collect();
+    arith::signed(&Index { base: index.base.clone(), terms: constant }, &|_| unreachable!("operands are affine"))
+}
+
+fn strides(index: &Index, order: &[usize]) -> Vec<TokenStream> {
+    let stride = |&axis: &usize| {
+        let stride = index.stride(axis).unwrap_or_default();
+        arith::signed(&Index::constant(stride), &|_| unreachable!("a stride loads nothing"))
+    };
+    order.iter().map(stride).collect()
+}
+
+fn operand(operand: &Operand, order: &[usize]) -> TokenStream {
+    let (data, base_, strides_) = (slot_name(operand.slot), base(&operand.index), strides(&operand.index, order));
+    let windows = operand.windows.iter().map(|w| {
+        let (base, strides, divisor) = (base(&w.index), strides(&w.index, order), Literal::usize_suffixed(w.divisor as usize));
+        let (extent, stride) = (arith::dim(&w.extent), arith::dim(&w.stride));
+        quote! {
+            rt::Window { base: #base, strides: &[#(#strides),*], divisor: #divisor, extent: #extent, stride: (#stride) as isize }
+        }
+    });
+    quote!(rt::Operand { data: #data, base: #base_, strides: &[#(#strides_),*], windows: &[#(#windows),*] })
+}
+
+/// The loops over a hot tile. Rows and columns count merged axes.
+fn epilogue(contract: &Contract<'_>) -> TokenStream {
+    // Two axes more: the merged rows and the merged columns.
+    let (rows, columns) = (contract.kernel.axes.len(), contract.kernel.axes.len() + 1);
+    let mut kernel = contract.kernel.clone();
+    let merged = |list: &[usize]| product(list.iter().map(|&a| &contract.kernel.axes[a]));
+    kernel.axes.extend([merged(contract.m), merged(contract.n)]);
+    let rewrite =
+        |index: &Index| merge(&merge(index, contract.m, rows, &kernel.axes), contract.n, columns, &kernel.axes);
+    let mut scalars = kernel.scalars.clone();
+    for scalar in &mut scalars {
+        match scalar {
+            Expr::Load { index, guards, .. } => {
+                *index = rewrite(index);
+                guards.iter_mut().for_each(|g| guard(g, &rewrite));
+            }
+            Expr::Inside(guards) => guards.iter_mut().for_each(|g| guard(g, &rewrite)),
+            Expr::Index(index) => *index = rewrite(index),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+        }
+    }
+    kernel.scalars = scalars;
+    let printer = Printer::new(&kernel, Some(columns));
+    // What varies with neither the sum nor the columns is computed once for each row.
+    let per_row: Vec<bool> = per_row(&kernel, columns);
+    let row = (0..kernel.scalars.len()).filter(|&id| per_row[id]).map(|id| printer.define(id));
+    let element = (0..kernel.scalars.len()).filter(|&id| !per_row[id]).map(|id| match kernel.scalars[id] {
+        Expr::Accumulated { .. } => {
+            let name = variable(id);
+            quote!(let #name = tile.load(s, r, j, at);)
+        }
+        _ => printer.define(id),
+    });
+    let stores = contract.stores.iter().enumerate().map(|(output, store)| {
+        let (output, value) = (Literal::usize_unsuffixed(output), variable(store.value));
+        quote!(tile.store(s, #output, r, j, at, #value);)
+    });
+    let batch = contract.batch.iter().enumerate().map(|(k, &axis)| {
+        let (k, name) = (Literal::usize_unsuffixed(k), arith::axis(axis));
+        quote!(let #name = tile.batch[#k];)
+    });
+    let (row_name, column_name) = (arith::axis(rows), arith::axis(columns));
+    quote! {
+        #(#batch)*
+        for r in 0..tile.rows {
+            let #row_name = tile.m + r;
+            #(#row)*
+            rt::sweep!(S, j, at, tile.cols, {
+                let #column_name = tile.n + j;
+                #(#element)*
+                #(#stores)*
+            });
+        }
+    }
+}
+
+fn per_row(kernel: &Kernel, columns: usize) -> Vec<bool> {
+    let mut per_row: Vec<bool> = vec![];
+    for expr in &kernel.scalars {
+        let guarded = |guards: &[Guard]| guards.iter().any(|g| super::scalar::guard_index(g).mentions(columns));
+        let mut own = match expr {
+            Expr::Load { index, guards, .. } => !index.mentions(columns) && !guarded(guards),
+            Expr::Inside(guards) => !guarded(guards),
+            Expr::Index(index) => !index.mentions(columns),
+            Expr::Accumulated { .. } => false,
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => true,
+        };
+        expr.operands(&mut |o| own &= per_row[o]);
+        per_row.push(own);
+    }
+    per_row
+}
+
+fn guard(guard: &mut Guard, rewrite: &dyn Fn(&Index) -> Index) {
+    match guard {
+        Guard::Within(index, _) | Guard::Multiple(index, _) => *index = rewrite(index),
+    }
+}
+
+/// The index in terms of one axis `merged` that counts the axes of `list` row-major.
+fn merge(index: &Index, list: &[usize], merged: usize, axes: &[Dim]) -> Index {
+    if list.is_empty() {
+        return index.clone();
+    }
+    let stride = |axis: usize| index.stride(axis);
+    let fits = list.windows(2).all(|w| match (stride(w[0]), stride(w[1])) {
+        (Some(outer), Some(inner)) => outer == inner * axes[w[1]].clone(),
+        _ => false,
+    });
+    let last = list[list.len() - 1];
+    if fits && stride(last).is_some() {
+        let own = index.map(&mut |atom| match atom {
+            Atom::Axis(a) if list.contains(a) => Index::default(),
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+        });
+        return own.plus(&Index::axis(merged).times(&stride(last).unwrap_or_default()));
+    }
+    index.map(&mut |atom| match atom {
+        Atom::Axis(a) => match list.iter().position(|x| x == a) {
+            Some(at) => {
+                let inner = product(list[at + 1..].iter().map(|&x| &axes[x]));
+                let mut part = Index::axis(merged);
+                if !inner.is(1) {
+                    part = Index::atom(Atom::Div(Box::new(part), inner));
+                }
+                if at > 0 {
+                    part = Index::atom(Atom::Mod(Box::new(part), axes[*a].clone()));
+                }
+                part
+            }
+            None => Index::axis(*a),
+        },
+        Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+    })
+}

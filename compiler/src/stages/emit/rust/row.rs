@@ -1,0 +1,390 @@
+//! Maps and rows: nested loops, one of whose axes runs through the lanes.
+//!
+//! Every scalar is computed in the outermost loop in which it is known: below the axes that it varies with, and
+//! after the pass whose sums it uses.
+
+use super::arith;
+use super::scalar::{Printer, accumulator, suffix_of_lanes, variable};
+use crate::ir::DType;
+use crate::ir::dim::{Dim, product};
+use crate::ir::index::{Atom, Index, Ranges};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
+use crate::ir::prim::{ArgOp, ReduceOp, Scalar};
+use proc_macro2::{Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut.
+pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> TokenStream {
+    let Skeleton::Row { parallel, reduced, passes, stores } = &kernel.skeleton else {
+        unreachable!("printed for row kernels only")
+    };
+    let vector = kernel.schedule.vector;
+    let mut row = Row {
+        printer: Printer::new(kernel, vector),
+        kernel,
+        parallel,
+        reduced,
+        cut: cut.map(|c| c.axis),
+        depths: vec![],
+        known: vec![false; kernel.scalars.len()],
+    };
+    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
+    row.depths = row.depths();
+    row.nest(0, passes, stores)
+}
+
+struct Row<'a> {
+    printer: Printer<'a>,
+    kernel: &'a Kernel,
+    parallel: &'a [usize],
+    reduced: &'a [usize],
+    /// The axis of which this part of the kernel runs `count` positions from `first` on.
+    cut: Option<usize>,
+    /// How many loops are around each scalar at least.
+    depths: Vec<usize>,
+    /// The scalars that are in scope.
+    known: Vec<bool>,
+}
+
+impl Row<'_> {
+    /// The number of loops that each scalar needs around it, parallel axes first.
+    fn depths(&self) -> Vec<usize> {
+        let order: Vec<usize> = self.parallel.iter().chain(self.reduced).copied().collect();
+        let mut depths: Vec<usize> = vec![];
+        for expr in &self.kernel.scalars {
+            let mentions = |axis: usize| {
+                let guarded = |guards: &[crate::ir::kernel::Guard]| {
+                    guards.iter().any(|g| super::scalar::guard_index(g).mentions(axis))
+                };
+                match expr {
+                    Expr::Load { index, guards, .. } => index.mentions(axis) || guarded(guards),
+                    Expr::Inside(guards) => guarded(guards),
+                    Expr::Index(index) => index.mentions(axis),
+                    Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {
+                        false
+                    }
+                }
+            };
+            let mut depth = order.iter().rposition(|&a| mentions(a)).map_or(0, |p| p + 1);
+            if let Expr::Accumulated { .. } = expr {
+                depth = self.parallel.len();
+            }
+            expr.operands(&mut |o| depth = depth.max(depths[o]));
+            depths.push(depth);
+        }
+        depths
+    }
+
+    /// Definitions of the scalars that the roots need, as far as they are known at this depth.
+    fn define(&mut self, roots: &[ExprId], depth: usize) -> TokenStream {
+        let mut needed = vec![false; self.kernel.scalars.len()];
+        roots.iter().for_each(|&r| needed[r] = true);
+        for id in (0..needed.len()).rev() {
+            if needed[id] && !self.known[id] {
+                self.kernel.scalars[id].operands(&mut |o| needed[o] = true);
+            }
+        }
+        let mut definitions = vec![];
+        for id in 0..needed.len() {
+            if needed[id] && !self.known[id] && self.depths[id] <= depth {
+                self.known[id] = true;
+                definitions.push(self.printer.define(id));
+            }
+        }
+        quote!(#(#definitions)*)
+    }
+
+    /// A loop over an axis; the body sees `at` where the axis runs through the lanes.
+    fn around(&self, axis: usize, inner: TokenStream) -> TokenStream {
+        let (name, extent) = (arith::axis(axis), arith::dim(&self.kernel.axes[axis]));
+        match (self.printer.vector == Some(axis), self.cut == Some(axis)) {
+            (true, true) => quote!(rt::sweep!(S, r, at, count, { let #name = first + r; #inner });),
+            (true, false) => quote!(rt::sweep!(S, #name, at, #extent, { #inner });),
+            (false, true) => quote!(for #name in first..first + count { #inner }),
+            (false, false) => quote!(for #name in 0..#extent { #inner }),
+        }
+    }
+
+    /// The loops over the parallel axes from `depth` on.
+    fn nest(&mut self, depth: usize, passes: &[Pass], stores: &[Store]) -> TokenStream {
+        let before = self.known.clone();
+        // What the first sums do not depend on is known before the loops.
+        let early: Vec<ExprId> = self.early(passes, stores);
+        let definitions = self.define(&early, depth);
+        let inner = match self.parallel.get(depth) {
+            Some(&axis) => {
+                let inner = self.nest(depth + 1, passes, stores);
+                self.around(axis, inner)
+            }
+            None => self.row(passes, stores),
+        };
+        self.known = before;
+        quote!(#definitions #inner)
+    }
+
+    /// The scalars that use no sum of this row.
+    fn early(&self, passes: &[Pass], stores: &[Store]) -> Vec<ExprId> {
+        let mut late: Vec<bool> = vec![];
+        for expr in &self.kernel.scalars {
+            let mut is_late = matches!(expr, Expr::Accumulated { .. });
+            expr.operands(&mut |o| is_late |= late[o]);
+            late.push(is_late);
+        }
+        let all = roots(passes, stores);
+        let mut needed = vec![false; late.len()];
+        all.iter().for_each(|&r| needed[r] = true);
+        for id in (0..needed.len()).rev() {
+            if needed[id] {
+                self.kernel.scalars[id].operands(&mut |o| needed[o] = true);
+            }
+        }
+        (0..late.len()).filter(|&id| needed[id] && !late[id]).collect()
+    }
+
+    /// One row: the passes and the stores after them.
+    fn row(&mut self, passes: &[Pass], stores: &[Store]) -> TokenStream {
+        let depth = self.parallel.len();
+        let mut out = quote!();
+        for (number, pass) in passes.iter().enumerate() {
+            let roots = roots(std::slice::from_ref(pass), &[]);
+            let definitions = self.define(&roots, depth);
+            let known = self.known.clone();
+            let looped = self.reduced_nest(depth, number, pass, &roots);
+            self.known = known;
+            let start = pass.accumulators.iter().enumerate().map(|(slot, a)| self.start(number, slot, a));
+            let finish = pass.accumulators.iter().enumerate().map(|(slot, a)| self.finish(number, slot, a));
+            out = quote!(#out #definitions #(#start)* #looped #(#finish)*);
+        }
+        let roots: Vec<ExprId> = stores.iter().map(|s| s.value).collect();
+        let mut needed = roots.clone();
+        needed.extend(index_values(stores));
+        let definitions = self.define(&needed, depth);
+        let stores = stores.iter().map(|s| self.printer.store(s));
+        quote!(#out #definitions #(#stores)*)
+    }
+
+    /// The loops over the reduced axes of a pass.
+    fn reduced_nest(&mut self, depth: usize, number: usize, pass: &Pass, roots: &[ExprId]) -> TokenStream {
+        let at = depth - self.parallel.len();
+        match self.reduced.get(at) {
+            Some(&axis) => {
+                let definitions = self.define(roots, depth + 1);
+                let inner = self.reduced_nest(depth + 1, number, pass, roots);
+                self.around(axis, quote!(#definitions #inner))
+            }
+            None => {
+                let updates = pass.accumulators.iter().enumerate().map(|(slot, a)| self.update(number, slot, a));
+                let stores = pass.stores.iter().map(|s| self.printer.store(s));
+                quote!(#(#updates)* #(#stores)*)
+            }
+        }
+    }
+
+    fn lanes_are_reduced(&self) -> bool {
+        self.printer.vector.is_some_and(|v| self.reduced.contains(&v))
+    }
+
+    fn start(&self, pass: usize, slot: usize, a: &Accumulator) -> TokenStream {
+        let name = accumulator(pass, slot);
+        let dtype = self.printer.dtype(a.value);
+        let value = super::scalar::constant(neutral(a.op, dtype));
+        match a.op {
+            AccumulatorOp::Reduce(_) => quote!(let mut #name = #value;),
+            AccumulatorOp::Arg(_) => {
+                let best = format_ident!("best{pass}_{slot}");
+                quote!(let mut #best = #value; let mut #name = s.splat_u(0);)
+            }
+        }
+    }
+
+    fn update(&self, pass: usize, slot: usize, a: &Accumulator) -> TokenStream {
+        let (name, value) = (accumulator(pass, slot), variable(a.value));
+        let suffix = suffix_of_lanes(self.printer.dtype(a.value));
+        match a.op {
+            AccumulatorOp::Reduce(op) => {
+                let combine = format_ident!("{}_{suffix}", combine(op));
+                let new = quote!(s.#combine(#name, #value));
+                match self.lanes_are_reduced() {
+                    true => {
+                        let select = format_ident!("select_at_{suffix}");
+                        quote!(#name = s.#select(at, #new, #name);)
+                    }
+                    false => quote!(#name = #new;),
+                }
+            }
+            AccumulatorOp::Arg(op) => {
+                let best = format_ident!("best{pass}_{slot}");
+                let (lt, select) = (format_ident!("lt_{suffix}"), format_ident!("select_{suffix}"));
+                let better = match op {
+                    ArgOp::Max => quote!(s.#lt(#best, #value)),
+                    ArgOp::Min => quote!(s.#lt(#value, #best)),
+                };
+                let position = self.position();
+                quote!({
+                    let better = #better;
+                    #best = s.#select(better, #value, #best);
+                    #name = s.select_u(better, s.splat_u((#position) as u32), #name);
+                })
+            }
+        }
+    }
+
+    /// The row-major position in the reduced axes.
+    fn position(&self) -> TokenStream {
+        self.reduced.iter().fold(quote!(0), |sum, &axis| {
+            let (name, extent) = (arith::axis(axis), arith::dim(&self.kernel.axes[axis]));
+            quote!((#sum) * (#extent) + #name)
+        })
+    }
+
+    fn finish(&self, pass: usize, slot: usize, a: &Accumulator) -> TokenStream {
+        let name = accumulator(pass, slot);
+        let suffix = suffix_of_lanes(self.printer.dtype(a.value));
+        match a.op {
+            AccumulatorOp::Reduce(op) if self.lanes_are_reduced() => {
+                let (reduce, splat) =
+                    (format_ident!("reduce_{}_{suffix}", combine(op)), format_ident!("splat_{suffix}"));
+                quote!(let #name = s.#splat(s.#reduce(#name));)
+            }
+            AccumulatorOp::Reduce(_) | AccumulatorOp::Arg(_) => quote!(),
+        }
+    }
+}
+
+/// How a row kernel can be cut along its outermost axis, so that parts own disjoint words of what they write.
+pub(super) struct Cut {
+    /// The outermost parallel axis.
+    pub(super) axis: usize,
+    /// Every written slot with its words for each position of that axis.
+    pub(super) slots: Vec<(usize, Dim)>,
+    /// Rough element operations for each position.
+    pub(super) work: Dim,
+}
+
+/// Kernels with less to do than this are not worth a second thread.
+const WORTH: i64 = 1 << 17;
+
+/// The cut of a row kernel, where every write for one position stays within that position's words.
+pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
+    let Skeleton::Row { parallel, passes, stores, .. } = &kernel.skeleton else { return None };
+    let &axis = parallel.first()?;
+    let ranges = |atom: &Atom| match atom {
+        Atom::Axis(a) => Some(kernel.axes[*a].clone()),
+        Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
+    };
+    let mut slots: Vec<(usize, Dim)> = vec![];
+    let stored = passes.iter().flat_map(|p| &p.stores).chain(stores).map(|s| (s.slot, &s.index));
+    let loaded = kernel.scalars.iter().filter_map(|e| match e {
+        Expr::Load { slot, index, .. } if kernel.slots[*slot].write => Some((*slot, index)),
+        _ => None,
+    });
+    for (slot, index) in stored.chain(loaded) {
+        let stride = index.stride(axis)?;
+        let rest = index.plus(&Index::axis(axis).times(&-stride.clone()));
+        let known = slots.iter().find(|(s, _)| *s == slot);
+        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s)| *s != stride) {
+            return None;
+        }
+        if known.is_none() {
+            slots.push((slot, stride));
+        }
+    }
+    let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);
+    let work = product(others) * Dim::from(kernel.scalars.len().max(1));
+    let all = work.clone() * kernel.axes[axis].clone();
+    (!slots.is_empty() && all.as_const().is_none_or(|n| n >= WORTH)).then_some(Cut { axis, slots, work })
+}
+
+/// What a list of passes and stores computes.
+fn roots(passes: &[Pass], stores: &[Store]) -> Vec<ExprId> {
+    let mut roots: Vec<ExprId> = passes.iter().flat_map(|p| &p.accumulators).map(|a| a.value).collect();
+    let all: Vec<Store> = passes.iter().flat_map(|p| p.stores.clone()).chain(stores.iter().cloned()).collect();
+    roots.extend(all.iter().map(|s| s.value));
+    roots.extend(index_values(&all));
+    roots
+}
+
+/// The scalars in the indices of stores.
+fn index_values(stores: &[Store]) -> Vec<ExprId> {
+    let mut values = vec![];
+    stores.iter().for_each(|s| s.index.values(&mut |v| values.push(v)));
+    values
+}
+
+/// The method that combines two values.
+fn combine(op: ReduceOp) -> &'static str {
+    match op {
+        ReduceOp::Sum => "add",
+        ReduceOp::Prod => "mul",
+        ReduceOp::Max => "max",
+        ReduceOp::Min => "min",
+    }
+}
+
+/// What an accumulator starts from.
+fn neutral(op: AccumulatorOp, dtype: DType) -> Scalar {
+    let extreme = |low: bool| match dtype {
+        DType::F32 => Scalar::F32(if low { f64::NEG_INFINITY } else { f64::INFINITY }),
+        DType::I32 => Scalar::I32(if low { i32::MIN } else { i32::MAX }),
+        DType::U32 | DType::Bool => Scalar::U32(if low { 0 } else { u32::MAX }),
+    };
+    match op {
+        AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),
+        AccumulatorOp::Reduce(ReduceOp::Prod) => Scalar::of(dtype, 1.0),
+        AccumulatorOp::Reduce(ReduceOp::Max) | AccumulatorOp::Arg(ArgOp::Max) => extreme(true),
+        AccumulatorOp::Reduce(ReduceOp::Min) | AccumulatorOp::Arg(ArgOp::Min) => extreme(false),
+    }
+}
+
+/// A scatter: zeros, then one source after the other is added where its index says.
+pub(super) fn scatter(kernel: &Kernel) -> TokenStream {
+    let Skeleton::Scatter { outer, target, source, inner, index, store } = &kernel.skeleton else {
+        unreachable!("printed for scatter kernels only")
+    };
+    let printer = Printer::new(kernel, kernel.schedule.vector);
+    let definitions =
+        |ids: &mut dyn Iterator<Item = ExprId>| -> TokenStream { ids.map(|id| printer.define(id)).collect() };
+    // The index varies with the sources only, so what it needs is computed outside of the inner loops.
+    let mut early = vec![false; kernel.scalars.len()];
+    early[*index] = true;
+    for id in (0..early.len()).rev() {
+        if early[id] {
+            kernel.scalars[id].operands(&mut |o| early[o] = true);
+        }
+    }
+    let (before, after) = (
+        definitions(&mut (0..early.len()).filter(|&id| early[id])),
+        definitions(&mut (0..early.len()).filter(|&id| !early[id])),
+    );
+    let data = super::scalar::slot_name(store.slot);
+    let (value, position) = (variable(store.value), variable(*index));
+    let at_target = arith::axis(*target);
+    let extent = arith::dim(&kernel.axes[*target]);
+    let place = arith::index(&store.index, &|_| unreachable!("scatters store at affine places"));
+    let add = match kernel.schedule.vector {
+        Some(_) => quote!({
+            let old = s.load_f(#data, #place, at);
+            s.store_f(#data, #place, at, s.add_f(old, #value));
+        }),
+        None => quote!(#data[#place] += s.reduce_max_f(#value);),
+    };
+    let loops = |axes: &[usize], body: TokenStream| {
+        axes.iter().rev().fold(body, |body, &axis| {
+            let (name, extent) = (arith::axis(axis), arith::dim(&kernel.axes[axis]));
+            match kernel.schedule.vector == Some(axis) {
+                true => quote!(rt::sweep!(S, #name, at, #extent, { #body });),
+                false => quote!(for #name in 0..#extent { #body }),
+            }
+        })
+    };
+    let added = loops(inner, quote!(#after #add));
+    let one = quote! {
+        let at = rt::Part::new(1);
+        #before
+        let #at_target = s.reduce_max_u(#position) as usize;
+        if #at_target < #extent { #added }
+    };
+    let all = loops(outer, loops(source, one));
+    let zero = Literal::f32_unsuffixed(0.0);
+    quote!(#data.fill(#zero); #all)
+}

@@ -1,0 +1,485 @@
+//! Scalars of a kernel as Rust over `rt::Simd`: one arm for each primitive.
+//!
+//! One axis runs through the lanes. A scalar that does not vary with it is the same in all lanes.
+
+use super::arith;
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
+use crate::ir::prim::{MapOp, Scalar};
+use crate::ir::{DType, Dim};
+use proc_macro2::{Ident, Literal, TokenStream};
+use quote::{format_ident, quote};
+
+/// Prints scalars of one kernel.
+pub(super) struct Printer<'a> {
+    pub(super) kernel: &'a Kernel,
+    /// The axis that runs through the lanes.
+    pub(super) vector: Option<usize>,
+    /// The slots of which a part of the kernel sees only its own words, from `base{slot}` on.
+    pub(super) cut: Vec<usize>,
+    /// The element type of every scalar.
+    dtypes: Vec<DType>,
+    /// Whether a scalar varies with the vector axis.
+    varies: Vec<bool>,
+    /// How often a scalar is used by others or stored.
+    uses: Vec<usize>,
+}
+
+impl<'a> Printer<'a> {
+    pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
+        let uses = vec![0; kernel.scalars.len()];
+        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varies: vec![], uses };
+        for expr in &kernel.scalars {
+            let dtype = printer.dtype_of(expr);
+            let varies = printer.varies_with_lanes(expr);
+            printer.dtypes.push(dtype);
+            printer.varies.push(varies);
+            expr.operands(&mut |o| printer.uses[o] += 1);
+        }
+        kernel.clone().uses().iter().for_each(|id| printer.uses[**id] += 1);
+        printer
+    }
+
+    /// The element type of a scalar.
+    pub(super) fn dtype(&self, id: ExprId) -> DType {
+        self.dtypes[id]
+    }
+
+    fn dtype_of(&self, expr: &Expr) -> DType {
+        match expr {
+            Expr::Load { slot, .. } => self.kernel.slots[*slot].dtype,
+            Expr::Const(x) => x.dtype(),
+            Expr::Extent(_) | Expr::Index(_) => DType::U32,
+            Expr::Inside(_) => DType::Bool,
+            Expr::Map(op, args) => {
+                let args: Vec<DType> = args.iter().map(|&a| self.dtypes[a]).collect();
+                match op.dtype(&args) {
+                    Ok(dtype) => dtype,
+                    Err(why) => unreachable!("shape has checked the types: {why}"),
+                }
+            }
+            Expr::Convert(dtype, _) => *dtype,
+            Expr::Accumulated { dtype, .. } => *dtype,
+        }
+    }
+
+    fn varies_with_lanes(&self, expr: &Expr) -> bool {
+        let Some(vector) = self.vector else { return false };
+        let guarded = |guards: &[Guard]| guards.iter().any(|g| guard_index(g).mentions(vector));
+        let own = match expr {
+            Expr::Load { index, guards, .. } => index.mentions(vector) || guarded(guards),
+            Expr::Inside(guards) => guarded(guards),
+            Expr::Index(index) => index.mentions(vector),
+            // A finished sum varies with the lanes where the lanes are rows.
+            Expr::Accumulated { .. } => true,
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => false,
+        };
+        let mut below = false;
+        expr.operands(&mut |o| below |= self.varies[o]);
+        own || below
+    }
+
+    /// Whether an index differs between lanes.
+    fn index_varies(&self, index: &Index) -> bool {
+        let mut data = false;
+        index.values(&mut |v| data |= self.varies[v]);
+        data || self.vector.is_some_and(|v| index.mentions(v))
+    }
+
+    /// `let v3 = …;`
+    pub(super) fn define(&self, id: ExprId) -> TokenStream {
+        let (name, value) = (variable(id), self.expr(id));
+        quote!(let #name = #value;)
+    }
+
+    fn expr(&self, id: ExprId) -> TokenStream {
+        match &self.kernel.scalars[id] {
+            Expr::Load { slot, index, guards, fill } => self.load(*slot, index, guards, *fill),
+            Expr::Const(x) => constant(*x),
+            Expr::Extent(dim) => {
+                let dim = arith::dim(dim);
+                quote!(s.splat_u((#dim) as u32))
+            }
+            Expr::Index(index) if self.index_varies(index) => {
+                let lanes = self.lanes(index);
+                quote!(s.u_from_i(#lanes))
+            }
+            Expr::Index(index) => {
+                let index = arith::index(index, &|v| self.extract(v));
+                quote!(s.splat_u((#index) as u32))
+            }
+            Expr::Inside(guards) => self.mask(guards),
+            Expr::Map(op, args) => self.map(*op, args),
+            Expr::Convert(to, arg) => convert(self.dtype(*arg), *to, &variable(*arg)),
+            Expr::Accumulated { pass, slot, .. } => {
+                let name = accumulator(*pass, *slot);
+                quote!(#name)
+            }
+        }
+    }
+
+    /// A value that is the same in all lanes, as `usize`.
+    fn extract(&self, id: ExprId) -> TokenStream {
+        let name = variable(id);
+        quote!((s.reduce_max_u(#name) as usize))
+    }
+
+    /// The place of an index in a slot.
+    fn place(&self, slot: usize, index: &Index) -> TokenStream {
+        let at = arith::index(index, &|v| self.extract(v));
+        match self.cut.contains(&slot) {
+            true => {
+                let base = base_name(slot);
+                quote!(#at - #base)
+            }
+            false => at,
+        }
+    }
+
+    /// The place of an index in a slot for every lane.
+    fn places(&self, slot: usize, index: &Index) -> TokenStream {
+        let lanes = self.lanes(index);
+        match self.cut.contains(&slot) {
+            true => {
+                let base = base_name(slot);
+                quote!(s.sub_i(#lanes, s.splat_i(#base as i32)))
+            }
+            false => lanes,
+        }
+    }
+
+    fn load(&self, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) -> TokenStream {
+        let data = slot_name(slot);
+        let dtype = self.kernel.slots[slot].dtype;
+        let suffix = suffix(dtype);
+        let guards_vary = guards.iter().any(|g| self.index_varies(guard_index(g)));
+        let stride = self.lane_stride(index);
+        let plain = match stride.as_ref().and_then(Dim::as_const) {
+            _ if guards_vary => None,
+            Some(0) => {
+                let (at, splat) = (self.place(slot, index), format_ident!("splat_{suffix}"));
+                Some(quote!(s.#splat(#data[#at])))
+            }
+            Some(1) => {
+                let (at, load) = (self.place(slot, index), format_ident!("load_{suffix}"));
+                Some(quote!(s.#load(#data, #at, at)))
+            }
+            _ => None,
+        };
+        let loaded = match plain {
+            Some(plain) if guards.is_empty() => plain,
+            Some(plain) => {
+                let conditions = guards.iter().map(|g| self.condition(g));
+                let fill = constant(raw(fill));
+                quote!(if #(#conditions)&&* { #plain } else { #fill })
+            }
+            None => {
+                let (lanes, gather) = (self.places(slot, index), format_ident!("gather_{suffix}"));
+                let mask = match guards {
+                    [] => quote!(s.mask_at(at)),
+                    guards => {
+                        let mask = self.mask(guards);
+                        quote!(s.and_m(s.mask_at(at), #mask))
+                    }
+                };
+                match fill.as_f64() == 0.0 || guards.is_empty() {
+                    true => quote!(s.#gather(#data, #lanes, #mask)),
+                    false => {
+                        let (select, fill) = (format_ident!("select_{suffix}"), constant(raw(fill)));
+                        quote!({ let m = #mask; s.#select(m, s.#gather(#data, #lanes, m), #fill) })
+                    }
+                }
+            }
+        };
+        if dtype == DType::Bool { quote!(s.m_from_u(#loaded)) } else { loaded }
+    }
+
+    /// The distance between neighbouring lanes; `None` where it is not the same everywhere.
+    fn lane_stride(&self, index: &Index) -> Option<Dim> {
+        let mut data = false;
+        index.values(&mut |v| data |= self.varies[v]);
+        match self.vector {
+            _ if data => None,
+            Some(vector) => index.stride(vector),
+            None => Some(Dim::default()),
+        }
+    }
+
+    /// An index for every lane, as `S::I`.
+    fn lanes(&self, index: &Index) -> TokenStream {
+        let (mut uniform, mut total) = (Index::constant(index.base.clone()), None);
+        for (atom, c) in &index.terms {
+            let one = Index { base: Dim::default(), terms: vec![(atom.clone(), Dim::from(1))] };
+            if !self.index_varies(&one) {
+                uniform = uniform.plus(&one.times(c));
+                continue;
+            }
+            let lanes = self.lane_atom(atom);
+            let term = match c.as_const() {
+                Some(1) => lanes,
+                _ => {
+                    let c = arith::signed(&Index::constant(c.clone()), &|v| self.extract(v));
+                    quote!(s.mul_i(#lanes, s.splat_i((#c) as i32)))
+                }
+            };
+            total = Some(match total {
+                Some(total) => quote!(s.add_i(#total, #term)),
+                None => term,
+            });
+        }
+        let start = arith::signed(&uniform, &|v| self.extract(v));
+        match total {
+            Some(total) if uniform == Index::default() => total,
+            Some(total) => quote!(s.add_i(#total, s.splat_i((#start) as i32))),
+            None => quote!(s.splat_i((#start) as i32)),
+        }
+    }
+
+    fn lane_atom(&self, atom: &Atom) -> TokenStream {
+        match atom {
+            Atom::Axis(a) => {
+                let axis = arith::axis(*a);
+                quote!(s.add_i(s.iota_i(), s.splat_i(#axis as i32)))
+            }
+            Atom::Loop(depth) => {
+                let counter = arith::counter(*depth);
+                quote!(s.splat_i(#counter as i32))
+            }
+            Atom::Value(v) => {
+                let name = variable(*v);
+                quote!(s.i_from_u(#name))
+            }
+            // Powers of two are shifts and masks, also below zero, where a guard discards the lane.
+            Atom::Div(inner, by) => {
+                let lanes = self.lanes(inner);
+                match power_of_two(by) {
+                    Some(n) => {
+                        let n = Literal::i32_unsuffixed(n as i32);
+                        quote!(s.shr_i(#lanes, s.splat_i(#n)))
+                    }
+                    None => {
+                        let by = arith::dim(by);
+                        quote!(s.div_i(#lanes, s.splat_i((#by) as i32)))
+                    }
+                }
+            }
+            Atom::Mod(inner, by) => {
+                let lanes = self.lanes(inner);
+                let by_value = arith::dim(by);
+                match power_of_two(by) {
+                    Some(_) => quote!(s.and_i(#lanes, s.splat_i((#by_value) as i32 - 1))),
+                    None => quote!(s.rem_i(#lanes, s.splat_i((#by_value) as i32))),
+                }
+            }
+        }
+    }
+
+    /// A condition that is the same in all lanes.
+    fn condition(&self, guard: &Guard) -> TokenStream {
+        let index = arith::signed(guard_index(guard), &|v| self.extract(v));
+        match guard {
+            Guard::Within(_, extent) => {
+                let extent = arith::dim(extent);
+                quote!((0..(#extent) as isize).contains(&(#index)))
+            }
+            Guard::Multiple(_, by) => {
+                let by = Literal::isize_unsuffixed(*by as isize);
+                quote!((#index).rem_euclid(#by) == 0)
+            }
+        }
+    }
+
+    /// The lanes in which all guards hold.
+    fn mask(&self, guards: &[Guard]) -> TokenStream {
+        let mut mask: Option<TokenStream> = None;
+        for guard in guards {
+            let index = guard_index(guard);
+            let own = if !self.index_varies(index) {
+                let condition = self.condition(guard);
+                quote!(s.splat_m(#condition))
+            } else {
+                let lanes = self.lanes(index);
+                match guard {
+                    Guard::Within(_, extent) => {
+                        // As unsigned numbers, negative positions lie beyond every extent.
+                        let extent = arith::dim(extent);
+                        quote!(s.lt_u(s.u_from_i(#lanes), s.splat_u((#extent) as u32)))
+                    }
+                    Guard::Multiple(_, by) => {
+                        let by = Literal::i32_unsuffixed(*by as i32);
+                        quote!(s.eq_i(s.rem_i(#lanes, s.splat_i(#by)), s.splat_i(0)))
+                    }
+                }
+            };
+            mask = Some(match mask {
+                Some(mask) => quote!(s.and_m(#mask, #own)),
+                None => own,
+            });
+        }
+        mask.unwrap_or_else(|| quote!(s.splat_m(true)))
+    }
+
+    fn map(&self, op: MapOp, args: &[ExprId]) -> TokenStream {
+        use MapOp::*;
+        let dtype = self.dtype(args[args.len() - 1]);
+        let suffix = suffix_of_lanes(dtype);
+        let names: Vec<Ident> = args.iter().map(|&a| variable(a)).collect();
+        let (a, b) = (&names[0], names.get(1).unwrap_or(&names[0]));
+        let plain = |method: &str| {
+            let method = format_ident!("{method}_{suffix}");
+            quote!(s.#method(#(#names),*))
+        };
+        let maths = |name: &str| {
+            let name = format_ident!("{name}");
+            quote!(rt::math::#name(s, #(#names),*))
+        };
+        match op {
+            Add if dtype == DType::F32 => self.fused_add(args),
+            Neg if dtype == DType::U32 || dtype == DType::Bool => unreachable!("shape has checked the types"),
+            Neg | Abs | Sqrt | Floor | Ceil | Round | Add | Sub | Mul | Div | Rem | Max | Min => plain(op.name()),
+            Not | And | Or | Xor | Shl | Shr | Select => plain(op.name()),
+            Eq if dtype == DType::Bool => quote!(s.not_m(s.xor_m(#a, #b))),
+            Ne if dtype == DType::Bool => quote!(s.xor_m(#a, #b)),
+            Eq | Lt | Le => plain(op.name()),
+            Ne => {
+                let eq = plain("eq");
+                quote!(s.not_m(#eq))
+            }
+            Sign => {
+                let (zero, one) = (constant(Scalar::of(dtype, 0.0)), constant(Scalar::of(dtype, 1.0)));
+                let (lt, select) = (format_ident!("lt_{suffix}"), format_ident!("select_{suffix}"));
+                let neg = format_ident!("neg_{suffix}");
+                quote!({
+                    let (zero, one) = (#zero, #one);
+                    s.#select(s.#lt(zero, #a), one, s.#select(s.#lt(#a, zero), s.#neg(one), zero))
+                })
+            }
+            Exp | Expm1 | Log | Log1p | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Pow | Threefry => maths(op.name()),
+        }
+    }
+
+    /// `a·b + c` in one rounding where a product has no other user.
+    fn fused_add(&self, args: &[ExprId]) -> TokenStream {
+        for (product, other) in [(args[0], args[1]), (args[1], args[0])] {
+            if let Expr::Map(MapOp::Mul, factors) = &self.kernel.scalars[product]
+                && self.uses[product] == 1
+                && self.varies[product]
+            {
+                let (a, b, c) = (variable(factors[0]), variable(factors[1]), variable(other));
+                return quote!(s.mul_add_f(#a, #b, #c));
+            }
+        }
+        let (a, b) = (variable(args[0]), variable(args[1]));
+        quote!(s.add_f(#a, #b))
+    }
+
+    /// Writes a scalar.
+    pub(super) fn store(&self, store: &Store) -> TokenStream {
+        let data = slot_name(store.slot);
+        let dtype = self.dtype(store.value);
+        let (name, suffix) = (variable(store.value), suffix(dtype));
+        let value = if dtype == DType::Bool { quote!(s.u_from_m(#name)) } else { quote!(#name) };
+        match self.lane_stride(&store.index).as_ref().and_then(Dim::as_const) {
+            Some(0) => {
+                let (at, first) = (self.place(store.slot, &store.index), format_ident!("reduce_max_{suffix}"));
+                quote!(#data[#at] = s.#first(#value);)
+            }
+            Some(1) => {
+                let (at, put) = (self.place(store.slot, &store.index), format_ident!("store_{suffix}"));
+                quote!(s.#put(#data, #at, at, #value);)
+            }
+            _ => {
+                let (lanes, put) = (self.places(store.slot, &store.index), format_ident!("scatter_{suffix}"));
+                quote!(s.#put(#data, #lanes, s.mask_at(at), #value);)
+            }
+        }
+    }
+}
+
+/// The index that a guard looks at.
+pub(super) fn guard_index(guard: &Guard) -> &Index {
+    match guard {
+        Guard::Within(index, _) | Guard::Multiple(index, _) => index,
+    }
+}
+
+/// The variable of a scalar.
+pub(super) fn variable(id: ExprId) -> Ident {
+    format_ident!("v{id}")
+}
+
+/// The variable of an accumulator.
+pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
+    format_ident!("acc{pass}_{slot}")
+}
+
+/// The variable of a slot.
+pub(super) fn slot_name(slot: usize) -> Ident {
+    format_ident!("s{slot}")
+}
+
+/// The variable of the first word of a slot that a part of the kernel sees.
+pub(super) fn base_name(slot: usize) -> Ident {
+    format_ident!("base{slot}")
+}
+
+/// The suffix of methods on words in memory.
+pub(super) fn suffix(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f",
+        DType::I32 => "i",
+        DType::U32 | DType::Bool => "u",
+    }
+}
+
+/// The suffix of methods on vectors.
+pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f",
+        DType::I32 => "i",
+        DType::U32 => "u",
+        DType::Bool => "m",
+    }
+}
+
+/// A literal as it lies in memory: truth values are words.
+fn raw(x: Scalar) -> Scalar {
+    match x {
+        Scalar::Bool(b) => Scalar::U32(u32::from(b)),
+        Scalar::F32(_) | Scalar::I32(_) | Scalar::U32(_) => x,
+    }
+}
+
+/// The same literal in every lane.
+pub(super) fn constant(x: Scalar) -> TokenStream {
+    match x {
+        Scalar::F32(x) if x.is_nan() => quote!(s.splat_f(f32::NAN)),
+        Scalar::F32(x) if x == f64::INFINITY => quote!(s.splat_f(f32::INFINITY)),
+        Scalar::F32(x) if x == f64::NEG_INFINITY => quote!(s.splat_f(f32::NEG_INFINITY)),
+        Scalar::F32(x) => {
+            let literal = Literal::f32_suffixed((x as f32).abs());
+            if (x as f32).is_sign_negative() { quote!(s.splat_f(-#literal)) } else { quote!(s.splat_f(#literal)) }
+        }
+        Scalar::I32(x) => {
+            let literal = Literal::i32_suffixed(x);
+            quote!(s.splat_i(#literal))
+        }
+        Scalar::U32(x) => {
+            let literal = Literal::u32_suffixed(x);
+            quote!(s.splat_u(#literal))
+        }
+        Scalar::Bool(x) => quote!(s.splat_m(#x)),
+    }
+}
+
+fn convert(from: DType, to: DType, name: &Ident) -> TokenStream {
+    if from == to {
+        return quote!(#name);
+    }
+    let method = format_ident!("{}_from_{}", suffix_of_lanes(to), suffix_of_lanes(from));
+    quote!(s.#method(#name))
+}
+
+fn power_of_two(dim: &Dim) -> Option<u32> {
+    dim.as_const().filter(|n| *n > 0 && n & (n - 1) == 0).map(|n| n.trailing_zeros())
+}

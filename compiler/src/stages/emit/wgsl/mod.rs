@@ -1,0 +1,182 @@
+//! Prints the WGSL of a model and the static tables of its dispatches.
+//!
+//! Comes in: a model with its memory plans. Goes out: one WGSL module, validated, and Rust items that hand it to the
+//! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
+//! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
+
+mod contract;
+mod names;
+mod numbers;
+mod row;
+mod scalars;
+mod scatter;
+mod tables;
+mod validate;
+
+use crate::ir::Model;
+use crate::ir::dim::Dim;
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
+use crate::ir::plan::{Plan, Plans};
+use contract::Contract;
+use names::Names;
+
+pub use names::Pool;
+use numbers::{Grid, Tiles, sides};
+use proc_macro2::TokenStream;
+use scalars::Scalars;
+use std::fmt::Write;
+
+/// What the GPU back end emits for a model.
+pub struct Emitted {
+    /// The module's text.
+    pub wgsl: String,
+    /// The named dimensions of all functions, in the order in which calls pass them.
+    pub dims: Vec<String>,
+    /// The entry points of the text.
+    pub entries: Vec<EntryPoint>,
+    /// `PROGRAM` and, in the order of the functions, `PLANS`: items that name the runtime as `rt`.
+    pub items: TokenStream,
+}
+
+/// Prints a model for the GPU.
+pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
+    let dims = named_dims(model);
+    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0);
+    let names = Names::new(dims.clone(), slots);
+    let mut entries = Entries::default();
+    for plan in &plans.plans {
+        collect(&plan.program.steps, plan, plans, &mut entries);
+    }
+    let mut body = String::new();
+    for entry in &mut entries.list {
+        let printed = print(&names, entry, &plans.kernels[entry.kernel]);
+        body += &printed.text;
+        body += "\n";
+        entry.groups = printed.groups;
+        entry.threads = printed.threads;
+        entry.bytes = printed.bytes;
+    }
+    let blocks = precast_shaders::used_by(&body);
+    let mut wgsl = String::new();
+    let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
+    validate::validate(&wgsl);
+    let items = tables::tables(model, plans, &names, &entries.list, &wgsl);
+    Emitted { wgsl, dims, entries: entries.list, items }
+}
+
+/// An entry point: a kernel bound to buffers of the device.
+pub struct EntryPoint {
+    /// Its name in the text.
+    pub name: String,
+    /// The number of the kernel.
+    pub kernel: usize,
+    /// The buffer of each slot.
+    pub pools: Vec<Pool>,
+    /// How many workgroups run.
+    pub groups: Dim,
+    /// Invocations of a workgroup.
+    pub threads: u32,
+    /// Bytes of shared memory of a workgroup.
+    pub bytes: u32,
+}
+
+impl EntryPoint {
+    /// The buffers that the entry point writes, or only reads.
+    pub fn bound(&self, kernel: &Kernel, write: bool) -> Vec<Pool> {
+        let written = |pool: Pool| self.pools.iter().zip(&kernel.slots).any(|(&of, slot)| of == pool && slot.write);
+        Pool::ALL.into_iter().filter(|&pool| self.pools.contains(&pool) && written(pool) == write).collect()
+    }
+}
+
+#[derive(Default)]
+struct Entries {
+    list: Vec<EntryPoint>,
+}
+
+impl Entries {
+    fn find(&self, kernel: usize, pools: &[Pool]) -> Option<usize> {
+        self.list.iter().position(|entry| entry.kernel == kernel && entry.pools == pools)
+    }
+
+    fn add(&mut self, number: usize, kernel: &Kernel, pools: Vec<Pool>) {
+        if self.find(number, &pools).is_none() {
+            let variant = self.list.iter().filter(|entry| entry.kernel == number).count();
+            let variant = if variant > 0 { format!("_{variant}") } else { String::new() };
+            let words: String = kernel
+                .name
+                .chars()
+                .map(|c| if c.is_ascii_alphanumeric() { c.to_ascii_lowercase() } else { '_' })
+                .collect();
+            let name = format!("k{number}{variant}_{words}");
+            let name = name.trim_end_matches('_').replace("__", "_");
+            self.list.push(EntryPoint { name, kernel: number, pools, groups: Dim::from(0), threads: 0, bytes: 0 });
+        }
+    }
+}
+
+fn named_dims(model: &Model) -> Vec<String> {
+    let mut dims: Vec<String> = Vec::new();
+    for dim in model.functions.iter().flat_map(|function| &function.dims) {
+        if !dims.contains(&dim.name) {
+            dims.push(dim.name.clone());
+        }
+    }
+    dims
+}
+
+/// The buffers of a launch's slots.
+fn pools(plan: &Plan, buffers: &[BufferId]) -> Vec<Pool> {
+    buffers.iter().map(|&buffer| Pool::of(plan.places[buffer.0].pool)).collect()
+}
+
+fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut Entries) {
+    for step in steps {
+        match step {
+            Step::Launch { kernel, buffers } => {
+                entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
+            }
+            Step::Loop { body, count: _, reverse: _ } => collect(body, plan, plans, entries),
+        }
+    }
+}
+
+struct Printed {
+    text: String,
+    groups: Dim,
+    threads: u32,
+    bytes: u32,
+}
+
+fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
+    let written = entry.bound(kernel, true);
+    let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
+    let scalars = Scalars::new(names, kernel, pools);
+    let name = &entry.name;
+    let of_grid = |text: String, grid: &Grid| {
+        // A row's accumulators pass through two arrays of 256 words.
+        let bytes = if grid.cooperative { 2 * 4 * 256 } else { 0 };
+        Printed { text, groups: grid.groups(), threads: grid.threads, bytes }
+    };
+    match &kernel.skeleton {
+        Skeleton::Row { parallel, reduced, passes, stores } => {
+            let grid = Grid::new(kernel, parallel, reduced, !passes.is_empty());
+            of_grid(row::row(&scalars, name, &grid, parallel, reduced, passes, stores), &grid)
+        }
+        Skeleton::Scatter { outer, target, source, inner, index, store } => {
+            let axes = scatter::Axes { outer, target: *target, source, inner };
+            let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
+            let grid = Grid::new(kernel, &elements, source, false);
+            of_grid(scatter::scatter(&scalars, name, &grid, &axes, *index, store), &grid)
+        }
+        Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
+            let Some(sides) = sides(kernel) else { unreachable!("the skeleton is a contraction") };
+            let extent = |axes: &[usize]| crate::ir::dim::product(axes.iter().map(|&axis| &kernel.axes[axis]));
+            let [batch, rows, columns, terms] = [sides.batch, sides.rows, sides.columns, k].map(extent);
+            let tiles = Tiles::new(kernel, &batch, &rows, &columns, &terms);
+            let operands = if sides.swapped { [rhs, lhs] } else { [lhs, rhs] };
+            let contract = Contract { scalars: &scalars, name, tiles, sides, terms: k, operands, stores };
+            let groups = contract.groups();
+            Printed { text: contract.print(), groups, threads: tiles.threads(), bytes: tiles.bytes() }
+        }
+    }
+}

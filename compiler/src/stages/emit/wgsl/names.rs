@@ -1,0 +1,187 @@
+//! How dimensions, indices and memory are written in WGSL.
+//!
+//! Comes in: dimensions, indices, pools. Goes out: expressions of type i32 and names. Always holds: whatever a name
+//! stands for is a function or variable that `preamble` declares, and the binding numbers are those of the runtime's
+//! `gpu::Program`.
+
+use crate::ir::Dim;
+use crate::ir::dim;
+use crate::ir::index::{Atom, Index};
+use crate::ir::plan;
+use std::fmt::Write;
+
+/// A buffer of the device.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Pool {
+    /// All parameters.
+    Weights,
+    /// All gradients, laid out as the parameters.
+    Gradients,
+    /// All states of the optimiser one after the other, each laid out as the parameters.
+    State,
+    /// All arguments of the call one after the other.
+    Inputs,
+    /// The random key and the numbers of a step.
+    Numbers,
+    /// The parameter group of each chunk.
+    Groups,
+    /// Everything that dies with the call or is read from it.
+    Scratch,
+}
+
+impl Pool {
+    pub(super) const ALL: [Pool; 7] =
+        [Pool::Weights, Pool::Gradients, Pool::State, Pool::Inputs, Pool::Numbers, Pool::Groups, Pool::Scratch];
+
+    pub(super) fn of(pool: plan::Pool) -> Pool {
+        match pool {
+            plan::Pool::Argument(_) => Pool::Inputs,
+            plan::Pool::Weights => Pool::Weights,
+            plan::Pool::Gradients => Pool::Gradients,
+            plan::Pool::State(_) => Pool::State,
+            plan::Pool::Numbers => Pool::Numbers,
+            plan::Pool::Groups => Pool::Groups,
+            plan::Pool::Scratch => Pool::Scratch,
+        }
+    }
+
+    /// The runtime's name of it.
+    pub(super) fn rust(self) -> &'static str {
+        match self {
+            Pool::Weights => "Weights",
+            Pool::Gradients => "Gradients",
+            Pool::State => "State",
+            Pool::Inputs => "Inputs",
+            Pool::Numbers => "Numbers",
+            Pool::Groups => "Groups",
+            Pool::Scratch => "Scratch",
+        }
+    }
+
+    /// The variable through which an entry point sees it.
+    pub(super) fn variable(self, write: bool) -> String {
+        format!("{}_{}", self.rust().to_lowercase(), if write { "w" } else { "r" })
+    }
+
+    fn declaration(self, write: bool) -> String {
+        let binding = 1 + 2 * self as usize + usize::from(write);
+        let access = if write { "read_write" } else { "read" };
+        let variable = self.variable(write);
+        format!("@group(0) @binding({binding}) var<storage, {access}> {variable}: array<u32>;\n")
+    }
+}
+
+/// What a model's kernels have in common: the named dimensions and the most slots of a kernel.
+pub(super) struct Names {
+    dims: Vec<String>,
+    slots: usize,
+}
+
+impl Names {
+    pub(super) fn new(dims: Vec<String>, slots: usize) -> Names {
+        Names { dims, slots }
+    }
+
+    /// The named dimensions in the order of the `call` uniform.
+    pub(super) fn dims(&self) -> &[String] {
+        &self.dims
+    }
+
+    /// The words of the `call` uniform.
+    pub(super) fn call_words(&self) -> usize {
+        4 + (self.dims.len() + self.slots).max(1).next_multiple_of(4)
+    }
+
+    /// The first word of a slot.
+    pub(super) fn slot(&self, slot: usize) -> String {
+        format!("slot{slot}()")
+    }
+
+    /// A dimension.
+    pub(super) fn dim(&self, dim: &Dim) -> String {
+        let mut text = String::new();
+        for (n, (atoms, c)) in dim.terms().iter().enumerate() {
+            if n > 0 {
+                text += if *c < 0 { " - " } else { " + " };
+            } else if *c < 0 {
+                text += "-";
+            }
+            let mut factors: Vec<String> = atoms.iter().map(|atom| self.dim_atom(atom)).collect();
+            if factors.is_empty() || c.unsigned_abs() != 1 {
+                factors.insert(0, c.unsigned_abs().to_string());
+            }
+            text += &factors.join(" * ");
+        }
+        match dim.terms() {
+            [] => "0".to_owned(),
+            [(_, c)] if *c >= 0 => text,
+            _ => format!("({text})"),
+        }
+    }
+
+    fn dim_atom(&self, atom: &dim::Atom) -> String {
+        match atom {
+            dim::Atom::Name(name) => match self.dims.iter().position(|known| known == name) {
+                Some(n) => format!("dim{n}()"),
+                None => unreachable!("the names of all functions were collected"),
+            },
+            dim::Atom::FloorDiv(a, b) => format!("floor_div({}, {})", self.dim(a), self.dim(b)),
+            dim::Atom::Max(a, b) => format!("max({}, {})", self.dim(a), self.dim(b)),
+        }
+    }
+
+    /// An index, where axis `a` is the variable `i{a}` and scalar `v` the variable `v{v}`.
+    pub(super) fn index(&self, index: &Index) -> String {
+        let mut parts = Vec::new();
+        for (atom, c) in &index.terms {
+            let atom = match atom {
+                Atom::Axis(axis) => format!("i{axis}"),
+                Atom::Loop(level) => format!("loop{level}()"),
+                Atom::Value(value) => format!("i32(v{value})"),
+                Atom::Div(inner, by) => format!("({}) / {}", self.index(inner), self.factor(by)),
+                Atom::Mod(inner, by) => format!("({}) % {}", self.index(inner), self.factor(by)),
+            };
+            parts.push(match c.is(1) {
+                true => atom,
+                false if atom.contains(' ') => format!("({atom}) * {}", self.factor(c)),
+                false => format!("{atom} * {}", self.factor(c)),
+            });
+        }
+        if parts.is_empty() || !index.base.is(0) {
+            parts.push(self.dim(&index.base));
+        }
+        parts.join(" + ")
+    }
+
+    fn factor(&self, dim: &Dim) -> String {
+        match dim.as_const() {
+            Some(n) if n >= 0 => n.to_string(),
+            Some(_) | None => format!("({})", self.dim(dim)),
+        }
+    }
+
+    /// The declarations that `body` needs.
+    pub(super) fn preamble(&self, body: &str) -> String {
+        let words = self.call_words() / 4 - 1;
+        let mut text = format!(
+            "struct Call {{\n    loops: vec4<u32>,\n    words: array<vec4<u32>, {words}>,\n}}\n\n\
+             @group(0) @binding(0) var<uniform> call: Call;\n"
+        );
+        for (pool, write) in Pool::ALL.into_iter().flat_map(|pool| [(pool, false), (pool, true)]) {
+            if body.contains(&format!("{}[", pool.variable(write))) {
+                text += &pool.declaration(write);
+            }
+        }
+        text += "\n";
+        let mut function = |name: String, value: String| {
+            if body.contains(&format!("{name}()")) {
+                let _ = writeln!(text, "fn {name}() -> i32 {{ return i32({value}); }}");
+            }
+        };
+        let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
+        (0..4).for_each(|n| function(format!("loop{n}"), format!("call.loops.{}", ["x", "y", "z", "w"][n])));
+        (0..self.dims.len()).for_each(|n| function(format!("dim{n}"), word(n)));
+        (0..self.slots).for_each(|n| function(format!("slot{n}"), word(self.dims.len() + n)));
+        text + "\n"
+    }
+}

@@ -1,0 +1,188 @@
+//! The row skeleton: maps, and rows that are reduced by one invocation or by a workgroup together.
+//!
+//! Comes in: a row kernel. Goes out: one entry point. Always holds: an element that a pass stores is stored by the
+//! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups.
+
+use super::numbers::Grid;
+use super::scalars::{Body, Scalars, literal, type_name};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
+use crate::ir::prim::{ArgOp, ReduceOp, Scalar};
+use crate::ir::ty::DType;
+
+/// Prints a row kernel as the entry point `name`.
+pub(super) fn row(
+    scalars: &Scalars<'_>,
+    name: &str,
+    grid: &Grid,
+    parallel: &[usize],
+    reduced: &[usize],
+    passes: &[Pass],
+    stores: &[Store],
+) -> String {
+    let mut body = Body::new(scalars);
+    let threads = grid.threads;
+    let rows = scalars.names.dim(&grid.items);
+    if grid.cooperative {
+        body.line("let row = i32(group.y * 65535u + group.x);");
+    } else {
+        body.line(format!("let row = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
+    }
+    body.line(format!("if row >= {rows} {{ return; }}"));
+    body.split("row", &grid.order(parallel));
+    for (number, pass) in passes.iter().enumerate() {
+        let mut printer = PassPrinter { body: &mut body, number, pass, reduced, grid };
+        printer.print();
+    }
+    if grid.cooperative && !stores.is_empty() {
+        body.open("if lane == 0u");
+        stores.iter().for_each(|store| body.store(store));
+        body.close();
+    } else {
+        stores.iter().for_each(|store| body.store(store));
+    }
+    format!(
+        "@compute @workgroup_size({threads})\n\
+         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{}}}\n",
+        body.text
+    )
+}
+
+struct PassPrinter<'b, 'a, 'k> {
+    body: &'b mut Body<'a, 'k>,
+    number: usize,
+    pass: &'b Pass,
+    reduced: &'b [usize],
+    grid: &'b Grid,
+}
+
+impl PassPrinter<'_, '_, '_> {
+    fn print(&mut self) {
+        let wanted: Vec<ExprId> = self
+            .pass
+            .accumulators
+            .iter()
+            .map(|accumulator| accumulator.value)
+            .chain(self.pass.stores.iter().map(|store| store.value))
+            .collect();
+        self.body.hoist(&wanted, self.reduced);
+        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+            let dtype = self.body.scalars.dtype(accumulator.value);
+            let partial = self.partial(slot);
+            self.body.line(format!("var {partial} = {};", literal(identity(accumulator.op, dtype))));
+            if let AccumulatorOp::Arg(_) = accumulator.op {
+                self.body.line(format!("var {partial}_at = 0u;"));
+            }
+        }
+        let loops = self.open_loops();
+        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+            self.accumulate(slot, accumulator);
+        }
+        self.pass.stores.iter().for_each(|store| self.body.store(store));
+        (0..loops).for_each(|_| self.body.close());
+        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+            self.finish(slot, accumulator);
+        }
+    }
+
+    fn partial(&self, slot: usize) -> String {
+        format!("p{}_{slot}", self.number)
+    }
+
+    /// Opens the loops over the reduced axes and says how many they are.
+    fn open_loops(&mut self) -> usize {
+        let names = self.body.scalars.names;
+        let axes = &self.body.scalars.kernel.axes;
+        if self.grid.cooperative {
+            let count = names.dim(&self.grid.reduced);
+            let threads = self.grid.threads;
+            self.body.open(format!("for (var at = i32(lane); at < {count}; at += {threads})"));
+            self.body.split("at", self.reduced);
+            return 1;
+        }
+        for &axis in self.reduced {
+            let extent = names.dim(&axes[axis]);
+            self.body.open(format!("for (var i{axis} = 0; i{axis} < {extent}; i{axis}++)"));
+        }
+        self.reduced.len()
+    }
+
+    fn accumulate(&mut self, slot: usize, accumulator: &Accumulator) {
+        let value = self.body.value(accumulator.value);
+        let partial = self.partial(slot);
+        let dtype = self.body.scalars.dtype(accumulator.value);
+        match accumulator.op {
+            AccumulatorOp::Reduce(op) => {
+                let sum = combine(op, dtype, &partial, &value);
+                self.body.line(format!("{partial} = {sum};"));
+            }
+            AccumulatorOp::Arg(op) => {
+                let position = self.position();
+                let before = format!("{}_before_{}", arg_name(op), type_name(dtype));
+                self.body.open(format!("if {before}({value}, {position}, {partial}, {partial}_at)"));
+                self.body.line(format!("{partial} = {value};"));
+                self.body.line(format!("{partial}_at = {position};"));
+                self.body.close();
+            }
+        }
+    }
+
+    /// The row-major position over the reduced axes.
+    fn position(&self) -> String {
+        if self.grid.cooperative {
+            return "u32(at)".to_owned();
+        }
+        let axes = &self.body.scalars.kernel.axes;
+        let fold = |text: String, &axis: &usize| match text.is_empty() {
+            true => format!("i{axis}"),
+            false => format!("({text}) * {} + i{axis}", self.body.scalars.names.dim(&axes[axis])),
+        };
+        format!("u32({})", self.reduced.iter().fold(String::new(), fold))
+    }
+
+    fn finish(&mut self, slot: usize, accumulator: &Accumulator) {
+        let partial = self.partial(slot);
+        let (number, threads) = (self.number, self.grid.threads);
+        let dtype = type_name(self.body.scalars.dtype(accumulator.value));
+        let finished = match (self.grid.cooperative, accumulator.op) {
+            (false, AccumulatorOp::Reduce(_)) => partial,
+            (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),
+            (true, AccumulatorOp::Reduce(op)) => {
+                format!("reduce_{}_{dtype}({partial}, lane, {threads}u)", op.name())
+            }
+            (true, AccumulatorOp::Arg(op)) => {
+                format!("reduce_{}_{dtype}({partial}, {partial}_at, lane, {threads}u)", arg_name(op))
+            }
+        };
+        self.body.line(format!("let a{number}_{slot} = {finished};"));
+    }
+}
+
+fn arg_name(op: ArgOp) -> &'static str {
+    op.name()
+}
+
+/// What an accumulator starts from.
+fn identity(op: AccumulatorOp, dtype: DType) -> Scalar {
+    let (low, high) = match dtype {
+        DType::F32 => (Scalar::F32(f64::NEG_INFINITY), Scalar::F32(f64::INFINITY)),
+        DType::I32 => (Scalar::I32(i32::MIN), Scalar::I32(i32::MAX)),
+        DType::U32 => (Scalar::U32(0), Scalar::U32(u32::MAX)),
+        DType::Bool => (Scalar::Bool(false), Scalar::Bool(true)),
+    };
+    match op {
+        AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),
+        AccumulatorOp::Reduce(ReduceOp::Prod) => Scalar::of(dtype, 1.0),
+        AccumulatorOp::Reduce(ReduceOp::Max) | AccumulatorOp::Arg(ArgOp::Max) => low,
+        AccumulatorOp::Reduce(ReduceOp::Min) | AccumulatorOp::Arg(ArgOp::Min) => high,
+    }
+}
+
+fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {
+    let nan = if dtype.is_float() { "_nan" } else { "" };
+    match op {
+        ReduceOp::Sum => format!("{a} + {b}"),
+        ReduceOp::Prod => format!("{a} * {b}"),
+        ReduceOp::Max => format!("max{nan}({a}, {b})"),
+        ReduceOp::Min => format!("min{nan}({a}, {b})"),
+    }
+}

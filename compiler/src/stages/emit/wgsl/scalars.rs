@@ -1,0 +1,401 @@
+//! Scalar bodies: loads, arithmetic and stores as WGSL statements.
+//!
+//! Comes in: the scalars of a kernel and what is wanted of them. Goes out: statements in a block, each scalar defined
+//! once per scope. Always holds: one arm per primitive, and a load runs only where all its guards hold.
+
+use super::names::{Names, Pool};
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
+use crate::ir::prim::{MapOp, Scalar};
+use crate::ir::ty::DType;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt::Write;
+
+/// A kernel with its slots bound to pools, as the printers see it.
+pub(super) struct Scalars<'a> {
+    pub(super) names: &'a Names,
+    pub(super) kernel: &'a Kernel,
+    /// For each slot the pool, and whether the entry point writes that pool.
+    pub(super) pools: Vec<(Pool, bool)>,
+    dtypes: Vec<DType>,
+    axes: Vec<BTreeSet<usize>>,
+}
+
+impl<'a> Scalars<'a> {
+    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, pools: Vec<(Pool, bool)>) -> Scalars<'a> {
+        let mut scalars = Scalars { names, kernel, pools, dtypes: Vec::new(), axes: Vec::new() };
+        for expr in &kernel.scalars {
+            let (dtype, axes) = (scalars.dtype_of(expr), scalars.axes_of(expr));
+            scalars.dtypes.push(dtype);
+            scalars.axes.push(axes);
+        }
+        scalars
+    }
+
+    pub(super) fn dtype(&self, id: ExprId) -> DType {
+        self.dtypes[id]
+    }
+
+    /// Whether a scalar varies with one of the axes.
+    fn varies(&self, id: ExprId, axes: &[usize]) -> bool {
+        axes.iter().any(|axis| self.axes[id].contains(axis))
+    }
+
+    fn dtype_of(&self, expr: &Expr) -> DType {
+        match expr {
+            Expr::Load { slot, .. } => self.kernel.slots[*slot].dtype,
+            Expr::Const(scalar) => scalar.dtype(),
+            Expr::Extent(_) | Expr::Index(_) => DType::U32,
+            Expr::Inside(_) => DType::Bool,
+            Expr::Map(op, args) => {
+                let args: Vec<DType> = args.iter().map(|&arg| self.dtypes[arg]).collect();
+                match op.dtype(&args) {
+                    Ok(dtype) => dtype,
+                    Err(why) => unreachable!("fuse keeps types: {why}"),
+                }
+            }
+            Expr::Convert(dtype, _) => *dtype,
+            Expr::Accumulated { dtype, .. } => *dtype,
+        }
+    }
+
+    fn axes_of(&self, expr: &Expr) -> BTreeSet<usize> {
+        let mut axes = BTreeSet::new();
+        match expr {
+            Expr::Load { index, guards, .. } => {
+                self.add_index(index, &mut axes);
+                guards.iter().for_each(|guard| self.add_guard(guard, &mut axes));
+            }
+            Expr::Index(index) => self.add_index(index, &mut axes),
+            Expr::Inside(guards) => guards.iter().for_each(|guard| self.add_guard(guard, &mut axes)),
+            Expr::Map(_, args) => args.iter().for_each(|&arg| axes.extend(&self.axes[arg])),
+            Expr::Convert(_, arg) => axes.extend(&self.axes[*arg]),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+        }
+        axes
+    }
+
+    fn add_guard(&self, guard: &Guard, axes: &mut BTreeSet<usize>) {
+        match guard {
+            Guard::Within(index, _) | Guard::Multiple(index, _) => self.add_index(index, axes),
+        }
+    }
+
+    fn add_index(&self, index: &Index, axes: &mut BTreeSet<usize>) {
+        for (atom, _) in &index.terms {
+            match atom {
+                Atom::Axis(axis) => {
+                    axes.insert(*axis);
+                }
+                Atom::Loop(_) => {}
+                Atom::Value(value) => axes.extend(&self.axes[*value]),
+                Atom::Div(inner, _) | Atom::Mod(inner, _) => self.add_index(inner, axes),
+            }
+        }
+    }
+
+    /// The word of a slot at an index.
+    pub(super) fn word(&self, slot: usize, index: &str) -> String {
+        let (pool, write) = self.pools[slot];
+        format!("{}[{} + {index}]", pool.variable(write), self.names.slot(slot))
+    }
+}
+
+/// A function body in the making. Scalars are defined when they are first wanted, in the innermost open scope.
+pub(super) struct Body<'a, 'k> {
+    pub(super) scalars: &'a Scalars<'k>,
+    pub(super) text: String,
+    scopes: Vec<BTreeMap<ExprId, String>>,
+}
+
+impl<'a, 'k> Body<'a, 'k> {
+    pub(super) fn new(scalars: &'a Scalars<'k>) -> Body<'a, 'k> {
+        Body { scalars, text: String::new(), scopes: vec![BTreeMap::new()] }
+    }
+
+    /// Writes one line.
+    pub(super) fn line(&mut self, line: impl AsRef<str>) {
+        let indent = 4 * self.scopes.len();
+        let _ = writeln!(self.text, "{:indent$}{}", "", line.as_ref());
+    }
+
+    /// Opens a block, as `for (…)`.
+    pub(super) fn open(&mut self, head: impl AsRef<str>) {
+        self.line(format!("{} {{", head.as_ref()));
+        self.scopes.push(BTreeMap::new());
+    }
+
+    /// Closes the innermost block.
+    pub(super) fn close(&mut self) {
+        self.scopes.pop();
+        self.line("}");
+    }
+
+    /// Declares that a scalar, an accumulator, is in a variable already.
+    pub(super) fn define(&mut self, id: ExprId, name: String) {
+        if let Some(scope) = self.scopes.last_mut() {
+            scope.insert(id, name);
+        }
+    }
+
+    /// Splits a linear position into the axes, the last varying fastest.
+    pub(super) fn split(&mut self, position: &str, axes: &[usize]) {
+        let Some((&first, rest)) = axes.split_first() else { return };
+        let mut left = position.to_owned();
+        for &axis in rest.iter().rev() {
+            let extent = self.scalars.names.dim(&self.scalars.kernel.axes[axis]);
+            self.line(format!("let i{axis} = {left} % {extent};"));
+            self.line(format!("let r{axis} = {left} / {extent};"));
+            left = format!("r{axis}");
+        }
+        self.line(format!("let i{first} = {left};"));
+    }
+
+    /// Defines, here, everything that `wanted` needs and that does not vary with `axes`.
+    pub(super) fn hoist(&mut self, wanted: &[ExprId], axes: &[usize]) {
+        for &id in wanted {
+            if self.scalars.varies(id, axes) {
+                let mut operands = Vec::new();
+                operands_of(&self.scalars.kernel.scalars[id], &mut operands);
+                self.hoist(&operands, axes);
+            } else {
+                self.value(id);
+            }
+        }
+    }
+
+    /// An expression for a scalar.
+    pub(super) fn value(&mut self, id: ExprId) -> String {
+        if let Some(name) = self.scopes.iter().rev().find_map(|scope| scope.get(&id)) {
+            return name.clone();
+        }
+        let scalars = self.scalars;
+        let names = scalars.names;
+        let text = match &scalars.kernel.scalars[id] {
+            Expr::Const(scalar) => return literal(*scalar),
+            Expr::Load { slot, index, guards, fill } => {
+                self.load(id, *slot, index, guards, *fill);
+                return self.named(id);
+            }
+            Expr::Extent(dim) => format!("u32({})", names.dim(dim)),
+            Expr::Index(index) => {
+                self.index_values(index);
+                format!("u32({})", names.index(index))
+            }
+            Expr::Inside(guards) => self.guards(guards),
+            Expr::Map(op, args) => {
+                let dtype = scalars.dtype(args[args.len() - 1]);
+                let args: Vec<String> = args.iter().map(|&arg| self.value(arg)).collect();
+                map(*op, dtype, &args)
+            }
+            Expr::Convert(to, arg) => {
+                let value = self.value(*arg);
+                convert(scalars.dtype(*arg), *to, &value)
+            }
+            Expr::Accumulated { pass, slot, .. } => format!("a{pass}_{slot}"),
+        };
+        self.line(format!("let v{id} = {text};"));
+        self.named(id)
+    }
+
+    fn named(&mut self, id: ExprId) -> String {
+        let name = format!("v{id}");
+        self.define(id, name.clone());
+        name
+    }
+
+    fn load(&mut self, id: ExprId, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) {
+        self.index_values(index);
+        let dtype = self.scalars.kernel.slots[slot].dtype;
+        let value = from_word(dtype, &self.scalars.word(slot, &self.scalars.names.index(index)));
+        if guards.is_empty() {
+            self.line(format!("let v{id} = {value};"));
+            return;
+        }
+        let inside = self.guards(guards);
+        self.line(format!("var v{id} = {};", literal(fill)));
+        self.line(format!("if {inside} {{ v{id} = {value}; }}"));
+    }
+
+    fn guards(&mut self, guards: &[Guard]) -> String {
+        let mut conditions = Vec::new();
+        for guard in guards {
+            match guard {
+                Guard::Within(index, extent) => {
+                    self.index_values(index);
+                    let at = self.scalars.names.index(index);
+                    // As unsigned numbers, negative positions are beyond every extent.
+                    conditions.push(format!("u32({at}) < u32({})", self.scalars.names.dim(extent)));
+                }
+                Guard::Multiple(index, of) => {
+                    self.index_values(index);
+                    conditions.push(format!("({}) % {of} == 0", self.scalars.names.index(index)));
+                }
+            }
+        }
+        match conditions.is_empty() {
+            true => "true".to_owned(),
+            false => conditions.join(" && "),
+        }
+    }
+
+    /// Defines the scalars that an index mentions under the names by which it does.
+    fn index_values(&mut self, index: &Index) {
+        let mut values = Vec::new();
+        index.values(&mut |value| values.push(value));
+        for value in values {
+            let name = self.value(value);
+            if name != format!("v{value}") {
+                self.line(format!("let v{value} = {name};"));
+                self.define(value, format!("v{value}"));
+            }
+        }
+    }
+
+    /// Writes a store.
+    pub(super) fn store(&mut self, store: &Store) {
+        let value = self.value(store.value);
+        self.index_values(&store.index);
+        let word = self.scalars.word(store.slot, &self.scalars.names.index(&store.index));
+        self.line(format!("{word} = {};", to_word(self.scalars.dtype(store.value), &value)));
+    }
+}
+
+/// The scalars that a scalar is made of, those in its index included.
+fn operands_of(expr: &Expr, operands: &mut Vec<ExprId>) {
+    let see_guards = |guards: &[Guard], operands: &mut Vec<ExprId>| {
+        for guard in guards {
+            match guard {
+                Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(&mut |v| operands.push(v)),
+            }
+        }
+    };
+    match expr {
+        Expr::Load { index, guards, .. } => {
+            index.values(&mut |value| operands.push(value));
+            see_guards(guards, operands);
+        }
+        Expr::Index(index) => index.values(&mut |value| operands.push(value)),
+        Expr::Inside(guards) => see_guards(guards, operands),
+        Expr::Map(_, args) => operands.extend(args),
+        Expr::Convert(_, arg) => operands.push(*arg),
+        Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
+    }
+}
+
+/// The WGSL type of an element.
+pub(super) fn type_name(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f32",
+        DType::I32 => "i32",
+        DType::U32 => "u32",
+        DType::Bool => "bool",
+    }
+}
+
+/// The value of a word.
+pub(super) fn from_word(dtype: DType, word: &str) -> String {
+    match dtype {
+        DType::F32 => format!("bitcast<f32>({word})"),
+        DType::I32 => format!("bitcast<i32>({word})"),
+        DType::U32 => word.to_owned(),
+        DType::Bool => format!("({word} != 0u)"),
+    }
+}
+
+/// The word of a value.
+pub(super) fn to_word(dtype: DType, value: &str) -> String {
+    match dtype {
+        DType::F32 | DType::I32 => format!("bitcast<u32>({value})"),
+        DType::U32 => value.to_owned(),
+        DType::Bool => format!("u32({value})"),
+    }
+}
+
+/// A literal of exactly that value.
+pub(super) fn literal(scalar: Scalar) -> String {
+    match scalar {
+        Scalar::F32(x) => match x as f32 {
+            x if x.is_nan() => "not_a_number()".to_owned(),
+            f32::INFINITY => "infinity()".to_owned(),
+            f32::NEG_INFINITY => "(-infinity())".to_owned(),
+            x if x.is_sign_negative() => format!("({x:?}f)"),
+            x => format!("{x:?}f"),
+        },
+        Scalar::I32(i32::MIN) => "(-2147483647i - 1i)".to_owned(),
+        Scalar::I32(x) if x < 0 => format!("({x}i)"),
+        Scalar::I32(x) => format!("{x}i"),
+        Scalar::U32(x) => format!("{x}u"),
+        Scalar::Bool(x) => x.to_string(),
+    }
+}
+
+/// Elementwise arithmetic; `dtype` is the type of the last argument.
+fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
+    let [a, b, c] = [0, 1, 2].map(|n| args.get(n).map_or("", String::as_str));
+    let float = dtype.is_float();
+    let truth = dtype == DType::Bool;
+    let suffix = type_name(dtype);
+    match op {
+        MapOp::Neg => format!("-{a}"),
+        MapOp::Abs => format!("abs({a})"),
+        MapOp::Sign => format!("sign({a})"),
+        MapOp::Exp => format!("exp_f32({a})"),
+        MapOp::Expm1 => format!("expm1({a})"),
+        MapOp::Log => format!("log_f32({a})"),
+        MapOp::Log1p => format!("log1p({a})"),
+        MapOp::Sqrt => format!("sqrt({a})"),
+        MapOp::Rsqrt => format!("inverseSqrt({a})"),
+        MapOp::Sin => format!("sin_f32({a})"),
+        MapOp::Cos => format!("cos_f32({a})"),
+        MapOp::Tanh => format!("tanh_f32({a})"),
+        MapOp::Sigmoid => format!("sigmoid({a})"),
+        MapOp::Erf => format!("erf({a})"),
+        MapOp::Floor => format!("floor({a})"),
+        MapOp::Ceil => format!("ceil({a})"),
+        MapOp::Round => format!("round({a})"),
+        MapOp::Not if truth => format!("!{a}"),
+        MapOp::Not => format!("~{a}"),
+        MapOp::Add => format!("{a} + {b}"),
+        MapOp::Sub => format!("{a} - {b}"),
+        MapOp::Mul => format!("{a} * {b}"),
+        MapOp::Div if float => format!("{a} / {b}"),
+        MapOp::Div => format!("div_{suffix}({a}, {b})"),
+        MapOp::Rem => format!("rem_{suffix}({a}, {b})"),
+        MapOp::Pow => format!("pow_f32({a}, {b})"),
+        MapOp::Max if float => format!("max_nan({a}, {b})"),
+        MapOp::Max => format!("max({a}, {b})"),
+        MapOp::Min if float => format!("min_nan({a}, {b})"),
+        MapOp::Min => format!("min({a}, {b})"),
+        MapOp::And => format!("{a} & {b}"),
+        MapOp::Or => format!("{a} | {b}"),
+        MapOp::Xor if truth => format!("{a} != {b}"),
+        MapOp::Xor => format!("{a} ^ {b}"),
+        MapOp::Shl => format!("{a} << {b}"),
+        MapOp::Shr => format!("{a} >> {b}"),
+        MapOp::Eq => format!("{a} == {b}"),
+        MapOp::Ne => format!("{a} != {b}"),
+        MapOp::Lt => format!("{a} < {b}"),
+        MapOp::Le => format!("{a} <= {b}"),
+        MapOp::Select => format!("select({c}, {b}, {a})"),
+        MapOp::Threefry => format!("threefry({a}, {b}, {c})"),
+    }
+}
+
+fn convert(from: DType, to: DType, value: &str) -> String {
+    match (from, to) {
+        (DType::F32, DType::F32) | (DType::I32, DType::I32) | (DType::U32, DType::U32) | (DType::Bool, DType::Bool) => {
+            value.to_owned()
+        }
+        (DType::F32, DType::I32) => format!("i32_of({value})"),
+        (DType::F32, DType::U32) => format!("u32_of({value})"),
+        (DType::F32, DType::Bool) => format!("{value} != 0.0f"),
+        (DType::I32, DType::Bool) => format!("{value} != 0i"),
+        (DType::U32, DType::Bool) => format!("{value} != 0u"),
+        (DType::I32 | DType::U32 | DType::Bool, DType::F32) => format!("f32({value})"),
+        (DType::U32, DType::I32) => format!("bitcast<i32>({value})"),
+        (DType::I32, DType::U32) => format!("bitcast<u32>({value})"),
+        (DType::Bool, DType::I32) => format!("i32({value})"),
+        (DType::Bool, DType::U32) => format!("u32({value})"),
+    }
+}

@@ -1,0 +1,53 @@
+//! The scatter skeleton: one invocation per element of the result, which adds what belongs there.
+//!
+//! Comes in: a scatter kernel. Goes out: one entry point. Always holds: sources are added in their order, so that
+//! results repeat; nothing needs floating-point atomics.
+
+use super::numbers::Grid;
+use super::scalars::{Body, Scalars, to_word, type_name};
+use crate::ir::kernel::{ExprId, Store};
+
+/// The axes of a scatter kernel.
+pub(super) struct Axes<'a> {
+    pub(super) outer: &'a [usize],
+    pub(super) target: usize,
+    pub(super) source: &'a [usize],
+    pub(super) inner: &'a [usize],
+}
+
+/// Prints a scatter kernel as the entry point `name`.
+pub(super) fn scatter(
+    scalars: &Scalars<'_>,
+    name: &str,
+    grid: &Grid,
+    axes: &Axes<'_>,
+    index: ExprId,
+    store: &Store,
+) -> String {
+    let mut body = Body::new(scalars);
+    let threads = grid.threads;
+    body.line(format!("let at = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
+    body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
+    let elements: Vec<usize> = axes.outer.iter().chain([&axes.target]).chain(axes.inner).copied().collect();
+    body.split("at", &elements);
+    let dtype = scalars.dtype(store.value);
+    body.line(format!("var sum = {}(0);", type_name(dtype)));
+    body.hoist(&[index, store.value], axes.source);
+    for &axis in axes.source {
+        let extent = scalars.names.dim(&scalars.kernel.axes[axis]);
+        body.open(format!("for (var i{axis} = 0; i{axis} < {extent}; i{axis}++)"));
+    }
+    let position = body.value(index);
+    body.open(format!("if {position} == u32(i{})", axes.target));
+    let value = body.value(store.value);
+    body.line(format!("sum += {value};"));
+    body.close();
+    axes.source.iter().for_each(|_| body.close());
+    let word = scalars.word(store.slot, &scalars.names.index(&store.index));
+    body.line(format!("{word} = {};", to_word(dtype, "sum")));
+    format!(
+        "@compute @workgroup_size({threads})\n\
+         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{}}}\n",
+        body.text
+    )
+}

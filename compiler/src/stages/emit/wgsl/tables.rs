@@ -1,0 +1,167 @@
+//! The static tables of a model's GPU program as Rust items.
+//!
+//! Comes in: entry points and memory plans. Goes out: `PROGRAM` and `PLANS`. Always holds: the tables match the
+//! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
+
+use super::names::Names;
+use super::{EntryPoint, pools};
+use crate::ir::Model;
+use crate::ir::dim::{Atom, Dim};
+use crate::ir::kernel::{BufferId, KernelId, Role, Step};
+use crate::ir::model::Function;
+use crate::ir::plan::{self, Plan, Plans};
+use proc_macro2::{Literal, TokenStream};
+use quote::quote;
+
+/// Prints `PROGRAM` and `PLANS`.
+pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[EntryPoint], wgsl: &str) -> TokenStream {
+    let tables = Tables { model, names, entries };
+    let listed = entries.iter().map(|entry| {
+        let pool = |write| {
+            let pools = entry.bound(&plans.kernels[entry.kernel], write);
+            let pools = pools.iter().map(|pool| quote::format_ident!("{}", pool.rust()));
+            quote!(&[#(rt::gpu::Pool::#pools),*])
+        };
+        let (name, reads, writes) = (&entry.name, pool(false), pool(true));
+        quote!(rt::gpu::Entry { name: #name, reads: #reads, writes: #writes })
+    });
+    let call = names.call_words();
+    let dims = names.dims().len();
+    let bytes = entries.iter().map(|entry| entry.bytes).max().unwrap_or(0);
+    let threads = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
+    let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
+    let count = plans.plans.len();
+    let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
+        let update = plan.update(&plans.kernels);
+        quote! {
+            rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
+        }
+    });
+    quote! {
+        pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
+            wgsl: #wgsl,
+            entries: &[#(#listed),*],
+            dims: #dims,
+            call: #call,
+            needs: rt::gpu::Needs { workgroup_bytes: #bytes, workgroup_threads: #threads },
+        };
+        pub(super) static PLANS: [rt::gpu::Plan; #count] = [#(#functions),*];
+        // The same without the update.
+        pub(super) static GRADIENTS: [rt::gpu::Plan; #count] = [#(#gradients),*];
+    }
+}
+
+struct Tables<'a> {
+    model: &'a Model,
+    names: &'a Names,
+    entries: &'a [EntryPoint],
+}
+
+impl Tables<'_> {
+    fn plan(&self, function: &Function, plan: &Plan) -> TokenStream {
+        let position = |name: &String| self.names.dims().iter().position(|known| known == name).unwrap_or_default();
+        let dims = function.dims.iter().map(|dim| position(&dim.name));
+        let results = (0..).take_while(|&k| plan.program.buffers.iter().any(|b| b.role == Role::Result(k))).count();
+        let commands = self.commands(&plan.program.steps, function, plan);
+        quote! {
+            rt::gpu::Plan { dims: &[#(#dims),*], results: #results, commands: &[#(#commands),*] }
+        }
+    }
+
+    fn commands(&self, steps: &[Step<KernelId>], function: &Function, plan: &Plan) -> Vec<TokenStream> {
+        let command = |step: &Step<KernelId>| match step {
+            Step::Launch { kernel, buffers } => {
+                let pools = pools(plan, buffers);
+                let find = |entry: &EntryPoint| entry.kernel == kernel.0 && entry.pools == pools;
+                let Some(entry) = self.entries.iter().position(find) else {
+                    unreachable!("an entry point was made for every launch")
+                };
+                let launch = self.launch(&self.entries[entry], buffers, function, plan);
+                let entry = entry as u16;
+                quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
+            }
+            Step::Loop { count, reverse, body } => {
+                let (count, body) = (*count as u32, self.commands(body, function, plan));
+                quote!(rt::gpu::Command::Repeat { count: #count, reverse: #reverse, body: &[#(#body),*] })
+            }
+        };
+        steps.iter().map(command).collect()
+    }
+
+    fn launch(&self, entry: &EntryPoint, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
+        let offsets: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
+        // A parameter that nothing mentions stays unnamed, so that no warning arises.
+        let constant = offsets.iter().chain([&entry.groups]).all(|dim| dim.as_const().is_some());
+        let dims = if constant { quote!(_) } else { quote!(dims) };
+        let groups = value(function, &entry.groups);
+        let offsets = offsets.iter().map(|offset| value(function, offset));
+        quote!(|#dims, launch| launch.set(#groups, &[#(#offsets),*]))
+    }
+
+    /// The first word of a buffer in the device's buffer of its role.
+    fn offset(&self, buffer: BufferId, function: &Function, plan: &Plan) -> Dim {
+        let place = &plan.places[buffer.0];
+        let base = match place.pool {
+            plan::Pool::Argument(k) => argument_offset(function, k),
+            plan::Pool::State(k) => (k * self.model.pool_len()).into(),
+            plan::Pool::Weights
+            | plan::Pool::Gradients
+            | plan::Pool::Numbers
+            | plan::Pool::Groups
+            | plan::Pool::Scratch => Dim::default(),
+        };
+        base + place.offset.clone()
+    }
+}
+
+/// A dimension as an expression of type u64 over the function's named dimensions.
+fn value(function: &Function, dim: &Dim) -> TokenStream {
+    match dim.as_const() {
+        Some(n) => {
+            let n = Literal::u64_unsuffixed(n.max(0) as u64);
+            quote!(#n)
+        }
+        None => {
+            let sum = sum(function, dim);
+            quote!((#sum) as u64)
+        }
+    }
+}
+
+/// A dimension as an expression of type i64.
+fn sum(function: &Function, dim: &Dim) -> TokenStream {
+    let terms = dim.terms().iter().map(|(atoms, c)| {
+        let c = Literal::i64_suffixed(*c);
+        let factors = atoms.iter().map(|atom| factor(function, atom));
+        quote!(#c #(* #factors)*)
+    });
+    match dim.terms().is_empty() {
+        true => quote!(0i64),
+        false => quote!(#(#terms)+*),
+    }
+}
+
+fn factor(function: &Function, atom: &Atom) -> TokenStream {
+    match atom {
+        Atom::Name(name) => match function.dims.iter().position(|dim| dim.name == *name) {
+            Some(at) => {
+                let at = Literal::usize_unsuffixed(at);
+                quote!((dims[#at] as i64))
+            }
+            None => unreachable!("a function's plan mentions its own dimensions"),
+        },
+        Atom::FloorDiv(a, b) => {
+            let (a, b) = (sum(function, a), sum(function, b));
+            quote!((#a).div_euclid(#b))
+        }
+        Atom::Max(a, b) => {
+            let (a, b) = (sum(function, a), sum(function, b));
+            quote!(::core::cmp::Ord::max(#a, #b))
+        }
+    }
+}
+
+/// Where the k-th argument starts in the buffer of arguments.
+fn argument_offset(function: &Function, k: usize) -> Dim {
+    function.args[..k].iter().fold(Dim::default(), |sum, argument| sum + argument.ty.count())
+}

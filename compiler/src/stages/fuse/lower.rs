@@ -1,0 +1,470 @@
+//! Lowers a graph, and the bodies of its regions, to steps: groups become kernels in an order that respects
+//! what they read, and every value that is read gets a buffer.
+
+use super::Kept;
+use super::group::{Form, Group, Grouping, levels};
+use super::order::{self, Order};
+use super::scope::{Home, Scope};
+use crate::ir::graph::Source;
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{
+    Accumulator, Buffer, BufferId, Expr, Kernel, Operand, Pass, Role, Schedule, Skeleton, Slot, Step, Store,
+};
+use crate::ir::model::Effect;
+use crate::ir::prim::MapOp;
+use crate::ir::{Graph, Kind, Prim, Repeat, Value};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// The buffers of a program while it is made.
+pub(super) struct Lowering {
+    pub(super) buffers: Vec<Buffer>,
+}
+
+/// Where a result of a graph has to be written.
+#[derive(Clone)]
+pub(super) struct Destination {
+    pub(super) value: Value,
+    pub(super) buffer: BufferId,
+    pub(super) base: Index,
+}
+
+impl Destination {
+    fn home(&self) -> Home {
+        Home { buffer: self.buffer, base: self.base.clone() }
+    }
+}
+
+/// Whether a buffer is a pool that holds old values until it is updated in place.
+pub(super) fn is_updated(role: Role) -> bool {
+    matches!(role, Role::Source(Source::Weights | Source::State(_)))
+}
+
+/// Recomputing a value that costs more than this is dearer than storing and loading it.
+const WORTH_KEEPING: usize = 12;
+
+impl Lowering {
+    /// The steps that compute the destinations from the homes.
+    pub(super) fn region(
+        &mut self,
+        graph: &Graph,
+        homes: BTreeMap<Value, Home>,
+        destinations: &[Destination],
+    ) -> Vec<Step> {
+        let mut scope = Scope { graph, homes };
+        let mut kept = Kept::new();
+        let mut grouping = loop {
+            let grouping = group(&scope, destinations, &kept, &self.buffers);
+            let more = worth_keeping(&grouping, &kept);
+            if more.is_empty() {
+                break grouping;
+            }
+            kept.extend(more);
+        };
+        let Order { groups: order, deferred } = order::order(&grouping, destinations, &self.buffers);
+        let (mut steps, mut last) = self.copies(&scope, destinations);
+        let stores = self.stores(&grouping, destinations, &deferred);
+        let groups = std::mem::take(&mut grouping.groups);
+        let group_of = std::mem::take(&mut grouping.group_of);
+        for (value, places) in &stores {
+            let home = Home { buffer: places[0].buffer, base: places[0].base.clone() };
+            scope.homes.insert(*value, home);
+        }
+        for index in order {
+            match &groups[index].form {
+                Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
+                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
+                    let of = |v: &Value| group_of.get(v) == Some(&index);
+                    let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
+                    // A scatter adds up in one place.
+                    let once = matches!(form, Form::Scatter { .. });
+                    let more: Vec<Home> = own.iter_mut().filter(|_| once).flat_map(|(_, p)| p.split_off(1)).collect();
+                    steps.push(self.kernel(&scope, &groups[index], &own));
+                    for (value, places) in own.iter().filter(|_| once) {
+                        steps.extend(more.iter().map(|to| self.copy(&places[0], to, graph.ty(*value).count())));
+                    }
+                }
+            }
+        }
+        for destination in destinations {
+            let canon = scope.canon(destination.value);
+            let waits = stores.get(&canon).is_some_and(|p| p.iter().all(|home| home.buffer != destination.buffer));
+            if waits {
+                last.push(self.copy(&scope.homes[&canon], &destination.home(), graph.ty(canon).count()));
+            }
+        }
+        steps.extend(last);
+        steps
+    }
+
+    /// Copies of values that are in memory before any kernel runs: what comes first, and what comes last. What
+    /// is copied to a pool that is updated in place waits aside until nothing reads the pool any more.
+    fn copies(&mut self, scope: &Scope<'_>, destinations: &[Destination]) -> (Vec<Step>, Vec<Step>) {
+        let (mut first, mut last) = (vec![], vec![]);
+        for destination in destinations {
+            let Some(home) = scope.homes.get(&scope.canon(destination.value)).cloned() else { continue };
+            let (to, ty) = (destination.home(), scope.graph.ty(destination.value));
+            if home == to {
+                continue;
+            }
+            if is_updated(self.buffers[to.buffer.0].role) {
+                let buffer = self.buffer(Role::Scratch, ty.dtype, ty.count());
+                let aside = Home { buffer, base: Index::default() };
+                first.push(self.copy(&home, &aside, ty.count()));
+                last.push(self.copy(&aside, &to, ty.count()));
+            } else {
+                first.push(self.copy(&home, &to, ty.count()));
+            }
+        }
+        (first, last)
+    }
+
+    /// Where each computed value that something reads is written; the first place is its home.
+    fn stores(
+        &mut self,
+        grouping: &Grouping<'_>,
+        destinations: &[Destination],
+        deferred: &BTreeSet<usize>,
+    ) -> BTreeMap<Value, Vec<Home>> {
+        let scope = grouping.scope;
+        let mut stores: BTreeMap<Value, Vec<Home>> = BTreeMap::new();
+        let mut read: BTreeSet<Value> = BTreeSet::new();
+        for destination in destinations {
+            let canon = scope.canon(destination.value);
+            let Some(group) = grouping.group_of.get(&canon) else { continue };
+            let is_region = matches!(scope.graph.node(canon).kind, Kind::Result(_));
+            if is_updated(self.buffers[destination.buffer.0].role) && (is_region || deferred.contains(group)) {
+                read.insert(canon);
+            } else {
+                stores.entry(canon).or_default().push(destination.home());
+            }
+        }
+        for group in &grouping.groups {
+            match &group.form {
+                Form::Repeat(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
+                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => read.extend(&group.body.slots),
+            }
+        }
+        read.extend(grouping.group_of.keys().filter(|v| matches!(scope.graph.node(**v).kind, Kind::Result(_))));
+        for value in read {
+            if grouping.group_of.contains_key(&value) && !stores.contains_key(&value) {
+                let ty = scope.graph.ty(value);
+                let buffer = self.buffer(Role::Scratch, ty.dtype, ty.count());
+                stores.insert(value, vec![Home { buffer, base: Index::default() }]);
+            }
+        }
+        stores
+    }
+
+    /// A kernel that copies elements.
+    fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
+        let dtype = self.buffers[to.buffer.0].dtype;
+        let at = |home: &Home| home.base.plus(&Index::axis(0));
+        let fill = crate::ir::prim::Scalar::of(dtype, 0.0);
+        let load = Expr::Load { slot: 0, index: at(from), guards: vec![], fill };
+        let slot =
+            |buffer: BufferId, read: bool| Slot { dtype, len: self.buffers[buffer.0].len.clone(), read, write: !read };
+        let kernel = Kernel {
+            name: "copy".into(),
+            slots: vec![slot(from.buffer, true), slot(to.buffer, false)],
+            axes: vec![len],
+            scalars: vec![load],
+            skeleton: Skeleton::Row {
+                parallel: vec![0],
+                reduced: vec![],
+                passes: vec![],
+                stores: vec![Store { slot: 1, index: at(to), value: 0 }],
+            },
+            schedule: Schedule::default(),
+        };
+        Step::Launch { kernel, buffers: vec![from.buffer, to.buffer] }
+    }
+
+    fn repeat(&mut self, scope: &Scope<'_>, region: Value, stores: &BTreeMap<Value, Vec<Home>>, steps: &mut Vec<Step>) {
+        let node = scope.graph.node(region);
+        let Kind::Repeat(repeat) = &node.kind else { unreachable!("a region group holds a region") };
+        let Repeat { count, reverse, carried, stacked, body } = &**repeat;
+        let results: BTreeMap<usize, Value> = scope
+            .graph
+            .values()
+            .filter_map(|v| match scope.graph.node(v).kind {
+                Kind::Result(k) if scope.graph.node(v).args == [region] => Some((k, v)),
+                _ => None,
+            })
+            .collect();
+        let slice = |len: &crate::ir::Dim| Index::atom(Atom::Loop(0)).times(len);
+        let deeper = |index: &Index| {
+            index.map(&mut |atom| match atom {
+                Atom::Loop(depth) => Index::atom(Atom::Loop(depth + 1)),
+                Atom::Axis(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+            })
+        };
+        // Carried values live in a buffer of their own, from which the first iteration starts.
+        let mut homes = Vec::new();
+        for (k, &arg) in node.args.iter().enumerate() {
+            let outer = scope.homes[&scope.canon(arg)].clone();
+            let base = deeper(&outer.base);
+            homes.push(if k < *carried {
+                let ty = scope.graph.ty(arg);
+                let known = results.get(&k).and_then(|v| stores.get(v)).map(|places| places[0].clone());
+                let own = known.unwrap_or_else(|| Home {
+                    buffer: self.buffer(Role::Scratch, ty.dtype, ty.count()),
+                    base: Index::default(),
+                });
+                steps.push(self.copy(&outer, &own, ty.count()));
+                Home { buffer: own.buffer, base: deeper(&own.base) }
+            } else if k < carried + stacked {
+                let ty = scope.graph.ty(arg);
+                let len = crate::ir::dim::product(&ty.shape[1..]);
+                Home { buffer: outer.buffer, base: base.plus(&slice(&len)) }
+            } else {
+                Home { buffer: outer.buffer, base }
+            });
+        }
+        let mut inner: BTreeMap<Value, Home> = body.inputs().map(|(k, v)| (v, homes[k].clone())).collect();
+        for value in body.values() {
+            if let Kind::Source(source) = body.node(value).kind {
+                let ty = body.ty(value);
+                let buffer = self.buffer(Role::Source(source), ty.dtype, ty.count());
+                inner.insert(value, Home { buffer, base: Index::default() });
+            }
+        }
+        let mut destinations = vec![];
+        let mut copies = vec![];
+        for (k, &value) in body.outputs.iter().enumerate() {
+            let ty = body.ty(value);
+            if k < *carried {
+                let next = self.buffer(Role::Scratch, ty.dtype, ty.count());
+                destinations.push(Destination { value, buffer: next, base: Index::default() });
+                copies.push(self.copy(&Home { buffer: next, base: Index::default() }, &homes[k], ty.count()));
+            } else if let Some(places) = results.get(&k).and_then(|v| stores.get(v)) {
+                let base = deeper(&places[0].base).plus(&slice(&ty.count()));
+                destinations.push(Destination { value, buffer: places[0].buffer, base });
+            }
+        }
+        let mut inside = self.region(body, inner, &destinations);
+        inside.extend(copies);
+        steps.push(Step::Loop { count: *count, reverse: *reverse, body: inside });
+        for places in results.values().filter_map(|v| Some((*v, stores.get(v)?))) {
+            let (value, [home, others @ ..]) = (places.0, places.1.as_slice()) else { continue };
+            steps.extend(others.iter().map(|other| self.copy(home, other, scope.graph.ty(value).count())));
+        }
+    }
+
+    /// The kernel of a group that writes values to places.
+    fn kernel(&self, scope: &Scope<'_>, group: &Group, own: &[(Value, Vec<Home>)]) -> Step {
+        let mut slots: Vec<(BufferId, bool, bool)> = vec![];
+        let mut slot = |buffer: BufferId, write: bool| -> usize {
+            let at = slots.iter().position(|s| s.0 == buffer).unwrap_or_else(|| {
+                slots.push((buffer, false, false));
+                slots.len() - 1
+            });
+            slots[at].1 |= !write;
+            slots[at].2 |= write;
+            at
+        };
+        let body = &group.body;
+        let homes: Vec<&Home> = body.slots.iter().map(|v| &scope.homes[v]).collect();
+        let reads: Vec<usize> = homes.iter().map(|h| slot(h.buffer, false)).collect();
+        let mut scalars = body.exprs.clone();
+        for scalar in &mut scalars {
+            if let Expr::Load { slot, index, .. } = scalar {
+                *index = index.plus(&homes[*slot].base);
+                *slot = reads[*slot];
+            }
+        }
+        let mut stores = vec![];
+        for (value, places) in own {
+            let (position, id) = &body.inside[value];
+            let strides = scope.graph.ty(*value).strides();
+            let flat = position.iter().zip(&strides).fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
+            for place in places {
+                stores.push(Store { slot: slot(place.buffer, true), index: flat.plus(&place.base), value: *id });
+            }
+        }
+        let operand = |reading: &super::operand::Reading, slot: &mut dyn FnMut(BufferId, bool) -> usize| {
+            let home = &scope.homes[&reading.value];
+            let windows = reading.windows.clone();
+            Operand { slot: slot(home.buffer, false), index: reading.index.plus(&home.base), windows }
+        };
+        let (name, skeleton) = match &group.form {
+            Form::Row { parallel, reduced, accumulators, .. } => {
+                let skeleton = row(parallel, reduced, accumulators, &scalars, stores);
+                (if reduced.is_empty() { "map" } else { "row" }, skeleton)
+            }
+            Form::Contract { batch, m, n, k, lhs, rhs } => {
+                let (lhs, rhs) = (operand(lhs, &mut slot), operand(rhs, &mut slot));
+                let (batch, m, n, k) = (batch.clone(), m.clone(), n.clone(), k.clone());
+                ("contract", Skeleton::Contract { batch, m, n, k, lhs, rhs, stores })
+            }
+            Form::Scatter { outer, target, source, inner, index, result, addend } => {
+                let Some(mut store) = stores.pop() else { unreachable!("the result {result:?} of a scatter is read") };
+                store.value = *addend;
+                let (outer, source, inner) = (outer.clone(), source.clone(), inner.clone());
+                ("scatter", Skeleton::Scatter { outer, target: *target, source, inner, index: *index, store })
+            }
+            Form::Repeat(_) => unreachable!("regions are lowered to loops"),
+        };
+        let slot_of = |&(buffer, read, write): &(BufferId, bool, bool)| {
+            let Buffer { dtype, len, .. } = &self.buffers[buffer.0];
+            Slot { dtype: *dtype, len: len.clone(), read, write }
+        };
+        let mut kernel = Kernel {
+            name: name.into(),
+            slots: slots.iter().map(slot_of).collect(),
+            axes: body.axes.clone(),
+            scalars,
+            skeleton,
+            schedule: Schedule::default(),
+        };
+        kernel.prune();
+        Step::Launch { kernel, buffers: slots.iter().map(|s| s.0).collect() }
+    }
+}
+
+/// Distributes accumulators and stores over the passes of a row.
+fn row(
+    parallel: &[usize],
+    reduced: &[usize],
+    accumulators: &[super::group::Accumulating],
+    scalars: &[Expr],
+    stores: Vec<Store>,
+) -> Skeleton {
+    let levels = levels(scalars);
+    let count = accumulators.iter().map(|a| a.pass + 1).max().unwrap_or(0);
+    let mut passes = vec![Pass { accumulators: vec![], stores: vec![] }; count];
+    for a in accumulators {
+        passes[a.pass].accumulators.push(Accumulator { op: a.op, value: a.value });
+    }
+    let mut last = vec![];
+    for store in stores {
+        if !reduced.iter().any(|&a| store.index.mentions(a)) {
+            last.push(store);
+            continue;
+        }
+        let level = levels[store.value];
+        if level == passes.len() {
+            passes.push(Pass { accumulators: vec![], stores: vec![] });
+        }
+        passes[level].stores.push(store);
+    }
+    Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
+}
+
+/// Groups everything that the destinations need.
+fn group<'a>(scope: &'a Scope<'a>, destinations: &[Destination], kept: &Kept, buffers: &[Buffer]) -> Grouping<'a> {
+    let is_gradient = |d: &&Destination| matches!(buffers[d.buffer.0].role, Role::Effect(Effect::Gradient(_)));
+    let gradients = destinations.iter().filter(is_gradient).map(|d| d.value).collect();
+    let mut grouping = Grouping::new(scope, gradients);
+    let live = live(scope, destinations);
+    let forced = forced(scope, destinations, &live);
+    for value in scope.graph.values().filter(|v| live.contains(v)) {
+        if forced.contains(&value) || kept.contains(&value) || scope.is_heavy(value) {
+            grouping.materialise(value);
+        }
+    }
+    grouping
+}
+
+/// Everything that the destinations are made of.
+fn live(scope: &Scope<'_>, destinations: &[Destination]) -> BTreeSet<Value> {
+    let mut live = BTreeSet::new();
+    let mut todo: Vec<Value> = destinations.iter().map(|d| d.value).collect();
+    while let Some(value) = todo.pop() {
+        if live.insert(value) {
+            todo.extend(&scope.graph.node(value).args);
+        }
+    }
+    live
+}
+
+/// Values that have to be in memory whatever the kernels are: destinations, and what operands of products,
+/// indexed reads and regions are made of.
+fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value>) -> BTreeSet<Value> {
+    let mut forced: BTreeSet<Value> = destinations.iter().map(|d| scope.canon(d.value)).collect();
+    let bottom = |mut value: Value| {
+        while scope.is_movement(value) {
+            value = scope.graph.node(value).args[0];
+        }
+        value
+    };
+    for &value in live {
+        let node = scope.graph.node(value);
+        match &node.kind {
+            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. }) => {
+                forced.extend(node.args.iter().map(|&a| bottom(a)))
+            }
+            Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
+                forced.insert(scope.canon(node.args[0]));
+            }
+            Kind::Repeat(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Result(_) => {
+                forced.insert(value);
+            }
+            _ => {}
+        }
+    }
+    forced
+}
+
+/// Elementwise values that several kernels compute at a price above that of keeping them.
+fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
+    let graph = grouping.scope.graph;
+    let users = |value: Value| -> BTreeSet<usize> {
+        (0..grouping.groups.len()).filter(|&g| grouping.groups[g].body.visited.contains(&value)).collect()
+    };
+    let mut more = Kept::new();
+    let mut covered: BTreeSet<Value> = BTreeSet::new();
+    for value in graph.values().rev() {
+        let Kind::Prim(Prim::Map(_)) = graph.node(value).kind else { continue };
+        let canon = grouping.scope.canon(value);
+        if grouping.group_of.contains_key(&canon) || kept.contains(&value) || covered.contains(&value) {
+            continue;
+        }
+        if users(value).len() >= 2 && cost(grouping, value) > WORTH_KEEPING {
+            more.insert(value);
+            // What it is made of is no longer recomputed for these users.
+            let mut todo = vec![value];
+            while let Some(v) = todo.pop() {
+                if covered.insert(v) {
+                    todo.extend(&graph.node(v).args);
+                }
+            }
+        }
+    }
+    more
+}
+
+/// What computing an element takes, in rough units of one addition.
+fn cost(grouping: &Grouping<'_>, value: Value) -> usize {
+    let (mut seen, mut todo, mut cost) = (BTreeSet::new(), vec![value], 0);
+    while let Some(v) = todo.pop() {
+        let canon = grouping.scope.canon(v);
+        if !seen.insert(v) {
+            continue;
+        }
+        if grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon) {
+            cost += 2;
+            continue;
+        }
+        let node = grouping.scope.graph.node(v);
+        if let Kind::Prim(Prim::Map(op)) = node.kind {
+            cost += price(op);
+        }
+        // Scalars and other small values are computed once for many elements.
+        if !node.ty.as_ref().is_some_and(|t| t.shape.is_empty()) {
+            todo.extend(&node.args);
+        }
+    }
+    cost
+}
+
+fn price(op: MapOp) -> usize {
+    use MapOp::*;
+    match op {
+        Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl | Shr
+        | Eq | Ne | Lt | Le | Select => 1,
+        Div | Rem | Sqrt | Rsqrt => 4,
+        Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 10,
+        Threefry => 40,
+    }
+}

@@ -1,0 +1,71 @@
+//! fuse: graphs of primitives become programs of kernels.
+//!
+//! In: models after grad. Out: one program for each function; each group of primitives fits one skeleton.
+//! Always: a value that is read by a kernel is in memory before it, and nothing is computed that no result
+//! or effect needs.
+
+mod group;
+mod inline;
+mod lower;
+mod operand;
+mod order;
+mod rewrite;
+mod scope;
+
+use crate::ir::index::Index;
+use crate::ir::kernel::{Buffer, BufferId, Program, Role};
+use crate::ir::{Dim, Function, Kind, Model, Value};
+use lower::{Destination, Lowering};
+use scope::Home;
+use std::collections::BTreeMap;
+
+/// The programs of a model's functions, in order.
+pub fn fuse(model: &Model) -> Vec<Program> {
+    model.functions.iter().map(|f| program(model, &rewrite::rewrite(f.clone()))).collect()
+}
+
+fn program(model: &Model, function: &Function) -> Program {
+    let mut lowering = Lowering { buffers: vec![] };
+    let graph = &function.graph;
+    let mut homes = BTreeMap::new();
+    for value in graph.values() {
+        let role = match graph.node(value).kind {
+            Kind::Input(k) => Role::Argument(k),
+            Kind::Param(p) => Role::Param(p),
+            Kind::Source(source) => Role::Source(source),
+            _ => continue,
+        };
+        let len = match role {
+            Role::Param(p) => model.param(p).stacked().count(),
+            _ => graph.ty(value).count(),
+        };
+        let buffer = lowering.buffer(role, graph.ty(value).dtype, len);
+        homes.insert(value, Home { buffer, base: Index::default() });
+    }
+    let results = graph.outputs.iter().enumerate().map(|(k, &v)| (Role::Result(k), v));
+    let effects = function.effects.iter().map(|&(effect, v)| (Role::Effect(effect).shared(), v));
+    let destinations: Vec<Destination> = results
+        .chain(effects)
+        .map(|(role, value)| {
+            let ty = graph.ty(value);
+            let buffer = lowering.buffer(role, ty.dtype, ty.count());
+            Destination { value, buffer, base: Index::default() }
+        })
+        .collect();
+    let steps = lowering.region(graph, homes, &destinations);
+    Program { name: function.name.to_string(), buffers: lowering.buffers, steps }
+}
+
+impl Lowering {
+    /// The buffer of a role; scratch is a new one each time.
+    fn buffer(&mut self, role: Role, dtype: crate::ir::DType, len: Dim) -> BufferId {
+        let known = self.buffers.iter().position(|b| b.role == role && role != Role::Scratch);
+        BufferId(known.unwrap_or_else(|| {
+            self.buffers.push(Buffer { role, dtype, len });
+            self.buffers.len() - 1
+        }))
+    }
+}
+
+/// Values that more than one kernel would compute, and that are worth keeping instead.
+type Kept = std::collections::BTreeSet<Value>;

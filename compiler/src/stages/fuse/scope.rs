@@ -1,0 +1,86 @@
+//! What a graph's values are made of in memory while it is being fused: homes known beforehand, and roots.
+
+use crate::ir::index::Index;
+use crate::ir::kernel::BufferId;
+use crate::ir::prim::Prim;
+use crate::ir::{Graph, Kind, Value};
+use std::collections::BTreeMap;
+
+/// Where a value's elements lie: row-major from `base`.
+#[derive(Clone, PartialEq, Debug)]
+pub(super) struct Home {
+    /// In which buffer.
+    pub(super) buffer: BufferId,
+    /// From which element; varies with loop counters inside of regions.
+    pub(super) base: Index,
+}
+
+/// A graph with the homes of its inputs.
+pub(super) struct Scope<'a> {
+    /// The graph.
+    pub(super) graph: &'a Graph,
+    /// Values that are in memory before any kernel runs.
+    pub(super) homes: BTreeMap<Value, Home>,
+}
+
+impl Scope<'_> {
+    /// The value whose memory serves for this one: reshapes and gradient stops are the same elements.
+    pub(super) fn canon(&self, value: Value) -> Value {
+        let node = self.graph.node(value);
+        match &node.kind {
+            Kind::Prim(Prim::Reshape(_)) | Kind::StopGradient => self.canon(node.args[0]),
+            _ => value,
+        }
+    }
+
+    /// What computes a value.
+    pub(super) fn prim(&self, value: Value) -> Option<&Prim> {
+        match &self.graph.node(value).kind {
+            Kind::Prim(prim) => Some(prim),
+            _ => None,
+        }
+    }
+
+    /// Whether a value needs a loop of its own: sums, products and scatters.
+    pub(super) fn is_heavy(&self, value: Value) -> bool {
+        match self.prim(value) {
+            None => false,
+            Some(prim) => match prim {
+                Prim::Reduce { .. }
+                | Prim::ArgReduce { .. }
+                | Prim::WindowReduce { .. }
+                | Prim::WindowArgMax { .. }
+                | Prim::WindowPut { .. }
+                | Prim::Contract { .. }
+                | Prim::Conv { .. }
+                | Prim::ScatterAdd { .. } => true,
+                Prim::Const(_)
+                | Prim::Extent(_)
+                | Prim::Iota { .. }
+                | Prim::Map(_)
+                | Prim::Convert(_)
+                | Prim::WindowTake { .. }
+                | Prim::Reshape(_)
+                | Prim::Transpose(_)
+                | Prim::Broadcast { .. }
+                | Prim::Slice(_)
+                | Prim::Flip(_)
+                | Prim::Pad { .. }
+                | Prim::Concat { .. }
+                | Prim::Gather { .. } => false,
+            },
+        }
+    }
+
+    /// Whether a value only moves elements of its argument, so that an operand can be read through it.
+    pub(super) fn is_movement(&self, value: Value) -> bool {
+        match &self.graph.node(value).kind {
+            Kind::StopGradient => true,
+            Kind::Prim(
+                Prim::Reshape(_) | Prim::Transpose(_) | Prim::Slice(_) | Prim::Flip(_) | Prim::Broadcast { .. },
+            ) => true,
+            Kind::Prim(Prim::Pad { value, .. }) => value.as_f64() == 0.0,
+            _ => false,
+        }
+    }
+}

@@ -1,0 +1,84 @@
+//! The independent checker of the memory plan: runs a plan on labels instead of numbers.
+//!
+//! Every word carries the name of the buffer that wrote it last. A launch that reads a buffer must find its
+//! own name on every word. Nothing of the planner is used: not its lifetimes, not its packing.
+
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
+use crate::ir::model::Effect;
+use crate::ir::plan::{Plan, Pool};
+
+/// A word that a launch would read after something else was written there.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Clash {
+    /// The buffer that is read.
+    pub reader: BufferId,
+    /// The buffer whose contents it would find; nothing was written where it is absent.
+    pub found: Option<BufferId>,
+    /// The word of the scratch pool.
+    pub word: usize,
+}
+
+/// Runs a plan under a binding of the named dimensions.
+pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
+    let size = |dim: &crate::ir::Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let ranges =
+        plan.places.iter().map(|p| (p.pool == Pool::Scratch).then(|| size(&p.offset)..size(&p.offset) + size(&p.len)));
+    let mut run = Run { plan, kernels, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
+    run.steps(&plan.program.steps)?;
+    for (index, buffer) in plan.program.buffers.iter().enumerate() {
+        if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
+            run.read(BufferId(index))?;
+        }
+    }
+    Ok(())
+}
+
+struct Run<'a> {
+    plan: &'a Plan,
+    kernels: &'a [Kernel],
+    ranges: Vec<Option<std::ops::Range<usize>>>,
+    words: Vec<Option<BufferId>>,
+}
+
+impl Run<'_> {
+    fn steps(&mut self, steps: &[Step<KernelId>]) -> Result<(), Clash> {
+        for step in steps {
+            match step {
+                Step::Loop { count, body, .. } => {
+                    for _ in 0..*count {
+                        self.steps(body)?;
+                    }
+                }
+                Step::Launch { kernel, buffers } => {
+                    let slots = &self.kernels[kernel.0].slots;
+                    for (slot, &buffer) in slots.iter().zip(buffers) {
+                        if slot.read {
+                            self.read(buffer)?;
+                        }
+                    }
+                    for (slot, &buffer) in slots.iter().zip(buffers) {
+                        if slot.write
+                            && let Some(range) = self.ranges[buffer.0].clone()
+                        {
+                            let beyond = Clash { reader: buffer, found: None, word: self.words.len() };
+                            self.words.get_mut(range).ok_or(beyond)?.fill(Some(buffer));
+                        }
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn read(&self, buffer: BufferId) -> Result<(), Clash> {
+        let Some(range) = self.ranges[buffer.0].clone() else { return Ok(()) };
+        debug_assert!(buffer.0 < self.plan.program.buffers.len());
+        for word in range {
+            let found = self.words.get(word).copied().flatten();
+            if found != Some(buffer) {
+                return Err(Clash { reader: buffer, found, word });
+            }
+        }
+        Ok(())
+    }
+}

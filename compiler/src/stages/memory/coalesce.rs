@@ -1,0 +1,100 @@
+//! In place: lets a kernel write over a buffer that it is the last to read.
+//!
+//! In: a program. Out: the same with fewer buffers. Always: the kernel reads every word that it overwrites at the very
+//! position where it writes it, and not in a later pass.
+
+use crate::ir::kernel::{BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
+
+/// Gives results the memory of arguments that die with them.
+pub(super) fn coalesce(mut program: Program) -> Program {
+    let mut position = 0;
+    while position < program.steps.len() {
+        if let Some((from, to)) = candidate(&program, position) {
+            rename(&mut program.steps[position..], to, from);
+            if let Step::Launch { kernel, buffers } = &mut program.steps[position] {
+                merge(kernel, buffers, from);
+            }
+        }
+        position += 1;
+    }
+    program
+}
+
+/// A buffer that the launch at a position reads last, and one that it writes first, if they can be one.
+fn candidate(program: &Program, position: usize) -> Option<(BufferId, BufferId)> {
+    let Step::Launch { kernel, buffers } = &program.steps[position] else { return None };
+    let scratch = |slot: usize| program.buffers[buffers[slot].0].role == Role::Scratch;
+    let slots = || (0..buffers.len()).filter(|&slot| scratch(slot));
+    slots().filter(|&slot| kernel.slots[slot].write && !kernel.slots[slot].read).find_map(|write| {
+        let fits = |&read: &usize| {
+            let (source, target) = (&kernel.slots[read], &kernel.slots[write]);
+            source.read && !source.write && source.len == target.len && source.dtype == target.dtype
+        };
+        let read = slots().filter(fits).find(|&read| {
+            !used(&program.steps[position + 1..], buffers[read])
+                && !used(&program.steps[..position], buffers[write])
+                && in_place(kernel, read, write)
+        })?;
+        Some((buffers[read], buffers[write]))
+    })
+}
+
+/// Whether every load of one slot stands where the only store to the other does, and none comes after it.
+fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
+    let Skeleton::Row { passes, stores, .. } = &kernel.skeleton else { return false };
+    let last = passes.len();
+    let inner = passes.iter().enumerate().flat_map(|(number, p)| p.stores.iter().map(move |s| (number + 1, s)));
+    let all: Vec<_> = inner.chain(stores.iter().map(|s| (last, s))).filter(|(_, s)| s.slot == write).collect();
+    let [(pass, store)] = all.as_slice() else { return false };
+    // Rows end with their stores; where there are passes, only the last of them may write over its argument.
+    let ends = *pass == last && (passes.is_empty() || passes[last - 1].stores.iter().any(|s| s.slot == write));
+    ends && kernel.scalars.iter().all(|scalar| match scalar {
+        Expr::Load { slot, index, guards, .. } => *slot != read || (*index == store.index && guards.is_empty()),
+        Expr::Const(_)
+        | Expr::Extent(_)
+        | Expr::Index(_)
+        | Expr::Inside(_)
+        | Expr::Map(..)
+        | Expr::Convert(..)
+        | Expr::Accumulated { .. } => true,
+    })
+}
+
+fn used(steps: &[Step], buffer: BufferId) -> bool {
+    steps.iter().any(|step| match step {
+        Step::Launch { buffers, .. } => buffers.contains(&buffer),
+        Step::Loop { body, .. } => used(body, buffer),
+    })
+}
+
+fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
+    for step in steps {
+        match step {
+            Step::Launch { buffers, .. } => buffers.iter_mut().filter(|b| **b == old).for_each(|b| *b = new),
+            Step::Loop { body, .. } => rename(body, old, new),
+        }
+    }
+}
+
+/// Makes the two slots of one buffer one.
+fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: BufferId) {
+    let Some(kept) = buffers.iter().position(|b| *b == buffer) else { return };
+    let Some(dropped) = buffers.iter().rposition(|b| *b == buffer).filter(|d| *d != kept) else { return };
+    let other = kernel.slots.remove(dropped);
+    kernel.slots[kept].read |= other.read;
+    kernel.slots[kept].write |= other.write;
+    buffers.remove(dropped);
+    let renumber = |slot: &mut usize| match *slot {
+        s if s == dropped => *slot = kept,
+        s if s > dropped => *slot = s - 1,
+        _ => {}
+    };
+    for scalar in &mut kernel.scalars {
+        if let Expr::Load { slot, .. } = scalar {
+            renumber(slot);
+        }
+    }
+    if let Skeleton::Row { passes, stores, .. } = &mut kernel.skeleton {
+        passes.iter_mut().flat_map(|p| &mut p.stores).chain(stores).for_each(|s| renumber(&mut s.slot));
+    }
+}

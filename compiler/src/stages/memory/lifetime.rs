@@ -1,0 +1,70 @@
+//! From when to when each buffer of a program holds something that is still needed.
+
+use crate::ir::kernel::{Program, Role, Step};
+use crate::ir::model::Effect;
+
+/// A range of positions, both ends included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) struct Lifetime {
+    first: usize,
+    last: usize,
+}
+
+impl Lifetime {
+    /// The lifetime of what is never used.
+    const NEVER: Lifetime = Lifetime { first: usize::MAX, last: 0 };
+
+    /// Whether nothing uses the buffer.
+    pub(super) fn is_never(&self) -> bool {
+        *self == Lifetime::NEVER
+    }
+
+    /// Whether there is a position at which both are alive.
+    pub(super) fn overlaps(&self, other: &Lifetime) -> bool {
+        self.first <= other.last && other.first <= self.last
+    }
+}
+
+/// The lifetime of every buffer. Positions count launches in the order of the text.
+pub(super) fn lifetimes<K>(program: &Program<K>) -> Vec<Lifetime> {
+    let mut uses: Vec<Vec<usize>> = vec![vec![]; program.buffers.len()];
+    let mut loops = vec![];
+    let mut clock = 0;
+    walk(&program.steps, &mut clock, &mut uses, &mut loops);
+    for (buffer, uses) in program.buffers.iter().zip(&mut uses) {
+        // Results and flags are read after the last launch.
+        if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
+            uses.push(clock);
+        }
+    }
+    uses.iter().map(|uses| lifetime(uses, &loops)).collect()
+}
+
+/// What is used inside of a loop and outside of it lives throughout the loop. Loops come innermost first.
+fn lifetime(uses: &[usize], loops: &[(usize, usize)]) -> Lifetime {
+    let mut life =
+        Lifetime { first: uses.iter().copied().min().unwrap_or(0), last: uses.iter().copied().max().unwrap_or(0) };
+    for &(start, end) in loops {
+        let inside = uses.iter().any(|u| (start..end).contains(u));
+        if inside && (life.first < start || life.last >= end) {
+            life = Lifetime { first: life.first.min(start), last: life.last.max(end - 1) };
+        }
+    }
+    life
+}
+
+fn walk<K>(steps: &[Step<K>], clock: &mut usize, uses: &mut [Vec<usize>], loops: &mut Vec<(usize, usize)>) {
+    for step in steps {
+        match step {
+            Step::Launch { buffers, .. } => {
+                buffers.iter().for_each(|b| uses[b.0].push(*clock));
+                *clock += 1;
+            }
+            Step::Loop { body, .. } => {
+                let start = *clock;
+                walk(body, clock, uses, loops);
+                loops.push((start, *clock));
+            }
+        }
+    }
+}

@@ -1,0 +1,147 @@
+//! memory: gives every buffer a place in a pool.
+//!
+//! In: scheduled programs. Out: the unique kernels of the model and a plan for each function. Always: two
+//! buffers share words only if their lifetimes are disjoint, for every value of the named dimensions.
+//!
+//! Scratch buffers whose sizes are multiples of one product of names (`64·B`, `10·B`) are packed among
+//! themselves by their factors, so that the decision holds for every binding; the areas of different
+//! products follow each other.
+
+mod check;
+mod coalesce;
+mod lifetime;
+
+use crate::ir::dim::Dim;
+use crate::ir::graph::Source;
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Program, Role, Step};
+use crate::ir::model::Effect;
+use crate::ir::plan::{Place, Plan, Plans, Pool, number_offset};
+use crate::ir::{Model, ParamId};
+use std::collections::BTreeMap;
+
+pub use check::{Clash, check};
+
+/// Offsets are multiples of this many words: one cache line, and the alignment that GPUs ask for.
+const ALIGN: i64 = 64;
+
+/// The memory plan of a model's programs.
+pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
+    let mut plans = Plans::default();
+    for program in programs {
+        let program = coalesce::coalesce(program);
+        let steps = number(program.steps, &mut plans.kernels);
+        let program = Program { name: program.name, buffers: program.buffers, steps };
+        let plan = place(model, program);
+        plans.plans.push(plan);
+    }
+    plans
+}
+
+/// Replaces kernels by their numbers.
+fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
+    let mut numbered = vec![];
+    for step in steps {
+        numbered.push(match step {
+            Step::Launch { kernel, buffers } => {
+                let known = kernels.iter().position(|k| *k == kernel);
+                let id = known.unwrap_or_else(|| {
+                    kernels.push(kernel);
+                    kernels.len() - 1
+                });
+                Step::Launch { kernel: KernelId(id), buffers }
+            }
+            Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
+        });
+    }
+    numbered
+}
+
+fn place(model: &Model, program: Program<KernelId>) -> Plan {
+    let lifetimes = lifetime::lifetimes(&program);
+    let mut areas: BTreeMap<Dim, Vec<(BufferId, i64)>> = BTreeMap::new();
+    let mut places: Vec<Option<Place>> = vec![None; program.buffers.len()];
+    for (index, buffer) in program.buffers.iter().enumerate() {
+        match fixed(model, buffer.role) {
+            Some((pool, offset)) => {
+                places[index] = Some(Place { pool, offset: offset.into(), len: buffer.len.clone() });
+            }
+            None if lifetimes[index].is_never() => {
+                places[index] = Some(Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() });
+            }
+            None => {
+                let (unit, factor) = unit(&buffer.len);
+                areas.entry(unit).or_default().push((BufferId(index), (factor + ALIGN - 1) / ALIGN * ALIGN));
+            }
+        }
+    }
+    let mut scratch = Dim::default();
+    for (unit, buffers) in areas {
+        let mut end = 0;
+        for (id, factor, at) in pack(buffers, &lifetimes) {
+            end = end.max(at + factor);
+            let offset = scratch.clone() + unit.clone() * Dim::from(at);
+            places[id.0] = Some(Place { pool: Pool::Scratch, offset, len: program.buffers[id.0].len.clone() });
+        }
+        scratch = scratch + unit * Dim::from(end);
+    }
+    let places = places.into_iter().flatten().collect();
+    Plan { program, places, scratch }
+}
+
+/// A size as a product of names and a factor: `64·B` is (`B`, 64). Other sizes are a unit of their own.
+fn unit(len: &Dim) -> (Dim, i64) {
+    match len.terms() {
+        [(_, factor)] if *factor > 0 => match len.exact_div(&Dim::from(*factor)) {
+            Some(unit) => (unit, *factor),
+            None => (len.clone(), 1),
+        },
+        _ => (len.clone(), 1),
+    }
+}
+
+/// Packs buffers of one unit, the largest first, each at the lowest factor where nothing alive at the same
+/// time lies.
+fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> Vec<(BufferId, i64, i64)> {
+    buffers.sort_by_key(|&(id, factor)| (-factor, id));
+    let mut packed: Vec<(BufferId, i64, i64)> = vec![];
+    for (id, factor) in buffers {
+        let rivals = |&&(other, _, _): &&(BufferId, i64, i64)| lifetimes[id.0].overlaps(&lifetimes[other.0]);
+        let mut taken: Vec<(i64, i64)> = packed.iter().filter(rivals).map(|&(_, f, at)| (at, at + f)).collect();
+        taken.sort_unstable();
+        let mut at = 0;
+        for (start, end) in taken {
+            if at + factor <= start {
+                break;
+            }
+            at = at.max(end);
+        }
+        packed.push((id, factor, at));
+    }
+    packed
+}
+
+/// The place of a buffer whose memory the runtime owns; scratch has none yet.
+fn fixed(model: &Model, role: Role) -> Option<(Pool, usize)> {
+    let offset = |p: ParamId| model.param(p).offset;
+    Some(match role {
+        Role::Argument(k) => (Pool::Argument(k), 0),
+        Role::Param(p) => (Pool::Weights, offset(p)),
+        Role::Source(source) => match source {
+            Source::Weights => (Pool::Weights, 0),
+            Source::Gradients => (Pool::Gradients, 0),
+            Source::State(k) => (Pool::State(k), 0),
+            Source::Group => (Pool::Groups, 0),
+            Source::Key(word) => (Pool::Numbers, word),
+            Source::ClipNorm => (Pool::Numbers, 2),
+            Source::SkipNonfinite => (Pool::Numbers, 3),
+            Source::Number(k) => (Pool::Numbers, number_offset(k)),
+        },
+        Role::Effect(effect) => match effect {
+            Effect::Gradient(p) => (Pool::Gradients, offset(p)),
+            Effect::Weights => (Pool::Weights, 0),
+            Effect::State(k) => (Pool::State(k), 0),
+            Effect::Updated => return None,
+        },
+        Role::Result(_) | Role::Scratch => return None,
+    })
+}

@@ -1,0 +1,314 @@
+//! The syntax tree of `model!`: what the user wrote, without meaning.
+//!
+//! `Error` stands where the text could not be read; it has been reported, and nothing is said about its uses.
+
+use crate::diag::Place;
+use proc_macro2::{Ident, Span};
+
+/// Everything inside the macro.
+#[derive(Default, Debug)]
+pub(super) struct Program {
+    pub(super) consts: Vec<Const>,
+    pub(super) structs: Vec<Struct>,
+    pub(super) aliases: Vec<Alias>,
+    pub(super) fns: Vec<Fn>,
+    pub(super) impls: Vec<Impl>,
+}
+
+/// `const N: usize = 3;`
+#[derive(Debug)]
+pub(super) struct Const {
+    pub(super) name: Ident,
+    pub(super) value: Expr,
+}
+
+/// `pub struct Name(dim, hidden = 4 * dim) { … }`
+#[derive(Debug)]
+pub(super) struct Struct {
+    pub(super) attrs: Vec<syn::Attribute>,
+    pub(super) vis: syn::Visibility,
+    pub(super) name: Ident,
+    pub(super) params: Vec<(Ident, Option<Expr>)>,
+    pub(super) fields: Vec<Field>,
+}
+
+/// `pub struct Small = Gpt(layers = 2);`
+#[derive(Debug)]
+pub(super) struct Alias {
+    pub(super) attrs: Vec<syn::Attribute>,
+    pub(super) vis: syn::Visibility,
+    pub(super) name: Ident,
+    pub(super) target: Ident,
+    pub(super) args: Vec<Arg>,
+}
+
+/// `impl Name { … }`
+#[derive(Debug)]
+pub(super) struct Impl {
+    pub(super) name: Ident,
+    pub(super) fns: Vec<Fn>,
+}
+
+/// `hidden: Linear(128, 64)`
+#[derive(Debug)]
+pub(super) struct Field {
+    pub(super) name: Ident,
+    pub(super) ty: FieldType,
+}
+
+/// What a field is.
+#[derive(Debug)]
+pub(super) enum FieldType {
+    /// A layer, block or parameter with its arguments.
+    One { name: Ident, args: Vec<Arg>, place: Place },
+    /// `[Block(128); 6]`
+    Repeat { item: Box<FieldType>, count: Expr },
+    /// Unreadable.
+    Error,
+}
+
+/// An argument, by position or by name.
+#[derive(Clone, Debug)]
+pub(super) struct Arg {
+    pub(super) name: Option<Ident>,
+    pub(super) value: Expr,
+}
+
+/// A function.
+#[derive(Debug)]
+pub(super) struct Fn {
+    /// Outer attributes without those of the language.
+    pub(super) attrs: Vec<syn::Attribute>,
+    /// The optimiser named by `#[train(…)]`.
+    pub(super) train: Option<Ident>,
+    pub(super) vis: syn::Visibility,
+    pub(super) name: Ident,
+    pub(super) takes_self: bool,
+    pub(super) params: Vec<(Pat, TypeExpr)>,
+    pub(super) result: TypeExpr,
+    pub(super) body: Block,
+}
+
+impl Fn {
+    pub(super) fn is_pub(&self) -> bool {
+        !matches!(self.vis, syn::Visibility::Inherited)
+    }
+}
+
+/// What a value is bound to.
+#[derive(Clone, Debug)]
+pub(super) enum Pat {
+    Name { name: Ident, mutable: bool },
+    Tuple(Vec<Pat>, Place),
+    Ignore(Span),
+}
+
+impl Pat {
+    pub(super) fn place(&self) -> Place {
+        match self {
+            Pat::Name { name, .. } => name.span().into(),
+            Pat::Tuple(_, place) => *place,
+            Pat::Ignore(span) => (*span).into(),
+        }
+    }
+}
+
+/// `f32[B, 64]`, tuples of such, or a named struct of such.
+#[derive(Clone, Debug)]
+pub(super) enum TypeExpr {
+    Tensor { dtype: Ident, axes: Vec<AxisExpr>, place: Place },
+    Tuple(Vec<TypeExpr>, Place),
+    Struct(Ident, Vec<(Ident, TypeExpr)>),
+    Error,
+}
+
+/// One extent of a type.
+#[derive(Clone, Debug)]
+pub(super) enum AxisExpr {
+    /// `..`
+    Rest,
+    /// `T` or `T <= 512`
+    Dim { value: Expr, bound: Option<Expr> },
+}
+
+/// `{ …; tail }`
+#[derive(Clone, Debug)]
+pub(super) struct Block {
+    pub(super) stmts: Vec<Stmt>,
+    pub(super) tail: Option<Box<Expr>>,
+    /// The closing brace, where a missing result is reported.
+    pub(super) close: Span,
+}
+
+/// A statement.
+#[derive(Clone, Debug)]
+pub(super) enum Stmt {
+    Let { pat: Pat, ty: Option<TypeExpr>, value: Expr },
+    Assign { target: Expr, op: Option<Binary>, value: Expr },
+    For { pat: Pat, over: Iter, body: Block },
+    Expr(Expr),
+}
+
+/// What a loop runs over.
+#[derive(Clone, Debug)]
+pub(super) enum Iter {
+    Range { start: Expr, end: Expr, inclusive: bool },
+    Field(Expr),
+}
+
+/// An expression.
+#[derive(Clone, Debug)]
+pub(super) struct Expr {
+    pub(super) kind: ExprKind,
+    pub(super) place: Place,
+}
+
+impl Expr {
+    /// The expressions directly inside of this one, and its blocks.
+    pub(super) fn inside(&self) -> (Vec<&Expr>, Vec<&Block>) {
+        let exprs: Vec<&Expr> = match &self.kind {
+            ExprKind::Unary(_, of) | ExprKind::Part(of, _) | ExprKind::Field(of, _) => vec![of],
+            ExprKind::Binary(_, a, b) => vec![a, b],
+            ExprKind::Call(of, args) | ExprKind::Method(of, _, args) => {
+                std::iter::once(&**of).chain(args.iter().map(|arg| &arg.value)).collect()
+            }
+            ExprKind::Index(of, items) => std::iter::once(&**of).chain(items.iter().flat_map(Index::sides)).collect(),
+            ExprKind::Tuple(items) | ExprKind::List(items) => items.iter().collect(),
+            ExprKind::Struct(_, fields) => fields.iter().map(|(_, value)| value).collect(),
+            ExprKind::If { condition, otherwise, .. } => {
+                std::iter::once(&**condition).chain(otherwise.as_deref()).collect()
+            }
+            ExprKind::Int(_)
+            | ExprKind::Float(_)
+            | ExprKind::Bool(_)
+            | ExprKind::Text(_)
+            | ExprKind::Name(_)
+            | ExprKind::SelfValue
+            | ExprKind::Rest
+            | ExprKind::Block(_)
+            | ExprKind::Unsupported(_)
+            | ExprKind::Error => vec![],
+        };
+        let blocks = match &self.kind {
+            ExprKind::Block(block) | ExprKind::If { then: block, .. } => vec![&**block],
+            _ => vec![],
+        };
+        (exprs, blocks)
+    }
+}
+
+/// What an expression is.
+#[derive(Clone, Debug)]
+pub(super) enum ExprKind {
+    Int(i64),
+    Float(f64),
+    Bool(bool),
+    Text(String),
+    Name(Ident),
+    SelfValue,
+    Unary(Unary, Box<Expr>),
+    Binary(Binary, Box<Expr>, Box<Expr>),
+    Call(Box<Expr>, Vec<Arg>),
+    Method(Box<Expr>, Ident, Vec<Arg>),
+    Field(Box<Expr>, Ident),
+    Part(Box<Expr>, usize),
+    Index(Box<Expr>, Vec<Index>),
+    Tuple(Vec<Expr>),
+    List(Vec<Expr>),
+    /// `..` inside a list of extents.
+    Rest,
+    Block(Box<Block>),
+    If {
+        condition: Box<Expr>,
+        then: Box<Block>,
+        otherwise: Option<Box<Expr>>,
+    },
+    Struct(Ident, Vec<(Ident, Expr)>),
+    /// Read, but not built yet: what it is.
+    Unsupported(&'static str),
+    Error,
+}
+
+/// One item between the brackets of `x[…]`.
+#[derive(Clone, Debug)]
+pub(super) enum Index {
+    Rest,
+    At(Expr),
+    Range { start: Option<Expr>, end: Option<Expr>, inclusive: bool },
+}
+
+impl Index {
+    fn sides(&self) -> Vec<&Expr> {
+        match self {
+            Index::Rest => vec![],
+            Index::At(at) => vec![at],
+            Index::Range { start, end, .. } => start.iter().chain(end).collect(),
+        }
+    }
+}
+
+/// A prefix operator.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Unary {
+    Neg,
+    Not,
+}
+
+/// An infix operator.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Binary {
+    Or,
+    And,
+    Eq,
+    Ne,
+    Lt,
+    Le,
+    Gt,
+    Ge,
+    BitOr,
+    BitXor,
+    BitAnd,
+    Add,
+    Sub,
+    Mul,
+    Div,
+    Rem,
+}
+
+impl Binary {
+    /// As the user writes it.
+    pub(super) fn text(self) -> &'static str {
+        match self {
+            Binary::Or => "||",
+            Binary::And => "&&",
+            Binary::Eq => "==",
+            Binary::Ne => "!=",
+            Binary::Lt => "<",
+            Binary::Le => "<=",
+            Binary::Gt => ">",
+            Binary::Ge => ">=",
+            Binary::BitOr => "|",
+            Binary::BitXor => "^",
+            Binary::BitAnd => "&",
+            Binary::Add => "+",
+            Binary::Sub => "-",
+            Binary::Mul => "*",
+            Binary::Div => "/",
+            Binary::Rem => "%",
+        }
+    }
+
+    /// The higher binds tighter, as in Rust.
+    pub(super) fn precedence(self) -> u8 {
+        match self {
+            Binary::Or => 1,
+            Binary::And => 2,
+            Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge => 3,
+            Binary::BitOr => 4,
+            Binary::BitXor => 5,
+            Binary::BitAnd => 6,
+            Binary::Add | Binary::Sub => 7,
+            Binary::Mul | Binary::Div | Binary::Rem => 8,
+        }
+    }
+}

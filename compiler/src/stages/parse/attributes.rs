@@ -1,0 +1,104 @@
+//! Attributes of a call or constructor: what the user gave in, the declared attributes with values out.
+
+use super::ast::*;
+use super::words;
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
+use proc_macro2::Ident;
+
+/// One given argument.
+pub(super) struct Given {
+    pub(super) name: Option<Ident>,
+    /// Unknown after a report.
+    pub(super) value: Option<Attr>,
+    pub(super) text: String,
+    pub(super) place: Place,
+}
+
+impl Given {
+    pub(super) fn new(arg: &Arg, value: Option<Attr>) -> Given {
+        Given { name: arg.name.clone(), value, text: words::full(&arg.value), place: arg.value.place }
+    }
+}
+
+/// The attributes of a call.
+pub(super) struct Bound {
+    /// Every declared attribute; `None` after a report.
+    pub(super) attrs: Option<Attrs>,
+    /// Where each given one stands.
+    pub(super) places: Vec<(&'static str, Place)>,
+    /// Each given one: its name, whether it was written, and its text.
+    pub(super) written: Vec<(&'static str, bool, String)>,
+}
+
+/// Binds the given values to the declared attributes and reports what does not fit. `place` is the whole call.
+pub(super) fn bind(
+    callee: &str,
+    decls: &'static [AttrDecl],
+    given: &[Given],
+    place: Place,
+    diags: &mut Diags,
+) -> Bound {
+    // Positional ones first: the numbering of `resolve`.
+    let (positional, named): (Vec<&Given>, Vec<&Given>) = given.iter().partition(|g| g.name.is_none());
+    let order: Vec<&Given> = positional.iter().chain(&named).copied().collect();
+    let mut bound = Bound { attrs: None, places: vec![], written: vec![] };
+    let mut slot = 0;
+    for (i, one) in positional.iter().enumerate() {
+        if let Some(decl) = decls.get(slot) {
+            bound.places.push((decl.name, one.place));
+            bound.written.push((decl.name, false, one.text.clone()));
+            let is_int = |g: Option<&&Given>| matches!(g.map(|g| &g.value), Some(Some(Attr::Int(_))));
+            let goes_on = decl.kind == AttrKind::Shape && is_int(Some(one)) && is_int(positional.get(i + 1));
+            slot += usize::from(!goes_on);
+        }
+    }
+    for one in &named {
+        if let Some(decl) = decls.iter().find(|d| one.name.as_ref().is_some_and(|n| n == d.name)) {
+            bound.places.push((decl.name, one.place));
+            bound.written.push((decl.name, true, one.text.clone()));
+        }
+    }
+    // What is unknown has been reported; only the names are checked then.
+    if given.iter().any(|g| g.value.is_none()) {
+        for name in named.iter().filter_map(|g| g.name.as_ref()) {
+            if !decls.iter().any(|d| name == d.name) {
+                diags.push(unknown(callee, name, decls.iter().map(|d| d.name)));
+            }
+        }
+        return bound;
+    }
+    let values = positional.iter().filter_map(|g| g.value.clone()).collect();
+    let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
+    match ops::resolve(decls, values, pairs) {
+        Ok(attrs) => bound.attrs = Some(attrs),
+        Err(errors) => {
+            for one in errors {
+                let given = one.given.and_then(|k| order.get(k));
+                let misnamed = matches!(one.error.code, "unknown-attribute" | "duplicate-attribute");
+                let at = match given {
+                    Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
+                    Some(g) => g.place,
+                    None => place,
+                };
+                let (message, help) = one.error.render(callee, &[]);
+                let mut report = Diagnostic::new(one.error.code, at, message);
+                report.help = help;
+                diags.push(report);
+            }
+        }
+    }
+    bound
+}
+
+/// A name that the callee does not know.
+pub(super) fn unknown<'a>(callee: &str, name: &Ident, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
+    let known: Vec<&str> = known.into_iter().collect();
+    let message = format!("`{callee}` has no attribute `{name}`");
+    let report = Diagnostic::new("unknown-attribute", name.span(), message);
+    match closest(&name.to_string(), known.iter().copied()) {
+        Some(near) => report.help(format!("write `{near}`")),
+        None if known.is_empty() => report.help("remove it: there are no attributes"),
+        None => report.help(format!("it has `{}`", known.join("`, `"))),
+    }
+}

@@ -1,0 +1,291 @@
+//! Calls: who is called, and which arguments are tensors and which attributes.
+
+use super::super::ast::*;
+use super::super::attributes::{self, Given};
+use super::super::instance::{FieldInstance, LayerInstance, count};
+use super::super::words;
+use super::graph::site_of;
+use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
+use crate::diag::{Diagnostic, closest};
+use crate::ir::graph::Call;
+use crate::ir::written::{Site, What};
+use crate::ops::{self, Attrs, Op, Signature, Times};
+use proc_macro2::Ident;
+
+/// Functions over functions, whose names are kept for them.
+const PLANNED: [&str; 6] = ["scan", "map", "grad", "value_and_grad", "jvp", "hvp"];
+
+/// The arguments of an op, told apart.
+#[derive(Default)]
+struct Sorted {
+    tensors: Vec<(Option<Tensor>, String, crate::diag::Place)>,
+    attrs: Vec<Given>,
+    too_many: bool,
+}
+
+impl Elaborator<'_, '_> {
+    /// `callee(args)`
+    pub(super) fn call(&mut self, expr: &Expr, callee: &Expr, args: &[Arg]) -> Val {
+        if let ExprKind::Name(name) = &callee.kind
+            && PLANNED.iter().any(|planned| name == planned)
+            && self.local(&name.to_string()).is_none()
+        {
+            let message = format!("`{name}` is not supported yet");
+            self.diags.push(Diagnostic::new("not-supported", name.span(), message));
+            return Val::Unknown;
+        }
+        let args = self.arguments(args);
+        let ExprKind::Name(name) = &callee.kind else {
+            let value = self.expr(callee);
+            return self.call_value(expr, value, &words::brief(callee), args);
+        };
+        let text = name.to_string();
+        if let Some(local) = self.local(&text) {
+            let value = local.value.clone();
+            return self.call_value(expr, value, &text, args);
+        }
+        if let Some(function) = self.declared.fns.get(&text).copied() {
+            return self.inline(function, None, &text, args, expr.place);
+        }
+        if let Some(op) = ops::op(&text) {
+            return self.op_call(op, &text, args, expr);
+        }
+        match self.has_member(&text) {
+            true => self.missing_self(name, "(…)"),
+            false => self.unknown_function(name, &text),
+        }
+        Val::Unknown
+    }
+
+    /// `of.name(args)`
+    pub(super) fn method(&mut self, expr: &Expr, of: &Expr, name: &Ident, args: &[Arg]) -> Val {
+        let receiver = self.expr(of);
+        let args = self.arguments(args);
+        let text = name.to_string();
+        match receiver {
+            Val::Module(module) => self.method_of_module(expr, &module, name, args),
+            Val::Unknown => Val::Unknown,
+            value => {
+                let first = Argument { name: None, value, text: words::brief(of), place: of.place };
+                let args = std::iter::once(first).chain(args).collect();
+                if let Some(function) = self.declared.fns.get(&text).copied() {
+                    return self.inline(function, None, &text, args, expr.place);
+                }
+                match ops::op(&text) {
+                    Some(op) => self.op_call(op, &text, args, expr),
+                    None => {
+                        self.unknown_function(name, &text);
+                        Val::Unknown
+                    }
+                }
+            }
+        }
+    }
+
+    fn method_of_module(&mut self, expr: &Expr, module: &Module, name: &Ident, args: Vec<Argument>) -> Val {
+        let text = name.to_string();
+        let callee = format!("{}.{name}", module.text);
+        let Some(instance) = block_of(module).cloned() else {
+            if text == "forward" {
+                return self.call_value(expr, Val::Module(module.clone()), &module.text, args);
+            }
+            let what = match &module.held {
+                FieldInstance::Layer(layer) => format!("the layer `{}`", layer.layer.name),
+                FieldInstance::Block(_)
+                | FieldInstance::Param(_)
+                | FieldInstance::Repeat(..)
+                | FieldInstance::Unknown => "a list of blocks".into(),
+            };
+            let message = format!("`{}` is {what}, which has no function `{name}`", module.text);
+            let report = Diagnostic::new("unknown-function", name.span(), message);
+            self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+            return Val::Unknown;
+        };
+        if instance.fields.contains_key(&text) {
+            let value = self.member(module, name, expr.place);
+            return self.call_value(expr, value, &callee, args);
+        }
+        if let Some(function) = self.declared.method(&instance.name, &text) {
+            return self.inline(function, Some(module.clone()), &callee, args, expr.place);
+        }
+        let methods = self.declared.methods.get(&instance.name);
+        let known: Vec<&str> = instance
+            .fields
+            .keys()
+            .map(String::as_str)
+            .chain(methods.iter().flat_map(|m| m.keys().map(String::as_str)))
+            .collect();
+        let message = format!("`{}` has no field or function `{name}`", instance.name);
+        let mut report = Diagnostic::new("unknown-field", name.span(), message);
+        report.help = match closest(&text, known) {
+            Some(near) => Some(format!("write `{}.{near}`", module.text)),
+            None if ops::op(&text).is_some() => Some(format!("call the op: `{name}(…)`")),
+            None => None,
+        };
+        self.diags.push(report);
+        Val::Unknown
+    }
+
+    /// A call of what a field or variable holds.
+    fn call_value(&mut self, expr: &Expr, value: Val, callee: &str, args: Vec<Argument>) -> Val {
+        let module = match value {
+            Val::Unknown => return Val::Unknown,
+            Val::Module(module) => module,
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) => {
+                let message = format!("`{callee}` is a value and cannot be called");
+                self.diags.push(Diagnostic::new("not-callable", expr.place, message));
+                return Val::Unknown;
+            }
+        };
+        match &module.held {
+            FieldInstance::Layer(layer) => self.layer_call(expr, layer, &module, callee, args),
+            FieldInstance::Block(instance) => match self.declared.method(&instance.name, "forward") {
+                Some(function) => self.inline(function, Some(module.clone()), callee, args, expr.place),
+                None => {
+                    let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
+                    let report = Diagnostic::new("no-forward", expr.place, message);
+                    self.diags.push(report.help(format!("add `fn forward(&self, …)` to `impl {}`", instance.name)));
+                    Val::Unknown
+                }
+            },
+            FieldInstance::Repeat(n, _) => {
+                let message = format!("`{callee}` is {n} blocks and cannot be called at once");
+                let report = Diagnostic::new("not-callable", expr.place, message);
+                self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
+                Val::Unknown
+            }
+            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+        }
+    }
+
+    fn layer_call(
+        &mut self,
+        expr: &Expr,
+        layer: &LayerInstance,
+        module: &Module,
+        callee: &str,
+        args: Vec<Argument>,
+    ) -> Val {
+        let own: Vec<&str> = layer.params.iter().map(|(name, _)| *name).collect();
+        let Some(sorted) = self.sort(layer.layer.op, callee, args, &own, expr) else {
+            return Val::Unknown;
+        };
+        attributes::bind(callee, &[], &sorted.attrs, expr.place, self.diags);
+        if sorted.too_many || !sorted.attrs.is_empty() || sorted.tensors.iter().any(|(t, ..)| t.is_none()) {
+            return Val::Unknown;
+        }
+        let mut tensors: Vec<Tensor> = sorted.tensors.iter().filter_map(|(t, ..)| *t).collect();
+        tensors.extend(layer.params.iter().map(|(_, id)| self.parameter(*id, module, expr.place)).collect::<Vec<_>>());
+        let site = Site {
+            args: sorted.tensors.into_iter().map(|(_, text, place)| (text, place)).collect(),
+            layer: Some(Box::new(layer.site.clone())),
+            ..site_of(expr)
+        };
+        let attrs = (layer.layer.op_attrs)(&layer.site.attrs);
+        self.finish(layer.layer.op, attrs, callee, site, &tensors)
+    }
+
+    /// A call of an op.
+    pub(super) fn op_call(&mut self, op: &'static Op, callee: &str, args: Vec<Argument>, expr: &Expr) -> Val {
+        let Some(sorted) = self.sort(op, callee, args, &[], expr) else {
+            return Val::Unknown;
+        };
+        let bound = attributes::bind(callee, op.attrs, &sorted.attrs, expr.place, self.diags);
+        let Some(attrs) = bound.attrs else {
+            return Val::Unknown;
+        };
+        if sorted.too_many || sorted.tensors.iter().any(|(t, ..)| t.is_none()) {
+            return Val::Unknown;
+        }
+        let tensors: Vec<Tensor> = sorted.tensors.iter().filter_map(|(t, ..)| *t).collect();
+        let args = sorted.tensors.into_iter().map(|(_, text, place)| (text, place)).collect();
+        let site = Site { args, attrs: bound.places, ..site_of(expr) };
+        self.finish(op, attrs, callee, site, &tensors)
+    }
+
+    fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {
+        let call = Call { op, attrs, callee: callee.to_owned(), training: self.training };
+        Val::Tensor(self.write(What::Call(call), site, tensors))
+    }
+
+    fn arguments(&mut self, args: &[Arg]) -> Vec<Argument> {
+        let one = |this: &mut Self, arg: &Arg| Argument {
+            name: arg.name.clone(),
+            value: this.expr(&arg.value),
+            text: words::brief(&arg.value),
+            place: arg.value.place,
+        };
+        args.iter().map(|arg| one(self, arg)).collect()
+    }
+
+    /// Tells tensors from attributes: tensors fill the signature's arguments in order, or by name.
+    fn sort(&mut self, op: &Op, callee: &str, args: Vec<Argument>, own: &[&str], expr: &Expr) -> Option<Sorted> {
+        let signature = match Signature::parse(op.signature) {
+            Ok(signature) => signature,
+            Err(why) => unreachable!("the item tests parse every signature: {why}"),
+        };
+        let slots: Vec<_> = signature.args.iter().filter(|slot| !own.contains(&slot.name.as_str())).collect();
+        let mut sorted = Sorted::default();
+        let mut extra = None;
+        let given = args.iter().filter(|a| a.name.is_none()).count();
+        for arg in args {
+            let by_name = arg.name.as_ref().and_then(|name| slots.iter().position(|slot| *name == slot.name));
+            let next = slots.get(sorted.tensors.len()).or(slots.last().filter(|slot| slot.times == Times::Many));
+            let is_number = matches!(arg.value, Val::Static(_));
+            let takes = match (&arg.name, by_name, next) {
+                (Some(_), Some(at), _) => at == sorted.tensors.len(),
+                (Some(_), None, _) | (None, _, None) => false,
+                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
+            };
+            if takes {
+                let many = next.is_some_and(|slot| slot.times == Times::Many);
+                self.add_tensor(&mut sorted, arg, many);
+                continue;
+            }
+            let value = match arg.value {
+                Val::Static(attr) => Some(attr),
+                Val::Unknown => None,
+                Val::Tensor(_) if arg.name.is_none() && (op.attrs.is_empty() || !own.is_empty()) => {
+                    extra.get_or_insert(arg.place);
+                    continue;
+                }
+                Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                    let at = sorted.attrs.iter().filter(|given| given.name.is_none()).count();
+                    let which = arg.name.as_ref().map(Ident::to_string).or(op.attrs.get(at).map(|d| d.name.to_owned()));
+                    let which = which.map_or(String::new(), |name| format!(" `{name}`"));
+                    let message =
+                        format!("`{}` is not known at build time, which the attribute{which} must be", arg.text);
+                    self.diags.push(Diagnostic::new("dynamic-value", arg.place, message));
+                    None
+                }
+            };
+            sorted.attrs.push(Given { name: arg.name, value, text: arg.text, place: arg.place });
+        }
+        if extra.is_some() {
+            sorted.too_many = true;
+            let most = slots.len();
+            let were = if given == 1 { "was" } else { "were" };
+            let message = format!("`{callee}` takes {}, but {given} {were} given", count(most, "argument"));
+            let usage = signature.usage(own);
+            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            self.diags.push(report.help(format!("call it as `{callee}({usage})`")));
+        }
+        Some(sorted)
+    }
+
+    /// Adds a tensor; a tuple fills a repeated argument with all of its items.
+    fn add_tensor(&mut self, sorted: &mut Sorted, arg: Argument, many: bool) {
+        match arg.value {
+            Val::Tuple(items) if many => {
+                for item in items {
+                    let tensor = self.tensor(item, &arg.text, arg.place);
+                    sorted.tensors.push((tensor, arg.text.clone(), arg.place));
+                }
+            }
+            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Static(_) | Val::Unknown => {
+                let tensor = self.tensor(arg.value, &arg.text, arg.place);
+                sorted.tensors.push((tensor, arg.text, arg.place));
+            }
+        }
+    }
+}

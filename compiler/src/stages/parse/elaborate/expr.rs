@@ -1,0 +1,151 @@
+//! Expressions, one arm each.
+
+use super::super::ast::*;
+use super::super::words;
+use super::{Elaborator, Module, Val};
+use crate::diag::Diagnostic;
+use crate::ir::Dim;
+use crate::ops::Attr;
+use proc_macro2::Ident;
+
+impl Elaborator<'_, '_> {
+    /// The value of an expression.
+    pub(super) fn expr(&mut self, expr: &Expr) -> Val {
+        match &expr.kind {
+            ExprKind::Int(n) => Val::Static(Attr::Int((*n).into())),
+            ExprKind::Float(x) => Val::Static(Attr::Float(*x)),
+            ExprKind::Bool(b) => Val::Static(Attr::Bool(*b)),
+            ExprKind::Text(text) => Val::Static(Attr::Text(text.clone())),
+            ExprKind::Name(name) => self.variable(name),
+            ExprKind::SelfValue => match self.scope().this.clone() {
+                Some(module) => Val::Module(Module { text: "self".into(), ..module }),
+                None => {
+                    let name = self.scope().function.name.clone();
+                    let message = format!("`{name}` does not take `self`");
+                    let report = Diagnostic::new("unknown-variable", expr.place, message);
+                    self.diags.push(report.help(format!("declare it as `fn {name}(&self, …)`")));
+                    Val::Unknown
+                }
+            },
+            ExprKind::Unary(op, of) => self.unary(expr, *op, of),
+            ExprKind::Binary(op, a, b) => self.binary(expr, *op, a, b),
+            ExprKind::Call(callee, args) => self.call(expr, callee, args),
+            ExprKind::Method(of, name, args) => self.method(expr, of, name, args),
+            ExprKind::Field(of, name) => self.field(expr, of, name),
+            ExprKind::Part(of, k) => self.tuple_part(expr, of, *k),
+            ExprKind::Index(of, items) => self.index(expr, of, items),
+            ExprKind::Tuple(items) => Val::Tuple(items.iter().map(|item| self.expr(item)).collect()),
+            ExprKind::List(items) => self.list(items),
+            ExprKind::Rest => {
+                let scope = self.scope().number;
+                if scope == 0 {
+                    let message = "`..` stands for no axes here: no argument declares it";
+                    self.diags.push(Diagnostic::new("bad-expression", expr.place, message));
+                    return Val::Unknown;
+                }
+                Val::Static(Attr::Int(Dim::name(format!("..#{scope}"))))
+            }
+            ExprKind::Block(block) => self.block(block),
+            ExprKind::If { condition, then, otherwise } => {
+                self.conditional(expr, condition, then, otherwise.as_deref())
+            }
+            ExprKind::Struct(name, fields) => {
+                let fields = fields.iter().map(|(name, value)| (name.to_string(), self.expr(value))).collect();
+                Val::Struct(name.to_string(), fields)
+            }
+            ExprKind::Unsupported(what) => {
+                self.diags.push(Diagnostic::new("not-supported", expr.place, format!("{what} not supported yet")));
+                Val::Unknown
+            }
+            ExprKind::Error => Val::Unknown,
+        }
+    }
+
+    /// A list of numbers is an attribute; any other is a tuple.
+    fn list(&mut self, items: &[Expr]) -> Val {
+        let values: Vec<Val> = items.iter().map(|item| self.expr(item)).collect();
+        let numbers = values.iter().map(|value| match value {
+            Val::Static(attr) => Some(attr.clone()),
+            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => None,
+        });
+        match numbers.collect::<Option<Vec<_>>>() {
+            Some(numbers) => Val::Static(Attr::List(numbers)),
+            None if values.iter().any(|v| matches!(v, Val::Unknown)) => Val::Unknown,
+            None => Val::Tuple(values),
+        }
+    }
+
+    fn field(&mut self, expr: &Expr, of: &Expr, name: &Ident) -> Val {
+        match self.expr(of) {
+            Val::Module(module) => self.member(&module, name, expr.place),
+            Val::Struct(owner, fields) => match fields.into_iter().find(|(n, _)| name == n) {
+                Some((_, value)) => value,
+                None => {
+                    let message = format!("`{owner}` has no field `{name}`");
+                    self.diags.push(Diagnostic::new("unknown-field", name.span(), message));
+                    Val::Unknown
+                }
+            },
+            Val::Unknown => Val::Unknown,
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) => {
+                let message = format!("`{}` is a value without fields", words::brief(of));
+                let report = Diagnostic::new("unknown-field", name.span(), message);
+                self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
+                Val::Unknown
+            }
+        }
+    }
+
+    fn tuple_part(&mut self, expr: &Expr, of: &Expr, k: usize) -> Val {
+        let text = words::brief(of);
+        match self.expr(of) {
+            Val::Tuple(items) if k < items.len() => items[k].clone(),
+            Val::Tuple(items) => {
+                let message = format!("`{text}` has {} values, so there is no `.{k}`", items.len());
+                self.diags.push(Diagnostic::new("tuple-length", expr.place, message));
+                Val::Unknown
+            }
+            Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),
+            Val::Unknown => Val::Unknown,
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                let message = format!("`{text}` is not a tuple");
+                self.diags.push(Diagnostic::new("not-a-tuple", expr.place, message));
+                Val::Unknown
+            }
+        }
+    }
+
+    /// An `if`, whose condition is known: only the branch that it takes exists.
+    fn conditional(&mut self, expr: &Expr, condition: &Expr, then: &Block, otherwise: Option<&Expr>) -> Val {
+        match self.expr(condition) {
+            Val::Static(Attr::Bool(true)) => self.block(then),
+            Val::Static(Attr::Bool(false)) => match otherwise {
+                Some(otherwise) => self.expr(otherwise),
+                None if then.tail.is_some() => {
+                    let message = "this `if` has no `else`, so that it gives nothing where the condition fails";
+                    self.diags.push(Diagnostic::new("missing-else", expr.place, message).help("add `else { … }`"));
+                    Val::Unknown
+                }
+                None => Val::Tuple(vec![]),
+            },
+            Val::Unknown => Val::Unknown,
+            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                let message = format!("`{}` is not known at build time", words::brief(condition));
+                self.diags.push(
+                    Diagnostic::new("dynamic-condition", condition.place, message)
+                        .help(format!("choose by element: `where({}, …, …)`", words::full(condition))),
+                );
+                Val::Unknown
+            }
+        }
+    }
+
+    /// The value of a block's last expression.
+    pub(super) fn block(&mut self, block: &Block) -> Val {
+        self.scope().locals.push(Default::default());
+        block.stmts.iter().for_each(|stmt| self.statement(stmt));
+        let value = block.tail.as_ref().map_or(Val::Tuple(vec![]), |tail| self.expr(tail));
+        self.scope().locals.pop();
+        value
+    }
+}

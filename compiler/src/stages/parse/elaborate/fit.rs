@@ -1,0 +1,160 @@
+//! Types: extents evaluated, and values that must fit them.
+
+use super::super::ast::*;
+use super::super::statics::{self, Names, Wanted};
+use super::super::words;
+use super::graph::plain_site;
+use super::{Elaborator, Tensor, Val};
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::written::{Axis, Fit, Role, Site, What};
+use crate::ir::{DType, Dim};
+use crate::ops::Attr;
+use proc_macro2::Ident;
+
+/// The element type of that name; reports where there is none.
+pub(super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> {
+    let text = name.to_string();
+    if let Some(dtype) = DType::from_name(&text) {
+        return Some(dtype);
+    }
+    let reserved = ["f16", "bf16", "f64", "i8", "u8", "i64"];
+    if reserved.contains(&text.as_str()) {
+        let report = Diagnostic::new("not-supported", name.span(), format!("{text} is not supported yet"));
+        diags.push(report.note("the element types are f32, i32, u32 and bool"));
+        return None;
+    }
+    let mut report = Diagnostic::new("unknown-type", name.span(), format!("there is no element type `{text}`"))
+        .note("the element types are f32, i32, u32 and bool");
+    report.help = closest(&text, DType::ALL.map(DType::name)).map(|near| format!("write `{near}`"));
+    diags.push(report);
+    None
+}
+
+/// An extent of a type; `None` after a report.
+pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Dim> {
+    match statics::eval(expr, names, Wanted::Dimension, diags)? {
+        Attr::Int(dim) if dim.as_const().is_some_and(|n| n < 0) => {
+            let message = format!("`{}` is {dim}, which is not an extent", words::full(expr));
+            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
+            None
+        }
+        Attr::Int(dim) => Some(dim),
+        other => {
+            let message = format!("`{}` is {other}, which is not an extent", words::full(expr));
+            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
+            None
+        }
+    }
+}
+
+/// The extents of a pattern; `None` after a report.
+pub(super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags) -> Option<Vec<Option<Axis>>> {
+    let one = |axis: &AxisExpr, diags: &mut Diags| match axis {
+        AxisExpr::Rest => Some(None),
+        AxisExpr::Dim { value, bound } => {
+            let dim = extent(value, names, diags);
+            let limit = match bound {
+                Some(bound) => extent(bound, names, diags)?.as_const(),
+                None => None,
+            };
+            Some(Some(Axis { dim: dim?, bound: limit, text: words::full(value) }))
+        }
+    };
+    let all: Vec<_> = axes.iter().map(|axis| one(axis, diags)).collect();
+    all.into_iter().collect()
+}
+
+impl Elaborator<'_, '_> {
+    /// The value, which must fit the type. `text` and `place` are the value's.
+    pub(super) fn fit(&mut self, val: Val, ty: &TypeExpr, role: &Role, text: &str, place: Place) -> Val {
+        match ty {
+            TypeExpr::Error => match val {
+                Val::Tensor(_) => Val::Unknown,
+                other => other,
+            },
+            TypeExpr::Tensor { dtype, axes, place: at } => {
+                let dtype = self::dtype(dtype, self.diags);
+                let names = self.scope().names.clone();
+                let axes = self::axes(axes, &names, self.diags);
+                let tensor = self.tensor(val, text, place);
+                let (Some(dtype), Some(axes), Some(tensor)) = (dtype, axes, tensor) else {
+                    return Val::Unknown;
+                };
+                let scope = self.scope().number;
+                let fit = Fit { dtype, axes, scope, role: role.clone(), text: words::type_text(ty), place: *at };
+                let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };
+                Val::Tensor(self.write(What::Fit(fit), site, &[tensor]))
+            }
+            TypeExpr::Tuple(types, _) => {
+                let Some(items) = self.parts(val, types.len(), text, place) else {
+                    return Val::Unknown;
+                };
+                let fitted = items.into_iter().zip(types).map(|(item, ty)| self.fit(item, ty, role, text, place));
+                Val::Tuple(fitted.collect())
+            }
+            TypeExpr::Struct(name, fields) => self.fit_struct(val, name, fields, role, text, place),
+        }
+    }
+
+    fn fit_struct(
+        &mut self,
+        val: Val,
+        name: &Ident,
+        fields: &[(Ident, TypeExpr)],
+        role: &Role,
+        text: &str,
+        place: Place,
+    ) -> Val {
+        let mut given = match val {
+            Val::Struct(of, given) if *name == of => given,
+            Val::Unknown => return Val::Unknown,
+            _ => {
+                let listed: Vec<String> = fields.iter().map(|(name, _)| format!("{name}: …")).collect();
+                let report = Diagnostic::new("wrong-result", place, format!("`{text}` is not a `{name}`"));
+                self.diags.push(report.help(format!("write `{name} {{ {} }}`", listed.join(", "))));
+                return Val::Unknown;
+            }
+        };
+        let mut fitted = vec![];
+        for (field, ty) in fields {
+            let Some(at) = given.iter().position(|(n, _)| field == n) else {
+                let message = format!("`{name}` needs a value for `{field}`");
+                self.diags.push(Diagnostic::new("unknown-field", place, message).help(format!("add `{field}: …`")));
+                return Val::Unknown;
+            };
+            let (_, value) = given.remove(at);
+            fitted.push((field.to_string(), self.fit(value, ty, role, text, place)));
+        }
+        for (extra, _) in given {
+            self.diags.push(Diagnostic::new("unknown-field", place, format!("`{name}` has no field `{extra}`")));
+        }
+        Val::Struct(name.to_string(), fitted)
+    }
+
+    /// The value taken apart into `n`; `None` after a report.
+    pub(super) fn parts(&mut self, val: Val, n: usize, text: &str, place: Place) -> Option<Vec<Val>> {
+        match val {
+            Val::Tuple(items) if items.len() == n => Some(items),
+            Val::Tuple(items) => {
+                let message = format!("`{text}` has {} values, but {n} are asked for", items.len());
+                self.diags.push(Diagnostic::new("tuple-length", place, message));
+                None
+            }
+            Val::Tensor(tensor) => {
+                Some((0..n).map(|k| Val::Tensor(self.part(tensor, k, Some(n), text, place))).collect())
+            }
+            Val::Static(Attr::List(items)) if items.len() == n => Some(items.into_iter().map(Val::Static).collect()),
+            Val::Unknown => Some(vec![Val::Unknown; n]),
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                self.diags.push(Diagnostic::new("not-a-tuple", place, format!("`{text}` is one value, not {n}")));
+                None
+            }
+        }
+    }
+
+    /// The k-th result of a call with several.
+    pub(super) fn part(&mut self, of: Tensor, k: usize, n: Option<usize>, text: &str, place: Place) -> Tensor {
+        let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };
+        self.write(What::Part { k, of: n }, site, &[of])
+    }
+}

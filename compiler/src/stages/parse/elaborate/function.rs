@@ -1,0 +1,372 @@
+//! Functions: the public one that becomes a graph, and those that it calls, which are inlined.
+
+use super::super::ast::*;
+use super::super::declared::Declared;
+use super::super::instance::{FieldInstance, Instance, count};
+use super::super::statics::Names;
+use super::super::words;
+use super::fit;
+use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::model::{self, Function, Mode, NamedDim, Param, Results};
+use crate::ir::written::Role;
+use crate::ir::{DType, Dim, Kind, Type};
+use crate::ops::{self, Attr, Item};
+use proc_macro2::Ident;
+use quote::ToTokens;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// The graph of a public function, evaluated or trained; `None` where its arguments cannot be understood.
+pub(in super::super) fn entry<'p>(
+    function: &'p Fn,
+    training: bool,
+    this: &Rc<Instance>,
+    declared: &Declared<'p>,
+    params: &[Param],
+    diags: &mut Diags,
+) -> Option<Function> {
+    let mut names = this.names.clone();
+    let dims = entry_dims(function, &mut names, diags);
+    let args = entry_args(function, &names, diags);
+    let mode = if training { mode(function, diags) } else { Mode::Evaluate };
+    let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
+    let this = function.takes_self.then_some(module);
+    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
+    let mut elaborator =
+        Elaborator { declared, params, diags, training, frames: vec![Frame::default()], scopes: vec![scope], calls: 0 };
+    elaborator.inputs(function, &args);
+    let result = elaborator.body(function);
+    let outputs = elaborator.outputs(&result, function);
+    let (graph, types_known) = (std::mem::take(&mut elaborator.top().graph), outputs);
+    let mut graph = graph;
+    graph.outputs = types_known?.iter().map(|t| t.value).collect();
+    let args = args.into_iter().collect::<Option<Vec<_>>>()?;
+    Some(Function {
+        name: function.name.clone(),
+        attrs: function.attrs.iter().map(ToTokens::to_token_stream).collect(),
+        mode,
+        args,
+        dims,
+        results: results(&function.result),
+        effects: vec![],
+        graph,
+    })
+}
+
+fn results(ty: &TypeExpr) -> Results {
+    match ty {
+        TypeExpr::Tensor { .. } | TypeExpr::Error => Results::One,
+        TypeExpr::Tuple(..) => Results::Tuple,
+        TypeExpr::Struct(name, fields) => {
+            Results::Struct(name.clone(), fields.iter().map(|(name, _)| name.clone()).collect())
+        }
+    }
+}
+
+/// Evaluation or training; an unknown optimiser is reported.
+fn mode(function: &Fn, diags: &mut Diags) -> Mode {
+    let Some(name) = &function.train else {
+        return Mode::Evaluate;
+    };
+    let (first, place) = match &function.result {
+        TypeExpr::Tuple(items, place) => (items.first(), *place),
+        other => (Some(other), function.name.span().into()),
+    };
+    if let Some(ty @ TypeExpr::Tensor { dtype, axes, place }) = first {
+        if !axes.is_empty() || dtype != "f32" {
+            let text = words::type_text(ty);
+            let message = format!("`{}` is trained, so it must give one f32 and not {text}", function.name);
+            let report = Diagnostic::new("non-scalar-loss", *place, message);
+            diags.push(report.help("declare `-> f32` and give the mean: `mean(…)`"));
+        }
+    } else if !matches!(first, Some(TypeExpr::Error)) {
+        let message = format!("the first result of `{}` is its loss and must be one f32", function.name);
+        diags.push(Diagnostic::new("non-scalar-loss", place, message));
+    }
+    if let Some(optimizer) = ops::optimizer(&name.to_string()) {
+        return Mode::Train(optimizer);
+    }
+    let optimizers: Vec<_> = ops::items()
+        .filter_map(|item| match item {
+            Item::Optimizer(optimizer) => Some(optimizer),
+            Item::Op(_) | Item::Layer(_) => None,
+        })
+        .collect();
+    let known: Vec<&str> = optimizers.iter().map(|optimizer| optimizer.name).collect();
+    let mut report = Diagnostic::new("unknown-optimiser", name.span(), format!("there is no optimiser `{name}`"));
+    report = report.note(format!("the optimisers are {}", known.join(", ")));
+    report.help = closest(&name.to_string(), known).map(|near| format!("write `#[train({near})]`"));
+    diags.push(report);
+    // Any stands in, so that the trainer of the public face has the function.
+    optimizers.first().map_or(Mode::Evaluate, |optimizer| Mode::Train(optimizer))
+}
+
+/// The dimensions that calls bind: capital names in the arguments' types that are not constants.
+fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedDim> {
+    let known = names.clone();
+    let mut dims: Vec<NamedDim> = vec![];
+    let mut alone = vec![];
+    for (_, ty) in &function.params {
+        for_each_axis(ty, &mut |axis| {
+            let AxisExpr::Dim { value, bound } = axis else { return };
+            let limit = bound.as_ref().and_then(|b| fit::extent(b, &known, diags)).and_then(|d| d.as_const());
+            for name in dim_names(value) {
+                let text = name.to_string();
+                if known.contains_key(&text) {
+                    continue;
+                }
+                names.insert(text.clone(), Some(Attr::Int(Dim::name(text.clone()))));
+                let bare = matches!(&value.kind, ExprKind::Name(_));
+                alone.push((name.clone(), bare));
+                match dims.iter_mut().find(|d| d.name == text) {
+                    Some(dim) if bare => dim.bound = dim.bound.into_iter().chain(limit).min(),
+                    Some(_) => {}
+                    None => dims.push(NamedDim { name: text, bound: limit.filter(|_| bare) }),
+                }
+            }
+        });
+    }
+    for (name, _) in alone.iter().filter(|(name, _)| !alone.iter().any(|(n, bare)| *bare && n == name)) {
+        let message = format!("no argument binds `{name}`: it stands only inside of other extents");
+        diags.push(
+            Diagnostic::new("unbound-dimension", name.span(), message)
+                .help(format!("let an argument have the extent `{name}` alone")),
+        );
+    }
+    // Names that stand in the result only; what `..` would bind is reported with it.
+    let mut rest = false;
+    function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
+    for_each_axis(&function.result, &mut |axis| {
+        let AxisExpr::Dim { value, .. } = axis else { return };
+        for name in dim_names(value).into_iter().filter(|n| !names.contains_key(&n.to_string())).collect::<Vec<_>>() {
+            let near: Vec<String> = names.keys().cloned().collect();
+            names.insert(name.to_string(), None);
+            if rest {
+                continue;
+            }
+            let mut report = Diagnostic::new(
+                "unbound-dimension",
+                name.span(),
+                format!("no argument of `{}` binds `{name}`", function.name),
+            );
+            report.help = closest(&name.to_string(), near.iter().map(String::as_str)).map(|n| format!("write `{n}`"));
+            diags.push(report);
+        }
+    });
+    dims
+}
+
+/// The capital names in an extent.
+fn dim_names(expr: &Expr) -> Vec<&Ident> {
+    match &expr.kind {
+        ExprKind::Name(name) if name.to_string().starts_with(char::is_uppercase) => vec![name],
+        ExprKind::Unary(_, of) => dim_names(of),
+        ExprKind::Binary(_, a, b) => [dim_names(a), dim_names(b)].concat(),
+        _ => vec![],
+    }
+}
+
+fn for_each_axis<'a>(ty: &'a TypeExpr, see: &mut dyn FnMut(&'a AxisExpr)) {
+    match ty {
+        TypeExpr::Tensor { axes, .. } => axes.iter().for_each(see),
+        TypeExpr::Tuple(items, _) => items.iter().for_each(|item| for_each_axis(item, see)),
+        TypeExpr::Struct(_, fields) => fields.iter().for_each(|(_, ty)| for_each_axis(ty, see)),
+        TypeExpr::Error => {}
+    }
+}
+
+/// The arguments of a public function; `None` where a report was made.
+fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<model::Argument>> {
+    let mut args = vec![];
+    for (pat, ty) in &function.params {
+        let (Pat::Name { name, .. }, TypeExpr::Tensor { dtype, axes, place }) = (pat, ty) else {
+            if !matches!(ty, TypeExpr::Error) {
+                let message = "arguments of public functions that are not single tensors are not supported yet";
+                diags.push(Diagnostic::new("not-supported", pat.place(), message));
+            }
+            args.push(None);
+            continue;
+        };
+        let dtype = fit::dtype(dtype, diags);
+        let shape = fit::axes(axes, names, diags);
+        if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
+            let message = format!("the number of dimensions of `{name}` must be known in a public function");
+            let report = Diagnostic::new("wrong-rank", *place, message);
+            diags.push(report.help("name each dimension: `f32[B, T, 64]`"));
+            args.push(None);
+            continue;
+        }
+        let shape = shape.map(|s| s.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
+        let ty = dtype.zip(shape).map(|(dtype, shape)| Type::new(dtype, shape));
+        args.push(ty.map(|ty| model::Argument { name: name.clone(), ty }));
+    }
+    args
+}
+
+impl<'p> Elaborator<'_, 'p> {
+    pub(super) fn scope(&mut self) -> &mut Scope<'p> {
+        match self.scopes.last_mut() {
+            Some(scope) => scope,
+            None => unreachable!("the public function's own scope stays open"),
+        }
+    }
+
+    /// Declares the arguments of the public function.
+    fn inputs(&mut self, function: &Fn, args: &[Option<model::Argument>]) {
+        for (k, ((pat, _), arg)) in function.params.iter().zip(args).enumerate() {
+            let value = match arg {
+                Some(arg) => {
+                    let place = Place::from(arg.name.span());
+                    let tensor = self.push(Kind::Input(k), &[], Some(arg.ty.clone()), place);
+                    self.name(tensor, &arg.name.to_string());
+                    Val::Tensor(tensor)
+                }
+                None => Val::Unknown,
+            };
+            self.bind(pat, value, "");
+        }
+    }
+
+    /// The function's result, which fits its signature.
+    fn body(&mut self, function: &'p Fn) -> Val {
+        let value = self.block(&function.body);
+        let (text, place) = match &function.body.tail {
+            Some(tail) => (words::brief(tail), tail.place),
+            None => {
+                let message = format!("`{}` ends without a result", function.name);
+                let report = Diagnostic::new("wrong-result", function.body.close, message);
+                self.diags.push(report.help("let the last expression stand without `;`"));
+                return Val::Unknown;
+            }
+        };
+        self.fit(value, &function.result, &Role::Result(function.name.to_string()), &text, place)
+    }
+
+    /// The outputs in order; unknown ones become placeholders of the declared type, so that the public face
+    /// can be emitted.
+    fn outputs(&mut self, result: &Val, function: &Fn) -> Option<Vec<Tensor>> {
+        let mut leaves = vec![];
+        for_each_tensor_type(&function.result, &mut |ty| leaves.push(ty));
+        let mut found = vec![];
+        flatten(result, &mut found);
+        if found.len() == leaves.len() && found.iter().all(Option::is_some) {
+            return Some(found.into_iter().flatten().collect());
+        }
+        let names = self.scope().names.clone();
+        let mut placeholders = vec![];
+        for ty in leaves {
+            let TypeExpr::Tensor { dtype, axes, place } = ty else { return None };
+            // Mistakes in the type have been reported with the function.
+            let mut silent = Diags::default();
+            let shape = fit::axes(axes, &names, &mut silent)?;
+            let shape = shape.into_iter().map(|axis| axis.map(|a| a.dim)).collect::<Option<Vec<Dim>>>()?;
+            let ty = Type::new(DType::from_name(&dtype.to_string())?, shape);
+            placeholders.push(self.push(Kind::Input(usize::MAX), &[], Some(ty), *place));
+        }
+        Some(placeholders)
+    }
+
+    /// Inlines a call of a function of the user.
+    pub(super) fn inline(
+        &mut self,
+        function: &'p Fn,
+        this: Option<Module>,
+        callee: &str,
+        args: Vec<Argument>,
+        place: Place,
+    ) -> Val {
+        if self.scopes.iter().any(|scope| std::ptr::eq(scope.function, function)) {
+            let message = format!("`{callee}` calls itself");
+            let report = Diagnostic::new("recursion", place, message);
+            self.diags.push(report.note("every call is inlined, so that a function cannot contain itself"));
+            return Val::Unknown;
+        }
+        let Some(args) = self.match_args(function, callee, args, place) else {
+            return Val::Unknown;
+        };
+        self.calls += 1;
+        let number = self.calls;
+        let mut names = match this.as_ref().and_then(super::block_of) {
+            Some(instance) => instance.names.clone(),
+            None => self.declared.consts.clone(),
+        };
+        for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
+            for_each_axis(ty, &mut |axis| {
+                if let AxisExpr::Dim { value, .. } = axis {
+                    for name in dim_names(value) {
+                        let fresh = || Some(Attr::Int(Dim::name(format!("{name}#{number}"))));
+                        names.entry(name.to_string()).or_insert_with(fresh);
+                    }
+                }
+            });
+        }
+        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()] });
+        for ((pat, ty), arg) in function.params.iter().zip(args) {
+            let name = words::pattern_text(pat);
+            let role = Role::Argument { callee: callee.to_owned(), name };
+            let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
+            self.bind(pat, value, &arg.text);
+        }
+        let result = self.body(function);
+        self.scopes.pop();
+        result
+    }
+
+    /// The arguments in the order of the parameters; `None` after a report.
+    fn match_args(&mut self, function: &Fn, callee: &str, args: Vec<Argument>, place: Place) -> Option<Vec<Argument>> {
+        let wanted: Vec<String> = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+        let given = args.len();
+        let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
+        let mut position = 0;
+        for arg in args {
+            let at = match &arg.name {
+                None => {
+                    position += 1;
+                    position - 1
+                }
+                Some(name) => match wanted.iter().position(|w| name == w) {
+                    Some(at) => at,
+                    None => {
+                        let known = wanted.iter().map(String::as_str);
+                        self.diags.push(super::super::attributes::unknown(callee, name, known));
+                        return None;
+                    }
+                },
+            };
+            if let Some(slot) = slots.get_mut(at) {
+                *slot = Some(arg);
+            }
+        }
+        let filled: Option<Vec<Argument>> = slots.into_iter().collect();
+        if filled.is_some() && given <= wanted.len() {
+            return filled;
+        }
+        let were = if given == 1 { "was" } else { "were" };
+        let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
+        self.diags.push(
+            Diagnostic::new("wrong-arity", place, message)
+                .note(format!("`{}` is declared on line {}", function.name, Place::from(function.name.span()).line()))
+                .help(format!("call it as `{callee}({})`", wanted.join(", "))),
+        );
+        None
+    }
+}
+
+/// The tensors of a result, in order; `None` for unknown ones.
+fn flatten(val: &Val, into: &mut Vec<Option<Tensor>>) {
+    match val {
+        Val::Tensor(tensor) => into.push(Some(*tensor)),
+        Val::Tuple(items) => items.iter().for_each(|item| flatten(item, into)),
+        Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| flatten(value, into)),
+        Val::Static(_) | Val::Module(_) | Val::Unknown => into.push(None),
+    }
+}
+
+fn for_each_tensor_type<'a>(ty: &'a TypeExpr, see: &mut dyn FnMut(&'a TypeExpr)) {
+    match ty {
+        TypeExpr::Tensor { .. } | TypeExpr::Error => see(ty),
+        TypeExpr::Tuple(items, _) => items.iter().for_each(|item| for_each_tensor_type(item, see)),
+        TypeExpr::Struct(_, fields) => fields.iter().for_each(|(_, ty)| for_each_tensor_type(ty, see)),
+    }
+}

@@ -1,0 +1,117 @@
+//! `x[.., 0]`, `x[1..3, ..]`: parts of tensors, of tuples and of repeated blocks.
+
+use super::super::ast::*;
+use super::super::words;
+use super::graph::site_of;
+use super::{Elaborator, Pick, Tensor, Val};
+use crate::diag::{Diagnostic, Place};
+use crate::ir::Dim;
+use crate::ir::written::{Item, Site, What};
+use crate::ops::Attr;
+
+impl Elaborator<'_, '_> {
+    pub(super) fn index(&mut self, expr: &Expr, of: &Expr, items: &[Index]) -> Val {
+        let text = words::brief(of);
+        match self.expr(of) {
+            Val::Unknown => Val::Unknown,
+            Val::Tensor(tensor) => self.index_tensor(expr, tensor, &text, of.place, items),
+            Val::Module(module) => match self.only_number(items) {
+                Some(i) => {
+                    let text = words::brief(expr);
+                    self.pick(&module, Pick::Index(i), text, expr.place)
+                }
+                None => Val::Unknown,
+            },
+            Val::Tuple(values) => match self.only_number(items) {
+                Some(i) if (0..values.len() as i64).contains(&i) => values[i as usize].clone(),
+                Some(i) => {
+                    let message = format!("`{text}` has {} values, so there is no number {i}", values.len());
+                    self.diags.push(Diagnostic::new("index-out-of-range", expr.place, message));
+                    Val::Unknown
+                }
+                None => Val::Unknown,
+            },
+            Val::Static(_) | Val::Struct(..) => {
+                self.diags.push(Diagnostic::new("not-a-tensor", of.place, format!("`{text}` is not a tensor")));
+                Val::Unknown
+            }
+        }
+    }
+
+    /// The only index, which must be known; `None` after a report.
+    fn only_number(&mut self, items: &[Index]) -> Option<i64> {
+        match items {
+            [Index::At(at)] => self.number(at)?.as_const().or_else(|| {
+                let message = format!("`{}` is not known at build time", words::brief(at));
+                self.diags.push(Diagnostic::new("dynamic-value", at.place, message));
+                None
+            }),
+            _ => None,
+        }
+    }
+
+    fn index_tensor(&mut self, expr: &Expr, tensor: Tensor, text: &str, place: Place, items: &[Index]) -> Val {
+        let mut args = vec![(text.to_owned(), place)];
+        let mut tensors = vec![tensor];
+        let mut parts = vec![];
+        let mut complete = true;
+        for item in items {
+            let part = match item {
+                Index::Rest => Some(Item::Rest),
+                Index::At(at) => match self.expr(at) {
+                    Val::Static(Attr::Int(dim)) => Some(Item::At(dim)),
+                    Val::Tensor(index) => {
+                        tensors.push(index);
+                        args.push((words::brief(at), at.place));
+                        Some(Item::Gather)
+                    }
+                    Val::Unknown => None,
+                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                        let message = format!("`{}` is not an index", words::brief(at));
+                        self.diags.push(Diagnostic::new("bad-expression", at.place, message));
+                        None
+                    }
+                },
+                Index::Range { start, end, inclusive } => self.range(start.as_ref(), end.as_ref(), *inclusive),
+            };
+            complete &= part.is_some();
+            parts.extend(part);
+        }
+        if !complete {
+            return Val::Unknown;
+        }
+        let site = Site { args, ..site_of(expr) };
+        Val::Tensor(self.write(What::Index(parts), site, &tensors))
+    }
+
+    fn range(&mut self, start: Option<&Expr>, end: Option<&Expr>, inclusive: bool) -> Option<Item> {
+        let start = match start {
+            Some(start) => Some(self.number(start)?),
+            None => None,
+        };
+        let end = match end {
+            Some(end) => Some(self.number(end)?),
+            None => None,
+        };
+        let end = end.and_then(|end| match inclusive {
+            // `..=-1` ends with the last element.
+            true if end.is(-1) => None,
+            true => Some(end + Dim::from(1)),
+            false => Some(end),
+        });
+        Some(Item::Range { start, end })
+    }
+
+    /// An integer or dimension; `None` after a report.
+    pub(super) fn number(&mut self, expr: &Expr) -> Option<Dim> {
+        match self.expr(expr) {
+            Val::Static(Attr::Int(dim)) => Some(dim),
+            Val::Unknown => None,
+            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                let message = format!("`{}` is not an integer that is known at build time", words::brief(expr));
+                self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,260 @@
+//! Loops: over repeated blocks a region whose body is compiled once, over numbers and tuples written out.
+
+use super::super::ast::*;
+use super::super::instance::FieldInstance;
+use super::super::words;
+use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
+use crate::diag::{Diagnostic, Place};
+use crate::ir::{Kind, Repeat, Value};
+use crate::ops::Attr;
+
+/// The most iterations that are written out.
+const MOST_WRITTEN_OUT: i64 = 256;
+
+impl Elaborator<'_, '_> {
+    pub(super) fn repeat(&mut self, pat: &Pat, over: &Iter, body: &Block) {
+        match over {
+            Iter::Range { start, end, inclusive } => {
+                let (start_at, end_at) = (self.constant(start), self.constant(end));
+                let (Some(from), Some(to)) = (start_at, end_at) else {
+                    return;
+                };
+                let to = to + i64::from(*inclusive);
+                if to - from > MOST_WRITTEN_OUT {
+                    let message = format!("this loop would be written out {} times", to - from);
+                    let report = Diagnostic::new("not-supported", start.place.to(end.place), message);
+                    self.diags
+                        .push(report.note(format!("the most is {MOST_WRITTEN_OUT}; repeated blocks have no limit")));
+                    return;
+                }
+                for i in from..to {
+                    self.iteration(pat, Val::Static(Attr::Int(i.into())), body, "");
+                }
+            }
+            Iter::Field(field) => {
+                let text = words::brief(field);
+                match self.expr(field) {
+                    Val::Tuple(items) => items.into_iter().for_each(|item| self.iteration(pat, item, body, &text)),
+                    Val::Static(Attr::List(items)) => {
+                        items.into_iter().for_each(|item| self.iteration(pat, Val::Static(item), body, &text));
+                    }
+                    Val::Module(module) if matches!(module.held, FieldInstance::Repeat(..)) => {
+                        self.region(pat, &module, body, field.place);
+                    }
+                    Val::Unknown => self.poison(pat, body),
+                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                        let message = format!("`{text}` is neither repeated blocks nor a range");
+                        let report = Diagnostic::new("bad-expression", field.place, message);
+                        self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
+                        self.poison(pat, body);
+                    }
+                }
+            }
+        }
+    }
+
+    fn constant(&mut self, expr: &Expr) -> Option<i64> {
+        let dim = self.number(expr)?;
+        if dim.as_const().is_none() {
+            let message = format!("`{}` is not known at build time", words::brief(expr));
+            self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
+        }
+        dim.as_const()
+    }
+
+    fn iteration(&mut self, pat: &Pat, value: Val, body: &Block, text: &str) {
+        self.scope().locals.push(Default::default());
+        self.bind(pat, value, text);
+        self.block(body);
+        self.scope().locals.pop();
+    }
+
+    /// Reports the mistakes in a body whose iterations are unknown, and what it assigns becomes unknown.
+    fn poison(&mut self, pat: &Pat, body: &Block) {
+        let names = self.carried(body);
+        self.iteration(pat, Val::Unknown, body, "");
+        for name in names {
+            self.set(&name, Val::Unknown);
+        }
+    }
+
+    /// A loop whose body is compiled once.
+    fn region(&mut self, pat: &Pat, module: &Module, body: &Block, place: Place) {
+        let FieldInstance::Repeat(count, _) = module.held else {
+            unreachable!("only repeated blocks make regions");
+        };
+        let names = self.carried(body);
+        if names.is_empty() {
+            let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
+            let report = Diagnostic::new("loop-without-effect", place, message);
+            self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
+        }
+        // What the loop carries, as tensors of the graph around it.
+        let mut before = vec![];
+        for name in &names {
+            let value = self.local(name).map_or(Val::Unknown, |local| local.value.clone());
+            let value = self.materialise(value, name, place);
+            self.set(name, value.clone());
+            leaves(&value, &mut before);
+        }
+        let start: Vec<Value> = before.iter().map(|&t| self.reach(t)).collect();
+        let frame = self.frames.len();
+        self.frames.push(Frame::default());
+        let inputs: Vec<Tensor> = (0..start.len())
+            .map(|k| {
+                let outer = self.frames[frame - 1].graph.node(start[k]).clone();
+                let value = self.top().graph.push(Kind::Input(k), vec![], outer.ty, outer.span);
+                self.top().graph.node_mut(value).name = outer.name;
+                Tensor { frame, value }
+            })
+            .collect();
+        self.rebind(&names, &inputs);
+        let text = words::pattern_text(pat);
+        let block = self.pick(module, Pick::Frame(frame), text.clone(), place);
+        self.iteration(pat, block, body, &text);
+        self.close(&names, count, start, place);
+    }
+
+    /// Ends the region of the innermost graph and gives its results to the carried variables.
+    fn close(&mut self, names: &[String], count: i64, start: Vec<Value>, place: Place) {
+        let mut after = vec![];
+        for name in names {
+            let value = self.local(name).map_or(Val::Unknown, |local| local.value.clone());
+            let value = self.materialise(value, name, place);
+            leaves(&value, &mut after);
+        }
+        let known = after.len() == start.len();
+        let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
+        let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
+            unreachable!("the region's graph is open");
+        };
+        if !known || start.is_empty() {
+            names.iter().for_each(|name| self.set(name, Val::Unknown));
+            return;
+        }
+        let order = stacked.iter().chain(&invariants);
+        for (k, (_, inner)) in order.clone().enumerate() {
+            graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
+        }
+        let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
+        let carried = start.len();
+        graph.outputs = outputs;
+        let repeat = Repeat { count, reverse: false, carried, stacked: stacked.len(), body: graph };
+        let frame = self.frames.len() - 1;
+        let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
+        let results: Vec<Tensor> = match carried {
+            1 => vec![Tensor { frame, value: node }],
+            n => (0..n)
+                .map(|k| {
+                    let value = self.top().graph.push(Kind::Result(k), vec![node], None, place.first);
+                    Tensor { frame, value }
+                })
+                .collect(),
+        };
+        self.rebind(names, &results);
+        if let Some(name) = names.first() {
+            results.first().into_iter().for_each(|&t| self.name(t, name));
+        }
+    }
+
+    /// The variables outside of a body that it assigns, in the order of the first assignment.
+    fn carried(&mut self, body: &Block) -> Vec<String> {
+        let mut names = vec![];
+        assigned(body, &mut names);
+        names.retain(|name| self.local(name).is_some());
+        names
+    }
+
+    fn set(&mut self, name: &str, value: Val) {
+        if let Some(local) = self.local(name) {
+            local.value = value;
+        }
+    }
+
+    /// Gives the variables new tensors, in the order of `leaves`.
+    fn rebind(&mut self, names: &[String], tensors: &[Tensor]) {
+        let mut next = tensors.iter().copied();
+        for name in names {
+            let Some(mut value) = self.local(name).map(|local| local.value.clone()) else { continue };
+            replace(&mut value, &mut next);
+            self.set(name, value);
+        }
+    }
+
+    /// The value with its numbers as tensors.
+    fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
+        match value {
+            Val::Tuple(items) => Val::Tuple(items.into_iter().map(|v| self.materialise(v, name, place)).collect()),
+            value => self.tensor(value, name, place).map_or(Val::Unknown, Val::Tensor),
+        }
+    }
+}
+
+/// The tensors in a value, in order.
+fn leaves(value: &Val, into: &mut Vec<Tensor>) {
+    match value {
+        Val::Tensor(tensor) => into.push(*tensor),
+        Val::Tuple(items) => items.iter().for_each(|item| leaves(item, into)),
+        Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| leaves(value, into)),
+        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+    }
+}
+
+/// Puts new tensors in the places of the old ones.
+fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
+    match value {
+        Val::Tensor(tensor) => *tensor = next.next().unwrap_or(*tensor),
+        Val::Tuple(items) => items.iter_mut().for_each(|item| replace(item, next)),
+        Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, value)| replace(value, next)),
+        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+    }
+}
+
+/// The names that a block assigns and does not declare itself.
+fn assigned(block: &Block, names: &mut Vec<String>) {
+    let mut own = vec![];
+    for stmt in &block.stmts {
+        match stmt {
+            Stmt::Let { pat, value, .. } => {
+                assigned_in(value, &own, names);
+                declare(pat, &mut own);
+            }
+            Stmt::Assign { target, value, .. } => {
+                assigned_in(value, &own, names);
+                if let ExprKind::Name(name) = &target.kind {
+                    add(name.to_string(), &own, names);
+                }
+            }
+            Stmt::For { body, .. } => inner(body, &own, names),
+            Stmt::Expr(expr) => assigned_in(expr, &own, names),
+        }
+    }
+    block.tail.iter().for_each(|tail| assigned_in(tail, &own, names));
+}
+
+fn add(name: String, own: &[String], names: &mut Vec<String>) {
+    if !own.contains(&name) && !names.contains(&name) {
+        names.push(name);
+    }
+}
+
+fn inner(block: &Block, own: &[String], names: &mut Vec<String>) {
+    let mut found = vec![];
+    assigned(block, &mut found);
+    found.into_iter().for_each(|name| add(name, own, names));
+}
+
+/// Assignments in the blocks of an expression.
+fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
+    let (exprs, blocks) = expr.inside();
+    exprs.into_iter().for_each(|e| assigned_in(e, own, names));
+    blocks.into_iter().for_each(|b| inner(b, own, names));
+}
+
+fn declare(pat: &Pat, own: &mut Vec<String>) {
+    match pat {
+        Pat::Name { name, .. } => own.push(name.to_string()),
+        Pat::Tuple(items, _) => items.iter().for_each(|item| declare(item, own)),
+        Pat::Ignore(_) => {}
+    }
+}

@@ -1,0 +1,127 @@
+//! Functions to graphs: syntax trees and an instance of a struct in, nodes of written ops out.
+//!
+//! Calls of the user's functions are inlined; a loop over repeated blocks becomes a region. A value that a
+//! reported mistake leaves unknown silences everything that uses it.
+
+mod call;
+mod expr;
+mod fit;
+mod function;
+mod graph;
+mod index;
+mod loops;
+mod operator;
+mod resolve;
+mod stmt;
+
+use super::ast::Fn;
+use super::declared::Declared;
+use super::instance::{FieldInstance, Instance};
+use super::statics::Names;
+use crate::diag::{Diags, Place};
+use crate::ir::model::Param;
+use crate::ir::{Graph, Value};
+use crate::ops::Attr;
+use proc_macro2::{Ident, Span};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+pub(super) use function::entry;
+
+/// A node of one of the open graphs.
+#[derive(Clone, Copy, Debug)]
+struct Tensor {
+    /// Which graph: 0 is the function's, deeper ones are bodies of loops.
+    frame: usize,
+    value: Value,
+}
+
+/// What an expression gives.
+#[derive(Clone, Debug)]
+enum Val {
+    Tensor(Tensor),
+    /// Known at build time.
+    Static(Attr),
+    Tuple(Vec<Val>),
+    Struct(String, Vec<(String, Val)>),
+    Module(Module),
+    /// Reported; nothing more is said about it.
+    Unknown,
+}
+
+/// A field, or the struct itself.
+#[derive(Clone, Debug)]
+struct Module {
+    held: FieldInstance,
+    /// Which of the repeated ones, outermost first.
+    picks: Vec<Pick>,
+    /// How the user names it.
+    text: String,
+}
+
+/// One of several repeated blocks.
+#[derive(Clone, Debug)]
+enum Pick {
+    /// The one of this iteration of the loop whose body is that frame.
+    Frame(usize),
+    /// That one.
+    Index(i64),
+}
+
+/// A variable.
+#[derive(Clone, Debug)]
+struct Local {
+    value: Val,
+    mutable: bool,
+    span: Span,
+}
+
+/// One call of a function of the user.
+struct Scope<'p> {
+    /// Zero for the public function itself; names of dimensions of others carry it.
+    number: usize,
+    function: &'p Fn,
+    this: Option<Module>,
+    /// Constants, parameters of the struct and dimensions.
+    names: Names,
+    /// Innermost last.
+    locals: Vec<BTreeMap<String, Local>>,
+}
+
+/// A graph under construction.
+#[derive(Default)]
+struct Frame {
+    graph: Graph,
+    /// Values of the next outer frame that every iteration sees, and the inputs that give them.
+    invariants: Vec<(Value, Value)>,
+    /// Values of the next outer frame of which an iteration sees a slice, and the inputs that give it.
+    stacked: Vec<(Value, Value)>,
+}
+
+/// An evaluated argument.
+struct Argument {
+    name: Option<Ident>,
+    value: Val,
+    text: String,
+    place: Place,
+}
+
+/// Builds the graph of one public function.
+struct Elaborator<'e, 'p> {
+    declared: &'e Declared<'p>,
+    params: &'e [Param],
+    diags: &'e mut Diags,
+    training: bool,
+    frames: Vec<Frame>,
+    /// Calls in progress, outermost first.
+    scopes: Vec<Scope<'p>>,
+    calls: usize,
+}
+
+/// The struct that a module is an instance of.
+fn block_of(module: &Module) -> Option<&Rc<Instance>> {
+    match &module.held {
+        FieldInstance::Block(instance) => Some(instance),
+        FieldInstance::Layer(_) | FieldInstance::Param(_) | FieldInstance::Repeat(..) | FieldInstance::Unknown => None,
+    }
+}

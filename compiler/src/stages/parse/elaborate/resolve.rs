@@ -1,0 +1,162 @@
+//! Names: variables, constants and dimensions, and what was meant where there is none.
+
+use super::super::instance::FieldInstance;
+use super::{Elaborator, Local, Module, Pick, Val, block_of};
+use crate::diag::{Diagnostic, Place, closest};
+use crate::ir::DType;
+use crate::ops::{self, Attr, Item};
+use proc_macro2::Ident;
+
+impl Elaborator<'_, '_> {
+    /// The variable of that name.
+    pub(super) fn local(&mut self, name: &str) -> Option<&mut Local> {
+        self.scope().locals.iter_mut().rev().find_map(|block| block.get_mut(name))
+    }
+
+    /// The value of a name.
+    pub(super) fn variable(&mut self, name: &Ident) -> Val {
+        let text = name.to_string();
+        if let Some(local) = self.local(&text) {
+            return match local.value.clone() {
+                Val::Module(module) => Val::Module(Module { text, ..module }),
+                value => value,
+            };
+        }
+        if let Some(value) = self.scope().names.get(&text) {
+            return value.clone().map_or(Val::Unknown, Val::Static);
+        }
+        if DType::from_name(&text).is_some() {
+            return Val::Static(Attr::Text(text));
+        }
+        if self.has_member(&text) {
+            self.missing_self(name, "");
+            return Val::Unknown;
+        }
+        let scope = self.scope();
+        let locals = scope.locals.iter().flat_map(|block| block.keys()).chain(scope.names.keys());
+        let known: Vec<String> = locals.cloned().collect();
+        let looks_like_dim = text.starts_with(char::is_uppercase);
+        let (code, what) = match looks_like_dim {
+            true => ("unknown-dimension", "dimension or constant"),
+            false => ("unknown-variable", "variable"),
+        };
+        let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
+        report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
+        self.diags.push(report);
+        Val::Unknown
+    }
+
+    /// Whether the struct has a field or function of that name.
+    pub(super) fn has_member(&mut self, name: &str) -> bool {
+        let declared = self.declared;
+        let Some(instance) = self.scope().this.as_ref().and_then(block_of) else {
+            return false;
+        };
+        instance.fields.contains_key(name) || declared.method(&instance.name, name).is_some()
+    }
+
+    pub(super) fn missing_self(&mut self, name: &Ident, rest: &str) {
+        let owner = self.scope().this.as_ref().and_then(block_of).map_or(String::new(), |b| b.name.clone());
+        let message = format!("`{name}` belongs to `{owner}` and is named without `self.`");
+        let report = Diagnostic::new("missing-self", name.span(), message);
+        self.diags.push(report.help(format!("write `self.{name}{rest}`")));
+    }
+
+    /// Reports a call of nothing.
+    pub(super) fn unknown_function(&mut self, name: &Ident, callee: &str) {
+        let ops = ops::items().filter_map(|item| match item {
+            Item::Op(op) => Some(op.name),
+            Item::Layer(_) | Item::Optimizer(_) => None,
+        });
+        let mut known: Vec<String> = ops.map(str::to_owned).chain(self.declared.fns.keys().cloned()).collect();
+        known.extend(self.scope().locals.iter().flat_map(|block| block.keys()).cloned());
+        let text = name.to_string();
+        let mut report = Diagnostic::new("unknown-function", name.span(), format!("there is no function `{callee}`"));
+        report.help = match closest(&text, known.iter().map(String::as_str)) {
+            Some(near) => Some(format!("write `{near}`")),
+            None if ops::layer(&text).is_some() => Some(format!("declare a field: `name: {text}(…)`")),
+            None => None,
+        };
+        self.diags.push(report);
+    }
+
+    /// A field of a block, or a parameter of a layer.
+    pub(super) fn member(&mut self, of: &Module, name: &Ident, place: Place) -> Val {
+        let text = format!("{}.{name}", of.text);
+        match &of.held {
+            FieldInstance::Block(instance) => match instance.fields.get(&name.to_string()) {
+                Some(held) => {
+                    let module = Module { held: held.clone(), picks: of.picks.clone(), text };
+                    self.settle(module, place)
+                }
+                None => {
+                    let declared = self.declared;
+                    let is_method = declared.method(&instance.name, &name.to_string()).is_some();
+                    let known: Vec<&str> = instance.fields.keys().map(String::as_str).collect();
+                    let message = format!("`{}` has no field `{name}`", instance.name);
+                    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                    report.help = match is_method {
+                        true => Some(format!("call it: `{text}(…)`")),
+                        false => closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text)),
+                    };
+                    self.diags.push(report);
+                    Val::Unknown
+                }
+            },
+            FieldInstance::Layer(layer) => match layer.params.iter().find(|(n, _)| name == n) {
+                Some((_, id)) => {
+                    let tensor = self.parameter(*id, of, place);
+                    Val::Tensor(tensor)
+                }
+                None => {
+                    let known: Vec<&str> = layer.params.iter().map(|(n, _)| *n).collect();
+                    let message = format!("`{}` has no parameter `{name}`", of.text);
+                    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                    if !known.is_empty() {
+                        report = report.note(format!("it has `{}`", known.join("`, `")));
+                    }
+                    report.help = closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text));
+                    self.diags.push(report);
+                    Val::Unknown
+                }
+            },
+            FieldInstance::Repeat(n, _) => {
+                let message = format!("`{}` is {n} blocks; `{name}` belongs to one of them", of.text);
+                let report = Diagnostic::new("unknown-field", name.span(), message);
+                self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
+                Val::Unknown
+            }
+            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+        }
+    }
+
+    /// A field's value: parameters are tensors, everything else stays a module.
+    pub(super) fn settle(&mut self, module: Module, place: Place) -> Val {
+        match &module.held {
+            FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(id) => {
+                let tensor = self.parameter(*id, &module, place);
+                Val::Tensor(tensor)
+            }
+            FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) => Val::Module(module),
+        }
+    }
+
+    /// One of several repeated blocks.
+    pub(super) fn pick(&mut self, of: &Module, pick: Pick, text: String, place: Place) -> Val {
+        let FieldInstance::Repeat(n, item) = &of.held else {
+            let message = format!("`{}` is not a list of blocks", of.text);
+            self.diags.push(Diagnostic::new("bad-expression", place, message));
+            return Val::Unknown;
+        };
+        if let Pick::Index(i) = pick
+            && !(0..*n).contains(&i)
+        {
+            let message = format!("`{}` has {n} blocks, so there is no number {i}", of.text);
+            self.diags.push(Diagnostic::new("index-out-of-range", place, message));
+            return Val::Unknown;
+        }
+        let picks = of.picks.iter().cloned().chain([pick]).collect();
+        self.settle(Module { held: (**item).clone(), picks, text }, place)
+    }
+}

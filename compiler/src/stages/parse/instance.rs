@@ -1,0 +1,259 @@
+//! Instances of structs: every field with its parameters, numbered and laid out in the order of declaration.
+//!
+//! A struct and the values of its parameters go in; a tree of layers, blocks and parameters comes out, and
+//! the model's list of parameters with PyTorch's names. A field that holds a mistake is `Unknown`.
+
+use super::ast::*;
+use super::attributes;
+use super::declared::Declared;
+use super::statics::{self, Names, Wanted};
+use super::words;
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::graph::CHUNK;
+use crate::ir::model::{Init, Param, ParamId};
+use crate::ir::written::LayerSite;
+use crate::ir::{DType, Type};
+use crate::ops::{self, Attr, Item, Layer};
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// An instance of a struct.
+#[derive(Debug)]
+pub(super) struct Instance {
+    /// The struct's name.
+    pub(super) name: String,
+    /// Constants and the struct's own parameters.
+    pub(super) names: Names,
+    pub(super) fields: BTreeMap<String, FieldInstance>,
+}
+
+/// What a field holds.
+#[derive(Clone, Debug)]
+pub(super) enum FieldInstance {
+    Layer(Rc<LayerInstance>),
+    Block(Rc<Instance>),
+    Param(ParamId),
+    Repeat(i64, Box<FieldInstance>),
+    Unknown,
+}
+
+/// A layer and its parameters.
+#[derive(Debug)]
+pub(super) struct LayerInstance {
+    pub(super) layer: &'static Layer,
+    pub(super) params: Vec<(&'static str, ParamId)>,
+    pub(super) site: LayerSite,
+}
+
+/// Makes instances for one model.
+pub(super) struct Instances<'d, 'p> {
+    pub(super) declared: &'d Declared<'p>,
+    pub(super) params: Vec<Param>,
+    offset: usize,
+    /// The structs being instantiated, outermost first.
+    open: Vec<String>,
+    /// Where the field being instantiated stands in the state dict.
+    path: String,
+    stack: Vec<i64>,
+}
+
+impl<'d, 'p> Instances<'d, 'p> {
+    pub(super) fn new(declared: &'d Declared<'p>) -> Self {
+        Instances { declared, params: vec![], offset: 0, open: vec![], path: String::new(), stack: vec![] }
+    }
+
+    /// Instantiates a struct; `place` is where its arguments stand.
+    pub(super) fn instance(
+        &mut self,
+        of: &'p Struct,
+        args: &[Arg],
+        outer: &Names,
+        place: Place,
+        diags: &mut Diags,
+    ) -> Rc<Instance> {
+        let names = self.struct_names(of, args, outer, place, diags);
+        self.open.push(of.name.to_string());
+        let mut fields = BTreeMap::new();
+        for field in &of.fields {
+            let outer = self.path.len();
+            self.path.push_str(if outer == 0 { "" } else { "." });
+            self.path.push_str(&field.name.to_string());
+            let made = self.field(&field.ty, field, &names, diags);
+            self.path.truncate(outer);
+            fields.entry(field.name.to_string()).or_insert(made);
+        }
+        self.open.pop();
+        Rc::new(Instance { name: of.name.to_string(), names, fields })
+    }
+
+    /// The values of a struct's parameters, on top of the constants.
+    fn struct_names(&self, of: &Struct, args: &[Arg], outer: &Names, place: Place, diags: &mut Diags) -> Names {
+        let mut names = self.declared.consts.clone();
+        let mut given: BTreeMap<String, Option<Attr>> = BTreeMap::new();
+        let mut position = 0;
+        for arg in args {
+            let value = statics::eval(&arg.value, outer, Wanted::Value, diags);
+            let known = || of.params.iter().map(|(name, _)| name.to_string());
+            let key = match &arg.name {
+                Some(name) if known().any(|k| *name == k) => name.to_string(),
+                Some(name) => {
+                    let known: Vec<String> = known().collect();
+                    diags.push(attributes::unknown(&of.name.to_string(), name, known.iter().map(String::as_str)));
+                    continue;
+                }
+                None => match known().nth(position) {
+                    Some(key) => {
+                        position += 1;
+                        key
+                    }
+                    None => {
+                        let most = of.params.len();
+                        let message = format!("`{}` takes {}", of.name, count(most, "parameter"));
+                        diags.push(Diagnostic::new("wrong-arity", arg.value.place, message));
+                        continue;
+                    }
+                },
+            };
+            given.insert(key, value);
+        }
+        for (name, default) in &of.params {
+            let value = match (given.remove(&name.to_string()), default) {
+                (Some(value), _) => value,
+                (None, Some(default)) => statics::eval(default, &names, Wanted::Value, diags),
+                // The model itself has been reported as none.
+                (None, None) if self.open.is_empty() => None,
+                (None, None) => {
+                    let message = format!("`{}` needs a value for `{name}`", of.name);
+                    let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
+                    diags.push(Diagnostic::new("missing-argument", place, message).note(format!(
+                        "it is declared as `{}({})`",
+                        of.name,
+                        all.join(", ")
+                    )));
+                    None
+                }
+            };
+            names.insert(name.to_string(), value);
+        }
+        names
+    }
+
+    fn field(&mut self, ty: &'p FieldType, field: &'p Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+        match ty {
+            FieldType::Error => FieldInstance::Unknown,
+            FieldType::Repeat { item, count } => {
+                let n = statics::eval(count, names, Wanted::Value, diags);
+                let n = n.and_then(|n| match n {
+                    Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
+                    _ => {
+                        let message = format!("`{}` is not a positive number of blocks", words::full(count));
+                        diags.push(Diagnostic::new("wrong-attribute", count.place, message));
+                        None
+                    }
+                });
+                let outer = self.path.len();
+                self.path.push_str(".*");
+                self.stack.push(n.unwrap_or(1));
+                let made = self.field(item, field, names, diags);
+                self.stack.pop();
+                self.path.truncate(outer);
+                match (n, made) {
+                    (None, _) | (_, FieldInstance::Unknown) => FieldInstance::Unknown,
+                    (Some(n), made) => FieldInstance::Repeat(n, Box::new(made)),
+                }
+            }
+            FieldType::One { name, args, place } => {
+                let text = name.to_string();
+                if let Some(of) = self.declared.structs.get(&text).copied() {
+                    if self.open.contains(&text) {
+                        let message = format!("`{text}` contains itself");
+                        diags.push(Diagnostic::new("recursion", name.span(), message));
+                        return FieldInstance::Unknown;
+                    }
+                    return FieldInstance::Block(self.instance(of, args, names, *place, diags));
+                }
+                match ops::layer(&text) {
+                    Some(layer) => self.layer(layer, field, args, names, *place, diags),
+                    None => {
+                        diags.push(self.unknown_layer(name));
+                        FieldInstance::Unknown
+                    }
+                }
+            }
+        }
+    }
+
+    fn unknown_layer(&self, name: &proc_macro2::Ident) -> Diagnostic {
+        let text = name.to_string();
+        let layers = ops::items().filter_map(|item| match item {
+            Item::Layer(layer) => Some(layer.name),
+            Item::Op(_) | Item::Optimizer(_) => None,
+        });
+        let known: Vec<&str> = layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
+        let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
+        report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
+        report
+    }
+
+    fn layer(
+        &mut self,
+        layer: &'static Layer,
+        field: &Field,
+        args: &[Arg],
+        names: &Names,
+        place: Place,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        let before = diags.list().len();
+        let mut evaluated = vec![];
+        for arg in args {
+            let value = statics::eval(&arg.value, names, Wanted::Value, diags);
+            evaluated.push(attributes::Given::new(arg, value));
+        }
+        let bound = attributes::bind(layer.name, layer.attrs, &evaluated, place, diags);
+        let Some(attrs) = bound.attrs.filter(|_| diags.list().len() == before) else {
+            return FieldInstance::Unknown;
+        };
+        let params = match (layer.params)(&attrs) {
+            Ok(params) => params,
+            Err(error) => {
+                let at = bound.places.iter().find(|(name, _)| Some(*name) == error.attr).map_or(place, |(_, p)| *p);
+                let (message, help) = error.render(layer.name, &[]);
+                let mut report = Diagnostic::new(error.code, at, message);
+                report.help = help;
+                diags.push(report);
+                return FieldInstance::Unknown;
+            }
+        };
+        let line = field.name.span().start().line;
+        let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
+        let mut ids = vec![];
+        for param in params {
+            let ty = Type::new(DType::F32, param.shape);
+            if param.name.is_empty() {
+                return FieldInstance::Param(self.param(self.path.clone(), ty, param.init, field));
+            }
+            let name = format!("{}.{}", self.path, param.name);
+            ids.push((param.name, self.param(name, ty, param.init, field)));
+        }
+        FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
+    }
+
+    fn param(&mut self, name: String, ty: Type, init: Init, field: &Field) -> ParamId {
+        let offset = self.offset;
+        let param = Param { name, ty, stack: self.stack.clone(), init, offset, span: field.name.span() };
+        let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+        self.offset += words.next_multiple_of(CHUNK);
+        self.params.push(param);
+        ParamId(self.params.len() as u32 - 1)
+    }
+}
+
+/// `1 parameter`, `2 parameters`.
+pub(super) fn count(n: usize, noun: &str) -> String {
+    match n {
+        0 => format!("no {noun}s"),
+        1 => format!("1 {noun}"),
+        n => format!("{n} {noun}s"),
+    }
+}

@@ -1,0 +1,118 @@
+//! Tokens in, models out: names resolved, blocks instantiated, the user's functions inlined, loops over
+//! repeated blocks as regions. Nodes are what the user wrote; only inputs and parameters have types.
+
+mod ast;
+mod attributes;
+mod declared;
+mod elaborate;
+mod instance;
+mod statics;
+mod syntax;
+mod words;
+
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::Model;
+use ast::{Arg, Fn, Program, Struct};
+use declared::Declared;
+use instance::Instances;
+use proc_macro2::{Ident, TokenStream};
+use quote::ToTokens;
+
+/// The models that the text of the macro declares: each `pub struct` with a `pub fn`.
+///
+/// After a mistake the models still have the functions whose signatures could be understood.
+pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
+    let program = syntax::read(tokens, diags);
+    let declared = Declared::new(&program, diags);
+    let mut models = vec![];
+    for one in &program.structs {
+        if is_pub(&one.vis) && public_fns(&declared, one).next().is_some() {
+            let header = Header { name: &one.name, vis: &one.vis, attrs: &one.attrs };
+            models.push(model(header, one, &[], &declared, diags));
+        }
+        report_private_training(&declared, one, diags);
+    }
+    for alias in &program.aliases {
+        match declared.structs.get(&alias.target.to_string()) {
+            Some(target) => {
+                let header = Header { name: &alias.name, vis: &alias.vis, attrs: &alias.attrs };
+                models.push(model(header, target, &alias.args, &declared, diags));
+            }
+            None => diags.push(unknown_struct(&alias.target, &program)),
+        }
+    }
+    models
+}
+
+/// What a model is called.
+struct Header<'p> {
+    name: &'p Ident,
+    vis: &'p syn::Visibility,
+    attrs: &'p [syn::Attribute],
+}
+
+fn is_pub(vis: &syn::Visibility) -> bool {
+    !matches!(vis, syn::Visibility::Inherited)
+}
+
+fn fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
+    let name = of.name.clone();
+    declared.program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
+}
+
+fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
+    fns(declared, of).filter(|f| f.is_pub())
+}
+
+fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
+    for attr in header.attrs.iter().filter(|a| a.path().is_ident("model")) {
+        let message = "options of models are not supported yet";
+        diags.push(Diagnostic::new("not-supported", attr.bracket_token.span.join(), message));
+    }
+    let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
+    let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
+    let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
+    if let Some(param) = missing.next() {
+        let message = format!("`{}` has public functions, but `{param}` has no value", of.name);
+        diags.push(
+            Diagnostic::new("not-a-model", param.span(), message)
+                .help(format!("give it one: `{param} = 64`, or make the functions private")),
+        );
+    }
+    let mut instances = Instances::new(declared);
+    let place = Place::from(header.name.span());
+    let this = instances.instance(of, args, &declared.consts, place, diags);
+    let params = instances.params;
+    let mut functions = vec![];
+    for function in public_fns(declared, of) {
+        // What can be trained can also be evaluated; the two differ in the layers that draw.
+        for training in [false, true].into_iter().take(1 + usize::from(function.train.is_some())) {
+            functions.extend(elaborate::entry(function, training, &this, declared, &params, diags));
+        }
+    }
+    Model {
+        name: header.name.clone(),
+        vis: header.vis.to_token_stream(),
+        attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
+        params,
+        functions,
+    }
+}
+
+fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {
+    for function in fns(declared, of).filter(|f| f.train.is_some() && !f.is_pub()) {
+        let message = format!("`{}` is trained, but nobody can call it", function.name);
+        diags.push(
+            Diagnostic::new("private-training", function.name.span(), message)
+                .help(format!("declare it as `pub fn {}`", function.name)),
+        );
+    }
+}
+
+fn unknown_struct(name: &Ident, program: &Program) -> Diagnostic {
+    let known: Vec<String> = program.structs.iter().map(|s| s.name.to_string()).collect();
+    let mut report =
+        Diagnostic::new("unknown-struct", name.span(), format!("there is no struct `{name}` in this macro"));
+    report.help = closest(&name.to_string(), known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
+    report
+}

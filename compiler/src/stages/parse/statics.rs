@@ -1,0 +1,186 @@
+//! Values that are known at build time: expressions over constants, struct parameters and dimensions.
+
+use super::ast::*;
+use super::words;
+use crate::diag::{Diagnostic, Diags, closest};
+use crate::ir::{DType, Dim};
+use crate::ops::Attr;
+use proc_macro2::Ident;
+use std::collections::BTreeMap;
+
+/// Names and their values; `None` where a reported mistake leaves the value unknown.
+pub(super) type Names = BTreeMap<String, Option<Attr>>;
+
+/// What a missing name is called in a report.
+#[derive(Clone, Copy, PartialEq)]
+pub(super) enum Wanted {
+    /// An extent of a type.
+    Dimension,
+    /// Any value.
+    Value,
+}
+
+/// The value of an expression; `None` after a report.
+pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags) -> Option<Attr> {
+    match &expr.kind {
+        ExprKind::Int(n) => Some(Attr::Int((*n).into())),
+        ExprKind::Float(x) => Some(Attr::Float(*x)),
+        ExprKind::Bool(b) => Some(Attr::Bool(*b)),
+        ExprKind::Text(text) => Some(Attr::Text(text.clone())),
+        ExprKind::Name(name) => lookup(name, names, wanted, diags),
+        ExprKind::Unary(op, of) => {
+            let of = eval(of, names, wanted, diags)?;
+            unary(*op, &of).or_else(|| no_value(expr, diags))
+        }
+        ExprKind::Binary(op, a, b) => {
+            let (a, b) = (eval(a, names, wanted, diags), eval(b, names, wanted, diags));
+            let (a, b) = (a?, b?);
+            if uneven(*op, &a, &b) {
+                diags.push(division(expr, &a, &b));
+                return None;
+            }
+            binary(*op, &a, &b).or_else(|| no_value(expr, diags))
+        }
+        ExprKind::List(items) | ExprKind::Tuple(items) => {
+            let items: Vec<_> = items.iter().map(|item| eval(item, names, wanted, diags)).collect();
+            items.into_iter().collect::<Option<_>>().map(Attr::List)
+        }
+        ExprKind::Error => None,
+        ExprKind::Unsupported(what) => {
+            diags.push(Diagnostic::new("not-supported", expr.place, format!("{what} not supported yet")));
+            None
+        }
+        ExprKind::SelfValue
+        | ExprKind::Call(..)
+        | ExprKind::Method(..)
+        | ExprKind::Field(..)
+        | ExprKind::Part(..)
+        | ExprKind::Index(..)
+        | ExprKind::Rest
+        | ExprKind::Block(_)
+        | ExprKind::If { .. }
+        | ExprKind::Struct(..) => no_value(expr, diags),
+    }
+}
+
+fn no_value(expr: &Expr, diags: &mut Diags) -> Option<Attr> {
+    let text = words::brief(expr);
+    diags.push(Diagnostic::new("dynamic-value", expr.place, format!("`{text}` is not known at build time")));
+    None
+}
+
+/// Whether two integers do not divide evenly.
+pub(super) fn uneven(op: Binary, a: &Attr, b: &Attr) -> bool {
+    match (op, a, b) {
+        (Binary::Div, Attr::Int(a), Attr::Int(b)) => match (a.as_const(), b.as_const()) {
+            (Some(a), Some(b)) => b == 0 || a % b != 0,
+            _ => b.is(0),
+        },
+        _ => false,
+    }
+}
+
+fn division(expr: &Expr, a: &Attr, b: &Attr) -> Diagnostic {
+    let number = |attr: &Attr| match attr {
+        Attr::Int(dim) => dim.to_string(),
+        _ => String::new(),
+    };
+    let text = words::full(expr);
+    let message = format!("`{text}` is not a whole number: {} does not divide {}", number(b), number(a));
+    Diagnostic::new("non-divisible", expr.place, message)
+}
+
+fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Option<Attr> {
+    let text = name.to_string();
+    if let Some(value) = names.get(&text) {
+        return value.clone();
+    }
+    if DType::from_name(&text).is_some() {
+        return Some(Attr::Text(text));
+    }
+    let (code, what) = match wanted {
+        Wanted::Dimension => ("unknown-dimension", "dimension"),
+        Wanted::Value => ("unknown-variable", "constant"),
+    };
+    let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
+    report.help = closest(&text, names.keys().map(String::as_str)).map(|near| format!("write `{near}`"));
+    if report.help.is_none() && wanted == Wanted::Dimension {
+        report = report.note("names that a call binds start with a capital letter, such as `B`");
+    }
+    diags.push(report);
+    None
+}
+
+/// The value of a prefix operator, where it has one.
+pub(super) fn unary(op: Unary, of: &Attr) -> Option<Attr> {
+    match (op, of) {
+        (Unary::Neg, Attr::Int(n)) => Some(Attr::Int(-n.clone())),
+        (Unary::Neg, Attr::Float(x)) => Some(Attr::Float(-x)),
+        (Unary::Not, Attr::Bool(b)) => Some(Attr::Bool(!b)),
+        _ => None,
+    }
+}
+
+/// The value of an infix operator, where it has one.
+pub(super) fn binary(op: Binary, a: &Attr, b: &Attr) -> Option<Attr> {
+    match (a, b) {
+        (Attr::Int(x), Attr::Int(y)) => integers(op, x, y),
+        (Attr::Bool(x), Attr::Bool(y)) => match op {
+            Binary::And | Binary::BitAnd => Some(Attr::Bool(*x && *y)),
+            Binary::Or | Binary::BitOr => Some(Attr::Bool(*x || *y)),
+            Binary::Eq => Some(Attr::Bool(x == y)),
+            Binary::Ne | Binary::BitXor => Some(Attr::Bool(x != y)),
+            _ => None,
+        },
+        (Attr::Text(x), Attr::Text(y)) => match op {
+            Binary::Eq => Some(Attr::Bool(x == y)),
+            Binary::Ne => Some(Attr::Bool(x != y)),
+            _ => None,
+        },
+        _ => floats(op, number(a)?, number(b)?),
+    }
+}
+
+fn number(attr: &Attr) -> Option<f64> {
+    match attr {
+        Attr::Float(x) => Some(*x),
+        Attr::Int(dim) => dim.as_const().map(|n| n as f64),
+        Attr::Absent | Attr::Bool(_) | Attr::Text(_) | Attr::List(_) => None,
+    }
+}
+
+fn integers(op: Binary, x: &Dim, y: &Dim) -> Option<Attr> {
+    let (cx, cy) = (x.as_const(), y.as_const());
+    let compare = |holds: fn(i64, i64) -> bool| Some(Attr::Bool(holds(cx?, cy?)));
+    match op {
+        Binary::Add => Some(Attr::Int(x.clone() + y.clone())),
+        Binary::Sub => Some(Attr::Int(x.clone() - y.clone())),
+        Binary::Mul => Some(Attr::Int(x.clone() * y.clone())),
+        Binary::Div if !y.is(0) => Some(Attr::Int(x.floor_div(y))),
+        Binary::Rem if !y.is(0) => Some(Attr::Int(x.clone() - y.clone() * x.floor_div(y))),
+        Binary::Div | Binary::Rem => None,
+        Binary::Eq => compare(|a, b| a == b),
+        Binary::Ne => compare(|a, b| a != b),
+        Binary::Lt => compare(|a, b| a < b),
+        Binary::Le => compare(|a, b| a <= b),
+        Binary::Gt => compare(|a, b| a > b),
+        Binary::Ge => compare(|a, b| a >= b),
+        Binary::Or | Binary::And | Binary::BitOr | Binary::BitXor | Binary::BitAnd => None,
+    }
+}
+
+fn floats(op: Binary, x: f64, y: f64) -> Option<Attr> {
+    Some(match op {
+        Binary::Add => Attr::Float(x + y),
+        Binary::Sub => Attr::Float(x - y),
+        Binary::Mul => Attr::Float(x * y),
+        Binary::Div => Attr::Float(x / y),
+        Binary::Eq => Attr::Bool(x == y),
+        Binary::Ne => Attr::Bool(x != y),
+        Binary::Lt => Attr::Bool(x < y),
+        Binary::Le => Attr::Bool(x <= y),
+        Binary::Gt => Attr::Bool(x > y),
+        Binary::Ge => Attr::Bool(x >= y),
+        Binary::Rem | Binary::Or | Binary::And | Binary::BitOr | Binary::BitXor | Binary::BitAnd => return None,
+    })
+}

@@ -1,0 +1,392 @@
+//! Expressions, statements and blocks, by precedence climbing over Rust's operators.
+
+use super::super::ast::*;
+use super::Syntax;
+use crate::diag::Place;
+use proc_macro2::{Ident, Span};
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Lit, Token, braced, bracketed, parenthesized, token};
+
+impl Syntax {
+    pub(super) fn expr(&self, input: ParseStream) -> syn::Result<Expr> {
+        self.binary(input, 0, true)
+    }
+
+    /// Operators of at least that precedence. `braces`: whether `Name { … }` is a struct here.
+    fn binary(&self, input: ParseStream, least: u8, braces: bool) -> syn::Result<Expr> {
+        let mut left = self.unary(input, braces)?;
+        while let Some(op) = peek_binary(input).filter(|op| op.precedence() > least) {
+            take_binary(input, op)?;
+            let right = self.binary(input, op.precedence(), braces)?;
+            let place = left.place.to(right.place);
+            left = Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), place };
+        }
+        Ok(left)
+    }
+
+    fn unary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+        let first = input.span();
+        let op = if input.parse::<Option<Token![-]>>()?.is_some() {
+            Unary::Neg
+        } else if input.parse::<Option<Token![!]>>()?.is_some() {
+            Unary::Not
+        } else {
+            return self.postfix(input, braces);
+        };
+        let of = self.unary(input, braces)?;
+        let place = Place::from(first).to(of.place);
+        Ok(Expr { kind: ExprKind::Unary(op, Box::new(of)), place })
+    }
+
+    fn postfix(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+        let mut expr = self.primary(input, braces)?;
+        loop {
+            if input.peek(token::Paren) {
+                let (args, close) = self.args(input)?;
+                let place = expr.place.to(close.into());
+                expr = Expr { kind: ExprKind::Call(Box::new(expr), args), place };
+            } else if input.peek(token::Bracket) {
+                let content;
+                let bracket = bracketed!(content in input);
+                let items = self.list(&content, |input| self.index(input));
+                let place = expr.place.to(bracket.span.close().into());
+                expr = Expr { kind: ExprKind::Index(Box::new(expr), items), place };
+            } else if input.peek(Token![.]) && !input.peek(Token![..]) {
+                input.parse::<Token![.]>()?;
+                expr = self.member(input, expr)?;
+            } else if input.peek(Token![?]) || input.peek(Token![as]) {
+                return Err(input.error("this operator is not in the model language"));
+            } else {
+                return Ok(expr);
+            }
+        }
+    }
+
+    /// What follows a dot.
+    fn member(&self, input: ParseStream, of: Expr) -> syn::Result<Expr> {
+        if input.peek(syn::LitFloat) {
+            // `x.0.1`: Rust's tokenizer reads a float.
+            let lit: syn::LitFloat = input.parse()?;
+            let mut expr = of;
+            for digits in lit.to_string().split('.') {
+                let k = digits.parse().map_err(|_| syn::Error::new(lit.span(), "expected a field"))?;
+                let place = expr.place.to(lit.span().into());
+                expr = Expr { kind: ExprKind::Part(Box::new(expr), k), place };
+            }
+            return Ok(expr);
+        }
+        if input.peek(syn::LitInt) {
+            let lit: syn::LitInt = input.parse()?;
+            let place = of.place.to(lit.span().into());
+            return Ok(Expr { kind: ExprKind::Part(Box::new(of), lit.base10_parse()?), place });
+        }
+        let name = input.call(Ident::parse_any)?;
+        if input.peek(token::Paren) {
+            let (args, close) = self.args(input)?;
+            let place = of.place.to(close.into());
+            return Ok(Expr { kind: ExprKind::Method(Box::new(of), name, args), place });
+        }
+        let place = of.place.to(name.span().into());
+        Ok(Expr { kind: ExprKind::Field(Box::new(of), name), place })
+    }
+
+    fn primary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+        let span = input.span();
+        let at = |kind, last: Span| Expr { kind, place: Place { first: span, last } };
+        if input.peek(Lit) {
+            return Ok(at(literal(input.parse()?)?, span));
+        }
+        if input.peek(token::Paren) {
+            let content;
+            let paren = parenthesized!(content in input);
+            return self.parenthesized(&content, Place { first: span, last: paren.span.close() });
+        }
+        if input.peek(token::Bracket) {
+            let content;
+            let bracket = bracketed!(content in input);
+            let items = self.list(&content, |input| match input.parse::<Option<Token![..]>>()? {
+                Some(rest) => {
+                    Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } })
+                }
+                None => self.expr(input),
+            });
+            return Ok(at(ExprKind::List(items), bracket.span.close()));
+        }
+        if input.peek(token::Brace) {
+            let block = self.block(input)?;
+            let close = block.close;
+            return Ok(at(ExprKind::Block(Box::new(block)), close));
+        }
+        if input.peek(Token![if]) {
+            return self.conditional(input);
+        }
+        if input.parse::<Option<Token![self]>>()?.is_some() {
+            return Ok(at(ExprKind::SelfValue, span));
+        }
+        if input.peek(Token![|]) || input.peek(Token![||]) {
+            return self.closure(input);
+        }
+        // `where` is an op, though Rust reserves the word.
+        if !input.peek(syn::Ident) && !input.peek(Token![where]) {
+            return Err(input.error("expected an expression"));
+        }
+        let name = input.call(Ident::parse_any)?;
+        let starts_upper = name.to_string().starts_with(char::is_uppercase);
+        if braces && starts_upper && input.peek(token::Brace) {
+            let content;
+            let brace = braced!(content in input);
+            let fields = self.list(&content, |input| {
+                let name: Ident = input.parse()?;
+                let value = match input.parse::<Option<Token![:]>>()? {
+                    Some(_) => self.expr(input)?,
+                    None => Expr { kind: ExprKind::Name(name.clone()), place: name.span().into() },
+                };
+                Ok((name, value))
+            });
+            return Ok(at(ExprKind::Struct(name, fields), brace.span.close()));
+        }
+        Ok(at(ExprKind::Name(name), span))
+    }
+
+    /// A parenthesized expression, or a tuple.
+    fn parenthesized(&self, content: ParseStream, place: Place) -> syn::Result<Expr> {
+        let mut items = vec![];
+        let mut tuple = content.is_empty();
+        while !content.is_empty() {
+            items.push(self.expr(content)?);
+            if !content.is_empty() {
+                content.parse::<Token![,]>()?;
+                tuple = true;
+            }
+        }
+        match items.pop() {
+            Some(one) if !tuple => Ok(Expr { kind: one.kind, place }),
+            last => {
+                items.extend(last);
+                Ok(Expr { kind: ExprKind::Tuple(items), place })
+            }
+        }
+    }
+
+    fn conditional(&self, input: ParseStream) -> syn::Result<Expr> {
+        let first = input.span();
+        input.parse::<Token![if]>()?;
+        let condition = Box::new(self.binary(input, 0, false)?);
+        let then = Box::new(self.block(input)?);
+        let mut last = then.close;
+        let mut otherwise = None;
+        if input.parse::<Option<Token![else]>>()?.is_some() {
+            let expr = if input.peek(Token![if]) { self.conditional(input)? } else { self.primary(input, false)? };
+            last = expr.place.last;
+            otherwise = Some(Box::new(expr));
+        }
+        Ok(Expr { kind: ExprKind::If { condition, then, otherwise }, place: Place { first, last } })
+    }
+
+    /// Reads a closure, so that it can be named in the report.
+    fn closure(&self, input: ParseStream) -> syn::Result<Expr> {
+        let first = input.span();
+        if input.parse::<Option<Token![||]>>()?.is_none() {
+            input.parse::<Token![|]>()?;
+            while !input.peek(Token![|]) {
+                input.parse::<proc_macro2::TokenTree>()?;
+            }
+            input.parse::<Token![|]>()?;
+        }
+        let body = self.expr(input)?;
+        Ok(Expr { kind: ExprKind::Unsupported("closures are"), place: Place::from(first).to(body.place) })
+    }
+
+    /// `(a, name = b)` and the closing parenthesis.
+    pub(super) fn args(&self, input: ParseStream) -> syn::Result<(Vec<Arg>, Span)> {
+        let content;
+        let paren = parenthesized!(content in input);
+        let mut args = vec![];
+        while !content.is_empty() {
+            let named = content.peek(syn::Ident) && content.peek2(Token![=]) && !content.peek2(Token![==]);
+            let name = if named { Some(content.parse()?) } else { None };
+            if named {
+                content.parse::<Token![=]>()?;
+            }
+            args.push(Arg { name, value: self.expr(&content)? });
+            if !content.is_empty() {
+                content.parse::<Token![,]>()?;
+            }
+        }
+        Ok((args, paren.span.close()))
+    }
+
+    fn index(&self, input: ParseStream) -> syn::Result<Index> {
+        let ends = |input: ParseStream| input.is_empty() || input.peek(Token![,]);
+        let ranges = |input: ParseStream| input.peek(Token![..]);
+        let start = if ranges(input) { None } else { Some(self.expr(input)?) };
+        if !ranges(input) {
+            return start.map(Index::At).ok_or_else(|| input.error("expected an index"));
+        }
+        let inclusive = input.peek(Token![..=]);
+        if inclusive {
+            input.parse::<Token![..=]>()?;
+        } else {
+            input.parse::<Token![..]>()?;
+        }
+        let end = if ends(input) { None } else { Some(self.expr(input)?) };
+        Ok(match (&start, &end) {
+            (None, None) => Index::Rest,
+            _ => Index::Range { start, end, inclusive },
+        })
+    }
+
+    /// `{ …; tail }`; an unreadable statement is reported and skipped.
+    pub(super) fn block(&self, input: ParseStream) -> syn::Result<Block> {
+        let content;
+        let brace = braced!(content in input);
+        let close = brace.span.close();
+        let mut block = Block { stmts: vec![], tail: None, close };
+        while !content.is_empty() {
+            if let Err(error) = self.statement(&content, &mut block) {
+                self.syntax_error(&error);
+                self.skip_statement(&content);
+                if content.is_empty() && block.tail.is_none() {
+                    block.tail = Some(Box::new(Expr { kind: ExprKind::Error, place: close.into() }));
+                }
+            }
+        }
+        Ok(block)
+    }
+
+    fn statement(&self, input: ParseStream, block: &mut Block) -> syn::Result<()> {
+        if input.parse::<Option<Token![;]>>()?.is_some() {
+            return Ok(());
+        }
+        if input.peek(Token![let]) {
+            input.parse::<Token![let]>()?;
+            let pat = self.pattern(input)?;
+            let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
+            let value = input.parse::<Token![=]>().and_then(|_| self.expr(input));
+            if value.is_ok() {
+                self.semicolon(input);
+            }
+            // The names stay declared even where the value cannot be read.
+            let value = value.unwrap_or_else(|error| {
+                self.syntax_error(&error);
+                self.skip_statement(input);
+                Expr { kind: ExprKind::Error, place: pat.place() }
+            });
+            block.stmts.push(Stmt::Let { pat, ty, value });
+            return Ok(());
+        }
+        if input.peek(Token![for]) {
+            input.parse::<Token![for]>()?;
+            let pat = self.pattern(input)?;
+            input.parse::<Token![in]>()?;
+            let over = self.iterated(input)?;
+            let body = self.block(input)?;
+            block.stmts.push(Stmt::For { pat, over, body });
+            return Ok(());
+        }
+        if input.peek(Token![return]) || input.peek(Token![while]) || input.peek(Token![loop]) {
+            return Err(input.error("the model language has `for` loops and a last expression instead"));
+        }
+        let expr = self.expr(input)?;
+        if let Some(op) = compound(input)? {
+            let value = self.expr(input)?;
+            self.semicolon(input);
+            block.stmts.push(Stmt::Assign { target: expr, op, value });
+        } else if input.is_empty() {
+            block.tail = Some(Box::new(expr));
+        } else {
+            let ends_itself = matches!(expr.kind, ExprKind::If { .. } | ExprKind::Block(_));
+            if !ends_itself || input.peek(Token![;]) {
+                self.semicolon(input);
+            }
+            block.stmts.push(Stmt::Expr(expr));
+        }
+        Ok(())
+    }
+
+    /// The end of a statement; where it is missing, reading goes on at the next statement.
+    fn semicolon(&self, input: ParseStream) {
+        if let Err(error) = input.parse::<Token![;]>() {
+            self.syntax_error(&error);
+            if !input.peek(Token![let]) && !input.peek(Token![for]) {
+                self.skip_statement(input);
+            }
+        }
+    }
+
+    fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
+        let start = self.binary(input, 0, false)?;
+        if !input.peek(Token![..]) {
+            return Ok(Iter::Field(start));
+        }
+        let inclusive = input.peek(Token![..=]);
+        if inclusive {
+            input.parse::<Token![..=]>()?;
+        } else {
+            input.parse::<Token![..]>()?;
+        }
+        Ok(Iter::Range { start, end: self.binary(input, 0, false)?, inclusive })
+    }
+}
+
+fn literal(lit: Lit) -> syn::Result<ExprKind> {
+    Ok(match lit {
+        Lit::Int(n) if n.suffix() == "f32" => ExprKind::Float(n.base10_parse()?),
+        Lit::Int(n) => ExprKind::Int(n.base10_parse()?),
+        Lit::Float(x) => ExprKind::Float(x.base10_parse()?),
+        Lit::Bool(b) => ExprKind::Bool(b.value),
+        Lit::Str(text) => ExprKind::Text(text.value()),
+        other => return Err(syn::Error::new(other.span(), "this literal is not in the model language")),
+    })
+}
+
+/// The infix operator that comes next, unless it is part of an assignment.
+fn peek_binary(input: ParseStream) -> Option<Binary> {
+    let table: [(bool, Binary); 16] = [
+        (input.peek(Token![||]), Binary::Or),
+        (input.peek(Token![&&]), Binary::And),
+        (input.peek(Token![==]), Binary::Eq),
+        (input.peek(Token![!=]), Binary::Ne),
+        (input.peek(Token![<=]), Binary::Le),
+        (input.peek(Token![>=]), Binary::Ge),
+        (input.peek(Token![<]), Binary::Lt),
+        (input.peek(Token![>]), Binary::Gt),
+        (input.peek(Token![|]) && !input.peek(Token![|=]), Binary::BitOr),
+        (input.peek(Token![^]) && !input.peek(Token![^=]), Binary::BitXor),
+        (input.peek(Token![&]) && !input.peek(Token![&=]), Binary::BitAnd),
+        (input.peek(Token![+]) && !input.peek(Token![+=]), Binary::Add),
+        (input.peek(Token![-]) && !input.peek(Token![-=]), Binary::Sub),
+        (input.peek(Token![*]) && !input.peek(Token![*=]), Binary::Mul),
+        (input.peek(Token![/]) && !input.peek(Token![/=]), Binary::Div),
+        (input.peek(Token![%]) && !input.peek(Token![%=]), Binary::Rem),
+    ];
+    table.into_iter().find_map(|(here, op)| here.then_some(op))
+}
+
+fn take_binary(input: ParseStream, op: Binary) -> syn::Result<()> {
+    for _ in op.text().chars() {
+        input.parse::<proc_macro2::Punct>()?;
+    }
+    Ok(())
+}
+
+/// The operator of an assignment, `None` inside for a plain `=`.
+fn compound(input: ParseStream) -> syn::Result<Option<Option<Binary>>> {
+    if input.peek(Token![=]) {
+        input.parse::<Token![=]>()?;
+        return Ok(Some(None));
+    }
+    let table = [
+        (input.peek(Token![+=]), Binary::Add),
+        (input.peek(Token![-=]), Binary::Sub),
+        (input.peek(Token![*=]), Binary::Mul),
+        (input.peek(Token![/=]), Binary::Div),
+    ];
+    let Some(op) = table.into_iter().find_map(|(here, op)| here.then_some(op)) else {
+        return Ok(None);
+    };
+    input.parse::<proc_macro2::Punct>()?;
+    input.parse::<proc_macro2::Punct>()?;
+    Ok(Some(Some(op)))
+}

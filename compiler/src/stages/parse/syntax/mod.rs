@@ -1,0 +1,93 @@
+//! Tokens in, syntax tree out. What cannot be read is reported, left out, and reading goes on behind it.
+
+mod expr;
+mod items;
+mod types;
+
+use super::ast::Program;
+use crate::diag::{Diagnostic, Diags};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::cell::RefCell;
+use syn::Token;
+use syn::parse::{ParseStream, Parser};
+
+/// Reads the text of the macro.
+pub(super) fn read(tokens: TokenStream, diags: &mut Diags) -> Program {
+    let syntax = Syntax { diags: RefCell::new(std::mem::take(diags)) };
+    let mut program = Program::default();
+    // The result only repeats what has been reported: syn marks tokens that recovery skipped.
+    let _ = Parser::parse2(
+        |input: ParseStream| {
+            syntax.program(input, &mut program);
+            Ok(())
+        },
+        tokens,
+    );
+    *diags = syntax.diags.into_inner();
+    program
+}
+
+/// The reader: its methods take from the stream and report to the sink.
+struct Syntax {
+    diags: RefCell<Diags>,
+}
+
+impl Syntax {
+    fn report(&self, diagnostic: Diagnostic) {
+        self.diags.borrow_mut().push(diagnostic);
+    }
+
+    fn syntax_error(&self, error: &syn::Error) {
+        self.report(Diagnostic::new("syntax", error.span(), error.to_string()));
+    }
+
+    /// Reports what is reserved but not built.
+    fn unsupported(&self, place: impl Into<crate::diag::Place>, what: &str) {
+        self.report(Diagnostic::new("not-supported", place, format!("{what} not supported yet")));
+    }
+
+    /// Skips to behind the next `;` or brace group of this level.
+    fn skip_item(&self, input: ParseStream) {
+        while !input.is_empty() {
+            match input.parse::<TokenTree>() {
+                Ok(TokenTree::Punct(p)) if p.as_char() == ';' => return,
+                Ok(TokenTree::Group(g)) if g.delimiter() == Delimiter::Brace => return,
+                Ok(_) => {}
+                Err(_) => return,
+            }
+        }
+    }
+
+    /// Skips to behind the next `;` of this level.
+    fn skip_statement(&self, input: ParseStream) {
+        while !input.is_empty() && input.parse::<TokenTree>().is_ok_and(|t| t.to_string() != ";") {}
+    }
+
+    /// Skips to behind the next `,` of this level.
+    fn skip_to_comma(&self, input: ParseStream) {
+        while !input.is_empty() && input.parse::<TokenTree>().is_ok_and(|t| t.to_string() != ",") {}
+    }
+
+    /// Items between commas, a trailing one allowed; an unreadable item is reported and left out.
+    fn list<T>(&self, input: ParseStream, item: impl Fn(ParseStream) -> syn::Result<T>) -> Vec<T> {
+        let mut all = vec![];
+        while !input.is_empty() {
+            match item(input) {
+                Ok(one) => all.push(one),
+                Err(error) => {
+                    self.syntax_error(&error);
+                    self.skip_to_comma(input);
+                    continue;
+                }
+            }
+            if input.is_empty() {
+                break;
+            }
+            // Where a comma is missing, the next item is read all the same.
+            if let Err(error) = input.parse::<Token![,]>() {
+                self.syntax_error(&error);
+            }
+        }
+        all
+    }
+}

@@ -1,0 +1,78 @@
+//! Types of values: `f32[B, T <= 512, 64]`, tuples and named structs of them; and patterns.
+
+use super::super::ast::*;
+use super::Syntax;
+use crate::diag::Place;
+use proc_macro2::{Ident, TokenTree};
+use syn::parse::ParseStream;
+use syn::{Token, braced, bracketed, parenthesized};
+
+impl Syntax {
+    /// A type; an unreadable one is reported, and reading goes on at the next `,`, `=` or brace.
+    pub(super) fn type_or_error(&self, input: ParseStream) -> syn::Result<TypeExpr> {
+        self.type_expr(input).or_else(|error| {
+            self.syntax_error(&error);
+            let ends = |input: ParseStream| {
+                input.is_empty() || input.peek(Token![,]) || input.peek(Token![=]) || input.peek(syn::token::Brace)
+            };
+            while !ends(input) {
+                input.parse::<TokenTree>()?;
+            }
+            Ok(TypeExpr::Error)
+        })
+    }
+
+    pub(super) fn type_expr(&self, input: ParseStream) -> syn::Result<TypeExpr> {
+        if input.peek(syn::token::Paren) {
+            let content;
+            let paren = parenthesized!(content in input);
+            let place = Place { first: paren.span.open(), last: paren.span.close() };
+            return Ok(TypeExpr::Tuple(self.list(&content, |input| self.type_expr(input)), place));
+        }
+        let name: Ident = input.parse()?;
+        if input.peek(syn::token::Brace) && name.to_string().starts_with(char::is_uppercase) {
+            let content;
+            braced!(content in input);
+            let fields = self.list(&content, |input| {
+                let name: Ident = input.parse()?;
+                input.parse::<Token![:]>()?;
+                Ok((name, self.type_expr(input)?))
+            });
+            return Ok(TypeExpr::Struct(name, fields));
+        }
+        let mut place = Place::from(name.span());
+        let mut axes = vec![];
+        if input.peek(syn::token::Bracket) {
+            let content;
+            let bracket = bracketed!(content in input);
+            place.last = bracket.span.close();
+            axes = self.list(&content, |input| self.axis(input));
+        }
+        Ok(TypeExpr::Tensor { dtype: name, axes, place })
+    }
+
+    fn axis(&self, input: ParseStream) -> syn::Result<AxisExpr> {
+        if input.parse::<Option<Token![..]>>()?.is_some() {
+            return Ok(AxisExpr::Rest);
+        }
+        let expr = self.expr(input)?;
+        Ok(match expr.kind {
+            ExprKind::Binary(Binary::Le, value, bound) => AxisExpr::Dim { value: *value, bound: Some(*bound) },
+            _ => AxisExpr::Dim { value: expr, bound: None },
+        })
+    }
+
+    pub(super) fn pattern(&self, input: ParseStream) -> syn::Result<Pat> {
+        if input.peek(syn::token::Paren) {
+            let content;
+            let paren = parenthesized!(content in input);
+            let place = Place { first: paren.span.open(), last: paren.span.close() };
+            return Ok(Pat::Tuple(self.list(&content, |input| self.pattern(input)), place));
+        }
+        if let Some(ignore) = input.parse::<Option<Token![_]>>()? {
+            return Ok(Pat::Ignore(ignore.span));
+        }
+        let mutable = input.parse::<Option<Token![mut]>>()?.is_some();
+        Ok(Pat::Name { name: input.parse()?, mutable })
+    }
+}

@@ -1,0 +1,123 @@
+//! Expressions and types back as text: what diagnostics quote.
+
+use super::ast::*;
+
+/// The expression with the arguments of inner calls shortened: `relu(self.hidden(…))`.
+pub(super) fn brief(expr: &Expr) -> String {
+    print(expr, 1)
+}
+
+/// The whole expression.
+pub(super) fn full(expr: &Expr) -> String {
+    print(expr, usize::MAX)
+}
+
+/// Calls deeper than `depth` show `…` for their arguments.
+fn print(expr: &Expr, depth: usize) -> String {
+    match &expr.kind {
+        ExprKind::Int(n) => n.to_string(),
+        ExprKind::Float(x) => format!("{x:?}"),
+        ExprKind::Bool(b) => b.to_string(),
+        ExprKind::Text(text) => format!("{text:?}"),
+        ExprKind::Name(name) => name.to_string(),
+        ExprKind::SelfValue => "self".into(),
+        ExprKind::Unary(Unary::Neg, of) => format!("-{}", operand(of, 9, depth)),
+        ExprKind::Unary(Unary::Not, of) => format!("!{}", operand(of, 9, depth)),
+        ExprKind::Binary(op, a, b) => {
+            let least = op.precedence();
+            format!("{} {} {}", operand(a, least, depth), op.text(), operand(b, least + 1, depth))
+        }
+        ExprKind::Call(of, args) => format!("{}({})", operand(of, 10, depth), arguments(args, depth)),
+        ExprKind::Method(of, name, args) => {
+            format!("{}.{name}({})", operand(of, 10, depth), arguments(args, depth))
+        }
+        ExprKind::Field(of, name) => format!("{}.{name}", operand(of, 10, depth)),
+        ExprKind::Part(of, k) => format!("{}.{k}", operand(of, 10, depth)),
+        ExprKind::Index(of, items) => {
+            let items: Vec<String> = items.iter().map(|item| index(item, depth)).collect();
+            format!("{}[{}]", operand(of, 10, depth), items.join(", "))
+        }
+        ExprKind::Tuple(items) => format!("({})", list(items, depth)),
+        ExprKind::List(items) => format!("[{}]", list(items, depth)),
+        ExprKind::Rest => "..".into(),
+        ExprKind::Block(_) => "{ … }".into(),
+        ExprKind::If { .. } => "if …".into(),
+        ExprKind::Struct(name, _) => format!("{name} {{ … }}"),
+        ExprKind::Unsupported(_) | ExprKind::Error => "…".into(),
+    }
+}
+
+/// An operand, in parentheses where it binds more loosely than `least`.
+fn operand(expr: &Expr, least: u8, depth: usize) -> String {
+    let binds = match &expr.kind {
+        ExprKind::Binary(op, ..) => op.precedence(),
+        ExprKind::Unary(..) => 9,
+        _ => 10,
+    };
+    let text = print(expr, depth);
+    if binds < least { format!("({text})") } else { text }
+}
+
+fn arguments(args: &[Arg], depth: usize) -> String {
+    if args.is_empty() {
+        return String::new();
+    }
+    // Arguments that are as short as the ellipsis are shown.
+    let plain = args
+        .iter()
+        .all(|a| a.name.is_none() && matches!(a.value.kind, ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_)));
+    if depth == 0 && !plain {
+        return "…".into();
+    }
+    let one = |arg: &Arg| {
+        let value = print(&arg.value, depth.saturating_sub(1));
+        arg.name.as_ref().map_or(value.clone(), |name| format!("{name} = {value}"))
+    };
+    args.iter().map(one).collect::<Vec<_>>().join(", ")
+}
+
+fn list(items: &[Expr], depth: usize) -> String {
+    items.iter().map(|item| print(item, depth)).collect::<Vec<_>>().join(", ")
+}
+
+fn index(item: &Index, depth: usize) -> String {
+    let side = |side: &Option<Expr>| side.as_ref().map_or(String::new(), |e| print(e, depth));
+    match item {
+        Index::Rest => "..".into(),
+        Index::At(expr) => print(expr, depth),
+        Index::Range { start, end, inclusive } => {
+            format!("{}{}{}", side(start), if *inclusive { "..=" } else { ".." }, side(end))
+        }
+    }
+}
+
+/// A type as the user wrote it.
+pub(super) fn type_text(ty: &TypeExpr) -> String {
+    match ty {
+        TypeExpr::Tensor { dtype, axes, .. } if axes.is_empty() => dtype.to_string(),
+        TypeExpr::Tensor { dtype, axes, .. } => {
+            let axes: Vec<String> = axes.iter().map(axis).collect();
+            format!("{dtype}[{}]", axes.join(", "))
+        }
+        TypeExpr::Tuple(items, _) => format!("({})", items.iter().map(type_text).collect::<Vec<_>>().join(", ")),
+        TypeExpr::Struct(name, _) => format!("{name} {{ … }}"),
+        TypeExpr::Error => "…".into(),
+    }
+}
+
+fn axis(axis: &AxisExpr) -> String {
+    match axis {
+        AxisExpr::Rest => "..".into(),
+        AxisExpr::Dim { value, bound: Some(bound) } => format!("{} <= {}", full(value), full(bound)),
+        AxisExpr::Dim { value, bound: None } => full(value),
+    }
+}
+
+/// A pattern as the user wrote it.
+pub(super) fn pattern_text(pat: &Pat) -> String {
+    match pat {
+        Pat::Name { name, .. } => name.to_string(),
+        Pat::Tuple(items, _) => format!("({})", items.iter().map(pattern_text).collect::<Vec<_>>().join(", ")),
+        Pat::Ignore(_) => "_".into(),
+    }
+}

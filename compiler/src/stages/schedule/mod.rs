@@ -1,0 +1,38 @@
+//! schedule: fills in the numbers of every kernel.
+//!
+//! In: programs of kernels as fuse left them. Out: the same kernels with neighbouring axes merged, the operands
+//! of products in the order in which results are contiguous, and the vector axis, tiles and cooperation
+//! chosen. Always: a kernel computes what it computed before.
+
+mod axes;
+mod product;
+mod vector;
+
+use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
+
+/// The programs with scheduled kernels.
+pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
+    programs.iter_mut().for_each(|p| steps(&mut p.steps));
+    programs
+}
+
+fn steps(list: &mut [Step]) {
+    for step in list {
+        match step {
+            Step::Launch { kernel, .. } => numbers(kernel),
+            Step::Loop { body, .. } => steps(body),
+        }
+    }
+}
+
+fn numbers(kernel: &mut Kernel) {
+    if let Skeleton::Contract { .. } = kernel.skeleton {
+        product::orient(kernel);
+    }
+    axes::merge(kernel);
+    match kernel.skeleton {
+        Skeleton::Contract { .. } => product::tiles(kernel),
+        Skeleton::Row { .. } => vector::choose(kernel),
+        Skeleton::Scatter { .. } => vector::innermost(kernel),
+    }
+}

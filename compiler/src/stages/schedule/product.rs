@@ -1,0 +1,61 @@
+//! Contractions: which operand is left, which axes form rows and columns, and the tiles of a workgroup.
+
+use crate::ir::dim::{Dim, product};
+use crate::ir::index::Index;
+use crate::ir::kernel::{Kernel, Skeleton, Store};
+
+/// Puts the operand that runs along contiguous results to the right, and moves to the batch what does not form
+/// one run of rows or columns in every result.
+pub(super) fn orient(kernel: &mut Kernel) {
+    let axes = kernel.axes.clone();
+    let Skeleton::Contract { batch, m, n, lhs, rhs, stores, .. } = &mut kernel.skeleton else { return };
+    let contiguous = |list: &[usize]| list.iter().any(|&a| !axes[a].is(1) && stores.iter().all(|s| stride(s, a).is(1)));
+    if contiguous(m) && !contiguous(n) {
+        std::mem::swap(m, n);
+        std::mem::swap(lhs, rhs);
+    }
+    for list in [m, n] {
+        list.retain(|&a| !axes[a].is(1));
+        let (kept, moved) = run(list, stores, &axes);
+        *list = kept;
+        batch.extend(moved);
+    }
+    batch.sort_unstable();
+}
+
+/// The axes, in order, that form one run with the smallest strides in every store; and the others.
+fn run(list: &[usize], stores: &[Store], axes: &[Dim]) -> (Vec<usize>, Vec<usize>) {
+    let Some(first) = stores.first() else { return (list.to_vec(), vec![]) };
+    let innermost = |&&a: &&usize| {
+        list.iter().all(|&b| a == b || crate::ir::index::is_nonnegative(&(stride(first, b) - stride(first, a))))
+    };
+    let Some(&last) = list.iter().find(innermost) else { return (list.to_vec(), vec![]) };
+    let mut kept = vec![last];
+    while let Some(&next) = list.iter().find(|&&a| {
+        let inner = kept[0];
+        !kept.contains(&a) && stores.iter().all(|s| stride(s, a) == stride(s, inner) * axes[inner].clone())
+    }) {
+        kept.insert(0, next);
+    }
+    let moved = list.iter().copied().filter(|a| !kept.contains(a)).collect();
+    (kept, moved)
+}
+
+fn stride(store: &Store, axis: usize) -> Dim {
+    let index: &Index = &store.index;
+    index.stride(axis).unwrap_or_default()
+}
+
+/// Rows, columns and depth of a workgroup's tile. Large tiles reuse more of what they load; small ones leave
+/// more workgroups where there is little to do.
+pub(super) fn tiles(kernel: &mut Kernel) {
+    let Skeleton::Contract { m, n, k, .. } = &kernel.skeleton else { return };
+    let extent = |list: &[usize]| product(list.iter().map(|&a| &kernel.axes[a])).as_const().unwrap_or(256);
+    let side = |extent: i64| match extent {
+        ..=16 => 16,
+        17..=32 => 32,
+        _ => 64,
+    };
+    let depth = if extent(k) <= 8 { 8 } else { 16 };
+    kernel.schedule.tile = Some([side(extent(m)), side(extent(n)), depth]);
+}

@@ -1,0 +1,125 @@
+//! Calls of ops and layers: arguments checked against the signature, result types from the body.
+
+use super::{Known, Shaper};
+use crate::diag::{Diagnostic, Place};
+use crate::ir::graph::Call;
+use crate::ir::written::Site;
+use crate::ir::{Graph, Kind, Node, Type, Value};
+use crate::ops::{self, Attrs, Builder, Op, OpError, Signature};
+use proc_macro2::Span;
+
+impl Shaper<'_> {
+    pub(super) fn call(&mut self, node: &Node, call: &Call, site: &Site) -> Known {
+        let signature = match Signature::parse(call.op.signature) {
+            Ok(signature) => signature,
+            Err(why) => unreachable!("the item tests parse every signature: {why}"),
+        };
+        let args = self.arguments(&signature, &node.args, site);
+        let attrs = self.bindings.attrs(&call.attrs);
+        if attrs.is_none() {
+            self.report_unbound(site);
+        }
+        let (Some(args), Some(attrs)) = (args, attrs) else {
+            return Known::Unknown;
+        };
+        let types: Vec<Type> = args.iter().map(|&a| self.new.ty(a).clone()).collect();
+        let checked = check(call.op, &types, &own_names(site))
+            .and_then(|()| results(call.op, &types, &attrs, call.training, node.span));
+        match checked {
+            Ok(results) => {
+                let call = Call { attrs, ..call.clone() };
+                let value = self.new.push(Kind::Op(call), args, results.first().cloned(), node.span);
+                match results.len() {
+                    1 => Known::One(value),
+                    _ => Known::Many(value, results),
+                }
+            }
+            Err(error) => {
+                self.report_call(node, call, site, &types, error);
+                Known::Unknown
+            }
+        }
+    }
+
+    /// One result of a node with several; `site` is the user's expression where it names the result.
+    pub(super) fn result(&mut self, node: &Node, k: usize, site: Option<(Option<usize>, &Site)>) -> Known {
+        match self.known(node.args[0]).clone() {
+            Known::Many(value, types) => {
+                if let Some((of, site)) = site
+                    && (of.is_some_and(|n| n != types.len()) || k >= types.len())
+                {
+                    let asked = of.map_or(format!("there is no `.{k}`"), |n| format!("{n} are asked for"));
+                    let text = &site.args[0].0;
+                    let message = format!("`{text}` has {} results, but {asked}", types.len());
+                    self.diags.push(Diagnostic::new("tuple-length", site.place, message));
+                    return Known::Unknown;
+                }
+                self.push(node, Kind::Result(k), vec![value], types[k].clone())
+            }
+            Known::One(value) => {
+                if let Some((_, site)) = site {
+                    let ty = self.new.ty(value);
+                    let message = format!("`{}` is one value of type {ty}, not a tuple", site.args[0].0);
+                    let mut report = Diagnostic::new("not-a-tuple", site.place, message);
+                    if ty.rank() > 0 {
+                        report = report.help(format!("index it: `{}[{k}, ..]`", site.args[0].0));
+                    }
+                    self.diags.push(report);
+                    return Known::Unknown;
+                }
+                Known::One(value)
+            }
+            Known::Literal(_) | Known::Unknown => Known::Unknown,
+        }
+    }
+
+    /// A dimension without a value follows from an earlier report, unless there is none.
+    pub(super) fn report_unbound(&mut self, site: &Site) {
+        if self.diags.is_empty() {
+            let message = format!("no argument binds the dimensions that `{}` names", site.text);
+            let report = Diagnostic::new("unbound-dimension", site.place, message);
+            self.diags.push(report.help("name them in the type of an argument"));
+        }
+    }
+
+    pub(super) fn report_many(&mut self, value: Value, n: usize) {
+        let node = self.old.node(value);
+        let site = super::report::site_of(node);
+        let message = format!("`{}` has {n} results, not one", site.text);
+        let report = Diagnostic::new("not-a-tensor", site.place, message);
+        self.diags.push(report.help(format!("take one: `{}.0`", site.text)));
+    }
+
+    pub(super) fn report_prim(&mut self, node: &Node, message: String) -> Known {
+        self.diags.push(Diagnostic::new("op", Place::from(node.span), message));
+        Known::Unknown
+    }
+}
+
+/// The names of the called layer's parameters.
+fn own_names(site: &Site) -> Vec<&'static str> {
+    let params = site.layer.as_ref().and_then(|layer| (layer.layer.params)(&layer.attrs).ok());
+    params.unwrap_or_default().iter().map(|param| param.name).collect()
+}
+
+/// Whether the arguments fit the signature.
+pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError> {
+    ops::check(op, types, own).map(|_| ())
+}
+
+/// The types of the results, by building the body aside.
+pub(super) fn results(
+    op: &Op,
+    types: &[Type],
+    attrs: &Attrs,
+    training: bool,
+    span: Span,
+) -> Result<Vec<Type>, OpError> {
+    let mut graph = Graph::default();
+    let input = |(k, ty): (usize, &Type)| graph.push(Kind::Input(k), vec![], Some(ty.clone()), span);
+    let args: Vec<Value> = types.iter().enumerate().map(input).collect();
+    let mut sites = 0;
+    let mut builder = Builder { graph: &mut graph, span, training, sites: &mut sites, loops: vec![] };
+    let values = (op.body)(&mut builder, &args, attrs)?;
+    Ok(values.into_iter().map(|value| graph.ty(value).clone()).collect())
+}

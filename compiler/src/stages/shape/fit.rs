@@ -1,0 +1,141 @@
+//! Values that must fit a type of the user's: arguments of inlined functions, annotations, results.
+
+use super::bindings::{Misfit, shown};
+use super::report::type_text;
+use super::{Known, Shaper, literal};
+use crate::diag::Diagnostic;
+use crate::ir::written::{Fit, Role, Site};
+use crate::ir::{Dim, Node, Type};
+use crate::ops::Attr;
+
+impl Shaper<'_> {
+    pub(super) fn fit(&mut self, node: &Node, fit: &Fit, site: &Site) -> Known {
+        let value = match self.known(node.args[0]).clone() {
+            Known::Literal(attr) if literal::suits(&attr, fit.dtype) => self.literal(&attr, fit.dtype, node.span),
+            Known::Literal(attr) => return self.report_literal(fit, site, &attr),
+            _ => match self.one(node.args[0]) {
+                Some(value) => value,
+                None => return Known::Unknown,
+            },
+        };
+        let ty = self.new.ty(value).clone();
+        if ty.dtype != fit.dtype {
+            self.report_fit(node, fit, site, &ty, "wrong-dtype", None);
+            return Known::Unknown;
+        }
+        if let Err(misfit) = self.bindings.fit(fit, &ty.shape) {
+            self.report_misfit(node, fit, site, &ty, misfit);
+            return Known::Unknown;
+        }
+        self.check_bounds(fit, site, &ty);
+        Known::One(value)
+    }
+
+    fn report_literal(&mut self, fit: &Fit, site: &Site, attr: &Attr) -> Known {
+        let message = format!("{attr} is not a {}, which {} asks for", fit.dtype, asker(&fit.role));
+        self.diags.push(Diagnostic::new("wrong-dtype", site.place, message));
+        Known::Unknown
+    }
+
+    fn report_misfit(&mut self, node: &Node, fit: &Fit, site: &Site, ty: &Type, misfit: Misfit) {
+        match misfit {
+            Misfit::Rank => self.report_fit(node, fit, site, ty, "wrong-rank", None),
+            Misfit::Rest => {
+                let note = "`..` stands for other axes in an earlier argument".to_owned();
+                self.report_fit(node, fit, site, ty, "conflicting-dimension", Some(note));
+            }
+            Misfit::Extent { text, named, wanted, found } => {
+                let code = if named { "conflicting-dimension" } else { "wrong-dimension" };
+                let (wanted, found) = (shown(&wanted), shown(&found));
+                let note = match named {
+                    true => Some(format!("`{text}` is {wanted} from an earlier argument, but {found} here")),
+                    false if text == wanted => None,
+                    false => Some(format!("`{text}` is {wanted}, not {found}")),
+                };
+                self.report_fit(node, fit, site, ty, code, note);
+            }
+            Misfit::Unbound(name) => {
+                let message = format!("nothing binds `{name}` before `{}`", fit.text);
+                let report = Diagnostic::new("unbound-dimension", fit.place, message);
+                self.diags.push(report.help(format!("let an argument have the extent `{name}` alone")));
+            }
+        }
+    }
+
+    fn report_fit(&mut self, node: &Node, fit: &Fit, site: &Site, ty: &Type, code: &'static str, note: Option<String>) {
+        let (text, place) = &site.args[0];
+        let subject = self.subject(node.args[0], text);
+        let found = type_text(ty);
+        let line = fit.place.line();
+        let report = match &fit.role {
+            Role::Argument { callee, name } => {
+                let message = format!("`{callee}` takes `{name}: {}`, but `{subject}` is {found}", fit.text);
+                let mut report = Diagnostic::new(code, *place, message);
+                let origin = self.origin(node.args[0], &subject, ty);
+                report.notes.extend(origin.filter(|note| note.contains("comes from")));
+                report.note(format!("`{callee}` declares `{name}` on line {line}"))
+            }
+            Role::Annotation(name) => {
+                let message = format!("`{name}` is declared as {}, but `{text}` is {found}", fit.text);
+                Diagnostic::new("annotation-contradicts", *place, message).help(format!("declare `{name}: {found}`"))
+            }
+            Role::Result(name) => {
+                let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);
+                let mut report = Diagnostic::new("wrong-result", *place, message);
+                report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|_| subject != *text));
+                let scalar = fit.axes.is_empty() && ty.dtype == fit.dtype;
+                report.help(match scalar {
+                    true => format!("give the mean: `mean({text})`"),
+                    false => format!("declare `-> {found}` on line {line}"),
+                })
+            }
+        };
+        let report = note.into_iter().fold(report, Diagnostic::note);
+        self.diags.push(report);
+    }
+
+    /// An extent may not exceed the bound that the pattern declares.
+    fn check_bounds(&mut self, fit: &Fit, site: &Site, ty: &Type) {
+        if !matches!(fit.role, Role::Argument { .. }) {
+            return;
+        }
+        let rest = fit.axes.iter().position(Option::is_none).unwrap_or(fit.axes.len());
+        let after = fit.axes.len() - rest;
+        for (k, axis) in fit.axes.iter().enumerate() {
+            let Some(bound) = axis.as_ref().and_then(|a| a.bound) else { continue };
+            let at = if k < rest { k } else { ty.rank() - after + (k - rest) };
+            let found = &ty.shape[at];
+            let most = self.most(found);
+            if most.is_some_and(|most| most <= bound) {
+                continue;
+            }
+            let (text, place) = &site.args[0];
+            let may = if found.as_const().is_some() { "is" } else { "may be" };
+            let message = format!(
+                "`{}` of `{text}` {may} larger than {bound}, the most that {} takes",
+                shown(found),
+                asker(&fit.role)
+            );
+            let mut report = Diagnostic::new("bound-exceeded", *place, message);
+            report = report.note(format!("`{}` is declared on line {}", fit.text, fit.place.line()));
+            if let Some(name) = found.as_name() {
+                report = report.help(format!("declare `{name} <= {bound}`"));
+            }
+            self.diags.push(report);
+        }
+    }
+
+    /// The largest value of an extent, where it is known.
+    fn most(&self, dim: &Dim) -> Option<i64> {
+        let bound = |name: &str| self.dims.iter().find(|d| d.name == name).and_then(|d| d.bound);
+        dim.eval(&bound)
+    }
+}
+
+/// Who asks for a type.
+fn asker(role: &Role) -> String {
+    match role {
+        Role::Argument { callee, .. } => format!("`{callee}`"),
+        Role::Annotation(name) | Role::Result(name) => format!("`{name}`"),
+    }
+}

@@ -1,0 +1,160 @@
+//! `x[…]`: slices, dropped axes and gathered ones, as primitives.
+
+use super::bindings::shown;
+use super::report::type_text;
+use super::{Known, Shaper};
+use crate::diag::Diagnostic;
+use crate::ir::prim::Cut;
+use crate::ir::written::{Item, Site};
+use crate::ir::{DType, Dim, Kind, Node, Prim, Type, Value};
+
+/// What happens to one axis.
+struct Part {
+    cut: Cut,
+    /// Whether the axis disappears.
+    drop: bool,
+    /// The indices that replace the axis.
+    gather: Option<Value>,
+}
+
+impl Shaper<'_> {
+    pub(super) fn index(&mut self, node: &Node, items: &[Item], site: &Site) -> Known {
+        let Some(args) = self.all(&node.args) else { return Known::Unknown };
+        let ty = self.new.ty(args[0]).clone();
+        let text = &site.args[0].0;
+        let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
+        let named = if rests == 1 { items.len() - 1 } else { items.len() };
+        if named > ty.rank() {
+            let message = format!("`{text}` is {}, which has no {named} dimensions to index", type_text(&ty));
+            self.diags.push(Diagnostic::new("wrong-rank", site.place, message));
+            return Known::Unknown;
+        }
+        let whole = |extent: &Dim| Part { cut: cut(Dim::from(0), extent.clone()), drop: false, gather: None };
+        let mut parts: Vec<Part> = vec![];
+        let mut indices = args[1..].iter();
+        for item in items {
+            let at = parts.len();
+            match item {
+                Item::Rest if rests == 1 => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
+                Item::Rest => parts.push(whole(&ty.shape[at])),
+                Item::Gather => {
+                    let Some(&index) = indices.next() else {
+                        unreachable!("every gathering item has an argument");
+                    };
+                    if !self.check_index(index, site, args.len() - indices.len() - 1) {
+                        return Known::Unknown;
+                    }
+                    parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
+                }
+                Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, site) {
+                    Some(part) => parts.push(part),
+                    None => {
+                        self.report_unbound(site);
+                        return Known::Unknown;
+                    }
+                },
+            }
+        }
+        parts.extend(ty.shape[parts.len()..].iter().map(whole));
+        self.build(node, args[0], &parts)
+    }
+
+    fn check_index(&mut self, index: Value, site: &Site, arg: usize) -> bool {
+        let ty = self.new.ty(index);
+        if ty.dtype == DType::U32 {
+            return true;
+        }
+        let (text, place) = &site.args[arg];
+        let message = format!("an index is u32, but `{text}` is {}", type_text(ty));
+        self.diags.push(Diagnostic::new("wrong-dtype", *place, message).help(format!("convert it: `{text}.u32()`")));
+        false
+    }
+
+    /// One element or a range of an axis; `None` after a report.
+    fn part(&mut self, item: &Item, ty: &Type, axis: usize, site: &Site) -> Option<Part> {
+        let extent = &ty.shape[axis];
+        let (start, end, drop) = match item {
+            Item::At(at) => {
+                let at = from_start(&self.bindings.dim(at)?, extent);
+                (at.clone(), at + Dim::from(1), true)
+            }
+            Item::Range { start, end } => {
+                let start = start.as_ref().map_or(Some(Dim::from(0)), |d| self.bindings.dim(d))?;
+                let end = end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?;
+                (from_start(&start, extent), from_start(&end, extent), false)
+            }
+            Item::Rest | Item::Gather => unreachable!("handled with the other axes"),
+        };
+        let negative = |d: &Dim| d.as_const().is_some_and(|n| n < 0);
+        let len = end.clone() - start.clone();
+        if negative(&start) || negative(&(extent.clone() - end.clone())) {
+            let what =
+                if drop { format!("index {}", shown(&start)) } else { format!("{}..{}", shown(&start), shown(&end)) };
+            let message =
+                format!("{what} is outside of axis {axis} of `{}`, which has {}", site.args[0].0, shown(extent));
+            let code = if drop { "index-out-of-range" } else { "slice-out-of-range" };
+            let report = Diagnostic::new(code, site.place, message);
+            self.diags.push(report.note(format!("`{}` is {}", site.args[0].0, type_text(ty))));
+            return None;
+        }
+        if len.as_const().is_some_and(|n| n <= 0) {
+            let message = format!("`{}` is empty: axis {axis} from {} to {}", site.text, shown(&start), shown(&end));
+            self.diags.push(Diagnostic::new("slice-out-of-range", site.place, message));
+            return None;
+        }
+        Some(Part { cut: cut(start, len), drop, gather: None })
+    }
+
+    /// A slice, then the gathers from the last axis on, then the dropped axes.
+    fn build(&mut self, node: &Node, value: Value, parts: &[Part]) -> Known {
+        let mut value = value;
+        let cuts: Vec<Cut> = parts.iter().map(|p| p.cut.clone()).collect();
+        let whole = self.new.ty(value).shape.iter().zip(&cuts).all(|(d, c)| c.len == *d);
+        if !whole {
+            value = match self.prim(node, Prim::Slice(cuts), &[value]) {
+                Some(value) => value,
+                None => return Known::Unknown,
+            };
+        }
+        let kept = |(part, extent): (&Part, &Dim)| (!part.drop).then(|| extent.clone());
+        let shape: Vec<Dim> = parts.iter().zip(&self.new.ty(value).shape).filter_map(kept).collect();
+        if parts.iter().any(|part| part.drop) {
+            value = match self.prim(node, Prim::Reshape(shape), &[value]) {
+                Some(value) => value,
+                None => return Known::Unknown,
+            };
+        }
+        let gathers: Vec<_> =
+            parts.iter().filter(|p| !p.drop).enumerate().filter_map(|(k, p)| Some((k, p.gather?))).collect();
+        for (axis, index) in gathers.into_iter().rev() {
+            value = match self.prim(node, Prim::Gather { axis }, &[value, index]) {
+                Some(value) => value,
+                None => return Known::Unknown,
+            };
+        }
+        Known::One(value)
+    }
+
+    fn prim(&mut self, node: &Node, prim: Prim, args: &[Value]) -> Option<Value> {
+        let types: Vec<&Type> = args.iter().map(|&a| self.new.ty(a)).collect();
+        match prim.infer(&types) {
+            Ok(ty) => Some(self.new.push(Kind::Prim(prim), args.to_vec(), Some(ty), node.span)),
+            Err(message) => {
+                self.report_prim(node, message);
+                None
+            }
+        }
+    }
+}
+
+fn cut(start: Dim, len: Dim) -> Cut {
+    Cut { start, len, step: 1 }
+}
+
+/// A position counted from the start.
+fn from_start(at: &Dim, extent: &Dim) -> Dim {
+    match at.as_const() {
+        Some(n) if n < 0 => extent.clone() + at.clone(),
+        _ => at.clone(),
+    }
+}

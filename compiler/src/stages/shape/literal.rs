@@ -1,0 +1,89 @@
+//! Literals: which element type a number takes, and the node that it becomes.
+
+use super::{Known, Shaper};
+use crate::ir::prim::Scalar;
+use crate::ir::written::Site;
+use crate::ir::{DType, Kind, Prim, Type, Value};
+use crate::ops::{Attr, Class, Signature};
+use proc_macro2::Span;
+
+/// The element type of a number by itself.
+pub(super) fn own_dtype(attr: &Attr) -> DType {
+    match attr {
+        Attr::Int(dim) if dim.as_const().is_some() => DType::I32,
+        Attr::Int(_) => DType::U32,
+        Attr::Bool(_) => DType::Bool,
+        Attr::Float(_) | Attr::Absent | Attr::Text(_) | Attr::List(_) => DType::F32,
+    }
+}
+
+/// Whether a number can be written as a literal of that type.
+pub(super) fn suits(attr: &Attr, dtype: DType) -> bool {
+    match (attr, dtype) {
+        (Attr::Int(_), DType::F32) => true,
+        (Attr::Int(dim), DType::I32) => dim.as_const().is_none_or(|n| i32::try_from(n).is_ok()),
+        (Attr::Int(dim), DType::U32) => dim.as_const().is_none_or(|n| u32::try_from(n).is_ok()),
+        (Attr::Float(_), DType::F32) | (Attr::Bool(_), DType::Bool) => true,
+        _ => false,
+    }
+}
+
+impl Shaper<'_> {
+    /// The node of a number.
+    pub(super) fn literal(&mut self, attr: &Attr, dtype: DType, span: Span) -> Value {
+        let number = match attr {
+            Attr::Int(dim) => match dim.as_const() {
+                Some(n) => n as f64,
+                None => {
+                    let scalar = Type::scalar(DType::U32);
+                    let kind = Kind::Prim(Prim::Extent(dim.clone()));
+                    let extent = self.new.push(kind, vec![], Some(scalar), span);
+                    return match dtype {
+                        DType::U32 => extent,
+                        _ => {
+                            let kind = Kind::Prim(Prim::Convert(dtype));
+                            self.new.push(kind, vec![extent], Some(Type::scalar(dtype)), span)
+                        }
+                    };
+                }
+            },
+            Attr::Float(x) => *x,
+            Attr::Bool(b) => f64::from(u8::from(*b)),
+            Attr::Absent | Attr::Text(_) | Attr::List(_) => 0.0,
+        };
+        let kind = Kind::Prim(Prim::Const(Scalar::of(dtype, number)));
+        self.new.push(kind, vec![], Some(Type::scalar(dtype)), span)
+    }
+
+    /// The arguments of a call: literals take the element type of the others of their class. `None` where an
+    /// argument is unknown.
+    pub(super) fn arguments(&mut self, signature: &Signature, args: &[Value], site: &Site) -> Option<Vec<Value>> {
+        let class = |k: usize| signature.slot(k).map(|slot| slot.pattern.class);
+        let mut dtypes: Vec<Option<DType>> = vec![];
+        for &arg in args {
+            dtypes.push(match self.known(arg) {
+                Known::One(value) => Some(self.new.ty(*value).dtype),
+                Known::Literal(_) | Known::Many(..) | Known::Unknown => None,
+            });
+        }
+        let mut all = vec![];
+        for (k, &arg) in args.iter().enumerate() {
+            let Known::Literal(attr) = self.known(arg).clone() else {
+                all.push(self.one(arg));
+                continue;
+            };
+            let like = (0..args.len()).find_map(|j| dtypes[j].filter(|_| class(j) == class(k)));
+            let wanted = match (class(k), like) {
+                (Some(Class::Only(dtype)), _) => dtype,
+                (_, Some(dtype)) => dtype,
+                (Some(Class::Float), None) => DType::F32,
+                _ => own_dtype(&attr),
+            };
+            // A number that is no literal of that type keeps its own, and the check of the call reports it.
+            let dtype = if suits(&attr, wanted) { wanted } else { own_dtype(&attr) };
+            let span = site.args.get(k).map_or(site.place.first, |(_, place)| place.first);
+            all.push(Some(self.literal(&attr, dtype, span)));
+        }
+        all.into_iter().collect()
+    }
+}

@@ -1,0 +1,190 @@
+//! Models whose nodes are what the user wrote in; the same with checked ops, every value typed, out.
+//!
+//! All mistakes are reported; a value that one leaves unknown silences what uses it. After a mistake the
+//! outputs still have the types that the signatures declare, and nothing else may be relied on.
+
+mod bindings;
+mod call;
+mod fit;
+mod index;
+mod literal;
+mod repeat;
+mod report;
+
+use crate::diag::{Diagnostic, Diags};
+use crate::ir::model::NamedDim;
+use crate::ir::written::{Role, What, Written};
+use crate::ir::{DType, Graph, Kind, Model, Node, Type, Value};
+use crate::ops::Attr;
+use bindings::Bindings;
+
+/// Types every value of every function, and replaces what the user wrote by ops and primitives.
+pub fn shape(models: &mut [Model], diags: &mut Diags) {
+    for function in models.iter_mut().flat_map(|model| &mut model.functions) {
+        let graph = std::mem::take(&mut function.graph);
+        let mut bindings = Bindings::default();
+        let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
+        let (graph, sure) = shaper.run();
+        function.graph = graph;
+        if sure.contains(&false) && diags.is_empty() {
+            // A bug of ours must not pass for a model.
+            let message = format!("the type of what `{}` returns could not be found", function.name);
+            diags.push(Diagnostic::new("op", function.name.span(), message));
+        }
+    }
+}
+
+/// What is known of a node of the old graph.
+#[derive(Clone, Debug)]
+enum Known {
+    /// Its value in the new graph.
+    One(Value),
+    /// A node with several results.
+    Many(Value, Vec<Type>),
+    /// A number whose element type its use decides.
+    Literal(Attr),
+    /// A reported mistake.
+    Unknown,
+}
+
+/// Rebuilds one graph.
+struct Shaper<'s> {
+    old: &'s Graph,
+    new: Graph,
+    known: Vec<Known>,
+    diags: &'s mut Diags,
+    /// The dimensions that calls of the function bind.
+    dims: &'s [NamedDim],
+    bindings: &'s mut Bindings,
+    /// The types of the inputs where the graph is a body; `None` for unknown ones.
+    inputs: Option<Vec<Option<Type>>>,
+}
+
+impl<'s> Shaper<'s> {
+    fn new(
+        old: &'s Graph,
+        diags: &'s mut Diags,
+        dims: &'s [NamedDim],
+        bindings: &'s mut Bindings,
+        inputs: Option<Vec<Option<Type>>>,
+    ) -> Shaper<'s> {
+        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs }
+    }
+
+    /// The new graph, and whether each output is known.
+    fn run(mut self) -> (Graph, Vec<bool>) {
+        let old = self.old;
+        for node in &old.nodes {
+            let known = self.node(node);
+            if let (Known::One(value), Some(name)) = (&known, &node.name) {
+                self.new.node_mut(*value).name.get_or_insert_with(|| name.clone());
+            }
+            self.known.push(known);
+        }
+        let outputs: Vec<Option<Value>> = old.outputs.iter().map(|&v| self.one(v)).collect();
+        let sure = outputs.iter().map(Option::is_some).collect();
+        for (output, value) in old.outputs.iter().zip(outputs) {
+            let value = value.unwrap_or_else(|| self.placeholder(*output));
+            self.new.outputs.push(value);
+        }
+        (self.new, sure)
+    }
+
+    fn node(&mut self, node: &Node) -> Known {
+        match &node.kind {
+            Kind::Input(k) => {
+                let ty = match &self.inputs {
+                    Some(types) => types.get(*k).cloned().flatten(),
+                    None => node.ty.clone(),
+                };
+                ty.map_or(Known::Unknown, |ty| self.push(node, node.kind.clone(), vec![], ty))
+            }
+            Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
+                Some(ty) => self.push(node, node.kind.clone(), vec![], ty.clone()),
+                None => self.push(node, node.kind.clone(), vec![], Type::scalar(DType::U32)),
+            },
+            Kind::Op(call) => self.call(node, call, &report::site_of(node)),
+            Kind::Result(k) => self.result(node, *k, None),
+            Kind::Prim(prim) => {
+                let Some(args) = self.all(&node.args) else { return Known::Unknown };
+                let types: Vec<&Type> = args.iter().map(|&a| self.new.ty(a)).collect();
+                match prim.infer(&types) {
+                    Ok(ty) => self.push(node, node.kind.clone(), args, ty),
+                    Err(message) => self.report_prim(node, message),
+                }
+            }
+            Kind::Repeat(repeat) => self.repeat(node, repeat),
+            Kind::StopGradient => match self.all(&node.args).as_deref() {
+                Some(&[arg]) => {
+                    let ty = self.new.ty(arg).clone();
+                    self.push(node, Kind::StopGradient, vec![arg], ty)
+                }
+                _ => Known::Unknown,
+            },
+            Kind::Written(written) => self.written(node, written),
+        }
+    }
+
+    fn written(&mut self, node: &Node, Written { what, site }: &Written) -> Known {
+        match what {
+            What::Call(call) => self.call(node, call, site),
+            What::Literal(attr) => {
+                let bound = self.bindings.attr(attr);
+                if bound.is_none() {
+                    self.report_unbound(site);
+                }
+                bound.map_or(Known::Unknown, Known::Literal)
+            }
+            What::Index(items) => self.index(node, items, site),
+            What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Fit(fit) => {
+                let fitted = self.fit(node, fit, site);
+                match (&fitted, &fit.role) {
+                    (Known::Unknown, Role::Result(_)) if fit.scope == 0 => {
+                        let shape = fit.axes.iter().map(|a| a.as_ref().map(|a| a.dim.clone())).collect::<Option<_>>();
+                        let shape: Vec<_> = shape.unwrap_or_default();
+                        self.push(node, Kind::Input(usize::MAX), vec![], Type::new(fit.dtype, shape))
+                    }
+                    _ => fitted,
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, node: &Node, kind: Kind, args: Vec<Value>, ty: Type) -> Known {
+        Known::One(self.new.push(kind, args, Some(ty), node.span))
+    }
+
+    fn known(&self, value: Value) -> &Known {
+        &self.known[value.0 as usize]
+    }
+
+    /// The value in the new graph; a literal takes the type that it has by itself. `None` where it is unknown.
+    fn one(&mut self, value: Value) -> Option<Value> {
+        match self.known(value).clone() {
+            Known::One(new) => Some(new),
+            Known::Literal(attr) => {
+                let dtype = literal::own_dtype(&attr);
+                Some(self.literal(&attr, dtype, self.old.node(value).span))
+            }
+            Known::Many(_, types) => {
+                self.report_many(value, types.len());
+                None
+            }
+            Known::Unknown => None,
+        }
+    }
+
+    /// All values, where none is unknown.
+    fn all(&mut self, values: &[Value]) -> Option<Vec<Value>> {
+        let all: Vec<_> = values.iter().map(|&v| self.one(v)).collect();
+        all.into_iter().collect()
+    }
+
+    /// Stands for an unknown output, so that the graph still has all of them.
+    fn placeholder(&mut self, output: Value) -> Value {
+        let node = self.old.node(output);
+        let ty = node.ty.clone().unwrap_or(Type::scalar(DType::F32));
+        self.new.push(Kind::Input(usize::MAX), vec![], Some(ty), node.span)
+    }
+}

@@ -1,0 +1,60 @@
+//! Repeated regions: the body typed once, with what it carries unchanged in type.
+
+use super::report::{site_of, type_text};
+use super::{Known, Shaper};
+use crate::diag::Diagnostic;
+use crate::ir::{Kind, Node, Repeat, Type, Value};
+
+impl Shaper<'_> {
+    pub(super) fn repeat(&mut self, node: &Node, repeat: &Repeat) -> Known {
+        let args: Vec<Option<Value>> = node.args.iter().map(|&a| self.one(a)).collect();
+        let slice = |k: usize, ty: &Type| match (repeat.carried..repeat.carried + repeat.stacked).contains(&k) {
+            true => Type::new(ty.dtype, ty.shape.get(1..).unwrap_or_default()),
+            false => ty.clone(),
+        };
+        let inputs: Vec<Option<Type>> =
+            args.iter().enumerate().map(|(k, arg)| arg.map(|a| slice(k, self.new.ty(a)))).collect();
+        let before = self.diags.list().len();
+        let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.clone()));
+        let (body, sure) = body.run();
+        let reported = self.diags.list().len() > before;
+        let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
+        let mut changed = false;
+        for k in (0..repeat.carried).filter(|&k| sure[k]) {
+            if let Some(input) = &inputs[k]
+                && *input != results[k]
+            {
+                changed = true;
+                self.report_change(node, repeat, k, input, &results[k]);
+            }
+        }
+        let Some(args) = args.into_iter().collect::<Option<Vec<Value>>>() else {
+            return Known::Unknown;
+        };
+        if changed || reported || sure.contains(&false) {
+            return Known::Unknown;
+        }
+        let kind = Kind::Repeat(Box::new(Repeat { body, ..repeat.clone() }));
+        let value = self.new.push(kind, args, results.first().cloned(), node.span);
+        match results.len() {
+            1 => Known::One(value),
+            _ => Known::Many(value, results),
+        }
+    }
+
+    fn report_change(&mut self, node: &Node, repeat: &Repeat, k: usize, before: &Type, after: &Type) {
+        let output = repeat.body.node(repeat.body.outputs[k]);
+        let name = self.old.node(node.args[k]).name.clone().unwrap_or_else(|| "the carried value".into());
+        let name = output.name.clone().unwrap_or(name);
+        let message = format!(
+            "`{name}` is {} before the loop, but {} after its first round",
+            type_text(before),
+            type_text(after)
+        );
+        let site = site_of(output);
+        self.diags.push(
+            Diagnostic::new("carried-type-changes", site.place, message)
+                .note(format!("every round must give `{name}` the type that it had: {}", type_text(before))),
+        );
+    }
+}

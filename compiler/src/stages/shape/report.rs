@@ -1,0 +1,160 @@
+//! Reports of calls: an op's error in, a diagnostic in the user's words out, with where the guilty value
+//! comes from and what to declare instead.
+
+use super::bindings::shown;
+use super::{Known, Shaper, call};
+use crate::diag::Diagnostic;
+use crate::ir::graph::Call;
+use crate::ir::written::{LayerSite, Site, What};
+use crate::ir::{Kind, Node, Type, Value};
+use crate::ops::{Attr, AttrKind, Attrs, OpError};
+
+/// The site of a node; made up where the user wrote none.
+pub(super) fn site_of(node: &Node) -> Site {
+    match &node.kind {
+        Kind::Written(written) => written.site.clone(),
+        kind => {
+            let text = match kind {
+                Kind::Op(call) => call.callee.clone(),
+                _ => node.name.clone().unwrap_or_else(|| "this value".into()),
+            };
+            Site { text, place: node.span.into(), args: vec![], attrs: vec![], layer: None }
+        }
+    }
+}
+
+/// A type in the user's words.
+pub(super) fn type_text(ty: &Type) -> String {
+    let axes: Vec<String> = ty.shape.iter().map(shown).collect();
+    if axes.is_empty() { ty.dtype.to_string() } else { format!("{}[{}]", ty.dtype, axes.join(", ")) }
+}
+
+impl Shaper<'_> {
+    pub(super) fn report_call(&mut self, node: &Node, call: &Call, site: &Site, types: &[Type], error: OpError) {
+        let texts: Vec<String> = site.args.iter().map(|(text, _)| text.clone()).collect();
+        let subjects: Vec<String> =
+            site.args.iter().zip(&node.args).map(|((text, _), &arg)| self.subject(arg, text)).collect();
+        let (message, _) = error.render(&call.callee, &subjects);
+        let (_, help) = error.render(&call.callee, &texts);
+        let guilty = error.arg.filter(|&k| k < site.args.len());
+        let attr = site.attrs.iter().find(|(name, _)| Some(*name) == error.attr);
+        let place = match (guilty, attr) {
+            (Some(k), _) => site.args[k].1,
+            (None, Some((_, place))) => *place,
+            (None, None) => site.place,
+        };
+        let mut report = Diagnostic::new(code(&error), place, message);
+        report.help = help;
+        let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
+        for k in said {
+            report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));
+        }
+        if report.help.is_none()
+            && let Some(layer) = &site.layer
+        {
+            report.help = suggest(layer, call, &types[..site.args.len()])
+                .map(|declaration| format!("declare `{declaration}` on line {}", layer.line));
+        }
+        self.diags.push(report);
+    }
+
+    /// How to call a value in a message: the variable that it is, or that it keeps the shape of, or its text.
+    pub(super) fn subject(&self, value: Value, text: &str) -> String {
+        if text.chars().all(|c| c.is_alphanumeric() || c == '_') {
+            return text.to_owned();
+        }
+        let mut at = value;
+        loop {
+            let node = self.old.node(at);
+            if let Some(name) = &node.name {
+                return name.clone();
+            }
+            let keeps = matches!(&node.kind, Kind::Written(w) if matches!(w.what, What::Call(_)))
+                && node.args.len() == 1
+                && self.ty(at).is_some()
+                && self.ty(at) == self.ty(node.args[0]);
+            if !keeps {
+                return text.to_owned();
+            }
+            at = node.args[0];
+        }
+    }
+
+    fn ty(&self, value: Value) -> Option<&Type> {
+        match self.known(value) {
+            Known::One(value) => Some(self.new.ty(*value)),
+            Known::Many(..) | Known::Literal(_) | Known::Unknown => None,
+        }
+    }
+
+    /// Where a value comes from.
+    pub(super) fn origin(&self, value: Value, subject: &str, ty: &Type) -> Option<String> {
+        let mut at = value;
+        // The variable behind calls that keep its shape.
+        while self.old.node(at).name.as_deref() != Some(subject) {
+            match self.old.node(at).args.as_slice() {
+                [only] if self.old.node(at).name.is_none() && self.ty(*only) == self.ty(at) => at = *only,
+                _ => break,
+            }
+        }
+        let node = self.old.node(at);
+        let ty = type_text(ty);
+        if matches!(self.known(value), Known::Literal(_)) {
+            return None;
+        }
+        if node.name.as_deref() != Some(subject) {
+            return Some(format!("`{subject}` is {ty}"));
+        }
+        let line = node.span.start().line;
+        match &node.kind {
+            Kind::Written(written) => match &written.what {
+                What::Fit(_) if written.site.text == subject => {
+                    Some(format!("`{subject}` is {ty} where it is used on line {line}"))
+                }
+                _ => Some(format!("`{subject}: {ty}` comes from `{}` on line {line}", written.site.text)),
+            },
+            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
+            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
+            Kind::Param(_) | Kind::Source(_) | Kind::Op(_) | Kind::Prim(_) | Kind::Counter(_) | Kind::StopGradient => {
+                Some(format!("`{subject}` is {ty}"))
+            }
+        }
+    }
+}
+
+/// The stable code of an op's error; primitives of a body report without one of their own.
+fn code(error: &OpError) -> &'static str {
+    match error.code {
+        "broadcast" => "broadcast-mismatch",
+        "axis" => "axis-out-of-range",
+        "shape" => "op",
+        code => code,
+    }
+}
+
+/// The declaration of the layer with the one attribute changed that makes the call right.
+fn suggest(layer: &LayerSite, call: &Call, args: &[Type]) -> Option<String> {
+    let extents: Vec<i64> = args.iter().flat_map(|ty| &ty.shape).filter_map(|d| d.as_const()).collect();
+    for decl in layer.layer.attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
+        for &extent in extents.iter().rev() {
+            let mut attrs = layer.attrs.clone();
+            let Some(slot) = attrs.0.iter_mut().find(|(name, _)| *name == decl.name) else { continue };
+            slot.1 = Attr::Int(extent.into());
+            if accepts(layer, &attrs, call, args) {
+                return Some(layer.declaration(decl.name, &extent.to_string()));
+            }
+        }
+    }
+    None
+}
+
+fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
+    let Ok(params) = (layer.layer.params)(attrs) else { return false };
+    let own: Vec<&str> = params.iter().map(|p| p.name).collect();
+    let mut types = args.to_vec();
+    types.extend(params.iter().map(|p| Type::new(crate::ir::DType::F32, p.shape.clone())));
+    let op_attrs = (layer.layer.op_attrs)(attrs);
+    call::check(call.op, &types, &own)
+        .and_then(|()| call::results(call.op, &types, &op_attrs, call.training, proc_macro2::Span::call_site()))
+        .is_ok()
+}

@@ -1,0 +1,143 @@
+//! One mistake per file in `diagnostics/`: the model, then what is reported about it, then how it is mended.
+//!
+//! A file has three parts between lines of four dashes. The second lists each report with its code, the
+//! guilty text and line, message, notes and help; `BLESS=1 cargo test` rewrites it. The third holds
+//! replacements: the new text of `replace` stands in the report's help, so that pasting the help is what
+//! mends the model; that of `edit` is what the message asks for. The mended model has no mistake.
+
+use precast_compiler::diag::{CODES, Diagnostic, Diags, Place};
+use precast_compiler::stages::{parse::parse, shape::shape};
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+fn folder() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics")
+}
+
+fn files() -> Vec<PathBuf> {
+    let entries = std::fs::read_dir(folder()).expect("the folder of mistakes");
+    let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
+    files.sort();
+    files
+}
+
+fn stem(file: &Path) -> String {
+    let name = file.file_name().expect("a name").to_string_lossy();
+    name.split('.').next().unwrap_or_default().to_owned()
+}
+
+/// All reports about a model.
+fn check(source: &str) -> Vec<Diagnostic> {
+    let tokens = source.parse().expect("balanced brackets");
+    let mut diags = Diags::default();
+    let mut models = parse(tokens, &mut diags);
+    shape(&mut models, &mut diags);
+    diags.list().to_vec()
+}
+
+/// The user's text at a place.
+fn text_at(source: &str, place: Place) -> String {
+    let offset = |line: usize, column: usize| {
+        let before: usize = source.split_inclusive('\n').take(line - 1).map(str::len).sum();
+        let rest = source[before..].char_indices().nth(column).map_or(source.len() - before, |(at, _)| at);
+        before + rest
+    };
+    let (start, end) = (place.first.start(), place.last.end());
+    source[offset(start.line, start.column)..offset(end.line, end.column)].to_owned()
+}
+
+fn describe(source: &str, reports: &[Diagnostic]) -> String {
+    let mut out = String::new();
+    for report in reports {
+        let line = report.place.line();
+        writeln!(out, "{} at `{}` on line {line}", report.code, text_at(source, report.place)).expect("a string");
+        writeln!(out, "  {}", report.message).expect("a string");
+        report.notes.iter().for_each(|note| writeln!(out, "  note: {note}").expect("a string"));
+        report.help.iter().for_each(|help| writeln!(out, "  help: {help}").expect("a string"));
+    }
+    out
+}
+
+/// Applies the replacements; says what does not fit.
+fn mend(source: &str, reports: &[Diagnostic], edits: &str) -> Result<String, String> {
+    let mut mended = source.to_owned();
+    for edit in edits.lines().filter(|line| !line.trim().is_empty()) {
+        let mut parts = edit.split('`');
+        let verb = parts.next().unwrap_or_default().trim();
+        let (Some(old), Some(_), Some(new)) = (parts.next(), parts.next(), parts.next()) else {
+            return Err(format!("`{edit}` is not `replace … by …`"));
+        };
+        let (old, new) = (&old.replace("\\n", "\n"), &new.replace("\\n", "\n"));
+        if verb == "replace" && !reports.iter().any(|r| r.help.as_ref().is_some_and(|h| h.contains(new.as_str()))) {
+            return Err(format!("no help says `{new}`"));
+        }
+        if mended.matches(old.as_str()).count() != 1 {
+            return Err(format!("`{old}` stands {} times", mended.matches(old.as_str()).count()));
+        }
+        mended = mended.replace(old, new);
+    }
+    Ok(mended)
+}
+
+#[test]
+fn every_mistake_is_reported_and_mended() {
+    let bless = std::env::var_os("BLESS").is_some();
+    let mut wrong = String::new();
+    for file in files() {
+        let text = std::fs::read_to_string(&file).expect("a readable file");
+        let parts: Vec<&str> = text.split("----\n").collect();
+        let [source, expected, edits] = parts[..] else { panic!("{} has no three parts", file.display()) };
+        let reports = check(source);
+        let found = describe(source, &reports);
+        if bless && found != expected {
+            std::fs::write(&file, format!("{source}----\n{found}----\n{edits}")).expect("a writable file");
+        } else if found != expected {
+            write!(wrong, "\n{}:\n{found}", file.display()).expect("a string");
+        }
+        if reports.first().is_none_or(|report| report.code != stem(&file)) {
+            write!(wrong, "\n{}: the first report is of another kind", file.display()).expect("a string");
+        }
+        for report in &reports {
+            if !CODES.iter().any(|(code, _)| *code == report.code) {
+                write!(wrong, "\n{}: `{}` is not in the table", file.display(), report.code).expect("a string");
+            }
+        }
+        match mend(source, &reports, edits).map(|mended| (check(&mended), mended)) {
+            Ok((left, _)) if left.is_empty() => {}
+            Ok((left, mended)) => {
+                write!(wrong, "\n{}: mended, but\n{}", file.display(), describe(&mended, &left)).expect("a string");
+            }
+            Err(why) => write!(wrong, "\n{}: {why}", file.display()).expect("a string"),
+        }
+    }
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+#[test]
+fn every_code_has_a_file() {
+    let files: Vec<String> = files().iter().map(|file| stem(file)).collect();
+    // What the other checks of the compiler catch first; kept for imported graphs.
+    let unreachable = ["op"];
+    let missing: Vec<&str> = CODES
+        .iter()
+        .map(|(code, _)| *code)
+        .filter(|c| !files.iter().any(|f| f == c) && !unreachable.contains(c))
+        .collect();
+    assert!(missing.is_empty(), "no file shows {missing:?}");
+}
+
+#[test]
+fn three_mistakes_are_three_reports() {
+    let source = "
+        pub struct Mlp { hidden: Liner(4, 8), middle: Linear(8, 8), output: Linear(16, 2) }
+        impl Mlp {
+            pub fn act(&self, x: f32[B, 4]) -> f32[B, 2] {
+                let y = self.hidden(x);
+                let z = rleu(self.middle(y));
+                self.output(concat(z, y, axis = 1))
+            }
+            pub fn other(&self, x: f32[B, 8]) -> f32[B, 8] { self.output(self.middle(x)) }
+        }";
+    let codes: Vec<&str> = check(source).iter().map(|report| report.code).collect();
+    assert_eq!(codes, ["unknown-layer", "unknown-function", "wrong-features"]);
+}

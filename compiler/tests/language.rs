@@ -1,0 +1,239 @@
+//! What programs of the model language mean: each is typed, expanded and run by the oracle.
+
+use precast_compiler::diag::Diags;
+use precast_compiler::ir::model::{Init, Model, Results};
+use precast_compiler::ir::verify::{After, verify};
+use precast_compiler::oracle::{Env, Tensor, run};
+use precast_compiler::stages::{expand::expand, parse::parse, shape::shape};
+
+/// The models of a program without mistakes, expanded.
+fn models(source: &str) -> Vec<Model> {
+    let mut diags = Diags::default();
+    let mut models = parse(source.parse().expect("balanced brackets"), &mut diags);
+    shape(&mut models, &mut diags);
+    let texts: Vec<String> = diags.list().iter().map(|d| format!("{} on line {}", d.text(), d.place.line())).collect();
+    assert!(texts.is_empty(), "{}", texts.join("\n"));
+    models.iter().for_each(|model| verify(model, After::Shape).expect("sound graphs"));
+    let models: Vec<Model> = models.into_iter().map(expand).collect();
+    models.iter().for_each(|model| verify(model, After::Expand).expect("sound graphs"));
+    models
+}
+
+/// Parameters in which each number differs: the k-th of the model is `((7·k) mod 23) / 8 − 1`.
+fn params(model: &Model) -> Vec<Tensor> {
+    let mut k = 0;
+    let mut number = || {
+        k += 7;
+        f64::from(k % 23) / 8.0 - 1.0
+    };
+    let tensor = |ty: precast_compiler::ir::Type| {
+        let shape: Vec<usize> = ty.shape.iter().map(|d| d.as_const().expect("constant") as usize).collect();
+        let count = shape.iter().product();
+        Tensor::floats(shape, (0..count).map(|_| number()).collect())
+    };
+    model.params.iter().map(|p| p.stacked()).map(tensor).collect()
+}
+
+fn call(model: &Model, function: &str, args: Vec<Tensor>) -> Vec<Tensor> {
+    let function = model.functions.iter().find(|f| f.name == function).expect("the function");
+    let env = Env { args, params: params(model), ..Env::default() };
+    run(function, model, &env).expect("fitting arguments").results
+}
+
+/// The results of the only function of a program in which it is the body of `f`.
+fn eval(signature: &str, body: &str, args: Vec<Tensor>) -> Vec<Tensor> {
+    let source = format!("pub struct M {{}} impl M {{ pub fn f(&self, {signature} {{ {body} }} }}");
+    call(&models(&source)[0], "f", args)
+}
+
+fn count(shape: &[usize]) -> Tensor {
+    Tensor::floats(shape, (0..shape.iter().product::<usize>()).map(|x| x as f64).collect())
+}
+
+#[test]
+fn indices_and_slices_select() {
+    let x = || vec![count(&[3, 4])];
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A]", "x[.., 1]", x())[0].f64s(), [1.0, 5.0, 9.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A]", "x[.., -1]", x())[0].f64s(), [3.0, 7.0, 11.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[4]", "x[A - 1]", x())[0].f64s(), [8.0, 9.0, 10.0, 11.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A - 1, 2]", "x[1.., 1..3]", x())[0].f64s(), [5.0, 6.0, 9.0, 10.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A, 1]", "x[.., ..=0]", x())[0].f64s(), [0.0, 4.0, 8.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A, 3]", "x[.., ..-1]", x())[0].shape, [3, 3]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32", "x[1, 2]", x())[0].f64s(), [6.0]);
+    let y = || vec![count(&[2, 3, 2])];
+    assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 3]", "x[.., 1]", y())[0].f64s(), [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
+    assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 2]", "x[.., 1, ..]", y())[0].f64s(), [2.0, 3.0, 8.0, 9.0]);
+}
+
+#[test]
+fn an_index_may_be_data() {
+    let args = vec![count(&[3, 2]), Tensor::words([4], vec![2, 0, 0, 1])];
+    let rows = eval("x: f32[N, 2], at: u32[B]) -> f32[B, 2]", "x[at, ..]", args);
+    assert_eq!(rows[0].f64s(), [4.0, 5.0, 0.0, 1.0, 0.0, 1.0, 2.0, 3.0]);
+}
+
+#[test]
+fn numbers_take_the_type_of_the_other_side() {
+    let x = || vec![count(&[3])];
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "1 - 2 * x / 4", x())[0].f64s(), [1.0, 0.5, 0.0]);
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "x * A", x())[0].f64s(), [0.0, 3.0, 6.0]);
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "where(x > 1, x, 0)", x())[0].f64s(), [0.0, 0.0, 2.0]);
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "where(!(x > 1) & (x > 0), -x, 7.0)", x())[0].f64s(), [7.0, -1.0, 7.0]);
+    let words = eval("x: u32[A]) -> u32[A]", "(x + 5) % 4", vec![Tensor::words([3], vec![0, 1, 7])]);
+    assert_eq!(words[0].u32s(), [1, 2, 0]);
+}
+
+#[test]
+fn bindings_shadow_and_blocks_nest() {
+    let body = "let x = x + 1; let y = { let x = x * 10; x + 1 }; let (a, (b, _)) = (x, (y, x)); a + b";
+    assert_eq!(eval("x: f32[A]) -> f32[A]", body, vec![count(&[2])])[0].f64s(), [12.0, 23.0]);
+}
+
+#[test]
+fn static_loops_and_conditions_are_written_out() {
+    let body = "let mut x = x; for i in 0..4 { if i % 2 == 0 { x += i; } else { x = x * 2; } } x";
+    // ((x + 0) · 2 + 2) · 2
+    assert_eq!(eval("x: f32[A]) -> f32[A]", body, vec![count(&[2])])[0].f64s(), [4.0, 8.0]);
+}
+
+const TOWER: &str = "
+    const LAYERS: usize = 3;
+    pub struct Tower(dim = 4) { blocks: [Residual(dim, hidden = 2 * dim); LAYERS], shift: Parameter(dim, init = \"ones\") }
+    struct Residual(dim, hidden) { up: Linear(dim, hidden), down: Linear(hidden, dim), scale: Parameter(dim) }
+    impl Residual {
+        fn forward(&self, x: f32[.., dim]) -> f32[.., dim] { x + self.scale * self.down(relu(self.up(x))) }
+    }
+    impl Tower {
+        pub fn looped(&self, x: f32[B, dim]) -> f32[B, dim] {
+            let mut x = x;
+            for block in self.blocks { x = block(x) + self.shift; }
+            x
+        }
+        pub fn unrolled(&self, x: f32[B, dim]) -> f32[B, dim] {
+            let mut x = x;
+            for i in 0..LAYERS { x = self.blocks[i](x) + self.shift; }
+            x
+        }
+        pub fn two(&self, x: f32[B, dim]) -> (f32[B, dim], f32) {
+            let mut x = x;
+            let mut norm = 0.0;
+            for block in self.blocks {
+                let y = block.down(relu(block.up(x)));
+                norm = norm + mean(square(y));
+                x = x + block.scale * y + self.shift;
+            }
+            (x, norm)
+        }
+    }";
+
+#[test]
+fn a_loop_over_blocks_is_the_blocks_one_after_the_other() {
+    let models = models(TOWER);
+    let model = &models[0];
+    let names: Vec<&str> = model.params.iter().map(|p| p.name.as_str()).collect();
+    assert_eq!(
+        names,
+        [
+            "blocks.*.up.weight",
+            "blocks.*.up.bias",
+            "blocks.*.down.weight",
+            "blocks.*.down.bias",
+            "blocks.*.scale",
+            "shift"
+        ]
+    );
+    assert!(model.params.iter().all(|p| p.offset % 64 == 0));
+    assert_eq!(model.params[0].stacked().to_string(), "f32[3, 8, 4]");
+    assert_eq!(model.params[5].init, Init::Ones);
+    let looped = call(model, "looped", vec![count(&[2, 4])]);
+    assert_eq!(looped[0].f64s(), call(model, "unrolled", vec![count(&[2, 4])])[0].f64s());
+    let two = call(model, "two", vec![count(&[2, 4])]);
+    let close = two[0].f64s().iter().zip(looped[0].f64s()).all(|(a, b)| (a - b).abs() < 1e-9 * b.abs().max(1.0));
+    assert!(close && two[1].shape.is_empty());
+}
+
+#[test]
+fn repeats_nest() {
+    let source = "
+        pub struct Nest { groups: [Group(2); 2], last: Linear(3, 3) }
+        struct Group(n) { layers: [Linear(3, 3); n], gain: Parameter(3) }
+        impl Nest {
+            pub fn looped(&self, x: f32[B, 3]) -> f32[B, 3] {
+                let mut x = x;
+                for group in self.groups {
+                    for layer in group.layers { x = tanh(layer(x)) * group.gain; }
+                }
+                self.last(x)
+            }
+            pub fn unrolled(&self, x: f32[B, 3]) -> f32[B, 3] {
+                let mut x = x;
+                for i in 0..2 {
+                    let group = self.groups[i];
+                    for j in 0..2 { x = tanh(group.layers[j](x)) * group.gain; }
+                }
+                self.last(x)
+            }
+            pub fn mixed(&self, x: f32[B, 3]) -> f32[B, 3] {
+                let mut x = x;
+                for i in 0..2 {
+                    for layer in self.groups[i].layers { x = tanh(layer(x)) * self.groups[i].gain; }
+                }
+                self.last(x)
+            }
+        }";
+    let models = models(source);
+    assert_eq!(models[0].params[0].name, "groups.*.layers.*.weight");
+    assert_eq!(models[0].params[0].stacked().to_string(), "f32[2, 2, 3, 3]");
+    let [looped, unrolled, mixed] =
+        ["looped", "unrolled", "mixed"].map(|f| call(&models[0], f, vec![count(&[2, 3])])[0].f64s().to_vec());
+    assert_eq!(looped, unrolled);
+    assert_eq!(looped, mixed);
+}
+
+#[test]
+fn functions_are_generic_over_shape() {
+    let source = "
+        fn centred(x: f32[.., D]) -> f32[.., D] { x - reshape(sum(x, axis = -1), [.., 1]) / D }
+        fn pair(x: f32[.., 2 * H]) -> (f32[.., H], f32[.., H]) { (x[.., ..H], x[.., H..]) }
+        pub struct M { table: Embedding(5, 4) }
+        impl M {
+            pub fn f(&self, x: f32[B, T, 4], id: u32[B]) -> Named { first: f32[B, T, 2], row: f32[B, 4] } {
+                let (first, _) = pair(centred(x));
+                Named { first, row: centred(self.table(id)) }
+            }
+            pub fn g(&self, x: f32[B, T, 4], id: u32[B]) -> f32[B, 4] { self.f(id = id, x = x).row }
+        }";
+    let models = models(source);
+    let function = &models[0].functions[0];
+    let Results::Struct(name, fields) = &function.results else { panic!("a struct") };
+    assert_eq!((name.to_string(), fields.len()), ("Named".into(), 2));
+    let args = || vec![count(&[1, 2, 4]), Tensor::words([1], vec![2])];
+    let found = call(&models[0], "f", args());
+    assert_eq!(found[0].f64s(), [-1.5, -0.5, -1.5, -0.5]);
+    assert_eq!(found[1].f64s(), call(&models[0], "g", args())[0].f64s());
+}
+
+#[test]
+fn a_struct_with_other_numbers_is_another_model() {
+    let source = "
+        /// Big.
+        pub struct Net(dim = 8, bias = true) { output: Linear(dim, 2, bias = bias) }
+        pub struct Small = Net(dim = 4, bias = false);
+        impl Net { pub fn f(&self, x: f32[B, dim]) -> f32[B, 2] { if dim > 4 { relu(self.output(x)) } else { self.output(x) } } }";
+    let models = models(source);
+    assert_eq!((models[0].name.to_string(), models[1].name.to_string()), ("Net".into(), "Small".into()));
+    assert_eq!((models[0].params.len(), models[1].params.len()), (2, 1));
+    assert_eq!(models[0].attrs.len(), 1);
+    assert_eq!(models[1].functions[0].args[0].ty.to_string(), "f32[B, 4]");
+}
+
+#[test]
+fn bounds_reach_the_model() {
+    let source = "
+        const MOST: usize = 16;
+        pub struct M { place: Embedding(MOST, 2) }
+        impl M { pub fn f(&self, x: f32[B, T <= MOST, 2], y: f32[B, T - 1]) -> f32[B, T, 2] { x + self.place(iota(T)) + mean(y) } }";
+    let models = models(source);
+    let dims: Vec<_> = models[0].functions[0].dims.iter().map(|d| (d.name.as_str(), d.bound)).collect();
+    assert_eq!(dims, [("B", None), ("T", Some(16))]);
+}

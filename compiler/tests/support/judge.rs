@@ -1,0 +1,191 @@
+//! Runs a model through the stages from fuse to memory, and the plans against the oracle.
+
+use precast_compiler::ir::graph::{CHUNK, GROUPS};
+use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
+use precast_compiler::ir::plan::Plans;
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
+use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
+use precast_compiler::pipeline::{Compiled, check, lower};
+use precast_compiler::stages::memory;
+use proc_macro2::{Ident, Span, TokenStream};
+use std::collections::{BTreeMap, BTreeSet};
+
+use super::Numbers;
+
+/// Compares every result and effect of every function under a binding of the named dimensions.
+pub fn judge(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inputs: Inputs<'_>) {
+    for (index, function) in compiled.model.functions.iter().enumerate() {
+        let env = env(&compiled.model, function, dims, inputs);
+        let name = format!("{what}: {} at {dims:?}", function.name);
+        let expected = oracle::run(function, &compiled.model, &env).unwrap_or_else(|why| panic!("{name}: {why}"));
+        let found = kernels::run(&compiled.plans, index, &compiled.model, &env)
+            .unwrap_or_else(|why| panic!("{name}: {why}\n{}", report(compiled, index)));
+        for (k, (a, b)) in expected.results.iter().zip(&found.results).enumerate() {
+            same(a, b).unwrap_or_else(|why| panic!("{name}: result {k}: {why}\n{}", report(compiled, index)));
+        }
+        for ((effect, a), (_, b)) in expected.effects.iter().zip(&found.effects) {
+            same(a, b).unwrap_or_else(|why| panic!("{name}: {effect:?}: {why}\n{}", report(compiled, index)));
+        }
+        assert_eq!(expected.results.len(), found.results.len());
+        assert_eq!(expected.effects.len(), found.effects.len());
+    }
+}
+
+/// Runs the checker of memory plans on random and extreme bindings. Every plan prints and parses back.
+pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
+    let text = compiled.plans.to_string();
+    let parsed: Plans = text.parse().unwrap_or_else(|why| panic!("{what}: {why}\n{text}"));
+    for (parsed, kernel) in parsed.kernels.iter().zip(&compiled.plans.kernels) {
+        assert_eq!(parsed, kernel, "{what}: {kernel}");
+    }
+    assert_eq!(parsed, compiled.plans, "{what}: {text}");
+    for (plan, function) in compiled.plans.plans.iter().zip(&compiled.model.functions) {
+        let names: Vec<&str> = function.dims.iter().map(|d| d.name.as_str()).collect();
+        let rounds = if names.is_empty() { 1 } else { 6 };
+        for round in 0..rounds {
+            let extent = |k: usize, numbers: &mut Numbers| match round {
+                0 => 1,
+                1 => 1 + 40 * i64::from(k == 0),
+                2 => 1 + 40 * i64::from(k != 0),
+                _ => 1 + i64::from(numbers.below(24)),
+            };
+            let binding: BTreeMap<&str, i64> =
+                names.iter().enumerate().map(|(k, n)| (*n, extent(k, numbers))).collect();
+            let found = memory::check(plan, &compiled.plans.kernels, &|name| binding.get(name).copied());
+            assert!(found.is_ok(), "{what}: {} at {binding:?}: {found:?}\n{}", function.name, report(compiled, 0));
+        }
+    }
+}
+
+/// What the arguments of a function are filled with: argument, type and number of elements give numbers.
+pub type Inputs<'f> = &'f dyn Fn(usize, &Type, usize, &mut Numbers) -> Option<Vec<f64>>;
+
+/// Fills nothing in a way of its own.
+pub fn plain(_: usize, _: &Type, _: usize, _: &mut Numbers) -> Option<Vec<f64>> {
+    None
+}
+
+fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<'_>) -> Env {
+    let mut numbers = Numbers::new(5);
+    let bound: BTreeMap<String, i64> = dims.iter().map(|(name, n)| (name.to_string(), *n)).collect();
+    let size = |d: &Dim| d.eval(&|name| bound.get(name).copied()).unwrap() as usize;
+    let mut args = vec![];
+    for (k, argument) in function.args.iter().enumerate() {
+        let shape: Vec<usize> = argument.ty.shape.iter().map(size).collect();
+        let count = shape.iter().product();
+        let values = inputs(k, &argument.ty, count, &mut numbers).unwrap_or_else(|| match argument.ty.dtype {
+            DType::F32 => (0..count).map(|_| numbers.float()).collect(),
+            DType::I32 | DType::U32 => (0..count).map(|_| f64::from(numbers.below(4))).collect(),
+            DType::Bool => (0..count).map(|_| f64::from(numbers.below(2))).collect(),
+        });
+        args.push(tensor(argument.ty.dtype, shape, values));
+    }
+    let param = |p: &Param, numbers: &mut Numbers| {
+        let shape: Vec<usize> = p.stacked().shape.iter().map(size).collect();
+        let count = shape.iter().product();
+        Tensor::floats(shape, (0..count).map(|_| 0.3 * numbers.float()).collect())
+    };
+    let params = model.params.iter().map(|p| param(p, &mut numbers)).collect();
+    let mut env = Env { args, params, dims: bound, key: [17, 23], ..Env::default() };
+    if let Mode::Train(optimizer) = function.mode {
+        let words = model.pool_len();
+        // Whatever the optimiser, its second moments must not be negative.
+        env.states = optimizer.states.iter().map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
+        env.numbers =
+            optimizer.numbers.iter().map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
+        env.groups = (0..words / CHUNK).map(|_| numbers.below(GROUPS as u32)).collect();
+        env.clip_norm = Some(0.7);
+        env.skip_nonfinite = true;
+    }
+    env
+}
+
+/// A tensor of numbers.
+pub fn tensor(dtype: DType, shape: Vec<usize>, values: Vec<f64>) -> Tensor {
+    let data = match dtype {
+        DType::F32 => Data::F32(values),
+        DType::I32 => Data::I32(values.into_iter().map(|x| x as i32).collect()),
+        DType::U32 => Data::U32(values.into_iter().map(|x| x as u32).collect()),
+        DType::Bool => Data::Bool(values.into_iter().map(|x| x != 0.0).collect()),
+    };
+    Tensor::new(shape, data)
+}
+
+/// Integers are equal; floats up to 1e-9 of the largest finite one, NaN and infinities at the same places.
+pub fn same(expected: &Tensor, found: &Tensor) -> Result<(), String> {
+    if expected.shape != found.shape || expected.data.dtype() != found.data.dtype() {
+        return Err(format!("{:?} and {:?}", expected.shape, found.shape));
+    }
+    let (Data::F32(a), Data::F32(b)) = (&expected.data, &found.data) else {
+        return if expected == found { Ok(()) } else { Err(format!("{expected:?}\nbut found\n{found:?}")) };
+    };
+    let largest = a.iter().filter(|x| x.is_finite()).fold(1e-3f64, |m, x| m.max(x.abs()));
+    let close = |x: f64, y: f64| x == y || (x.is_nan() && y.is_nan()) || (x - y).abs() <= 1e-9 * largest;
+    match a.iter().zip(b).position(|(&x, &y)| !close(x, y)) {
+        None => Ok(()),
+        Some(i) => Err(format!("element {i} of {:?} is {}, not {}\n{a:?}\n{b:?}", expected.shape, b[i], a[i])),
+    }
+}
+
+fn report(compiled: &Compiled, index: usize) -> String {
+    format!("{}\n{}", compiled.model.functions[index], compiled.plans)
+}
+
+/// The models of a `model!` text, compiled.
+pub fn compile(text: &str) -> Vec<Compiled> {
+    let tokens: TokenStream = text.parse().unwrap_or_else(|why| panic!("{why}"));
+    let (models, diags) = check(tokens);
+    let errors = diags.to_compile_errors();
+    assert!(diags.is_empty(), "{errors}");
+    models.into_iter().map(lower).collect()
+}
+
+/// A model with one function around a graph of inputs and parameters; its dimensions are those of its inputs.
+pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
+    let mut inputs: Vec<(usize, Value)> = graph.inputs().collect();
+    inputs.sort_unstable();
+    inputs.dedup_by_key(|(k, _)| *k);
+    let arg = |(k, v): &(usize, Value)| Argument { name: ident(&format!("x{k}")), ty: graph.ty(*v).clone() };
+    let args: Vec<Argument> = inputs.iter().map(arg).collect();
+    assert!(inputs.iter().enumerate().all(|(i, (k, _))| i == *k), "every input is mentioned");
+    let mut names = BTreeSet::new();
+    for node in &graph.nodes {
+        for dim in node.ty.iter().flat_map(|t| &t.shape) {
+            dim.names(&mut |name| _ = names.insert(name.to_owned()));
+        }
+    }
+    let function = Function {
+        name: ident("run"),
+        attrs: vec![],
+        mode,
+        args,
+        dims: names.into_iter().map(|name| NamedDim { name, bound: None }).collect(),
+        results: Results::Tuple,
+        effects: vec![],
+        graph,
+    };
+    Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+}
+
+/// Parameters of these shapes, one after the other in the pool.
+pub fn params(shapes: &[Vec<Dim>]) -> Vec<Param> {
+    let mut offset = 0;
+    let mut params = vec![];
+    for (k, shape) in shapes.iter().enumerate() {
+        let ty = Type::new(DType::F32, shape.clone());
+        let words = ty.count().as_const().unwrap() as usize;
+        let (name, init, span) = (format!("p{k}"), Init::Zeros, Span::call_site());
+        params.push(Param { name, ty, stack: vec![], init, offset, span });
+        offset += words.next_multiple_of(CHUNK);
+    }
+    params
+}
+
+fn ident(name: &str) -> Ident {
+    Ident::new(name, Span::call_site())
+}
+
+/// Whether a node of the graph is an op: those are left to expand.
+pub fn has_ops(graph: &Graph) -> bool {
+    graph.nodes.iter().any(|n| matches!(n.kind, Kind::Op(_)))
+}

@@ -1,0 +1,88 @@
+//! The text form: it reads as it should, and what prints parses back.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
+use precast_compiler::ir::verify::{After, verify};
+use precast_compiler::ir::{Graph, Model, dot};
+use precast_compiler::stages::expand::expand;
+
+const MODEL: &str = r##"model Net vis="pub" attrs=["# [doc = \" Two layers.\"]"] {
+  param "blocks.*.weight": f32[4, 4] stack=[3] offset=0 init={of uniform, number 0.5}
+  param "scale": f32 stack=[] offset=64 init={of ones}
+  function run(x: f32[B, 4], n: u32[T]) dims=[{name B}, {name T, bound 512}] results=Out names=[y, m] {
+    %0: f32[B, 4] = input() index=0 ; x
+    return %0
+  }
+}
+"##;
+
+#[test]
+fn a_model_prints_and_parses_back() {
+    let model: Model = MODEL.parse().unwrap();
+    assert_eq!(model.to_string(), MODEL);
+    assert_eq!(model.params[0].stack, [3]);
+    assert_eq!(model.functions[0].dims[1].bound, Some(512));
+    verify(&model, After::Expand).unwrap();
+}
+
+#[test]
+fn an_error_names_its_line() {
+    let refused = |text: &str| text.parse::<Graph>().unwrap_err();
+    assert_eq!(
+        refused("%0: f32 = const() value=-1e-5\n%2: f32 = neg(%0)\nreturn %2\n"),
+        "line 2: %2 where %1 comes next"
+    );
+    assert_eq!(refused("%0: f32 = nought()\nreturn %0"), "line 1: no primitive `nought`");
+}
+
+const OPS: &str = r#"model Net {
+  param "weight": f32[2, 3, 3] stack=[] offset=0 init={of zeros}
+  function run(x: f32[B, 3]) dims=[{name B}] {
+    %0: f32[B, 3] = input() index=0 ; x
+    %1: f32[2, 3, 3] = param() index=0
+    %2 = repeat(%0, %1) count=2 reverse=false carried=1 stacked=1 {
+      %0: f32[B, 3] = input() index=0
+      %1: f32[3, 3] = input() index=1
+      %2: f32[B, 3] = op(%0, %1) name=linear callee="self.layer" training=false attrs={} ; h
+      %3: f32[B, 3] = op(%2) name=softmax callee="softmax" training=false attrs={axis -1} ; h
+      return %3
+    }
+    %3: f32[B, 3] = result(%2) index=0
+    return %3
+  }
+}
+"#;
+
+#[test]
+fn ops_expand_inside_regions() {
+    let model: Model = OPS.parse().unwrap();
+    assert_eq!(model.to_string(), OPS);
+    let expanded = expand(model);
+    verify(&expanded, After::Expand).unwrap();
+    let text = expanded.to_string();
+    assert!(!text.contains(" op("), "{text}");
+    assert!(text.contains("%2: f32[B, 3] = contract(%0, %1) lhs=\"ak\" rhs=\"nk\" out=\"an\" ; h"), "{text}");
+    assert_eq!(text.parse::<Model>().unwrap().to_string(), text);
+    let picture = dot::function(&expanded.functions[0]);
+    assert!(picture.contains("subgraph cluster_n2 {"), "{picture}");
+}
+
+#[test]
+fn the_verifier_names_what_is_broken() {
+    let refused = |from: &str, to: &str| {
+        let model: Model = OPS.replace(from, to).parse().unwrap();
+        verify(&model, After::Shape).unwrap_err().join("; ")
+    };
+    verify(&OPS.parse().unwrap(), After::Shape).unwrap();
+    assert_eq!(refused("%3: f32[B, 3] = result", "%3: f32[B, 2] = result"), "run: %3: is f32[B, 2], not f32[B, 3]");
+    assert_eq!(refused("count=2", "count=3"), "run: %2: the stacked argument 1 is f32[2, 3, 3] for 3 iterations");
+    assert_eq!(refused("(%2) name=softmax", "(%3) name=softmax"), "run: %2: in its body %3: uses %3 before it exists");
+    assert_eq!(verify(&OPS.parse().unwrap(), After::Expand).unwrap_err().len(), 2);
+}

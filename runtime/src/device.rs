@@ -1,0 +1,348 @@
+//! Where models run: in comes a function that `model!` compiled, with its dimensions and words, and
+//! a device runs its plan. Always: a plan is chosen by type, so a call looks nothing up.
+
+use core::{fmt::Debug, future::Future, pin::pin, task};
+
+use crate::{
+    error::{Error, Result},
+    optim::Optimizer,
+    spec::ModelSpec,
+    words::Words,
+};
+
+/// All that was compiled for one model. Emitted code implements it.
+pub trait Compiled: 'static {
+    /// The parameters.
+    const SPEC: &'static ModelSpec;
+}
+
+/// Parameter groups that the table of numbers has room for.
+pub const GROUPS: usize = 8;
+
+/// Words before the numbers in [`StepCall::numbers`].
+pub const NUMBERS_AT: usize = 16;
+
+/// A result in the scratch memory of a plan, in words.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Place {
+    /// Where it starts.
+    pub offset: usize,
+    /// How many words it has.
+    pub len: usize,
+}
+
+/// One function of a model: what the compiler planned for every device. Emitted code implements it.
+///
+/// In words, `u32` and `i32` tensors keep their bits, and a `bool` is the word 0 or 1.
+pub trait Function: 'static {
+    /// The name that the user gave it.
+    const NAME: &'static str;
+
+    /// Words of scratch memory at these values of the named dimensions; `None` if the number
+    /// overflows.
+    fn scratch(dims: &[usize]) -> Option<usize>;
+
+    /// Where a result is in the scratch memory afterwards.
+    fn result(dims: &[usize], index: usize) -> Place;
+
+    /// The plan for the CPU.
+    fn cpu(memory: Memory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this function.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
+}
+
+/// The memory that a function reads and writes on the CPU.
+#[derive(Debug)]
+pub struct Memory<'a> {
+    /// The parameters.
+    pub parameters: &'a [f32],
+    /// The words of every argument, in the order of the signature.
+    pub inputs: &'a [&'a [f32]],
+    /// As long as [`Function::scratch`] said; holds whatever the call before left.
+    pub scratch: &'a mut [f32],
+}
+
+/// One training step of one function by one optimiser, or its gradient alone. Emitted code
+/// implements it.
+pub trait Step: 'static {
+    /// The name that the user gave the function.
+    const NAME: &'static str;
+    /// The optimiser that the plan fuses.
+    type Optimizer: Optimizer;
+
+    /// Words of scratch memory, as for [`Function::scratch`].
+    fn scratch(dims: &[usize]) -> Option<usize>;
+
+    /// The words of the scratch memory that hold the loss and, as u32, whether the update was made.
+    fn outcome(dims: &[usize]) -> [usize; 2];
+
+    /// The plan for the CPU: forward, backward and update.
+    fn cpu(memory: StepMemory<'_>, dims: &[usize]);
+
+    /// The model's program for a GPU and the plan of this step.
+    #[cfg(feature = "gpu")]
+    fn gpu() -> (&'static crate::gpu::Program, &'static crate::gpu::Plan);
+}
+
+/// The memory that a training step on the CPU reads and writes.
+#[derive(Debug)]
+pub struct StepMemory<'a> {
+    /// The parameters, updated in place.
+    pub parameters: &'a mut [f32],
+    /// As long as `parameters`; holds whatever the step before left.
+    pub gradients: &'a mut [f32],
+    /// One pool as long as `parameters` for every [`Optimizer::STATES`], one after the other.
+    pub states: &'a mut [f32],
+    /// As [`StepCall::numbers`].
+    pub numbers: &'a [f32],
+    /// As [`StepCall::groups`].
+    pub groups: &'a [u32],
+    /// The words of every argument, in the order of the signature.
+    pub inputs: &'a [&'a [f32]],
+    /// As for [`Memory::scratch`].
+    pub scratch: &'a mut [f32],
+}
+
+/// The values of one training step.
+#[derive(Debug)]
+pub struct StepCall<'a> {
+    /// The values of the named dimensions.
+    pub dims: &'a [usize],
+    /// The words of every argument.
+    pub inputs: &'a [&'a [f32]],
+    /// Words 0 and 1 are the key of the random bits (u32), word 2 is the largest norm of the
+    /// gradient (infinite where nothing is clipped), word 3 (u32) is 1 where a step that is not
+    /// finite is to be skipped; number k of [`Optimizer::NUMBERS`] for group g is word
+    /// `NUMBERS_AT + k · GROUPS + g`.
+    pub numbers: &'a [f32],
+    /// The group of every 64 words of the parameter pool.
+    pub groups: &'a [u32],
+    /// Changes whenever `groups` changes.
+    pub groups_version: u64,
+}
+
+/// What a training step came to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Outcome {
+    /// The loss before the update.
+    pub loss: f32,
+    /// Whether the update was made.
+    pub updated: bool,
+}
+
+mod sealed {
+    pub trait Sealed {}
+    impl Sealed for super::Cpu {}
+    #[cfg(feature = "gpu")]
+    impl Sealed for crate::gpu::Gpu {}
+}
+
+/// A place where models run: [`Cpu`], and with the feature `gpu` the type `Gpu`.
+///
+/// The methods are what models, sessions and trainers are made of; programs do not call them.
+pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
+    /// Where parameters live.
+    #[doc(hidden)]
+    type Pool: Debug + Send + Sync;
+    /// What calls in sequence share: scratch memory and everything recycled.
+    #[doc(hidden)]
+    type Workspace: Debug + Send;
+    /// Gradients and optimiser state.
+    #[doc(hidden)]
+    type Training: Debug + Send;
+    /// A loss that may not be known yet.
+    #[doc(hidden)]
+    type Loss: Debug + Send;
+
+    /// A pool with these words, for the plans of one model.
+    #[doc(hidden)]
+    fn pool<C: Compiled>(&self, words: &[f32]) -> impl Future<Output = Result<Self::Pool>>;
+
+    /// Overwrites the words of a pool from `offset` on.
+    #[doc(hidden)]
+    fn write(&self, pool: &mut Self::Pool, offset: usize, words: &[f32]) -> impl Future<Output = Result<()>>;
+
+    /// Copies the words of a pool from `offset` on to the host.
+    #[doc(hidden)]
+    fn read(&self, pool: &Self::Pool, offset: usize, words: &mut [f32]) -> impl Future<Output = Result<()>>;
+
+    /// An empty workspace.
+    #[doc(hidden)]
+    fn workspace(&self, pool: &Self::Pool) -> Self::Workspace;
+
+    /// Runs a function; its results are in the workspace afterwards.
+    #[doc(hidden)]
+    fn call<F: Function>(
+        &self,
+        parameters: &Self::Pool,
+        workspace: &mut Self::Workspace,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> impl Future<Output = Result<()>>;
+
+    /// The words of a result of the call before, which had these dimensions.
+    #[doc(hidden)]
+    fn result<'a, F: Function>(&self, workspace: &'a Self::Workspace, dims: &[usize], index: usize) -> &'a [f32];
+
+    /// Gradients and `states` pools of optimiser state for `len` words of parameters, all zero.
+    #[doc(hidden)]
+    fn training(
+        &self,
+        parameters: &Self::Pool,
+        len: usize,
+        states: usize,
+    ) -> impl Future<Output = Result<Self::Training>>;
+
+    /// Runs a training step, or submits it.
+    #[doc(hidden)]
+    fn step<S: Step>(
+        &self,
+        parameters: &mut Self::Pool,
+        training: &mut Self::Training,
+        workspace: &mut Self::Workspace,
+        call: &StepCall<'_>,
+    ) -> impl Future<Output = Result<Self::Loss>>;
+
+    /// What a step came to.
+    #[doc(hidden)]
+    fn outcome(&self, loss: &Self::Loss) -> impl Future<Output = Result<Outcome>>;
+
+    /// Copies the gradients of the step before to the host.
+    #[doc(hidden)]
+    fn read_gradients(&self, training: &Self::Training, words: &mut [f32]) -> impl Future<Output = Result<()>>;
+
+    /// Copies the optimiser state to the host.
+    #[doc(hidden)]
+    fn read_states(&self, training: &Self::Training, words: &mut [f32]) -> impl Future<Output = Result<()>>;
+
+    /// Overwrites the optimiser state.
+    #[doc(hidden)]
+    fn write_states(&self, training: &mut Self::Training, words: &[f32]) -> impl Future<Output = Result<()>>;
+}
+
+/// A device that the calling thread can wait for: every device of a native program. In a browser
+/// the GPU is none, and only the `_async` methods exist.
+pub trait Blocking: Device {
+    /// Runs a future of this device to its end.
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T;
+}
+
+/// The CPU, with the best instruction set that it has.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Cpu;
+
+/// Gradients and optimiser state on the CPU.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct CpuTraining {
+    gradients: Words,
+    states: Words,
+}
+
+impl Device for Cpu {
+    type Pool = Words;
+    type Workspace = Words;
+    type Training = CpuTraining;
+    type Loss = Outcome;
+
+    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Words> {
+        let mut pool = Words::zeroed(words.len())?;
+        pool.as_mut_slice().copy_from_slice(words);
+        Ok(pool)
+    }
+
+    async fn write(&self, pool: &mut Words, offset: usize, words: &[f32]) -> Result<()> {
+        pool.as_mut_slice()[offset..][..words.len()].copy_from_slice(words);
+        Ok(())
+    }
+
+    async fn read(&self, pool: &Words, offset: usize, words: &mut [f32]) -> Result<()> {
+        words.copy_from_slice(&pool.as_slice()[offset..][..words.len()]);
+        Ok(())
+    }
+
+    fn workspace(&self, _pool: &Words) -> Words {
+        Words::default()
+    }
+
+    #[inline]
+    async fn call<F: Function>(
+        &self,
+        parameters: &Words,
+        workspace: &mut Words,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<()> {
+        let words = F::scratch(dims).ok_or(Error::Overflow { function: F::NAME })?;
+        let memory = Memory { parameters: parameters.as_slice(), inputs, scratch: workspace.grow(words)? };
+        F::cpu(memory, dims);
+        Ok(())
+    }
+
+    #[inline]
+    fn result<'a, F: Function>(&self, workspace: &'a Words, dims: &[usize], index: usize) -> &'a [f32] {
+        let Place { offset, len } = F::result(dims, index);
+        &workspace.as_slice()[offset..][..len]
+    }
+
+    async fn training(&self, _parameters: &Words, len: usize, states: usize) -> Result<CpuTraining> {
+        let words = len.checked_mul(states).ok_or(Error::Memory { words: len })?;
+        Ok(CpuTraining { gradients: Words::zeroed(len)?, states: Words::zeroed(words)? })
+    }
+
+    #[inline]
+    async fn step<S: Step>(
+        &self,
+        parameters: &mut Words,
+        training: &mut CpuTraining,
+        workspace: &mut Words,
+        call: &StepCall<'_>,
+    ) -> Result<Outcome> {
+        let words = S::scratch(call.dims).ok_or(Error::Overflow { function: S::NAME })?;
+        let scratch = workspace.grow(words)?;
+        let memory = StepMemory {
+            parameters: parameters.as_mut_slice(),
+            gradients: training.gradients.as_mut_slice(),
+            states: training.states.as_mut_slice(),
+            numbers: call.numbers,
+            groups: call.groups,
+            inputs: call.inputs,
+            scratch: &mut *scratch,
+        };
+        S::cpu(memory, call.dims);
+        let [loss, updated] = S::outcome(call.dims);
+        Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
+    }
+
+    async fn outcome(&self, loss: &Outcome) -> Result<Outcome> {
+        Ok(*loss)
+    }
+
+    async fn read_gradients(&self, training: &CpuTraining, words: &mut [f32]) -> Result<()> {
+        words.copy_from_slice(training.gradients.as_slice());
+        Ok(())
+    }
+
+    async fn read_states(&self, training: &CpuTraining, words: &mut [f32]) -> Result<()> {
+        words.copy_from_slice(training.states.as_slice());
+        Ok(())
+    }
+
+    async fn write_states(&self, training: &mut CpuTraining, words: &[f32]) -> Result<()> {
+        training.states.as_mut_slice().copy_from_slice(words);
+        Ok(())
+    }
+}
+
+impl Blocking for Cpu {
+    #[inline]
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        let mut context = task::Context::from_waker(task::Waker::noop());
+        match pin!(future).poll(&mut context) {
+            task::Poll::Ready(value) => value,
+            task::Poll::Pending => unreachable!("a future of the CPU never waits"),
+        }
+    }
+}

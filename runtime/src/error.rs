@@ -1,0 +1,415 @@
+//! What can go wrong at run time: one enum. In comes what a check found, out goes a message in the
+//! user's own names and numbers. Always: an error that a call returns has changed no parameter.
+
+use alloc::{boxed::Box, string::String, vec::Vec};
+use core::fmt;
+use std::path::PathBuf;
+
+/// The result of everything that can fail at run time.
+pub type Result<T, E = Error> = core::result::Result<T, E>;
+
+/// Everything that can go wrong at run time.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum Error {
+    /// Two arguments disagree on a named dimension.
+    Dimension {
+        /// The argument that was looked at later.
+        argument: &'static str,
+        /// The name of the dimension.
+        dimension: &'static str,
+        /// What `argument` says.
+        found: usize,
+        /// The argument that bound the dimension.
+        other: &'static str,
+        /// What `other` says.
+        expected: usize,
+    },
+    /// A dimension of an argument is not what the signature says.
+    Extent {
+        /// The argument.
+        argument: &'static str,
+        /// The position of the dimension, from 0.
+        axis: usize,
+        /// The extent that the argument has.
+        found: usize,
+        /// The dimension as the signature writes it.
+        written: &'static str,
+        /// The extent that it must have, where one is known.
+        expected: Option<usize>,
+    },
+    /// The number of elements does not fit the dimensions.
+    Length {
+        /// The argument or buffer.
+        argument: &'static str,
+        /// Its number of elements.
+        found: usize,
+        /// The number that is needed, or of which a multiple is needed.
+        needed: usize,
+        /// Whether any multiple of `needed` would do.
+        multiple: bool,
+    },
+    /// A named dimension is 0.
+    Empty {
+        /// The argument.
+        argument: &'static str,
+        /// The name of the dimension.
+        dimension: &'static str,
+    },
+    /// A named dimension is larger than its bound.
+    Bound {
+        /// The argument.
+        argument: &'static str,
+        /// The name of the dimension.
+        dimension: &'static str,
+        /// Its value.
+        found: usize,
+        /// The largest value that the signature allows.
+        bound: usize,
+    },
+    /// The dimensions ask for more memory than can be addressed.
+    Overflow {
+        /// The function that was called.
+        function: &'static str,
+    },
+    /// There is not enough memory.
+    Memory {
+        /// The number of 4-byte words that were asked for.
+        words: usize,
+    },
+    /// A loader's arguments do not make batches.
+    Loader(LoaderError),
+    /// No parameter has this name, or no name matches this pattern.
+    UnknownParameter {
+        /// The name or pattern.
+        name: String,
+        /// The most similar name that exists.
+        similar: Option<String>,
+    },
+    /// A parameter was written with the wrong number of values.
+    ParameterLength {
+        /// The name of the parameter.
+        name: String,
+        /// The number of values given.
+        found: usize,
+        /// The number of values that it has.
+        expected: usize,
+    },
+    /// A pattern separates parameters that are too small to be updated apart.
+    Group {
+        /// The pattern.
+        pattern: String,
+        /// A parameter.
+        parameter: String,
+        /// A parameter in the same 64 words, of which only one matches.
+        neighbour: String,
+    },
+    /// The groups of a trainer overlap in more ways than there are rows of numbers.
+    TooManyGroups {
+        /// The pattern that was added last.
+        pattern: String,
+        /// The number of rows.
+        most: usize,
+    },
+    /// A file is not a safetensors file.
+    Format {
+        /// The file.
+        path: PathBuf,
+        /// What is wrong with it.
+        reason: String,
+    },
+    /// The tensors of a file are not those of the model.
+    Tensors {
+        /// The file.
+        path: PathBuf,
+        /// The name of the model.
+        model: &'static str,
+        /// Every difference.
+        differences: Vec<Difference>,
+    },
+    /// A file holds weights that fit, but no checkpoint of this trainer.
+    Checkpoint {
+        /// The file.
+        path: PathBuf,
+        /// Every difference, in words.
+        differences: Vec<String>,
+    },
+    /// A file could not be read or written.
+    Io {
+        /// The file.
+        path: PathBuf,
+        /// What the operating system says.
+        source: std::io::Error,
+    },
+    /// No GPU adapter serves.
+    NoAdapter {
+        /// Why.
+        reason: String,
+    },
+    /// The GPU is gone; what the host holds is intact.
+    DeviceLost {
+        /// Why.
+        reason: String,
+    },
+    /// The GPU refused a command.
+    Device {
+        /// What it says.
+        reason: String,
+    },
+    /// A loss or its gradient is not finite.
+    NonFinite {
+        /// The function that was trained.
+        function: &'static str,
+        /// The number of the step, from 1.
+        step: u64,
+        /// Whether the update was left out.
+        skipped: bool,
+    },
+}
+
+/// One way in which the tensors of a file differ from those of a model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Difference {
+    /// The model has it, the file does not.
+    Missing {
+        /// The name.
+        name: String,
+        /// The shape that it should have.
+        shape: Vec<usize>,
+    },
+    /// The file has it, the model does not.
+    Unexpected {
+        /// The name.
+        name: String,
+        /// The shape in the file.
+        shape: Vec<usize>,
+    },
+    /// The shapes differ.
+    Shape {
+        /// The name.
+        name: String,
+        /// The shape in the file.
+        found: Vec<usize>,
+        /// The shape in the model.
+        expected: Vec<usize>,
+    },
+    /// The element types differ.
+    Dtype {
+        /// The name.
+        name: String,
+        /// The type in the file, as safetensors writes it.
+        found: String,
+        /// The type in the model, as safetensors writes it.
+        expected: &'static str,
+    },
+}
+
+/// Why samples do not make batches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
+pub enum LoaderError {
+    /// The two columns differ in length.
+    Lengths {
+        /// The number of inputs.
+        inputs: usize,
+        /// The number of targets.
+        targets: usize,
+    },
+    /// There are no samples.
+    NoSamples,
+    /// A batch of no samples was asked for.
+    NoBatch,
+    /// A fraction is not between 0 and 1.
+    Fraction(f32),
+}
+
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Dimension { .. }
+            | Error::Extent { .. }
+            | Error::Length { .. }
+            | Error::Empty { .. }
+            | Error::Bound { .. }
+            | Error::Overflow { .. } => self.fmt_argument(f),
+            Error::Memory { words } => write!(f, "not enough memory for {words} words of 4 bytes"),
+            Error::Loader(error) => error.fmt(f),
+            Error::UnknownParameter { name, similar } => {
+                write!(f, "no parameter is named `{name}`")?;
+                match similar {
+                    Some(similar) => write!(f, "; did you mean `{similar}`?"),
+                    None => Ok(()),
+                }
+            }
+            Error::ParameterLength { name, found, expected } => {
+                write!(f, "`{name}` has {expected} values, but {found} were given")
+            }
+            Error::Group { pattern, parameter, neighbour } => write!(
+                f,
+                "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 words and are updated together"
+            ),
+            Error::TooManyGroups { pattern, most } => {
+                write!(f, "with group `{pattern}` the parameters fall into more than {most} groups")
+            }
+            Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Error::Tensors { path, model, differences } => {
+                write!(f, "{} does not fit `{model}`:", path.display())?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::Checkpoint { path, differences } => {
+                write!(f, "{} is no checkpoint of this trainer:", path.display())?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
+            Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
+            Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),
+            Error::NonFinite { function, step, skipped } => {
+                let update = if *skipped { "skipped" } else { "made" };
+                write!(f, "`{function}` or its gradient is not finite in step {step}; the update was {update}")
+            }
+        }
+    }
+}
+
+impl Error {
+    fn fmt_argument(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Dimension { argument, dimension, found, other, expected } => {
+                write!(f, "`{argument}` has {dimension} = {found}, but `{other}` has {dimension} = {expected}")
+            }
+            Error::Extent { argument, axis, found, written, expected: None } => {
+                write!(f, "`{argument}` has {found} in dimension {axis}, which is no {written}")
+            }
+            Error::Extent { argument, axis, found, written, expected: Some(expected) } => {
+                write!(f, "`{argument}` has {found} in dimension {axis}, but {written}")?;
+                if written.parse() == Ok(*expected) { write!(f, " is needed") } else { write!(f, " = {expected}") }
+            }
+            Error::Length { argument, found, needed, multiple } => {
+                write!(f, "`{argument}` has {found} elements, but ")?;
+                if *multiple { write!(f, "a multiple of {needed} is needed") } else { write!(f, "{needed} are needed") }
+            }
+            Error::Empty { argument, dimension } => {
+                write!(f, "`{argument}` is empty: {dimension} must be at least 1")
+            }
+            Error::Bound { argument, dimension, found, bound } => {
+                write!(f, "`{argument}` has {dimension} = {found}, but {dimension} <= {bound}")
+            }
+            Error::Overflow { function } => {
+                write!(f, "`{function}` cannot be called with dimensions this large: the memory cannot be addressed")
+            }
+            _ => unreachable!("`fmt` sends only the errors of arguments here"),
+        }
+    }
+
+    /// The error of reading or writing `path`.
+    pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
+        |source| Error::Io { path: path.into(), source }
+    }
+}
+
+impl core::error::Error for Error {
+    fn source(&self) -> Option<&(dyn core::error::Error + 'static)> {
+        match self {
+            Error::Io { source, .. } => Some(source),
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Difference {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Difference::Missing { name, shape } => write!(f, "`{name}` {shape:?} is missing"),
+            Difference::Unexpected { name, shape } => {
+                write!(f, "`{name}` {shape:?} is no parameter of the model")
+            }
+            Difference::Shape { name, found, expected } => {
+                write!(f, "`{name}` is {found:?}, but the model has {expected:?}")
+            }
+            Difference::Dtype { name, found, expected } => {
+                write!(f, "`{name}` holds {found}, but the model has {expected}")
+            }
+        }
+    }
+}
+
+impl fmt::Display for LoaderError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            LoaderError::Lengths { inputs, targets } => {
+                write!(
+                    f,
+                    "a loader needs as many targets as inputs, but there are {targets} targets and {inputs} inputs"
+                )
+            }
+            LoaderError::NoSamples => write!(f, "a loader needs at least one sample"),
+            LoaderError::NoBatch => write!(f, "a batch needs at least one sample"),
+            LoaderError::Fraction(fraction) => {
+                write!(f, "a split needs a fraction between 0 and 1, but got {fraction}")
+            }
+        }
+    }
+}
+
+impl From<LoaderError> for Error {
+    fn from(error: LoaderError) -> Self {
+        Error::Loader(error)
+    }
+}
+
+/// The name in `names` that is nearest to `name` by edit distance, if one is near.
+pub(crate) fn similar(name: &str, names: impl Iterator<Item = String>) -> Option<String> {
+    let limit = name.len().div_ceil(3).max(1);
+    names
+        .map(|other| (distance(name, &other), other))
+        .min()
+        .and_then(|(distance, other)| (distance <= limit).then_some(other))
+}
+
+/// Levenshtein's edit distance in bytes, with one row of the usual table.
+fn distance(a: &str, b: &str) -> usize {
+    let mut row: Box<[usize]> = (0..=b.len()).collect();
+    for (i, x) in a.bytes().enumerate() {
+        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
+        for (j, y) in b.bytes().enumerate() {
+            let substituted = diagonal + usize::from(x != y);
+            diagonal = row[j + 1];
+            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
+        }
+    }
+    row[b.len()]
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn messages_use_the_names_and_numbers_of_the_user() {
+        let error = Error::Dimension { argument: "label", dimension: "B", found: 3, other: "image", expected: 4 };
+        assert_eq!(error.to_string(), "`label` has B = 3, but `image` has B = 4");
+        let error = Error::Bound { argument: "ids", dimension: "T", found: 600, bound: 512 };
+        assert_eq!(error.to_string(), "`ids` has T = 600, but T <= 512");
+        let error = Error::Extent { argument: "x", axis: 1, found: 65, written: "64", expected: Some(64) };
+        assert_eq!(error.to_string(), "`x` has 65 in dimension 1, but 64 is needed");
+        let error = Error::Extent { argument: "x", axis: 1, found: 7, written: "2 * H", expected: Some(8) };
+        assert_eq!(error.to_string(), "`x` has 7 in dimension 1, but 2 * H = 8");
+        let error = Error::Empty { argument: "image", dimension: "B" };
+        assert_eq!(error.to_string(), "`image` is empty: B must be at least 1");
+    }
+
+    #[test]
+    fn the_nearest_name_is_suggested_only_when_it_is_near() {
+        let names = || ["conv1.weight", "conv1.bias", "output.weight"].map(String::from).into_iter();
+        assert_eq!(similar("conv1.wieght", names()).as_deref(), Some("conv1.weight"));
+        assert_eq!(similar("q", names()), None);
+    }
+
+    #[test]
+    fn an_error_is_small_enough_to_return() {
+        assert!(size_of::<Error>() <= 96);
+    }
+}

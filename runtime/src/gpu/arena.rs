@@ -1,0 +1,275 @@
+//! The buffers and bind groups of one session or trainer, and the recording of plans over them.
+//!
+//! Comes in: a plan and values of the named dimensions. Goes out: dispatches in a compute pass. Always holds: a buffer
+//! only grows, bind groups are made again only after a buffer grew, and recording creates nothing.
+
+use super::device::{Gpu, Kind};
+use super::mapping::Request;
+use super::pipelines::{Layout, Pipelines};
+use super::program::{Command, Launch, Plan, Pool, Program};
+use crate::error::{Error, Result};
+use std::sync::Arc;
+
+/// Nesting of repeats whose indices a kernel sees, innermost first.
+const DEPTH: usize = 4;
+
+/// Buffers by pool, the uniform of loop indices and dimensions, and a bind group per layout.
+#[derive(Debug)]
+pub(super) struct Arena {
+    gpu: Gpu,
+    program: &'static Program,
+    pipelines: Arc<Pipelines>,
+    pools: [Option<wgpu::Buffer>; Pool::COUNT],
+    call: Option<wgpu::Buffer>,
+    groups: Vec<Option<wgpu::BindGroup>>,
+    /// The plan and the dimensions for which the `call` uniform and the list of dispatches are.
+    bound: Option<&'static Plan>,
+    dims: Vec<usize>,
+    words: Vec<u32>,
+    dispatches: Vec<(u16, [u32; 2])>,
+    launch: Launch,
+}
+
+impl Arena {
+    /// An arena for plans of one program.
+    pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
+        let pipelines = gpu.pipelines(program)?;
+        let groups = vec![None; pipelines.layouts.len()];
+        Ok(Self {
+            gpu: gpu.clone(),
+            program,
+            pipelines,
+            pools: [const { None }; Pool::COUNT],
+            call: None,
+            groups,
+            bound: None,
+            dims: Vec::new(),
+            words: Vec::new(),
+            dispatches: Vec::new(),
+            launch: Launch::default(),
+        })
+    }
+
+    /// Whether this is an arena for that program.
+    pub(super) fn is_for(&self, program: &'static Program) -> bool {
+        core::ptr::eq(self.program, program)
+    }
+
+    /// Makes everything ready for `plan` at `dims`, all pools being there. Creates only what was never needed before or
+    /// has become too small.
+    pub(super) fn prepare(&mut self, plan: &'static Plan, dims: &[usize]) -> Result<()> {
+        self.gpu.alive()?;
+        if !self.bound.is_some_and(|bound| core::ptr::eq(bound, plan)) || self.dims != dims {
+            self.bound = None;
+            self.pipelines.compile(&self.gpu, plan)?;
+            self.bind(plan, dims)?;
+            self.bound = Some(plan);
+            self.dims.clear();
+            self.dims.extend_from_slice(dims);
+        }
+        if self.lacks_group() {
+            let gpu = self.gpu.clone();
+            gpu.scoped(|| self.create_groups())?;
+        }
+        Ok(())
+    }
+
+    /// Uses a buffer that somebody else owns.
+    pub(super) fn share(&mut self, pool: Pool, buffer: &wgpu::Buffer) {
+        if self.pools[pool.index()].as_ref() != Some(buffer) {
+            self.replace(pool, buffer.clone());
+        }
+    }
+
+    /// Gives `pool` room for `words` words.
+    pub(super) fn reserve(&mut self, pool: Pool, words: usize) -> Result<()> {
+        if self.pools[pool.index()].as_ref().is_some_and(|buffer| buffer.size() >= 4 * words as u64) {
+            return Ok(());
+        }
+        let buffer = create_storage(&self.gpu, pool.name(), words)?;
+        self.replace(pool, buffer);
+        Ok(())
+    }
+
+    fn replace(&mut self, pool: Pool, buffer: wgpu::Buffer) {
+        self.pools[pool.index()] = Some(buffer);
+        let layouts = &self.pipelines.layouts;
+        for (group, layout) in self.groups.iter_mut().zip(layouts) {
+            if layout.bindings.iter().any(|&(_, bound)| bound == pool) {
+                *group = None;
+            }
+        }
+    }
+
+    /// The buffer of a pool that was shared or reserved.
+    pub(super) fn buffer(&self, pool: Pool) -> Result<&wgpu::Buffer> {
+        let missing = || Error::Device { reason: format!("a plan uses {} that it did not ask for", pool.name()) };
+        self.pools[pool.index()].as_ref().ok_or_else(missing)
+    }
+
+    /// Writes words into a pool; they arrive before the next submission runs.
+    pub(super) fn write(&self, pool: Pool, offset: usize, words: &[f32]) -> Result<()> {
+        if !words.is_empty() {
+            self.gpu.queue().write_buffer(self.buffer(pool)?, 4 * offset as u64, bytemuck::cast_slice(words));
+        }
+        Ok(())
+    }
+
+    /// Records the dispatches of the prepared plan.
+    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+        let stride = self.stride();
+        let mut set = None;
+        for (slot, &(entry, groups)) in self.dispatches.iter().enumerate() {
+            let Some(pipeline) = self.pipelines.pipeline(entry) else {
+                unreachable!("a prepared plan has its pipelines")
+            };
+            if set != Some(entry) {
+                pass.set_pipeline(pipeline);
+                set = Some(entry);
+            }
+            let group = &self.groups[self.pipelines.layout(entry)];
+            pass.set_bind_group(0, group.as_ref(), &[slot as u32 * stride]);
+            pass.dispatch_workgroups(groups[0], groups[1], 1);
+        }
+    }
+
+    /// Bytes from one dispatch to the next in the `call` uniform.
+    fn stride(&self) -> u32 {
+        let alignment = self.gpu.device().limits().min_uniform_buffer_offset_alignment.max(16);
+        (4 * self.program.call as u32).next_multiple_of(alignment)
+    }
+
+    fn bind(&mut self, plan: &Plan, dims: &[usize]) -> Result<()> {
+        let stride = self.stride() as usize / 4;
+        self.words.clear();
+        self.dispatches.clear();
+        let (words, dispatches, launch) = (&mut self.words, &mut self.dispatches, &mut self.launch);
+        let all = self.program.dims;
+        CallTable { words, dispatches, launch, stride, plan, dims, all }.walk(plan.commands, [0; DEPTH]);
+        let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
+        if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
+            let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
+            self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
+            self.groups.fill(None);
+        }
+        let Some(call) = &self.call else { return Ok(()) };
+        self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words)))
+    }
+
+    fn lacks_group(&self) -> bool {
+        self.dispatches.iter().any(|&(entry, _)| self.groups[self.pipelines.layout(entry)].is_none())
+    }
+
+    fn create_groups(&mut self) {
+        for at in 0..self.dispatches.len() {
+            let layout = self.pipelines.layout(self.dispatches[at].0);
+            if self.groups[layout].is_none() {
+                self.groups[layout] = self.create_group(&self.pipelines.layouts[layout]);
+            }
+        }
+    }
+
+    fn create_group(&self, layout: &Layout) -> Option<wgpu::BindGroup> {
+        let size = core::num::NonZeroU64::new(u64::from(self.stride()));
+        let call = wgpu::BufferBinding { buffer: self.call.as_ref()?, offset: 0, size };
+        let mut entries = vec![wgpu::BindGroupEntry { binding: 0, resource: wgpu::BindingResource::Buffer(call) }];
+        for &(binding, pool) in &layout.bindings {
+            let buffer = self.pools[pool.index()].as_ref()?;
+            entries.push(wgpu::BindGroupEntry { binding, resource: buffer.as_entire_binding() });
+        }
+        self.gpu.count(Kind::BindGroup);
+        let group = wgpu::BindGroupDescriptor { label: None, layout: &layout.group, entries: &entries };
+        Some(self.gpu.device().create_bind_group(&group))
+    }
+}
+
+/// Lists the dispatches of a plan, repeats written out, and the `call` uniform of each.
+struct CallTable<'a> {
+    words: &'a mut Vec<u32>,
+    dispatches: &'a mut Vec<(u16, [u32; 2])>,
+    launch: &'a mut Launch,
+    stride: usize,
+    plan: &'a Plan,
+    dims: &'a [usize],
+    /// The number of named dimensions of the model.
+    all: usize,
+}
+
+impl CallTable<'_> {
+    fn walk(&mut self, commands: &[Command], loops: [u32; DEPTH]) {
+        for command in commands {
+            match command {
+                Command::Dispatch { entry, launch } => {
+                    launch(self.dims, self.launch);
+                    self.push(*entry, loops);
+                }
+                Command::Repeat { count, reverse, body } => {
+                    for turn in 0..*count {
+                        let mut inner = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
+                        inner[1..].copy_from_slice(&loops[..DEPTH - 1]);
+                        self.walk(body, inner);
+                    }
+                }
+            }
+        }
+    }
+
+    fn push(&mut self, entry: u16, loops: [u32; DEPTH]) {
+        let groups = self.launch.groups;
+        if groups == 0 {
+            return;
+        }
+        let across = groups.min(Launch::SIDE);
+        self.dispatches.push((entry, [across as u32, groups.div_ceil(across) as u32]));
+        let end = self.words.len() + self.stride;
+        self.words.extend_from_slice(&loops);
+        let dims = self.words.len();
+        self.words.resize(dims + self.all, 0);
+        for (&at, &value) in self.plan.dims.iter().zip(self.dims) {
+            self.words[dims + at] = value as u32;
+        }
+        self.words.extend_from_slice(&self.launch.offsets);
+        self.words.resize(end, 0);
+    }
+}
+
+/// Creates a buffer that kernels and copies may use.
+pub(super) fn create_storage(gpu: &Gpu, label: &'static str, words: usize) -> Result<wgpu::Buffer> {
+    // An empty binding is not allowed.
+    let bytes = (4 * words as u64).max(16);
+    let limits = gpu.device().limits();
+    let available = limits.max_storage_buffer_binding_size.min(limits.max_buffer_size);
+    if bytes > available {
+        let reason = format!("the model needs {bytes} bytes of {label} in one buffer, this one offers {available}");
+        return Err(Error::Device { reason });
+    }
+    let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::COPY_DST | wgpu::BufferUsages::COPY_SRC;
+    create_buffer(gpu, label, bytes, usage)
+}
+
+/// Creates a buffer that the host can read.
+pub(super) fn create_staging(gpu: &Gpu, bytes: u64) -> Result<wgpu::Buffer> {
+    create_buffer(gpu, "read-back", bytes.max(16), wgpu::BufferUsages::MAP_READ | wgpu::BufferUsages::COPY_DST)
+}
+
+fn create_buffer(gpu: &Gpu, label: &'static str, size: u64, usage: wgpu::BufferUsages) -> Result<wgpu::Buffer> {
+    gpu.count(Kind::Buffer);
+    let descriptor = wgpu::BufferDescriptor { label: Some(label), size, usage, mapped_at_creation: false };
+    gpu.scoped(|| gpu.device().create_buffer(&descriptor))
+}
+
+/// Copies words of a buffer to the host.
+pub(super) async fn read_back(gpu: &Gpu, source: &wgpu::Buffer, offset: usize, words: &mut [f32]) -> Result<()> {
+    if words.is_empty() {
+        return gpu.alive();
+    }
+    let bytes = 4 * words.len() as u64;
+    let staging = create_staging(gpu, bytes)?;
+    gpu.scoped(|| {
+        let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+        encoder.copy_buffer_to_buffer(source, 4 * offset as u64, &staging, 0, bytes);
+        gpu.queue().submit([encoder.finish()]);
+    })?;
+    let mapped = Request::new(gpu, &staging, bytes)?.await?;
+    mapped.with(|bytes| bytemuck::cast_slice_mut(words).copy_from_slice(bytes))
+}

@@ -1,0 +1,95 @@
+//! The GPU as a device of models, sessions and trainers.
+//!
+//! Comes in: compiled functions and words. Goes out: what [`Device`] promises. Always holds: futures of this device
+//! never block, unless [`Blocking::wait`] runs them.
+
+use super::arena::read_back;
+use super::device::Gpu;
+use super::losses::Loss;
+use super::pool::Resident;
+use super::training::Training;
+use super::workspace::Workspace;
+#[cfg(not(target_arch = "wasm32"))]
+use crate::device::Blocking;
+use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
+use crate::error::Result;
+
+impl Device for Gpu {
+    type Pool = Resident;
+    type Workspace = Workspace;
+    type Training = Training;
+    type Loss = Loss;
+
+    async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
+        Resident::new(self, words)
+    }
+
+    async fn write(&self, pool: &mut Resident, offset: usize, words: &[f32]) -> Result<()> {
+        pool.write(self, offset, words)
+    }
+
+    async fn read(&self, pool: &Resident, offset: usize, words: &mut [f32]) -> Result<()> {
+        pool.read(self, offset, words).await
+    }
+
+    fn workspace(&self, _pool: &Resident) -> Workspace {
+        Workspace::default()
+    }
+
+    async fn call<F: Function>(
+        &self,
+        parameters: &Resident,
+        workspace: &mut Workspace,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<()> {
+        workspace.call::<F>(self, &parameters.buffer, dims, inputs).await
+    }
+
+    fn result<'a, F: Function>(&self, workspace: &'a Workspace, dims: &[usize], index: usize) -> &'a [f32] {
+        workspace.result::<F>(dims, index)
+    }
+
+    async fn training(&self, _parameters: &Resident, len: usize, states: usize) -> Result<Training> {
+        Training::new(self, len, states)
+    }
+
+    async fn step<S: Step>(
+        &self,
+        parameters: &mut Resident,
+        training: &mut Training,
+        workspace: &mut Workspace,
+        call: &StepCall<'_>,
+    ) -> Result<Loss> {
+        training.step::<S>(self, &parameters.buffer, workspace, call).await
+    }
+
+    async fn outcome(&self, loss: &Loss) -> Result<Outcome> {
+        loss.outcome().await
+    }
+
+    async fn read_gradients(&self, training: &Training, words: &mut [f32]) -> Result<()> {
+        read_back(self, &training.gradients, 0, words).await
+    }
+
+    async fn read_states(&self, training: &Training, words: &mut [f32]) -> Result<()> {
+        read_back(self, &training.states, 0, words).await
+    }
+
+    async fn write_states(&self, training: &mut Training, words: &[f32]) -> Result<()> {
+        match words.is_empty() {
+            true => self.alive(),
+            false => {
+                let bytes = bytemuck::cast_slice(words);
+                self.scoped(|| self.queue().write_buffer(&training.states, 0, bytes))
+            }
+        }
+    }
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+impl Blocking for Gpu {
+    fn wait<T>(&self, future: impl Future<Output = T>) -> T {
+        super::mapping::wait(future)
+    }
+}

@@ -1,0 +1,314 @@
+//! A handle to one device: choice of the adapter, error scopes, loss, and counters of what was created.
+//!
+//! Comes in: a choice of adapter, or a device of the caller's. Goes out: a cheap, shareable [`Gpu`]. Always holds: no
+//! error of the device escapes as a panic, and once the device is lost every method says so.
+
+use super::pipelines::Pipelines;
+use super::program::Program;
+use crate::error::{Error, Result};
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+/// Which adapter to take. The environment variable `PRECAST_GPU` overrides [`Adapter::Any`]: `hardware`, `software`,
+/// or a part of the adapter's name.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Adapter {
+    /// Discrete before integrated before virtual before software.
+    #[default]
+    Any,
+    /// A real GPU only.
+    Hardware,
+    /// A software adapter only.
+    Software,
+    /// The first whose name contains this text, in any case.
+    Named(String),
+}
+
+/// How many objects were created on a device since it was opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Created {
+    /// Buffers.
+    pub buffers: u64,
+    /// Bind groups.
+    pub bind_groups: u64,
+    /// Compute pipelines.
+    pub pipelines: u64,
+    /// Shader modules.
+    pub modules: u64,
+}
+
+/// A GPU that models can be put on. Clones share the device.
+#[derive(Clone)]
+pub struct Gpu {
+    shared: Arc<Shared>,
+}
+
+impl core::fmt::Debug for Gpu {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        write!(f, "Gpu({})", self.name())
+    }
+}
+
+#[derive(Debug)]
+struct Shared {
+    device: wgpu::Device,
+    queue: wgpu::Queue,
+    lost: Arc<AtomicBool>,
+    /// An error that no scope has caught.
+    uncaptured: Arc<Mutex<Option<String>>>,
+    counters: [AtomicU64; 4],
+    /// Compiled programs, by address.
+    programs: Mutex<Vec<(usize, Arc<Pipelines>)>>,
+}
+
+/// The value of a future that is ready.
+fn now<T>(future: impl Future<Output = T>) -> Option<T> {
+    match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
+        Poll::Ready(value) => Some(value),
+        Poll::Pending => None,
+    }
+}
+
+/// What a counter counts.
+#[derive(Clone, Copy)]
+pub(super) enum Kind {
+    Buffer,
+    BindGroup,
+    Pipeline,
+    Module,
+}
+
+impl Gpu {
+    /// Opens the best adapter and waits for it.
+    ///
+    /// # Errors
+    /// [`Error::NoAdapter`] if there is none, [`Error::Device`] if it cannot be opened.
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn new() -> Result<Self> {
+        Self::with(&Adapter::Any)
+    }
+
+    /// Opens the adapter of choice and waits for it.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    #[cfg(not(target_arch = "wasm32"))]
+    pub fn with(choice: &Adapter) -> Result<Self> {
+        pollster::block_on(Self::with_async(choice))
+    }
+
+    /// Opens the best adapter.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    pub async fn new_async() -> Result<Self> {
+        Self::with_async(&Adapter::Any).await
+    }
+
+    /// Opens the adapter of choice.
+    ///
+    /// # Errors
+    /// As [`Gpu::new`].
+    pub async fn with_async(choice: &Adapter) -> Result<Self> {
+        let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
+        let adapter = choose(&instance, &from_environment(choice)).await?;
+        let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;
+        let (device, queue) = adapter
+            .request_device(&wgpu::DeviceDescriptor {
+                label: Some("precast"),
+                required_features: adapter.features() & optional,
+                required_limits: adapter.limits(),
+                ..Default::default()
+            })
+            .await
+            .map_err(|error| Error::Device { reason: error.to_string() })?;
+        let gpu = Self::from_device(device, queue);
+        let lost = Arc::clone(&gpu.shared.lost);
+        gpu.shared.device.set_device_lost_callback(move |_, _| lost.store(true, Ordering::Release));
+        let uncaptured = Arc::clone(&gpu.shared.uncaptured);
+        gpu.shared.device.on_uncaptured_error(Arc::new(move |error| {
+            *uncaptured.lock().unwrap_or_else(PoisonError::into_inner) = Some(error.to_string());
+        }));
+        Ok(gpu)
+    }
+
+    /// Uses a device that the caller opened; its error and loss handlers stay the caller's.
+    pub fn from_device(device: wgpu::Device, queue: wgpu::Queue) -> Self {
+        let shared = Shared {
+            device,
+            queue,
+            lost: Arc::default(),
+            uncaptured: Arc::default(),
+            counters: Default::default(),
+            programs: Mutex::default(),
+        };
+        Self { shared: Arc::new(shared) }
+    }
+
+    /// The wgpu device underneath.
+    pub fn device(&self) -> &wgpu::Device {
+        &self.shared.device
+    }
+
+    /// The wgpu queue underneath.
+    pub fn queue(&self) -> &wgpu::Queue {
+        &self.shared.queue
+    }
+
+    /// The adapter's name, as its driver gives it.
+    pub fn name(&self) -> String {
+        self.shared.device.adapter_info().name
+    }
+
+    /// Destroys the device: every later use of it gives [`Error::DeviceLost`].
+    pub fn destroy(&self) {
+        self.shared.lost.store(true, Ordering::Release);
+        self.shared.device.destroy();
+    }
+
+    /// Whether the device is known to be lost.
+    pub fn is_lost(&self) -> bool {
+        self.shared.lost.load(Ordering::Acquire)
+    }
+
+    /// What was created on this device so far.
+    pub fn created(&self) -> Created {
+        let of = |kind: Kind| self.shared.counters[kind as usize].load(Ordering::Relaxed);
+        Created {
+            buffers: of(Kind::Buffer),
+            bind_groups: of(Kind::BindGroup),
+            pipelines: of(Kind::Pipeline),
+            modules: of(Kind::Module),
+        }
+    }
+
+    /// The pipelines of a program; all models of one program share them.
+    pub(super) fn pipelines(&self, program: &'static Program) -> Result<Arc<Pipelines>> {
+        let key = core::ptr::from_ref(program).addr();
+        let mut programs = self.shared.programs.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((_, known)) = programs.iter().find(|(of, _)| *of == key) {
+            return Ok(Arc::clone(known));
+        }
+        let new = Arc::new(Pipelines::new(self, program)?);
+        programs.push((key, Arc::clone(&new)));
+        Ok(new)
+    }
+
+    pub(super) fn count(&self, kind: Kind) {
+        self.shared.counters[kind as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    pub(super) fn mark_lost(&self) -> Error {
+        self.shared.lost.store(true, Ordering::Release);
+        lost()
+    }
+
+    pub(super) fn alive(&self) -> Result<()> {
+        if self.is_lost() { Err(lost()) } else { Ok(()) }
+    }
+
+    /// Runs `work` and says what the device thinks of it. Native devices judge at once; what a browser reports later is
+    /// kept and given by the next call.
+    pub(super) fn scoped<T>(&self, work: impl FnOnce() -> T) -> Result<T> {
+        self.alive()?;
+        let device = &self.shared.device;
+        let memory = device.push_error_scope(wgpu::ErrorFilter::OutOfMemory);
+        let internal = device.push_error_scope(wgpu::ErrorFilter::Internal);
+        let validation = device.push_error_scope(wgpu::ErrorFilter::Validation);
+        let value = work();
+        let reports = [now(validation.pop()), now(internal.pop()), now(memory.pop())];
+        self.alive()?;
+        let [validation, internal, memory] = reports.map(Option::flatten);
+        let uncaptured = self.uncaptured().take();
+        match validation.or(internal).or(memory).map(|error| error.to_string()).or(uncaptured) {
+            None => Ok(value),
+            Some(reason) => Err(Error::Device { reason }),
+        }
+    }
+
+    fn uncaptured(&self) -> MutexGuard<'_, Option<String>> {
+        self.shared.uncaptured.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Lets finished work report; with `wait`, blocks until all submitted work is finished. A browser does this itself.
+    pub(super) fn poll(&self, wait: bool) -> Result<()> {
+        self.alive()?;
+        let kind = if wait { wgpu::PollType::wait_indefinitely() } else { wgpu::PollType::Poll };
+        self.poll_as(kind)
+    }
+
+    /// Blocks until one submission is finished.
+    pub(super) fn wait_for(&self, submission: wgpu::SubmissionIndex) -> Result<()> {
+        self.alive()?;
+        self.poll_as(wgpu::PollType::Wait { submission_index: Some(submission), timeout: None })
+    }
+
+    fn poll_as(&self, kind: wgpu::PollType) -> Result<()> {
+        // wgpu panics where a device is lost during a wait, and offers no other report of it.
+        match catch_unwind(AssertUnwindSafe(|| self.shared.device.poll(kind))) {
+            Ok(_) => self.alive(),
+            Err(_) => Err(self.mark_lost()),
+        }
+    }
+}
+
+fn lost() -> Error {
+    Error::DeviceLost { reason: "it was destroyed, or its driver gave up".to_owned() }
+}
+
+fn from_environment(choice: &Adapter) -> Adapter {
+    let named = match choice {
+        Adapter::Any => std::env::var("PRECAST_GPU").unwrap_or_default(),
+        Adapter::Hardware | Adapter::Software | Adapter::Named(_) => String::new(),
+    };
+    match named.as_str() {
+        "" => choice.clone(),
+        "hardware" => Adapter::Hardware,
+        "software" => Adapter::Software,
+        part => Adapter::Named(part.to_owned()),
+    }
+}
+
+#[cfg(target_arch = "wasm32")]
+async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Adapter> {
+    let options = wgpu::RequestAdapterOptions {
+        power_preference: wgpu::PowerPreference::HighPerformance,
+        force_fallback_adapter: *choice == Adapter::Software,
+        ..Default::default()
+    };
+    instance.request_adapter(&options).await.map_err(|error| Error::NoAdapter { reason: error.to_string() })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+async fn choose(instance: &wgpu::Instance, choice: &Adapter) -> Result<wgpu::Adapter> {
+    let mut found = instance.enumerate_adapters(wgpu::Backends::all()).await;
+    found.sort_by_key(|adapter| rank(adapter.get_info().device_type));
+    let software = |adapter: &wgpu::Adapter| adapter.get_info().device_type == wgpu::DeviceType::Cpu;
+    let names: Vec<String> = found.iter().map(|adapter| adapter.get_info().name).collect();
+    found
+        .into_iter()
+        .find(|adapter| match choice {
+            Adapter::Any => true,
+            Adapter::Hardware => !software(adapter),
+            Adapter::Software => software(adapter),
+            Adapter::Named(part) => adapter.get_info().name.to_lowercase().contains(&part.to_lowercase()),
+        })
+        .ok_or_else(|| match names.is_empty() {
+            true => Error::NoAdapter { reason: "none was found".to_owned() },
+            false => Error::NoAdapter { reason: format!("none of {} was asked for", names.join(", ")) },
+        })
+}
+
+#[cfg(not(target_arch = "wasm32"))]
+fn rank(kind: wgpu::DeviceType) -> u8 {
+    match kind {
+        wgpu::DeviceType::DiscreteGpu => 0,
+        wgpu::DeviceType::IntegratedGpu => 1,
+        wgpu::DeviceType::VirtualGpu => 2,
+        wgpu::DeviceType::Cpu => 3,
+        wgpu::DeviceType::Other => 4,
+    }
+}

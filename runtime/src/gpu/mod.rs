@@ -1,0 +1,25 @@
+//! The GPU: devices, resident parameters, calls and training steps over wgpu.
+//!
+//! Comes in: a static [`Program`] (WGSL text, entry points, plans) that the compiler printed. Goes out: values read
+//! back from the device, or an error value. Always holds: all work runs under error scopes, a lost device is an error
+//! and never a panic, and a call at a shape that was seen before creates no buffer, bind group, pipeline or module.
+
+mod arena;
+mod backend;
+mod device;
+mod losses;
+mod mapping;
+mod pipelines;
+mod pool;
+mod program;
+mod training;
+mod workspace;
+
+#[cfg(test)]
+mod tests;
+
+pub use device::{Adapter, Created, Gpu};
+
+/// What emitted code names; programs do not.
+#[doc(hidden)]
+pub use program::{Command, Entry, Launch, Needs, Plan, Pool, Program};

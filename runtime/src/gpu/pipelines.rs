@@ -1,0 +1,178 @@
+//! A program on one device: its module, bind group layouts and pipelines, each made once.
+//!
+//! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point that a plan needs. Always holds: entry points that touch
+//! the same pools in the same way share one layout, so that they can share one bind group.
+
+use super::device::{Gpu, Kind};
+use super::program::{Command, Entry, Plan, Pool, Program};
+use crate::error::{Error, Result};
+use std::sync::OnceLock;
+
+/// The pipelines of a program on a device.
+#[derive(Debug)]
+pub(super) struct Pipelines {
+    program: &'static Program,
+    module: wgpu::ShaderModule,
+    pub(super) layouts: Vec<Layout>,
+    /// For each entry point its layout and, once a plan needed it, its pipeline.
+    entries: Vec<(usize, OnceLock<wgpu::ComputePipeline>)>,
+}
+
+/// One way of binding pools.
+#[derive(Debug)]
+pub(super) struct Layout {
+    pub(super) bindings: Vec<(u32, Pool)>,
+    pub(super) group: wgpu::BindGroupLayout,
+    pipeline: wgpu::PipelineLayout,
+}
+
+impl Pipelines {
+    /// Brings the program to the device.
+    pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
+        check_needs(gpu, program)?;
+        let module = gpu.scoped(|| create_module(gpu, program))?;
+        let (layouts, of_entry) = gpu.scoped(|| create_layouts(gpu, program))?;
+        let entries = of_entry.into_iter().map(|layout| (layout, OnceLock::new())).collect();
+        Ok(Self { program, module, layouts, entries })
+    }
+
+    /// Compiles the entry points of a plan that no plan needed before; natively as many at once as there are cores.
+    pub(super) fn compile(&self, gpu: &Gpu, plan: &Plan) -> Result<()> {
+        let mut missing = Vec::new();
+        self.find_missing(plan.commands, &mut missing);
+        if missing.is_empty() {
+            return Ok(());
+        }
+        let share = missing.len().div_ceil(cores());
+        let create = |entries: &[u16]| entries.iter().for_each(|&entry| self.create(gpu, entry));
+        if share == missing.len() {
+            return gpu.scoped(|| create(&missing));
+        }
+        // Error scopes belong to a thread, so every thread judges its own share.
+        std::thread::scope(|threads| {
+            let spawn = |share| threads.spawn(move || gpu.scoped(|| create(share)));
+            let running: Vec<_> = missing.chunks(share).map(spawn).collect();
+            let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
+            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
+        })
+    }
+
+    fn find_missing(&self, commands: &[Command], missing: &mut Vec<u16>) {
+        for command in commands {
+            match command {
+                Command::Dispatch { entry, .. } => {
+                    if self.entries[*entry as usize].1.get().is_none() && !missing.contains(entry) {
+                        missing.push(*entry);
+                    }
+                }
+                Command::Repeat { body, .. } => self.find_missing(body, missing),
+            }
+        }
+    }
+
+    /// The layout of an entry point.
+    pub(super) fn layout(&self, entry: u16) -> usize {
+        self.entries[entry as usize].0
+    }
+
+    /// The pipeline of an entry point that was compiled.
+    pub(super) fn pipeline(&self, entry: u16) -> Option<&wgpu::ComputePipeline> {
+        self.entries[entry as usize].1.get()
+    }
+
+    fn create(&self, gpu: &Gpu, entry: u16) {
+        let (layout, pipeline) = &self.entries[entry as usize];
+        let name = self.program.entries[entry as usize].name;
+        pipeline.get_or_init(|| {
+            gpu.count(Kind::Pipeline);
+            gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
+                label: Some(name),
+                layout: Some(&self.layouts[*layout].pipeline),
+                module: &self.module,
+                entry_point: Some(name),
+                compilation_options: wgpu::PipelineCompilationOptions {
+                    constants: &[],
+                    // Kernels write their workgroup memory before they read it.
+                    zero_initialize_workgroup_memory: false,
+                },
+                cache: None,
+            })
+        });
+    }
+}
+
+fn cores() -> usize {
+    match cfg!(target_arch = "wasm32") {
+        true => 1,
+        false => std::thread::available_parallelism().map_or(1, usize::from),
+    }
+}
+
+fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
+    let limits = gpu.device().limits();
+    let needs = &program.needs;
+    let checks = [
+        ("bytes of workgroup memory", needs.workgroup_bytes, limits.max_compute_workgroup_storage_size),
+        ("threads in one workgroup", needs.workgroup_threads, limits.max_compute_invocations_per_workgroup),
+    ];
+    for (what, needed, available) in checks {
+        if needed > available {
+            let reason = format!("the model needs {needed} {what}, this one offers {available}");
+            return Err(Error::Device { reason });
+        }
+    }
+    Ok(())
+}
+
+fn create_module(gpu: &Gpu, program: &Program) -> wgpu::ShaderModule {
+    gpu.count(Kind::Module);
+    let text =
+        wgpu::ShaderModuleDescriptor { label: Some("precast"), source: wgpu::ShaderSource::Wgsl(program.wgsl.into()) };
+    // SAFETY: the compiler proved every static index, guards every index that depends on data, and emits only loops
+    // whose bounds are known on entry; clamping indices again costs up to a third of a matrix product's time.
+    unsafe { gpu.device().create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked()) }
+}
+
+fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {
+    let mut layouts: Vec<Layout> = Vec::new();
+    let mut of_entry = Vec::with_capacity(program.entries.len());
+    for entry in program.entries {
+        let bindings = bindings(entry);
+        let known = layouts.iter().position(|layout| layout.bindings == bindings);
+        of_entry.push(known.unwrap_or_else(|| {
+            layouts.push(create_layout(gpu, bindings));
+            layouts.len() - 1
+        }));
+    }
+    (layouts, of_entry)
+}
+
+fn bindings(entry: &Entry) -> Vec<(u32, Pool)> {
+    let reads = entry.reads.iter().map(|&pool| (1 + 2 * pool.index() as u32, pool));
+    let writes = entry.writes.iter().map(|&pool| (2 + 2 * pool.index() as u32, pool));
+    let mut all: Vec<_> = reads.chain(writes).collect();
+    all.sort_unstable();
+    all
+}
+
+fn create_layout(gpu: &Gpu, bindings: Vec<(u32, Pool)>) -> Layout {
+    let entry = |binding, ty, has_dynamic_offset| wgpu::BindGroupLayoutEntry {
+        binding,
+        visibility: wgpu::ShaderStages::COMPUTE,
+        ty: wgpu::BindingType::Buffer { ty, has_dynamic_offset, min_binding_size: None },
+        count: None,
+    };
+    let mut entries = vec![entry(0, wgpu::BufferBindingType::Uniform, true)];
+    entries.extend(bindings.iter().map(|&(binding, _)| {
+        let read_only = binding % 2 == 1;
+        entry(binding, wgpu::BufferBindingType::Storage { read_only }, false)
+    }));
+    let group =
+        gpu.device().create_bind_group_layout(&wgpu::BindGroupLayoutDescriptor { label: None, entries: &entries });
+    let pipeline = gpu.device().create_pipeline_layout(&wgpu::PipelineLayoutDescriptor {
+        label: None,
+        bind_group_layouts: &[Some(&group)],
+        immediate_size: 0,
+    });
+    Layout { bindings, group, pipeline }
+}

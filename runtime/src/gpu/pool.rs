@@ -1,0 +1,59 @@
+//! Parameters on a device, with the last copy of them that the host has seen.
+//!
+//! Comes in: the words of a parameter pool, laid out as on every device. Goes out: a resident buffer. Always holds: the
+//! host's copy is whole, also after the device was lost.
+
+use super::arena::{create_storage, read_back};
+use super::device::Gpu;
+use crate::Cpu;
+use crate::error::Result;
+use crate::weights::Weights;
+use crate::words::Words;
+use std::sync::{Mutex, PoisonError};
+
+/// A model's parameters on a device.
+#[doc(hidden)]
+#[derive(Debug)]
+pub struct Resident {
+    pub(super) buffer: wgpu::Buffer,
+    host: Mutex<Words>,
+}
+
+impl Resident {
+    pub(super) fn new(gpu: &Gpu, words: &[f32]) -> Result<Self> {
+        let buffer = create_storage(gpu, "parameters", words.len())?;
+        let mut host = Words::zeroed(words.len())?;
+        host.as_mut_slice().copy_from_slice(words);
+        let mut new = Self { buffer, host: Mutex::new(host) };
+        new.write(gpu, 0, words)?;
+        Ok(new)
+    }
+
+    pub(super) fn write(&mut self, gpu: &Gpu, offset: usize, words: &[f32]) -> Result<()> {
+        if !words.is_empty() {
+            let bytes = bytemuck::cast_slice(words);
+            gpu.scoped(|| gpu.queue().write_buffer(&self.buffer, 4 * offset as u64, bytes))?;
+        }
+        self.keep(offset, words);
+        gpu.alive()
+    }
+
+    pub(super) async fn read(&self, gpu: &Gpu, offset: usize, words: &mut [f32]) -> Result<()> {
+        read_back(gpu, &self.buffer, offset, words).await?;
+        self.keep(offset, words);
+        Ok(())
+    }
+
+    fn keep(&self, offset: usize, words: &[f32]) {
+        let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
+        host.as_mut_slice()[offset..][..words.len()].copy_from_slice(words);
+    }
+}
+
+impl Weights<Gpu> {
+    /// The parameters as the host has last written or read them: what is left when the device is lost.
+    pub fn last_copy(&self) -> Weights<Cpu> {
+        let host = self.pool.host.lock().unwrap_or_else(PoisonError::into_inner);
+        Weights::new(self.spec, Cpu, host.clone())
+    }
+}

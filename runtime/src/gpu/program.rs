@@ -1,0 +1,136 @@
+//! What the compiler hands over for the GPU: a static program, never changed at run time.
+//!
+//! Comes in: constants in generated code. Always holds: the numbers below are the contract between this file and the
+//! compiler's WGSL printer. Binding 0 is the uniform `call`, one per dispatch: the indices of the surrounding repeats
+//! (innermost first, four words), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
+//! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
+//! both.
+
+/// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Pool {
+    /// The model's parameters, in the layout of every device.
+    Weights,
+    /// Gradients, laid out as the parameters.
+    Gradients,
+    /// The states of the optimiser one after the other, each laid out as the parameters.
+    State,
+    /// The arguments of a call one after the other.
+    Inputs,
+    /// What a training step gets besides its arguments: random key, clip norm, the numbers of the optimiser.
+    Numbers,
+    /// The parameter group of each chunk of parameters.
+    Groups,
+    /// Everything that dies with the call or is read from it.
+    Scratch,
+}
+
+impl Pool {
+    /// Number of pools; with one buffer each they fit WebGPU's smallest limit of 8 storage buffers.
+    pub const COUNT: usize = 7;
+
+    /// Position in a table of all pools.
+    pub const fn index(self) -> usize {
+        self as usize
+    }
+
+    /// The name in labels and messages.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Weights => "parameters",
+            Self::Gradients => "gradients",
+            Self::State => "optimiser state",
+            Self::Inputs => "arguments",
+            Self::Numbers => "step numbers",
+            Self::Groups => "parameter groups",
+            Self::Scratch => "scratch memory",
+        }
+    }
+}
+
+/// One WGSL entry point and the pools it touches. A pool that it both reads and writes is in `writes` only.
+#[derive(Clone, Copy, Debug)]
+pub struct Entry {
+    /// Name in the module.
+    pub name: &'static str,
+    /// Pools bound read-only.
+    pub reads: &'static [Pool],
+    /// Pools bound read-write.
+    pub writes: &'static [Pool],
+}
+
+/// How often an entry point runs and where its slots lie, under given values of the named dimensions.
+#[derive(Clone, Debug, Default)]
+pub struct Launch {
+    pub(super) groups: u64,
+    pub(super) offsets: Vec<u32>,
+}
+
+impl Launch {
+    /// Workgroups on a side of the grid; WGSL counts them as `x + 65535 y`.
+    pub(super) const SIDE: u64 = 65_535;
+
+    /// The number of workgroups and the first word of every slot.
+    pub fn set(&mut self, groups: u64, offsets: &[u64]) {
+        self.groups = groups;
+        self.offsets.clear();
+        // An offset beyond 32 bits belongs to a buffer that no device binds; its creation reports that.
+        self.offsets.extend(offsets.iter().map(|&offset| offset as u32));
+    }
+}
+
+/// One step of a plan.
+#[derive(Clone, Copy, Debug)]
+pub enum Command {
+    /// Runs one entry point.
+    Dispatch {
+        /// Index into [`Program::entries`].
+        entry: u16,
+        /// Fills in a launch from the function's named dimensions.
+        launch: fn(&[usize], &mut Launch),
+    },
+    /// Runs `body` `count` times.
+    Repeat {
+        /// Number of turns.
+        count: u32,
+        /// Whether the index runs from `count - 1` down to 0.
+        reverse: bool,
+        /// What is repeated.
+        body: &'static [Command],
+    },
+}
+
+/// One function of the model as a sequence of dispatches.
+#[derive(Clone, Copy, Debug)]
+pub struct Plan {
+    /// For each named dimension of the function its position among those of the model.
+    pub dims: &'static [usize],
+    /// The number of results.
+    pub results: usize,
+    /// The dispatches.
+    pub commands: &'static [Command],
+}
+
+/// What the program needs from a device; checked once.
+#[derive(Clone, Copy, Debug)]
+pub struct Needs {
+    /// Most bytes of workgroup memory of one entry point.
+    pub workgroup_bytes: u32,
+    /// Most threads of one workgroup.
+    pub workgroup_threads: u32,
+}
+
+/// Everything that the compiler printed for one model.
+#[derive(Clone, Copy, Debug)]
+pub struct Program {
+    /// The module's text, validated while it was printed.
+    pub wgsl: &'static str,
+    /// Its entry points.
+    pub entries: &'static [Entry],
+    /// The number of named dimensions of the model.
+    pub dims: usize,
+    /// Words of the `call` uniform: loop indices, named dimensions, slots.
+    pub call: usize,
+    /// What a device must offer.
+    pub needs: Needs,
+}

@@ -1,0 +1,125 @@
+//! The safetensors container: in come named tensors, out comes a file, and back. Always: a file is
+//! whole or not there, and one that breaks a rule of the format is an error before any tensor is
+//! read.
+//!
+//! The format is small (a length, a JSON header of one fixed form, the values), and the `safetensors`
+//! crate would add itself and twenty more to every build, serde with its derive macros among them. So
+//! it is read and written here, and tested against that crate.
+
+mod json;
+mod read;
+mod write;
+
+pub(crate) use read::{Entry, Reader};
+pub(crate) use write::{Tensor, encode, save};
+
+/// The key of the header's map of free text.
+const METADATA: &str = "__metadata__";
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::error::Error;
+    use alloc::{
+        string::{String, ToString},
+        vec,
+        vec::Vec,
+    };
+
+    fn tensors<'a>(a: &'a [f32], b: &'a [f32]) -> Vec<Tensor<'a>> {
+        vec![
+            Tensor { name: "b.weight".into(), shape: &[2, 3], values: a },
+            Tensor { name: "a \"q\" é\n".into(), shape: &[], values: b },
+        ]
+    }
+
+    fn reason(bytes: &[u8]) -> String {
+        match Reader::bytes(bytes.to_vec()) {
+            Err(Error::Format { reason, .. }) => reason,
+            other => unreachable!("expected an error of the format, not {:?}", other.err()),
+        }
+    }
+
+    #[test]
+    fn what_is_written_is_read_back() {
+        let a = [1.0, 2.0, 3.0, f32::MIN_POSITIVE, f32::NEG_INFINITY, -0.0];
+        let bytes = encode(&[("note", "tab\there".into())], &tensors(&a, &[7.0]));
+        let mut reader = Reader::bytes(bytes).unwrap();
+        assert_eq!(reader.metadata["note"], "tab\there");
+        let entry = reader.tensors["b.weight"].clone();
+        assert_eq!((entry.dtype.as_str(), entry.shape.as_slice()), ("F32", &[2, 3][..]));
+        let mut values = [0.0; 6];
+        reader.read(&entry, &mut values).unwrap();
+        assert_eq!(values.map(f32::to_bits), a.map(f32::to_bits));
+        assert!(reader.tensors["a \"q\" é\n"].shape.is_empty());
+    }
+
+    #[test]
+    fn the_reference_implementation_reads_what_is_written() {
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let bytes = encode(&[("format", "pt".into())], &tensors(&a, &[7.0]));
+        let file = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let weight = file.tensor("b.weight").unwrap();
+        assert_eq!(weight.shape(), [2, 3]);
+        assert_eq!(weight.data(), bytemuck::bytes_of(&a));
+        assert_eq!(file.tensor("a \"q\" é\n").unwrap().data(), 7f32.to_le_bytes());
+    }
+
+    #[test]
+    fn what_the_reference_implementation_writes_is_read() {
+        use ::safetensors::{Dtype, tensor::TensorView};
+        let floats: Vec<u8> = [1f32, 2.0].iter().flat_map(|x| x.to_le_bytes()).collect();
+        let views = [
+            ("w", TensorView::new(Dtype::F32, vec![2], &floats).unwrap()),
+            ("n", TensorView::new(Dtype::I64, vec![1], &[0; 8]).unwrap()),
+        ];
+        let mut reader = Reader::bytes(::safetensors::serialize(views, None).unwrap()).unwrap();
+        assert_eq!(reader.tensors["n"].dtype, "I64");
+        let entry = reader.tensors["w"].clone();
+        let mut values = [0.0; 2];
+        reader.read(&entry, &mut values).unwrap();
+        assert_eq!(values, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn every_truncation_is_an_error() {
+        let a = [1.0, 2.0, 3.0, 4.0, 5.0, 6.0];
+        let bytes = encode(&[], &tensors(&a, &[7.0]));
+        for len in 0..bytes.len() {
+            assert!(reason(&bytes[..len]).starts_with("truncated: "), "{len}");
+        }
+        let mut longer = bytes;
+        longer.push(0);
+        assert_eq!(reason(&longer), "1 bytes follow the last tensor");
+    }
+
+    #[test]
+    fn broken_headers_are_errors() {
+        for (header, expected) in [
+            ("[]", "expected `{` at byte 0 of the header"),
+            (r#"{"a":1}"#, "expected `{` at byte 5 of the header"),
+            (
+                r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}        "#,
+                "`a` is F32 [1], which takes 4 bytes, but has 8",
+            ),
+            (r#"{"a":{"dtype":"F32","shape":[1]}}"#, "`a` has no data_offsets"),
+            (
+                r#"{"a":{"dtype":"F32","shape":[-1],"data_offsets":[0,0]}}"#,
+                "expected a number at byte 29 of the header",
+            ),
+            (
+                r#"{"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]},"a":{"dtype":"F32","shape":[0],"data_offsets":[0,0]}}"#,
+                "`a` stands twice in the header",
+            ),
+            (
+                r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[4,8]}}        "#,
+                "`a` starts at byte 4 of the values, but the tensor before ends at 0",
+            ),
+        ] {
+            let mut bytes = (header.trim_end().len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header.trim_end().bytes());
+            bytes.resize(bytes.len() + (header.len() - header.trim_end().len()), 0);
+            assert_eq!(reason(&bytes).to_string(), expected, "{header}");
+        }
+    }
+}

@@ -1,0 +1,181 @@
+//! Reading: in comes a file, out come the names, types, shapes and values of its tensors. Always:
+//! once a reader exists, every tensor lies inside the file and has the size that its shape says.
+
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
+use std::{
+    fs::File,
+    io::{BufReader, Cursor, Read, Seek, SeekFrom},
+    path::{Path, PathBuf},
+};
+
+use super::{METADATA, json::Json};
+use crate::error::{Error, Result};
+
+trait Source: Read + Seek {}
+impl<T: Read + Seek> Source for T {}
+
+/// One tensor of a file.
+#[derive(Clone, Debug)]
+pub(crate) struct Entry {
+    /// The element type as the file writes it.
+    pub(crate) dtype: String,
+    pub(crate) shape: Vec<usize>,
+    /// Bytes from the start of the values.
+    start: usize,
+    end: usize,
+}
+
+/// An open file whose header has been checked.
+pub(crate) struct Reader {
+    pub(crate) path: PathBuf,
+    pub(crate) metadata: BTreeMap<String, String>,
+    pub(crate) tensors: BTreeMap<String, Entry>,
+    source: Box<dyn Source>,
+    /// Where the values start.
+    data: u64,
+}
+
+impl Reader {
+    /// Opens a file.
+    pub(crate) fn open(path: &Path) -> Result<Self> {
+        let file = File::open(path).map_err(Error::io(path))?;
+        Reader::new(path.into(), Box::new(BufReader::new(file)))
+    }
+
+    /// Takes the bytes of a file.
+    pub(crate) fn bytes(bytes: Vec<u8>) -> Result<Self> {
+        Reader::new("the bytes given".into(), Box::new(Cursor::new(bytes)))
+    }
+
+    fn new(path: PathBuf, mut source: Box<dyn Source>) -> Result<Self> {
+        let total = source.seek(SeekFrom::End(0)).map_err(Error::io(&path))?;
+        source.rewind().map_err(Error::io(&path))?;
+        let invalid = |reason| Err(Error::Format { path: path.clone(), reason });
+        if total < 8 {
+            return invalid(format!("truncated: a safetensors file has at least 8 bytes, this one {total}"));
+        }
+        let mut length = [0; 8];
+        source.read_exact(&mut length).map_err(Error::io(&path))?;
+        let length = u64::from_le_bytes(length);
+        if length > total - 8 {
+            let left = total - 8;
+            return invalid(format!("truncated: the header takes {length} bytes, but {left} follow"));
+        }
+        let mut header = Vec::new();
+        source.by_ref().take(length).read_to_end(&mut header).map_err(Error::io(&path))?;
+        let parsed = match core::str::from_utf8(&header) {
+            Ok(header) => parse(header)
+                .and_then(|(metadata, tensors)| check(&tensors, total - 8 - length).map(|()| (metadata, tensors))),
+            Err(_) => Err("the header is not UTF-8".into()),
+        };
+        match parsed {
+            Ok((metadata, tensors)) => Ok(Reader { path, metadata, tensors, source, data: 8 + length }),
+            Err(reason) => invalid(reason),
+        }
+    }
+
+    /// Reads a tensor of `values.len()` f32.
+    pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
+        let at = SeekFrom::Start(self.data + entry.start as u64);
+        self.source.seek(at).map_err(Error::io(&self.path))?;
+        self.source.read_exact(bytemuck::cast_slice_mut(values)).map_err(Error::io(&self.path))?;
+        if cfg!(target_endian = "big") {
+            for value in values {
+                *value = f32::from_bits(value.to_bits().swap_bytes());
+            }
+        }
+        Ok(())
+    }
+}
+
+type Header = (BTreeMap<String, String>, BTreeMap<String, Entry>);
+
+fn parse(text: &str) -> Result<Header, String> {
+    let mut metadata = BTreeMap::new();
+    let mut tensors = BTreeMap::new();
+    let mut json = Json::new(text);
+    json.object(|json, name| {
+        if name == METADATA {
+            return json.object(|json, key| {
+                metadata.insert(key, json.string()?);
+                Ok(())
+            });
+        }
+        let entry = tensor(json, &name)?;
+        match tensors.insert(name.clone(), entry) {
+            None => Ok(()),
+            Some(_) => Err(format!("`{name}` stands twice in the header")),
+        }
+    })?;
+    json.end()?;
+    Ok((metadata, tensors))
+}
+
+fn tensor(json: &mut Json<'_>, name: &str) -> Result<Entry, String> {
+    let (mut dtype, mut shape, mut offsets) = (None, None, None);
+    json.object(|json, key| {
+        match key.as_str() {
+            "dtype" => dtype = Some(json.string()?),
+            "shape" => shape = Some(json.numbers()?),
+            "data_offsets" => offsets = Some(json.numbers()?),
+            _ => return Err(format!("`{name}` has an unknown key `{key}`")),
+        }
+        Ok(())
+    })?;
+    let missing = |key: &str| format!("`{name}` has no {key}");
+    let offsets = offsets.ok_or_else(|| missing("data_offsets"))?;
+    let &[start, end] = offsets.as_slice() else {
+        return Err(format!("`{name}` has {} data_offsets, not 2", offsets.len()));
+    };
+    Ok(Entry {
+        dtype: dtype.ok_or_else(|| missing("dtype"))?,
+        shape: shape.ok_or_else(|| missing("shape"))?,
+        start,
+        end,
+    })
+}
+
+/// Tensors follow each other without holes, fill `available` bytes, and are as long as their
+/// shapes.
+fn check(tensors: &BTreeMap<String, Entry>, available: u64) -> Result<(), String> {
+    let mut sorted: Vec<_> = tensors.iter().collect();
+    sorted.sort_by_key(|(_, entry)| (entry.start, entry.end));
+    let mut before = 0;
+    for (name, Entry { dtype, shape, start, end }) in sorted {
+        if *start != before || end < start {
+            return Err(format!(
+                "`{name}` starts at byte {start} of the values, but the tensor before ends at {before}"
+            ));
+        }
+        let bytes =
+            size(dtype).and_then(|size| shape.iter().try_fold(size, |bytes, &extent| bytes.checked_mul(extent)));
+        match bytes {
+            Some(bytes) if bytes == end - start => {}
+            None if size(dtype).is_none() => {}
+            None => {
+                return Err(format!("`{name}` is {dtype} {shape:?}, which no memory holds"));
+            }
+            Some(bytes) => {
+                let found = end - start;
+                return Err(format!("`{name}` is {dtype} {shape:?}, which takes {bytes} bytes, but has {found}"));
+            }
+        }
+        before = *end;
+    }
+    match available.checked_sub(before as u64) {
+        Some(0) => Ok(()),
+        Some(more) => Err(format!("{more} bytes follow the last tensor")),
+        None => Err(format!("truncated: the tensors take {before} bytes, but {available} follow the header")),
+    }
+}
+
+/// Bytes of one element; of types that are packed below a byte, or unknown, nothing is said.
+fn size(dtype: &str) -> Option<usize> {
+    match dtype {
+        "BOOL" | "U8" | "I8" | "F8_E5M2" | "F8_E4M3" | "F8_E8M0" => Some(1),
+        "U16" | "I16" | "F16" | "BF16" => Some(2),
+        "U32" | "I32" | "F32" => Some(4),
+        "U64" | "I64" | "F64" | "C64" => Some(8),
+        _ => None,
+    }
+}

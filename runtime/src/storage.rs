@@ -1,0 +1,136 @@
+//! Weights in files: in come weights and a path, out comes a safetensors file that PyTorch reads,
+//! and back. Always: a file that does not fit changes nothing, and the error lists every difference.
+
+use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
+use std::path::Path;
+
+use crate::{
+    device::{Blocking, Compiled, Cpu, Device},
+    error::{Difference, Error, Result},
+    safetensors::{self, Entry, Reader, Tensor},
+    spec::ModelSpec,
+    weights::Weights,
+    words::Words,
+};
+
+/// The metadata that loaders of PyTorch expect.
+pub(crate) const FORMAT: (&str, &str) = ("format", "pt");
+
+impl<D: Device> Weights<D> {
+    /// Writes all parameters to a safetensors file, under the names of PyTorch's `state_dict`. The
+    /// file is replaced as a whole or not at all.
+    ///
+    /// # Errors
+    /// If the file cannot be written, or the device is lost.
+    pub fn save(&self, path: impl AsRef<Path>) -> Result<()>
+    where
+        D: Blocking,
+    {
+        self.device.wait(self.save_async(path))
+    }
+
+    /// As [`Weights::save`], without blocking on the device.
+    ///
+    /// # Errors
+    /// As for [`Weights::save`].
+    pub async fn save_async(&self, path: impl AsRef<Path>) -> Result<()> {
+        let words = self.host().await?;
+        let metadata = [(FORMAT.0, FORMAT.1.into())];
+        safetensors::save(path.as_ref(), &metadata, &tensors(self.spec, "", words.as_slice()))
+    }
+
+    /// The bytes of the file that [`Weights::save`] would write.
+    ///
+    /// # Errors
+    /// If the device is lost.
+    pub async fn to_safetensors(&self) -> Result<Vec<u8>> {
+        let words = self.host().await?;
+        let metadata = [(FORMAT.0, FORMAT.1.into())];
+        Ok(safetensors::encode(&metadata, &tensors(self.spec, "", words.as_slice())))
+    }
+
+    /// Overwrites all parameters with those of a file.
+    #[doc(hidden)]
+    pub async fn load(&mut self, path: &Path) -> Result<()> {
+        let words = read(self.spec, Reader::open(path)?)?;
+        self.device.write(&mut self.pool, 0, words.as_slice()).await
+    }
+
+    /// Overwrites all parameters with those of the bytes of a file.
+    #[doc(hidden)]
+    pub async fn load_bytes(&mut self, bytes: &[u8]) -> Result<()> {
+        let words = read(self.spec, Reader::bytes(bytes.into())?)?;
+        self.device.write(&mut self.pool, 0, words.as_slice()).await
+    }
+}
+
+impl Weights<Cpu> {
+    /// The parameters of a file.
+    #[doc(hidden)]
+    pub fn open<C: Compiled>(path: &Path) -> Result<Self> {
+        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::open(path)?)?))
+    }
+
+    /// The parameters of the bytes of a file.
+    #[doc(hidden)]
+    pub fn open_bytes<C: Compiled>(bytes: &[u8]) -> Result<Self> {
+        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::bytes(bytes.into())?)?))
+    }
+}
+
+/// The tensors of a pool, `prefix` before every name.
+pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
+    let tensor = |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
+        name: format!("{prefix}{name}"),
+        shape: parameter.shape,
+        values: &words[offset..][..parameter.len()],
+    };
+    spec.instances().map(tensor).collect()
+}
+
+/// A pool with the values of a file that holds this model and nothing else.
+fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
+    compare(spec, &[""], &reader)?;
+    fill(spec, "", &mut reader)
+}
+
+/// The file has exactly the parameters of the model, once for every prefix.
+pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
+    let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
+    let mut differences = vec![];
+    for prefix in prefixes {
+        for (name, parameter, _) in spec.instances() {
+            let name = format!("{prefix}{name}");
+            let shape = parameter.shape.to_vec();
+            let Some(entry) = rest.remove(&name) else {
+                differences.push(Difference::Missing { name, shape });
+                continue;
+            };
+            if entry.dtype != "F32" {
+                let (name, found) = (name.clone(), entry.dtype.clone());
+                differences.push(Difference::Dtype { name, found, expected: "F32" });
+            }
+            if entry.shape != shape {
+                let found = entry.shape.clone();
+                differences.push(Difference::Shape { name, found, expected: shape });
+            }
+        }
+    }
+    let unexpected =
+        |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
+    differences.extend(rest.into_iter().map(unexpected));
+    if differences.is_empty() {
+        return Ok(());
+    }
+    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
+}
+
+/// A pool with the values under `prefix` of a file that has been compared.
+pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
+    let mut words = Words::zeroed(spec.pool_len)?;
+    for (name, parameter, offset) in spec.instances() {
+        let entry = reader.tensors[&format!("{prefix}{name}")].clone();
+        reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
+    }
+    Ok(words)
+}

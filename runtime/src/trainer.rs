@@ -1,0 +1,196 @@
+//! Training: in come batches, out come losses, and the model is better for it. Always: step,
+//! optimiser state and random counter move together, so a run resumed from a checkpoint is the run
+//! that was not interrupted, bit for bit.
+
+use alloc::boxed::Box;
+use core::fmt;
+
+use crate::{
+    device::{Blocking, Device, Outcome, Step, StepCall},
+    error::{Error, Result},
+    flags::{Flags, Spare, Truth},
+    gradients::Gradients,
+    groups::Groups,
+    optim::Optimizer,
+    random,
+    weights::Model,
+    words::Words,
+};
+
+/// The purpose of the trainer's random bits, apart from every other use of a seed.
+const TRAINING: u32 = 1;
+
+/// What every trainer holds: a model, an optimiser and its state.
+pub struct Trainer<'m, M: Model, O: Optimizer> {
+    /// The numbers of the optimiser; set them between steps as a schedule says.
+    pub optimizer: O,
+    /// The seed of dropout and of all else that is drawn while training.
+    pub seed: u64,
+    /// Whether a step whose loss or gradient is not finite leaves the model as it was. It is
+    /// reported by [`Loss::value`] either way.
+    pub skip_nonfinite: bool,
+    pub(crate) model: &'m mut M,
+    pub(crate) groups: Groups<O>,
+    /// The steps that were taken, skipped ones included.
+    pub(crate) steps: u64,
+    /// Made by the first step, so that a trainer can be made where memory is short.
+    pub(crate) training: Option<<M::Device as Device>::Training>,
+    workspace: <M::Device as Device>::Workspace,
+    spare: Spare,
+}
+
+impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
+    /// A trainer at step 0.
+    #[doc(hidden)]
+    pub fn new(model: &'m mut M, optimizer: O) -> Self {
+        let weights = model.weights();
+        let (groups, workspace) = (Groups::new(weights.spec), weights.device.workspace(&weights.pool));
+        Trainer {
+            optimizer,
+            seed: 0,
+            skip_nonfinite: true,
+            model,
+            groups,
+            steps: 0,
+            training: None,
+            workspace,
+            spare: Spare::default(),
+        }
+    }
+
+    /// The model as it is now.
+    pub fn model(&self) -> &M {
+        self.model
+    }
+
+    /// The device that the model is on.
+    #[doc(hidden)]
+    #[inline]
+    pub fn device(&self) -> M::Device {
+        self.model.weights().device.clone()
+    }
+
+    /// The number of steps that were taken, skipped ones included.
+    pub fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Changes the optimiser's numbers for the parameters whose names match `pattern`, in which `*`
+    /// stands for any run of characters. The change is made anew in every step, to a copy of
+    /// [`Trainer::optimizer`]; changes of several groups are made in the order of the calls.
+    ///
+    /// ```text
+    /// trainer.group("*.bias", |o| o.decay = 0.0)?.group("encoder.*", |o| o.rate *= 0.1)?;
+    /// ```
+    ///
+    /// # Errors
+    /// If the pattern matches nothing, or separates parameters of a repeated block that share 64
+    /// words.
+    pub fn group(&mut self, pattern: &str, change: impl Fn(&mut O) + Send + Sync + 'static) -> Result<&mut Self> {
+        self.groups.add(self.model.weights().spec, pattern, Box::new(change))?;
+        Ok(self)
+    }
+
+    /// The words of an argument that holds truth values.
+    #[doc(hidden)]
+    pub fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+        self.spare.take(values)
+    }
+
+    /// Keeps the words of an argument for the next step.
+    #[doc(hidden)]
+    pub fn keep(&mut self, flags: Flags) {
+        self.spare.keep(flags);
+    }
+
+    /// Takes a step.
+    #[doc(hidden)]
+    #[inline]
+    pub async fn step<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Loss<M::Device>> {
+        let pending = self.run::<S>(dims, inputs).await?;
+        self.steps += 1;
+        let device = self.model.weights().device.clone();
+        Ok(Loss { device, pending, function: S::NAME, step: self.steps })
+    }
+
+    /// Computes the gradient that the next step would use, by a plan that updates nothing.
+    #[doc(hidden)]
+    pub async fn gradients<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Gradients> {
+        let pending = self.run::<S>(dims, inputs).await?;
+        let weights = self.model.weights();
+        let Outcome { loss, .. } = weights.device.outcome(&pending).await?;
+        let mut words = Words::zeroed(weights.spec.pool_len)?;
+        if let Some(training) = &self.training {
+            weights.device.read_gradients(training, words.as_mut_slice()).await?;
+        }
+        Ok(Gradients { loss, spec: weights.spec, words })
+    }
+
+    #[inline]
+    async fn run<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<<M::Device as Device>::Loss> {
+        let key = [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32];
+        self.groups.fill(&self.optimizer, self.steps + 1, key, self.skip_nonfinite);
+        let weights = self.model.weights_mut();
+        let training = match &mut self.training {
+            Some(training) => training,
+            none => {
+                let (len, states) = (weights.spec.pool_len, O::STATES.len());
+                none.insert(weights.device.training(&weights.pool, len, states).await?)
+            }
+        };
+        let call = StepCall {
+            dims,
+            inputs,
+            numbers: &self.groups.numbers,
+            groups: &self.groups.chunks,
+            groups_version: self.groups.version,
+        };
+        weights.device.step::<S>(&mut weights.pool, training, &mut self.workspace, &call).await
+    }
+}
+
+impl<M: Model, O: Optimizer> fmt::Debug for Trainer<'_, M, O> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} trainer of {:?} at step {}", O::NAME, self.model.weights(), self.steps)
+    }
+}
+
+/// The loss of one step, which a GPU may still be computing.
+#[must_use = "a step that was not finite is reported by `value`"]
+#[derive(Debug)]
+pub struct Loss<D: Device> {
+    device: D,
+    pending: D::Loss,
+    function: &'static str,
+    step: u64,
+}
+
+impl<D: Device> Loss<D> {
+    /// The loss before the update; waits until it is known.
+    ///
+    /// # Errors
+    /// If the loss or the gradient is not finite, or the device was lost.
+    #[inline]
+    pub fn value(&self) -> Result<f32>
+    where
+        D: Blocking,
+    {
+        self.device.wait(self.value_async())
+    }
+
+    /// As [`Loss::value`], without blocking.
+    ///
+    /// # Errors
+    /// As for [`Loss::value`].
+    pub async fn value_async(&self) -> Result<f32> {
+        let Outcome { loss, updated } = self.device.outcome(&self.pending).await?;
+        if updated && loss.is_finite() {
+            return Ok(loss);
+        }
+        Err(Error::NonFinite { function: self.function, step: self.step, skipped: !updated })
+    }
+}

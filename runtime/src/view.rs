@@ -1,0 +1,240 @@
+//! Tensors with several named dimensions: in comes a slice and its extents, checked once, out goes
+//! a value that keeps them together. Always: the slice has as many elements as the extents say.
+//!
+//! Extents that the signature fixes at the end are part of the element: `f32[B, T, 64]` is a
+//! `View<[f32; 64], 2>`.
+
+use alloc::{boxed::Box, vec::Vec};
+use core::ops::Index;
+
+use bytemuck::Pod;
+
+use crate::error::{Error, Result};
+
+/// A borrowed tensor: `R` leading extents over elements of type `T`, row-major.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct View<'a, T, const R: usize> {
+    data: &'a [T],
+    dims: [usize; R],
+}
+
+impl<'a, T, const R: usize> View<'a, T, R> {
+    /// `data` with extents `dims`.
+    ///
+    /// # Errors
+    /// If `data` does not have as many elements as `dims` say.
+    pub fn new(data: &'a [T], dims: [usize; R]) -> Result<Self> {
+        let needed = dims.iter().fold(1usize, |product, &extent| product.saturating_mul(extent));
+        if data.len() != needed {
+            return Err(Error::Length { argument: "view", found: data.len(), needed, multiple: false });
+        }
+        Ok(View { data, dims })
+    }
+
+    /// The elements, row-major.
+    pub fn data(&self) -> &'a [T] {
+        self.data
+    }
+
+    /// The extents.
+    pub fn dims(&self) -> [usize; R] {
+        self.dims
+    }
+}
+
+impl<'a, T: Pod, const N: usize> From<&'a [[T; N]]> for View<'a, T, 2> {
+    fn from(rows: &'a [[T; N]]) -> Self {
+        View { data: rows.as_flattened(), dims: [rows.len(), N] }
+    }
+}
+
+impl<'a, T: Pod, const N: usize, const M: usize> From<&'a [[T; N]; M]> for View<'a, T, 2> {
+    fn from(rows: &'a [[T; N]; M]) -> Self {
+        View { data: rows.as_flattened(), dims: [M, N] }
+    }
+}
+
+impl<T, const R: usize> Index<[usize; R]> for View<'_, T, R> {
+    type Output = T;
+
+    fn index(&self, index: [usize; R]) -> &T {
+        &self.data[position(index, self.dims)]
+    }
+}
+
+/// An owned tensor: `R` leading extents over elements of type `T`, row-major.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Tensor<T, const R: usize> {
+    data: Vec<T>,
+    dims: [usize; R],
+}
+
+impl<T, const R: usize> Tensor<T, R> {
+    /// `data` with extents `dims`.
+    ///
+    /// # Errors
+    /// If `data` does not have as many elements as `dims` say.
+    pub fn new(data: Vec<T>, dims: [usize; R]) -> Result<Self> {
+        View::new(&data, dims)?;
+        Ok(Tensor { data, dims })
+    }
+
+    /// The tensor, borrowed.
+    pub fn view(&self) -> View<'_, T, R> {
+        View { data: &self.data, dims: self.dims }
+    }
+
+    /// The elements, row-major.
+    pub fn data(&self) -> &[T] {
+        &self.data
+    }
+
+    /// The elements, row-major, to be written.
+    pub fn data_mut(&mut self) -> &mut [T] {
+        &mut self.data
+    }
+
+    /// The elements alone.
+    pub fn into_data(self) -> Vec<T> {
+        self.data
+    }
+
+    /// The extents.
+    pub fn dims(&self) -> [usize; R] {
+        self.dims
+    }
+}
+
+impl<T, const R: usize> Index<[usize; R]> for Tensor<T, R> {
+    type Output = T;
+
+    fn index(&self, index: [usize; R]) -> &T {
+        &self.data[position(index, self.dims)]
+    }
+}
+
+fn position<const R: usize>(index: [usize; R], dims: [usize; R]) -> usize {
+    index.iter().zip(&dims).fold(0, |position, (&index, &extent)| {
+        assert!(index < extent, "index {index} is outside an extent of {extent}");
+        position * extent + index
+    })
+}
+
+/// A flat slice as elements with fixed extents: `rows::<[[f32; 28]; 28], _>(&pixels)?`.
+///
+/// # Errors
+/// If the length of `flat` is no multiple of the elements that one `Row` has.
+pub fn rows<Row: Pod, T: Pod>(flat: &[T]) -> Result<&[Row]> {
+    let needed = (size_of::<Row>() / size_of::<T>().max(1)).max(1);
+    bytemuck::try_cast_slice(flat).map_err(|_| Error::Length {
+        argument: "slice",
+        found: flat.len(),
+        needed,
+        multiple: true,
+    })
+}
+
+/// The words of 4-byte values.
+#[inline]
+pub fn words<T: Pod>(values: &[T]) -> &[f32] {
+    bytemuck::cast_slice(values)
+}
+
+/// The words of 4-byte values, to be written.
+#[inline]
+pub fn words_mut<T: Pod>(values: &mut [T]) -> &mut [f32] {
+    bytemuck::cast_slice_mut(values)
+}
+
+/// Words as the values that they are.
+#[inline]
+pub fn values<T: Pod>(words: &[f32]) -> &[T] {
+    bytemuck::cast_slice(words)
+}
+
+/// The only value of a result without dimensions.
+#[inline]
+pub fn scalar<T: Pod>(words: &[f32]) -> T {
+    bytemuck::cast(words[0])
+}
+
+/// Words as the bits of `u32` that they are.
+#[inline]
+pub fn as_u32(words: &[f32]) -> &[u32] {
+    bytemuck::cast_slice(words)
+}
+
+/// Words as the bits of `u32` that they are, to be written.
+#[inline]
+pub fn as_u32_mut(words: &mut [f32]) -> &mut [u32] {
+    bytemuck::cast_slice_mut(words)
+}
+
+/// Words as the bits of `i32` that they are.
+#[inline]
+pub fn as_i32(words: &[f32]) -> &[i32] {
+    bytemuck::cast_slice(words)
+}
+
+/// Words as the bits of `i32` that they are, to be written.
+#[inline]
+pub fn as_i32_mut(words: &mut [f32]) -> &mut [i32] {
+    bytemuck::cast_slice_mut(words)
+}
+
+/// Zeros on the heap, to be written over.
+///
+/// # Errors
+/// If memory runs out.
+pub fn zeros<T: Pod>(len: usize) -> Result<Vec<T>> {
+    let words = len.saturating_mul(size_of::<T>() / 4);
+    bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::Memory { words })
+}
+
+/// A tensor of zeros, to be written over.
+///
+/// # Errors
+/// If memory runs out.
+pub fn tensor<T: Pod, const R: usize>(function: &'static str, dims: [usize; R]) -> Result<Tensor<T, R>> {
+    Ok(Tensor { data: zeros(crate::bind::product(function, &dims)?)?, dims })
+}
+
+/// One large value on the heap, to be written over; it is never on the stack.
+///
+/// # Errors
+/// If memory runs out.
+pub fn zero<T: Pod>() -> Result<Box<T>> {
+    bytemuck::allocation::try_zeroed_box().map_err(|()| Error::Memory { words: size_of::<T>() / 4 })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::string::ToString;
+
+    #[test]
+    fn a_view_is_checked_and_indexed() {
+        let data = [0, 1, 2, 3, 4, 5];
+        let view = View::new(&data, [2, 3]).unwrap();
+        assert_eq!((view[[1, 0]], view[[0, 2]]), (3, 2));
+        let error = View::new(&data, [2, 2]).unwrap_err();
+        assert_eq!(error.to_string(), "`view` has 6 elements, but 4 are needed");
+        assert!(View::new(&data, [usize::MAX, 2]).is_err());
+        assert_eq!(View::from(&[[1.0, 2.0], [3.0, 4.0]]).dims(), [2, 2]);
+    }
+
+    #[test]
+    fn flat_slices_convert_with_a_check() {
+        let flat = [1.0f32, 2.0, 3.0, 4.0];
+        assert_eq!(rows::<[f32; 2], _>(&flat).unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
+        let error = rows::<[f32; 3], _>(&flat).unwrap_err();
+        assert_eq!(error.to_string(), "`slice` has 4 elements, but a multiple of 3 is needed");
+    }
+
+    #[test]
+    fn large_values_are_made_on_the_heap() {
+        let large = zero::<[[f32; 4096]; 4096]>().unwrap();
+        assert_eq!(large[4095][4095], 0.0);
+        assert!(zeros::<[f32; 4096]>(usize::MAX / 4096).is_err());
+    }
+}

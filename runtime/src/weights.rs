@@ -1,0 +1,151 @@
+//! A model's parameters: in comes a specification and a seed, a file, or another device, out come
+//! named tensors and a pool that compiled functions read. Always: the pool is one row-major copy of
+//! every parameter, and the words between parameters are zero.
+
+use alloc::{string::String, vec::Vec};
+use core::fmt;
+use std::sync::{Mutex, PoisonError};
+
+use crate::{
+    device::{Blocking, Compiled, Cpu, Device, Function},
+    error::{Error, Result},
+    spec::ModelSpec,
+    words::Words,
+};
+
+/// What [`crate::__rt`] needs to know of the struct that `model!` emits.
+pub trait Model {
+    /// Where it runs.
+    type Device: Device;
+
+    /// Its parameters.
+    fn weights(&self) -> &Weights<Self::Device>;
+
+    /// Its parameters, to be trained.
+    fn weights_mut(&mut self) -> &mut Weights<Self::Device>;
+}
+
+/// The parameters of a model on a device. Every model dereferences to its weights.
+pub struct Weights<D: Device = Cpu> {
+    pub(crate) spec: &'static ModelSpec,
+    pub(crate) device: D,
+    pub(crate) pool: D::Pool,
+    /// Workspaces of calls that are over, for the calls to come.
+    idle: Mutex<Vec<D::Workspace>>,
+}
+
+impl Weights<Cpu> {
+    /// Draws every parameter by its own rule from `seed`.
+    #[doc(hidden)]
+    pub fn init<C: Compiled>(seed: u64) -> Self {
+        let spec = C::SPEC;
+        let mut pool = Words::of_model(spec.pool_len);
+        for (name, parameter, offset) in spec.instances() {
+            let values = &mut pool.as_mut_slice()[offset..][..parameter.len()];
+            parameter.init.fill(seed, &name, values);
+        }
+        Weights::new(spec, Cpu, pool)
+    }
+
+    /// Every parameter by its name in PyTorch's `state_dict`, with shape and values, row-major.
+    pub fn parameters(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
+        self.spec.instances().map(|(name, parameter, offset)| {
+            (name, parameter.shape, &self.pool.as_slice()[offset..][..parameter.len()])
+        })
+    }
+
+    /// The values of one parameter, row-major.
+    ///
+    /// # Errors
+    /// If no parameter has this name.
+    pub fn parameter(&self, name: &str) -> Result<&[f32]> {
+        let (parameter, offset) = self.spec.find(name)?;
+        Ok(&self.pool.as_slice()[offset..][..parameter.len()])
+    }
+
+    /// The values of one parameter, to be written.
+    #[doc(hidden)]
+    pub fn parameter_mut(&mut self, name: &str) -> Result<&mut [f32]> {
+        let (parameter, offset) = self.spec.find(name)?;
+        Ok(&mut self.pool.as_mut_slice()[offset..][..parameter.len()])
+    }
+}
+
+impl<D: Device> Weights<D> {
+    pub(crate) fn new(spec: &'static ModelSpec, device: D, pool: D::Pool) -> Self {
+        Weights { spec, device, pool, idle: Mutex::new(Vec::new()) }
+    }
+
+    /// The device that holds the parameters.
+    pub fn device(&self) -> &D {
+        &self.device
+    }
+
+    /// A copy on another device.
+    #[doc(hidden)]
+    pub async fn on<C: Compiled, E: Device>(&self, device: &E) -> Result<Weights<E>> {
+        let pool = device.pool::<C>(self.host().await?.as_slice()).await?;
+        Ok(Weights::new(self.spec, device.clone(), pool))
+    }
+
+    /// A copy on another device; each of the two devices is waited for while it works.
+    #[doc(hidden)]
+    pub fn on_blocking<C: Compiled, E: Blocking>(&self, device: &E) -> Result<Weights<E>>
+    where
+        D: Blocking,
+    {
+        let words = self.device.wait(self.host())?;
+        let pool = device.wait(device.pool::<C>(words.as_slice()))?;
+        Ok(Weights::new(self.spec, device.clone(), pool))
+    }
+
+    /// Overwrites one parameter with `values`, row-major.
+    #[doc(hidden)]
+    pub async fn write(&mut self, name: &str, values: &[f32]) -> Result<()> {
+        let (parameter, offset) = self.spec.find(name)?;
+        if values.len() != parameter.len() {
+            let (found, expected) = (values.len(), parameter.len());
+            return Err(Error::ParameterLength { name: name.into(), found, expected });
+        }
+        self.device.write(&mut self.pool, offset, values).await
+    }
+
+    /// A copy of the pool.
+    pub(crate) async fn host(&self) -> Result<Words> {
+        let mut words = Words::zeroed(self.spec.pool_len)?;
+        self.device.read(&self.pool, 0, words.as_mut_slice()).await?;
+        Ok(words)
+    }
+
+    /// Runs a function in a recycled workspace and copies its results.
+    #[doc(hidden)]
+    #[inline]
+    pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
+        let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace(&self.pool));
+        let called = self.device.call::<F>(&self.pool, &mut workspace, dims, inputs).await;
+        if called.is_ok() {
+            for (index, result) in results.iter_mut().enumerate() {
+                result.copy_from_slice(self.device.result::<F>(&workspace, dims, index));
+            }
+        }
+        self.idle().push(workspace);
+        called
+    }
+
+    fn idle(&self) -> std::sync::MutexGuard<'_, Vec<D::Workspace>> {
+        // A panic elsewhere cannot leave the list half changed.
+        self.idle.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Clone for Weights<Cpu> {
+    fn clone(&self) -> Self {
+        Weights::new(self.spec, Cpu, self.pool.clone())
+    }
+}
+
+impl<D: Device> fmt::Debug for Weights<D> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} on {:?}", self.spec.name, self.device)
+    }
+}

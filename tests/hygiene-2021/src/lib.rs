@@ -1,0 +1,1 @@
+//! Nothing but its test: a model in a crate of edition 2021.

@@ -1,0 +1,134 @@
+//! After warm-up nothing is allocated: by no step of training, no call of a session, no call into the caller's memory,
+//! and by no thread. The only test of its program, because the count is that of the process.
+
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
+use precast::View;
+use precast::prelude::*;
+use std::alloc::{GlobalAlloc, Layout, System};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+struct Counting;
+
+// SAFETY: every call is passed on to the system's allocator as it came; counting allocates nothing.
+unsafe impl GlobalAlloc for Counting {
+    unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
+        COUNT.fetch_add(1, Ordering::Relaxed);
+        // SAFETY: the caller keeps the contract of `alloc`.
+        unsafe { System.alloc(layout) }
+    }
+
+    unsafe fn dealloc(&self, pointer: *mut u8, layout: Layout) {
+        // SAFETY: the caller keeps the contract of `dealloc`.
+        unsafe { System.dealloc(pointer, layout) }
+    }
+}
+
+#[global_allocator]
+static COUNTING: Counting = Counting;
+
+model! {
+    /// A convolution, repeated blocks, dropout: all that has scratch memory.
+    pub struct Net {
+        patch: Conv2d(1, 8, kernel = 3, padding = 1),
+        blocks: [Block(32, 96); 3],
+        output: Linear(32, 10),
+    }
+
+    struct Block(dim, hidden) {
+        norm: LayerNorm(dim),
+        up: Linear(dim, hidden),
+        down: Linear(hidden, dim),
+    }
+
+    impl Block {
+        fn forward(&self, x: f32[.., dim]) -> f32[.., dim] {
+            x + self.down(dropout(gelu(self.up(self.norm(x))), 0.1))
+        }
+    }
+
+    impl Net {
+        /// Unnormalised class scores.
+        pub fn scores(&self, image: f32[B, 1, 4, 4]) -> f32[B, 10] {
+            let mut x = flatten(max_pool2d(relu(self.patch(image)), window = 2));
+            for block in self.blocks {
+                x = block(x);
+            }
+            self.output(x)
+        }
+
+        /// The likeliest class, whether it is likely, and the distances of all pairs.
+        pub fn answers(&self, image: f32[B, 1, 4, 4]) -> (u32[B], bool[B], f32[B, B]) {
+            let scores = self.scores(image);
+            let x = softmax(scores, axis = -1);
+            (argmax(scores, axis = -1), max(x, axis = -1) > 0.5, matmul(x, transpose(x)))
+        }
+
+        /// Mean cross-entropy.
+        #[train(AdamW)]
+        pub fn loss(&self, image: f32[B, 1, 4, 4], label: u32[B]) -> f32 {
+            cross_entropy(self.scores(image), label)
+        }
+    }
+}
+
+/// The number of allocations that `run` makes.
+fn allocations(run: impl FnOnce()) -> usize {
+    let before = COUNT.load(Ordering::SeqCst);
+    run();
+    COUNT.load(Ordering::SeqCst) - before
+}
+
+fn main() {
+    let images: Vec<[[[f32; 4]; 4]; 1]> = (0..70)
+        .map(|k| [core::array::from_fn(|i| core::array::from_fn(|j| ((k + 3 * i + j) % 7) as f32 / 7.0))])
+        .collect();
+    let labels: Vec<u32> = (0..70).map(|k| k % 10).collect();
+    let mut net = Net::init(1);
+    evaluation(&net, &images);
+    training(&mut net, &images, &labels);
+    println!("no allocations after warm-up");
+}
+
+fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
+    let mut session = net.session();
+    let mut out = vec![[0.0; 10]; images.len()];
+    let shapes = [images.len(), 1, 13];
+    for n in shapes {
+        session.scores(&images[..n]).unwrap();
+        session.answers(&images[..n]).unwrap();
+        net.scores_into(&images[..n], &mut out[..n]).unwrap();
+    }
+    for n in shapes {
+        assert_eq!(
+            allocations(|| assert_eq!(session.scores(&images[..n]).unwrap().len(), n)),
+            0,
+            "a session, {n} images"
+        );
+        assert_eq!(allocations(|| net.scores_into(&images[..n], &mut out[..n]).unwrap()), 0, "into, {n} images");
+        let answers = || {
+            let (class, likely, near): (&[u32], &[bool], View<'_, f32, 2>) = session.answers(&images[..n]).unwrap();
+            assert_eq!((class.len(), likely.len(), near.dims()), (n, n, [n, n]));
+        };
+        assert_eq!(allocations(answers), 0, "several results, {n} images");
+    }
+    // An error that is ruled out before the work costs nothing either.
+    assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
+}
+
+fn training(net: &mut Net, images: &[[[[f32; 4]; 4]; 1]], labels: &[u32]) {
+    let mut loader = Loader::new(images, labels, 32).unwrap();
+    let mut trainer = net.trainer(AdamW { clip: Some(1.0), ..default() });
+    trainer.group("*.bias", |o| o.decay = 0.0).unwrap();
+    let mut epoch = |seed| {
+        for (image, label) in loader.shuffled(seed) {
+            trainer.loss(image, label).unwrap().value().unwrap();
+        }
+        trainer.optimizer.rate *= 0.9;
+    };
+    epoch(0);
+    assert_eq!(allocations(|| epoch(1)), 0, "an epoch, its ragged last batch included");
+    assert_eq!(allocations(|| epoch(2)), 0, "another epoch");
+}

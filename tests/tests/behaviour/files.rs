@@ -1,0 +1,118 @@
+//! Parameters in files: whole files are read back as they were written, and others change nothing.
+
+use precast::Error;
+use precast::prelude::*;
+use std::path::PathBuf;
+
+model! {
+    /// A regression with a repeated block.
+    pub struct Curve {
+        input: Linear(2, 8),
+        layers: [Linear(8, 8); 2],
+        output: Linear(8, 1),
+    }
+
+    impl Curve {
+        /// The value at a point.
+        pub fn value(&self, x: f32[B, 2]) -> f32[B, 1] {
+            let mut x = tanh(self.input(x));
+            for layer in self.layers {
+                x = tanh(layer(x));
+            }
+            self.output(dropout(x, 0.1))
+        }
+
+        /// Mean squared error.
+        #[train(RmsProp)]
+        pub fn loss(&self, x: f32[B, 2], y: f32[B, 1]) -> f32 {
+            mse_loss(self.value(x), y)
+        }
+
+        /// The same, for another optimiser.
+        #[train(Sgd)]
+        pub fn descent(&self, x: f32[B, 2], y: f32[B, 1]) -> f32 {
+            self.loss(x, y)
+        }
+    }
+}
+
+fn file(name: &str) -> PathBuf {
+    PathBuf::from(env!("CARGO_TARGET_TMPDIR")).join(format!("{name}-{}.safetensors", std::process::id()))
+}
+
+fn bits(curve: &Curve) -> Vec<u32> {
+    curve.parameters().flat_map(|(_, _, values)| values.iter().map(|x| x.to_bits())).collect()
+}
+
+#[test]
+fn names_are_those_of_a_state_dict() {
+    let names: Vec<(String, Vec<usize>)> = Curve::init(0).parameters().map(|(n, s, _)| (n, s.to_vec())).collect();
+    let expected = [
+        ("input.weight", vec![8, 2]),
+        ("input.bias", vec![8]),
+        ("layers.0.weight", vec![8, 8]),
+        ("layers.0.bias", vec![8]),
+        ("layers.1.weight", vec![8, 8]),
+        ("layers.1.bias", vec![8]),
+        ("output.weight", vec![1, 8]),
+        ("output.bias", vec![1]),
+    ];
+    let mut names = names;
+    let mut expected = expected.map(|(name, shape)| (name.to_string(), shape)).to_vec();
+    names.sort();
+    expected.sort();
+    assert_eq!(names, expected);
+    assert_eq!(Curve::PARAMS, 8 * 2 + 8 + 2 * (64 + 8) + 8 + 1);
+}
+
+#[test]
+fn a_truncated_file_changes_nothing() {
+    let path = file("truncated");
+    let saved = Curve::init(7);
+    saved.save(&path).unwrap();
+    let whole = std::fs::read(&path).unwrap();
+    let mut curve = Curve::init(8);
+    let before = bits(&curve);
+    for len in [0, 7, 8, 20, whole.len() / 2, whole.len() - 1] {
+        std::fs::write(&path, &whole[..len]).unwrap();
+        let error = curve.load(&path).unwrap_err();
+        assert!(matches!(error, Error::Format { .. }) && error.to_string().contains("truncated"), "{error}");
+        assert!(Curve::open(&path).is_err() && Curve::open_bytes(&whole[..len]).is_err());
+        assert_eq!(bits(&curve), before);
+    }
+    std::fs::write(&path, &whole).unwrap();
+    curve.load(&path).unwrap();
+    assert_eq!(bits(&curve), bits(&saved));
+    std::fs::remove_file(&path).unwrap();
+}
+
+#[test]
+fn a_resumed_run_is_the_run_that_was_not_interrupted() {
+    let path = file("resumed");
+    let x: Vec<[f32; 2]> = crate::numbers(24, 1).chunks(2).map(|c| [c[0], c[1]]).collect();
+    let y: Vec<[f32; 1]> = x.iter().map(|[a, b]| [a * b]).collect();
+    let run = |curve: &mut Curve, from: Option<&PathBuf>, until: u64, to: Option<&PathBuf>| {
+        let mut trainer = curve.trainer(RmsProp { rate: 1e-3, ..default() });
+        trainer.seed = 3;
+        if let Some(path) = from {
+            trainer.load(path).unwrap();
+        }
+        while trainer.steps() < until {
+            trainer.loss(&x, &y).unwrap().value().unwrap();
+        }
+        if let Some(path) = to {
+            trainer.save(path).unwrap();
+        }
+    };
+    let (mut whole, mut first, mut second) = (Curve::init(1), Curve::init(1), Curve::init(2));
+    run(&mut whole, None, 12, None);
+    run(&mut first, None, 5, Some(&path));
+    run(&mut second, Some(&path), 12, None);
+    assert_eq!(bits(&whole), bits(&second));
+
+    let before = bits(&second);
+    let mut other = second.trainer(Sgd::default());
+    assert!(other.load(&path).is_err());
+    assert_eq!(bits(other.model()), before);
+    std::fs::remove_file(&path).unwrap();
+}

@@ -1,0 +1,119 @@
+//! Repeated blocks train, share what they are told to share, and count as many parameters as they have.
+
+use precast::prelude::*;
+
+model! {
+    const DIM: usize = 16;
+
+    /// Residual blocks between two layers.
+    pub struct Tower(depth = 4) {
+        input: Linear(2, DIM),
+        blocks: [Residual(DIM); depth],
+        output: Linear(DIM, 2),
+    }
+
+    /// The same, deeper.
+    pub struct Deep = Tower(depth = 9);
+
+    struct Residual(dim, hidden = 2 * dim) {
+        norm: RMSNorm(dim),
+        up: Linear(dim, hidden),
+        down: Linear(hidden, dim, bias = false),
+    }
+
+    impl Residual {
+        fn forward(&self, x: f32[.., dim]) -> f32[.., dim] {
+            x + self.down(dropout(silu(self.up(self.norm(x))), 0.05))
+        }
+    }
+
+    impl Tower {
+        /// Unnormalised scores of two classes.
+        pub fn scores(&self, point: f32[B, 2]) -> f32[B, 2] {
+            let mut x = self.input(point);
+            for block in self.blocks {
+                x = block(x);
+            }
+            self.output(x)
+        }
+
+        /// Mean cross-entropy.
+        #[train(AdamW)]
+        pub fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32 {
+            cross_entropy(self.scores(point), class)
+        }
+
+        /// The same, for another optimiser.
+        #[train(Sgd)]
+        pub fn descent(&self, point: f32[B, 2], class: u32[B]) -> f32 {
+            self.loss(point, class)
+        }
+    }
+}
+
+/// Two classes, alternating in the four quadrants.
+fn quadrants() -> (Vec<[f32; 2]>, Vec<u32>) {
+    let points: Vec<[f32; 2]> = crate::numbers(256, 5).chunks(2).map(|c| [c[0], c[1]]).collect();
+    let classes = points.iter().map(|[x, y]| u32::from((x * y) > 0.0)).collect();
+    (points, classes)
+}
+
+#[test]
+fn blocks_are_counted_and_named() {
+    let block = 16 + 32 * 16 + 32 + 16 * 32;
+    assert_eq!(Tower::PARAMS, 2 * 16 + 16 + 4 * block + 2 * 16 + 2);
+    assert_eq!(Deep::PARAMS, 2 * 16 + 16 + 9 * block + 2 * 16 + 2);
+    let tower = Tower::init(1);
+    let (first, last) =
+        (tower.parameter("blocks.0.up.weight").unwrap(), tower.parameter("blocks.3.up.weight").unwrap());
+    assert_eq!((first.len(), last.len()), (512, 512));
+    assert_ne!(first, last);
+    assert!(tower.parameter("blocks.4.up.weight").is_err());
+}
+
+#[test]
+fn a_tower_learns() {
+    let (points, classes) = quadrants();
+    let mut tower = Tower::init(3);
+    let before = tower.loss(&points, &classes).unwrap();
+    let copy = tower.clone();
+    let mut trainer = tower.trainer(AdamW { rate: 1e-2, clip: Some(1.0), ..default() });
+    trainer.group("*.bias", |o| o.decay = 0.0).unwrap();
+    let mut loader = Loader::new(&points, &classes, 32).unwrap();
+    for epoch in 0..60 {
+        for (point, class) in loader.shuffled(epoch) {
+            trainer.loss(point, class).unwrap().value().unwrap();
+        }
+    }
+    let after = tower.loss(&points, &classes).unwrap();
+    assert!(after < 0.25 * before, "{before} {after}");
+    let moved = |(name, _, values): &(String, &[usize], &[f32])| copy.parameter(name).unwrap() != *values;
+    assert!(tower.parameters().all(|p| moved(&p)), "every parameter of every block has moved");
+}
+
+#[test]
+fn the_deep_tower_trains_with_the_same_code() {
+    let (points, classes) = quadrants();
+    let mut deep = Deep::init(3);
+    let before = deep.loss(&points, &classes).unwrap();
+    let mut trainer = deep.trainer(Sgd { rate: 0.02, momentum: 0.9, ..default() });
+    for _ in 0..60 {
+        trainer.descent(&points, &classes).unwrap().value().unwrap();
+    }
+    assert!(deep.loss(&points, &classes).unwrap() < before);
+}
+
+#[test]
+fn dropout_draws_in_training_only() {
+    let (points, classes) = quadrants();
+    let mut tower = Tower::init(3);
+    assert_eq!(tower.scores(&points).unwrap(), tower.scores(&points).unwrap());
+    let evaluated = tower.loss(&points, &classes).unwrap();
+    let mut trainer = tower.trainer(Sgd { rate: 0.0, ..default() });
+    let mut drawn = |seed| {
+        trainer.seed = seed;
+        trainer.descent_gradients(&points, &classes).unwrap().loss
+    };
+    let (one, two, again) = (drawn(1), drawn(2), drawn(1));
+    assert!(one == again && one != two && one != evaluated);
+}

@@ -1,0 +1,263 @@
+//! Runs a derived test program on a device and on the oracle and compares them.
+
+use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall, force_isa};
+#[cfg(feature = "gpu")]
+use precast::Gpu;
+use precast::{Blocking, Cpu, Sgd};
+use precast_compiler::ir::model::{Effect, Mode};
+use precast_compiler::ir::{DType, Dim, Model, Type};
+use precast_compiler::ops::{Input, Program, programs};
+use precast_compiler::oracle::{self, Data, Env, Outputs, Tensor};
+use precast_compiler::pipeline::{check, lower};
+use std::sync::Mutex;
+
+/// What `B` is bound to: an odd extent, and the smallest.
+const BATCHES: [usize; 2] = [5, 1];
+
+/// The largest error of a tensor, relative to its largest element. Sums of some hundred terms in another order, and
+/// the approximations of the maths functions, stay below.
+const BOUND: f64 = 2e-5;
+
+/// The random key of the tests.
+const KEY: [u32; 2] = [17, 42];
+
+/// The step of the update that is tested.
+const RATE: f64 = 0.1;
+
+/// Instruction sets are forced for the whole process, so one test at a time.
+static ISA: Mutex<()> = Mutex::new(());
+
+/// The program on every instruction set of this machine.
+pub(crate) fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
+    let _forced = ISA.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    let case = Case::new(name);
+    for (position, isa) in precast::__rt::Isa::available().enumerate() {
+        force_isa(Some(position));
+        case.run::<Cpu, C, F, S, G>(&Cpu, &format!("{isa:?}"));
+    }
+    force_isa(None);
+}
+
+/// The program on the GPU; without an adapter the test fails, unless the environment says that there is none.
+#[cfg(feature = "gpu")]
+pub(crate) fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
+    match Gpu::new() {
+        Ok(gpu) => Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name()),
+        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => println!("not run: {name}: {error}"),
+        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
+    }
+}
+
+/// A program and what the oracle needs of it.
+struct Case {
+    program: Program,
+    model: Model,
+}
+
+/// The arguments of one call as the oracle and as a device takes them.
+struct Arguments {
+    tensors: Vec<Tensor>,
+    words: Vec<Vec<f32>>,
+}
+
+impl Case {
+    fn new(name: &str) -> Case {
+        let program = programs().into_iter().find(|p| p.name == name).expect("the list of programs is one");
+        let (mut models, diags) = check(program.text.parse().expect("programs are tokens"));
+        assert!(diags.is_empty(), "{name}: {:?}", diags.list());
+        Case { model: lower(models.remove(0)).model, program }
+    }
+
+    fn run<D, C, F, S, G>(&self, device: &D, what: &str)
+    where
+        D: Blocking,
+        C: Compiled,
+        F: Function,
+        S: Step<Optimizer = Sgd>,
+        G: Step<Optimizer = Sgd>,
+    {
+        for (round, batch) in BATCHES.into_iter().enumerate() {
+            let mut random = Random(round as u64 + 1);
+            let values = arguments(&self.program.inputs(), batch, &mut random);
+            let weights = arguments(&self.program.weights(), batch, &mut random);
+            let wrong = device.wait(self.compare::<D, C, F, S, G>(device, batch, &values, &weights));
+            assert!(wrong.is_empty(), "on {what} with B = {batch}:\n{}", wrong.join("\n"));
+        }
+    }
+
+    async fn compare<D, C, F, S, G>(
+        &self,
+        device: &D,
+        batch: usize,
+        values: &Arguments,
+        weights: &Arguments,
+    ) -> Vec<String>
+    where
+        D: Blocking,
+        C: Compiled,
+        F: Function,
+        S: Step<Optimizer = Sgd>,
+        G: Step<Optimizer = Sgd>,
+    {
+        let mut wrong = vec![];
+        let len = C::SPEC.pool_len;
+        let mut pool = device.pool::<C>(&vec![0.0; len]).await.expect("a pool");
+        let mut workspace = device.workspace(&pool);
+        let inputs: Vec<&[f32]> = values.words.iter().map(Vec::as_slice).collect();
+        let expected = self.oracle("value", values.tensors.clone());
+        let dims = self.dims("value", batch);
+        device.call::<F>(&pool, &mut workspace, &dims, &inputs).await.expect("a call");
+        let calls = self.program.examples.iter().flat_map(|e| {
+            let count = e.result_types().expect("the item tests read every example").len();
+            std::iter::repeat_n(e.call, count)
+        });
+        for (k, (reference, call)) in expected.results.iter().zip(calls).enumerate() {
+            let found = device.result::<F>(&workspace, &dims, k);
+            wrong.extend(difference(reference, found).map(|why| format!("`{call}`: {why}")));
+        }
+
+        let all = values.tensors.iter().chain(&weights.tensors).cloned().collect();
+        let expected = self.oracle("loss", all);
+        let inputs: Vec<&[f32]> = values.words.iter().chain(&weights.words).map(Vec::as_slice).collect();
+        let (numbers, groups) = (numbers(), vec![0; len / 64]);
+        let dims = self.dims("loss", batch);
+        let call = StepCall { dims: &dims, inputs: &inputs, numbers: &numbers, groups: &groups, groups_version: 0 };
+        let mut training = device.training(&pool, len, 1).await.expect("memory for training");
+        let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
+        let outcome = device.outcome(&pending).await.expect("an outcome");
+        let loss = [outcome.loss];
+        wrong.extend(difference(&expected.results[0], &loss).map(|why| format!("the loss: {why}")));
+        let mut gradients = vec![0.0; len];
+        device.read_gradients(&training, &mut gradients).await.expect("gradients");
+        wrong.extend(self.gradients(&expected, &gradients, 1.0).map(|why| format!("the gradient of {why}")));
+
+        let pending = device.step::<S>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
+        let outcome = device.outcome(&pending).await.expect("an outcome");
+        assert!(outcome.updated || !outcome.loss.is_finite(), "a finite step makes its update");
+        let mut parameters = vec![0.0; len];
+        device.read(&pool, 0, &mut parameters).await.expect("parameters");
+        wrong.extend(self.gradients(&expected, &parameters, -RATE).map(|why| format!("the update of {why}")));
+        wrong
+    }
+
+    /// The function of that name; `loss` is the one that trains, not the one that evaluates.
+    fn function(&self, name: &str) -> &precast_compiler::ir::Function {
+        let found = self.model.functions.iter().rfind(|f| f.name == name).expect("every program has it");
+        assert_eq!(matches!(found.mode, Mode::Train(_)), name == "loss");
+        found
+    }
+
+    /// The named dimensions of a function: `B`, where it has one.
+    fn dims(&self, function: &str, batch: usize) -> Vec<usize> {
+        vec![batch; self.function(function).dims.len()]
+    }
+
+    fn oracle(&self, function: &str, args: Vec<Tensor>) -> Outputs {
+        let function = self.function(function);
+        let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(DType::F32, extents(&p.stacked(), 1));
+        let params = self.model.params.iter().map(zeros).collect();
+        // Momentum 0, gain 1.
+        let numbers = [RATE, 0.0, 1.0, 0.0, 0.0].map(|x| [x; GROUPS]).to_vec();
+        let env = Env { args, params, key: KEY, numbers, ..Env::default() };
+        oracle::run(function, &self.model, &env).expect("the arguments fit")
+    }
+
+    /// What differs between the oracle's gradients times `scale` and a pool of that layout.
+    fn gradients(&self, expected: &Outputs, pool: &[f32], scale: f64) -> impl Iterator<Item = String> {
+        let one = move |(effect, tensor): &(Effect, Tensor)| {
+            let Effect::Gradient(id) = effect else { return None };
+            let param = self.model.param(*id);
+            let found = &pool[param.offset..param.offset + tensor.data.len()];
+            let scaled = tensor.f64s().iter().map(|x| x * scale).collect();
+            let reference = Tensor::floats(tensor.shape.clone(), scaled);
+            difference(&reference, found).map(|why| format!("`{}` ({}): {why}", param.name, self.user(&param.name)))
+        };
+        expected.effects.iter().filter_map(one).collect::<Vec<_>>().into_iter()
+    }
+
+    /// The example to which a parameter belongs: `p7` is that of input 7.
+    fn user(&self, param: &str) -> &str {
+        let input: usize = param[1..].parse().unwrap_or(0);
+        let owners = self.program.examples.iter().flat_map(|e| std::iter::repeat_n(e.call, e.inputs.len()));
+        owners.collect::<Vec<_>>().get(input).copied().unwrap_or("?")
+    }
+}
+
+/// The numbers of a plain step of gradient descent without clipping.
+fn numbers() -> Vec<f32> {
+    let mut numbers = vec![0.0; NUMBERS_AT + 5 * GROUPS];
+    numbers[0] = f32::from_bits(KEY[0]);
+    numbers[1] = f32::from_bits(KEY[1]);
+    numbers[2] = f32::INFINITY;
+    numbers[NUMBERS_AT..NUMBERS_AT + GROUPS].fill(RATE as f32);
+    numbers[NUMBERS_AT + 2 * GROUPS..NUMBERS_AT + 3 * GROUPS].fill(1.0);
+    numbers
+}
+
+fn extents(ty: &Type, batch: usize) -> Vec<usize> {
+    let value = |d: &Dim| d.eval(&|_| Some(batch as i64)).expect("B is the only name") as usize;
+    ty.shape.iter().map(value).collect()
+}
+
+fn arguments(inputs: &[Input], batch: usize, random: &mut Random) -> Arguments {
+    let mut arguments = Arguments { tensors: vec![], words: vec![] };
+    for input in inputs {
+        let shape = extents(&input.ty, batch);
+        let numbers = input.domain.sample(shape.iter().product(), &mut || random.word());
+        arguments.words.push(numbers.iter().map(|&x| word(input.ty.dtype, x)).collect());
+        let data = match input.ty.dtype {
+            DType::F32 => Data::F32(numbers),
+            DType::I32 => Data::I32(numbers.into_iter().map(|x| x as i32).collect()),
+            DType::U32 => Data::U32(numbers.into_iter().map(|x| x as u32).collect()),
+            DType::Bool => Data::Bool(numbers.into_iter().map(|x| x != 0.0).collect()),
+        };
+        arguments.tensors.push(Tensor::new(shape, data));
+    }
+    arguments
+}
+
+/// A number as the pools hold it.
+fn word(dtype: DType, x: f64) -> f32 {
+    match dtype {
+        DType::F32 => x as f32,
+        DType::I32 => f32::from_bits(x as i32 as u32),
+        DType::U32 | DType::Bool => f32::from_bits(x as u32),
+    }
+}
+
+/// How the words of a device differ from the oracle's numbers, where they do.
+fn difference(expected: &Tensor, found: &[f32]) -> Option<String> {
+    if found.len() != expected.data.len() {
+        return Some(format!("{} elements instead of {}", found.len(), expected.data.len()));
+    }
+    let exact = |numbers: Vec<u32>| {
+        let at = numbers.iter().zip(found).position(|(a, b)| *a != b.to_bits())?;
+        Some(format!("element {at} is {} instead of {}", found[at].to_bits() as i32, numbers[at] as i32))
+    };
+    match &expected.data {
+        Data::I32(x) => exact(x.iter().map(|&x| x as u32).collect()),
+        Data::U32(x) => exact(x.clone()),
+        Data::Bool(x) => exact(x.iter().map(|&x| u32::from(x)).collect()),
+        Data::F32(x) => {
+            let scale = x.iter().filter(|x| x.is_finite()).fold(1e-3, |m: f64, x| m.max(x.abs()));
+            let far = |(a, b): (&f64, &f32)| {
+                let same = a.is_nan() && b.is_nan() || *a == f64::from(*b);
+                !same && !((a - f64::from(*b)).abs() <= BOUND * scale)
+            };
+            let at = x.iter().zip(found).position(far)?;
+            Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], x[at]))
+        }
+    }
+}
+
+/// SplitMix64 (Steele, Lea and Flood 2014).
+struct Random(u64);
+
+impl Random {
+    fn word(&mut self) -> u32 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let x = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((x ^ (x >> 31)) >> 32) as u32
+    }
+}

@@ -1,0 +1,26 @@
+//! Places that break a rule for a reason. Always: a place is a file, or a file and a part of its line.
+
+/// A rule's excuses: the file, a part of the line, the reason.
+pub(crate) type Excuses = &'static [(&'static str, &'static str, &'static str)];
+
+/// Files of more than 500 lines.
+pub(crate) const LONG: Excuses = &[
+    ("compiler/src/stages/fuse/group.rs", "", "groups and the rules by which they grow are one question"),
+    ("runtime/src/cpu/simd.rs", "", "the trait is one list, with the documentation of every method"),
+];
+
+/// Panics outside tests.
+pub(crate) const PANICS: Excuses = &[
+    ("runtime/src/cpu/contract/epilogue.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
+    ("runtime/src/cpu/", "are outside a slice of", "safe code must not reach beyond it, as with slices"),
+];
+
+/// Catch-all arms on closed sets.
+pub(crate) const CATCH_ALL: Excuses = &[
+    ("compiler/src/oracle/scalar.rs", "is not a comparison", "the caller has chosen the comparisons"),
+    ("compiler/src/oracle/scalar.rs", "does not map bool to bool", "inference has typed the node"),
+];
+
+/// Imports against the order.
+pub(crate) const IMPORTS: Excuses =
+    &[("compiler/src/ir/", "use crate::ops::", "until expand, the nodes of a graph are calls of ops")];

@@ -1,0 +1,97 @@
+//! The order of the compiler's parts. Always: imports run one way, and the stages are one list wherever they are named.
+
+use crate::source::{Source, files, is_word, root, sources};
+use crate::{excused, findings, none, none_but};
+use precast_compiler::pipeline::STAGES;
+use std::collections::BTreeSet;
+use std::fs;
+
+/// The parts of the compiler; each may name those before it.
+const ORDER: [&str; 5] = ["diag", "ir", "ops", "stages", "pipeline"];
+
+/// Stages whose tests are elsewhere, and where.
+const TESTED_ELSEWHERE: &[(&str, &str)] = &[
+    ("parse", "compiler/tests/language.rs and compiler/tests/diagnostics"),
+    ("shape", "compiler/tests/language.rs and compiler/tests/diagnostics"),
+    ("fuse", "compiler/tests/kernels.rs: kernels are judged by what they compute"),
+    ("schedule", "compiler/tests/kernels.rs"),
+    ("memory", "compiler/tests/kernels.rs: plans are judged by their checker"),
+    ("emit", "tests/tests/ops.rs: emitted code is judged by what it computes"),
+];
+
+#[test]
+fn imports_run_one_way() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        let Some(inside) = source.path.strip_prefix("compiler/src/") else { return };
+        let part = inside.split(['/', '.']).next().unwrap_or_default();
+        let Some(rank) = ORDER.iter().position(|&name| name == part) else { return };
+        for later in &ORDER[rank + 1..] {
+            places.extend(paths(source, &format!("crate::{later}")));
+        }
+        places.extend(paths(source, "crate::oracle"));
+    };
+    none_but(excused::IMPORTS, "imports against the order diag | ir | ops | stages | pipeline", findings(rule));
+}
+
+#[test]
+fn stages_do_not_import_each_other() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        let Some(inside) = source.path.strip_prefix("compiler/src/stages/") else { return };
+        let Some((stage, _)) = inside.split_once('/') else { return };
+        places.extend(paths(source, "crate::stages").filter(|&at| {
+            let rest = &source.code[at + "crate::stages".len()..];
+            rest.strip_prefix(&format!("::{stage}")).is_none_or(|r| r.starts_with(is_word))
+        }));
+    };
+    none("stages that import another stage", findings(rule));
+}
+
+/// Where a path stands in the code.
+fn paths<'s>(source: &'s Source, path: &'s str) -> impl Iterator<Item = usize> + use<'s> {
+    let path = path.to_string();
+    let at: Vec<usize> = source.code.match_indices(&path).map(|(at, _)| at).collect();
+    at.into_iter().filter(move |at| !source.code[at + path.len()..].starts_with(is_word))
+}
+
+#[test]
+fn the_stages_are_one_list() {
+    let line = STAGES.join(" · ");
+    for path in ["README.md", "compiler/src/lib.rs"] {
+        let text = fs::read_to_string(root().join(path)).unwrap_or_else(|why| panic!("{path}: {why}"));
+        assert!(text.contains(&line), "{path} does not say `{line}`");
+    }
+    assert_eq!(folders("compiler/src/stages"), STAGES.map(String::from).into(), "the folders of the stages");
+    let elsewhere: BTreeSet<&str> = TESTED_ELSEWHERE.iter().map(|(stage, _)| *stage).collect();
+    let tested = folders("compiler/tests/ir");
+    let all: BTreeSet<&str> = tested.iter().map(String::as_str).chain(elsewhere.iter().copied()).collect();
+    assert_eq!(all, STAGES.into(), "the folders of stage tests");
+    assert!(elsewhere.iter().all(|stage| !tested.contains(*stage)), "a stage that has tests needs no excuse");
+}
+
+fn folders(path: &str) -> BTreeSet<String> {
+    let entries = fs::read_dir(root().join(path)).unwrap().map(|entry| entry.unwrap());
+    entries.filter(|e| e.file_type().unwrap().is_dir()).map(|e| e.file_name().into_string().unwrap()).collect()
+}
+
+#[test]
+fn every_stage_is_one_function() {
+    let mut found = vec![];
+    for source in sources() {
+        let Some(inside) = source.path.strip_prefix("compiler/src/stages/") else { continue };
+        let Some((stage, "mod.rs")) = inside.split_once('/') else { continue };
+        if !source.code.contains(&format!("pub fn {stage}(")) {
+            found.push(format!("{}: no `pub fn {stage}`", source.path));
+        }
+    }
+    none("a stage is a verb", found);
+}
+
+#[test]
+fn prose_is_in_three_files() {
+    let allowed = ["README.md", "ARCHITECTURE.md", "CONTRIBUTING.md"];
+    let prose = files().into_iter().filter(|path| path.ends_with(".md") && !path.ends_with("LICENCE.md"));
+    none(
+        "prose besides README, ARCHITECTURE and CONTRIBUTING",
+        prose.filter(|p| !allowed.contains(&p.as_str())).collect(),
+    );
+}

@@ -1,0 +1,23 @@
+use precast::prelude::*;
+
+model! {
+    pub struct Net {
+        gain: Parameter(64, init = "ones"),
+    }
+
+    impl Net {
+        pub fn out(&self, x: f32[B, 64]) -> f32[B, 64] {
+            self.deep(x)
+        }
+        fn deep(&self, x: f32[B, 64]) -> f32[B, 64] {
+            self.deep(x * self.gain)
+        }
+        pub fn scaled(&self, x: f32[B, 64]) -> f32[B, 64] {
+            x * self.gain
+        }
+    }
+}
+
+fn main() {
+    let _ = Net::init(0);
+}
