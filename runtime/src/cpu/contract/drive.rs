@@ -65,8 +65,12 @@ pub(super) fn drive(
         ..call
     };
     let axes = contract.axes;
-    let sums = plan.k.total > 0;
-    if sums && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
+    // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
+    let image = !plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1;
+    if image
+        && plan.k.total > 0
+        && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes))
+    {
         return;
     }
     panels::panels(&call, &plan);

@@ -44,9 +44,8 @@ impl<'p> Destination<'p> {
         }; MAX_OUTPUTS];
         for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
-            let axes = &plan.batch.axis[..plan.batch.count];
-            for (&index, &axis) in index.iter().zip(axes) {
-                offset += index.cast_signed() * place.strides[axis];
+            for (dim, &index) in index.iter().enumerate().take(plan.batch.count) {
+                offset += index.cast_signed() * place.strides[plan.batch.number(dim)];
             }
             *target = Target {
                 origin: place.data.wrapping_offset(offset),

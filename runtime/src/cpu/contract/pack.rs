@@ -27,7 +27,7 @@ pub(super) struct Source<'p> {
 impl<'p> Source<'p> {
     pub(super) fn new(side: &'p Side<'p>, outer: &'p Group, k: &'p Group) -> Self {
         let run = |group: &Group| match group.count.checked_sub(1) {
-            Some(last) if side.contiguous(group.axis[last]) => group.extent[last],
+            Some(last) if side.contiguous(group.number(last)) => group.extent[last],
             Some(_) | None => 0,
         };
         let (across, along) = (run(outer), run(k));

@@ -67,7 +67,7 @@ fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
         let moves = |(axis, stride): (&Axis, &isize)| axis.extent > 1 && *stride != 0;
         let mut batch = axes
             .iter()
-            .zip(&sight.strides)
+            .zip(sight.strides)
             .filter(|(axis, _)| axis.role == Role::Batch);
         if batch.any(moves) {
             return None;
@@ -103,13 +103,13 @@ impl Stage {
     fn window(
         &mut self,
         axes: &[Axis],
-        sight: &Sight,
+        sight: &Sight<'_>,
         copy: &mut Side<'_>,
         row: bool,
     ) -> Option<()> {
-        let (low, high) = span(axes, sight.base, &sight.strides[..axes.len()]);
+        let (low, high) = span(axes, sight.base, sight.strides);
         copy.base += (sight.base - low) * self.words.cast_signed();
-        for (stride, &pace) in copy.strides.iter_mut().zip(&sight.strides) {
+        for (stride, &pace) in copy.strides.iter_mut().zip(sight.strides) {
             *stride += pace * self.words.cast_signed();
         }
         // Elements whose coordinates occur: low ≤ element · divisor ≤ high.

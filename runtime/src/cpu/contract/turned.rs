@@ -88,10 +88,10 @@ impl<'a> Setup<'a> {
         let n = Group::merged(axes, Role::N, &[&image]);
         let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
         let row = LongRow::new(&image, &k)?;
-        let (count, inner) = (k.count.checked_sub(2)?, k.axis[k.count - 1]);
+        let (count, inner) = (k.count.checked_sub(2)?, k.number(k.count - 1));
         // Columns that are contiguous themselves are better packed along.
         let last = n.count.saturating_sub(1);
-        let along = image.strides[n.axis[last]] == 1 && n.extent[last] >= call.lanes;
+        let along = image.strides[n.number(last)] == 1 && n.extent[last] >= call.lanes;
         if plan.lhs.strides[inner] != 1 || along || row.pitch > BLOCK / 2 {
             return None;
         }
@@ -272,7 +272,7 @@ impl Kernel for Job<'_> {
 unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) {
     let setup = scope.task.setup;
     let (plan, row) = (setup.plan, setup.row);
-    let outer_axis = setup.k.axis[setup.k.count - 2];
+    let outer_axis = setup.k.number(setup.k.count - 2);
     let step = plan.lhs.strides[outer_axis];
     let most = ((BLOCK - row.inner) / row.pitch + 1).min(row.rows);
     let blocks = row.rows.div_ceil(most);
