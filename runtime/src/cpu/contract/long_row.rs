@@ -24,18 +24,10 @@ impl LongRow {
         }
         let inner = group.extent[last];
         if last == 0 {
-            return Some(LongRow {
-                rows: 1,
-                inner,
-                pitch: inner,
-            });
+            return Some(LongRow { rows: 1, inner, pitch: inner });
         }
         let pitch = usize::try_from(side.strides[group.number(last - 1)]).ok()?;
-        let row = LongRow {
-            rows: group.extent[last - 1],
-            inner,
-            pitch,
-        };
+        let row = LongRow { rows: group.extent[last - 1], inner, pitch };
         (pitch >= inner && row.rows * inner * 8 >= row.length() * 5).then_some(row)
     }
 

@@ -19,13 +19,7 @@ pub(super) struct Sight<'a> {
     pub(super) stride: isize,
 }
 
-const NO_SIGHT: Sight<'static> = Sight {
-    base: 0,
-    strides: &[],
-    divisor: 1,
-    extent: 0,
-    stride: 0,
-};
+const NO_SIGHT: Sight<'static> = Sight { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 };
 
 /// A checked operand.
 pub(super) struct Side<'a> {
@@ -44,10 +38,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) const NOWHERE: Place = Place {
-        offset: 0,
-        at: [0; MAX_WINDOWS],
-    };
+    pub(super) const NOWHERE: Place = Place { offset: 0, at: [0; MAX_WINDOWS] };
 
     #[inline(always)]
     pub(super) fn plus(mut self, other: &Place) -> Place {
@@ -72,10 +63,7 @@ impl<'a> Side<'a> {
         assert!(
             operand.windows.len() <= MAX_WINDOWS
                 && operand.strides.len() == axes.len()
-                && operand
-                    .windows
-                    .iter()
-                    .all(|window| window.strides.len() == axes.len()),
+                && operand.windows.iter().all(|window| window.strides.len() == axes.len()),
             "contract: a malformed operand"
         );
         let mut side = Side {
@@ -90,9 +78,7 @@ impl<'a> Side<'a> {
             let (low, high) = span(axes, window.base, window.strides);
             let extent = window.extent.cast_signed();
             if window.divisor == 1 && low >= 0 && high < extent {
-                side.base = side
-                    .base
-                    .saturating_add(window.base.saturating_mul(window.stride));
+                side.base = side.base.saturating_add(window.base.saturating_mul(window.stride));
                 for (stride, step) in side.strides.iter_mut().zip(window.strides) {
                     *stride = stride.saturating_add(step.saturating_mul(window.stride));
                 }
@@ -188,9 +174,7 @@ impl<'a> Side<'a> {
         }
         let mut run = group.extent[last];
         for dim in (0..last).rev() {
-            if !free(group.number(dim))
-                || self.strides[group.number(dim)] != self.strides[inner] * run.cast_signed()
-            {
+            if !free(group.number(dim)) || self.strides[group.number(dim)] != self.strides[inner] * run.cast_signed() {
                 break;
             }
             run *= group.extent[dim];
@@ -248,9 +232,7 @@ impl Group {
         for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
             group.total *= axis.extent;
             if let Some(last) = group.count.checked_sub(1)
-                && sides
-                    .iter()
-                    .all(|side| side.continues(group.number(last), number, axis.extent))
+                && sides.iter().all(|side| side.continues(group.number(last), number, axis.extent))
             {
                 group.extent[last] *= axis.extent;
                 group.axis[last] = number as u8;
@@ -309,14 +291,9 @@ impl<'p> Walk<'p> {
         }
         let mut dim = self.group.count - 1;
         self.index[dim] += count;
-        self.side
-            .step(&mut self.place, self.group.number(dim), count.cast_signed());
+        self.side.step(&mut self.place, self.group.number(dim), count.cast_signed());
         while dim > 0 && self.index[dim] == self.group.extent[dim] {
-            self.side.step(
-                &mut self.place,
-                self.group.number(dim),
-                -self.group.extent[dim].cast_signed(),
-            );
+            self.side.step(&mut self.place, self.group.number(dim), -self.group.extent[dim].cast_signed());
             self.index[dim] = 0;
             dim -= 1;
             self.index[dim] += 1;

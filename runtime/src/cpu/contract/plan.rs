@@ -103,13 +103,7 @@ impl<'a> Plan<'a> {
             right,
             run,
             per_run: run.div_ceil(BLOCK).max(1),
-            outputs: [Place {
-                data: core::ptr::null_mut(),
-                base: 0,
-                strides: &[],
-                row: 0,
-                column: 0,
-            }; MAX_OUTPUTS],
+            outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: &[], row: 0, column: 0 }; MAX_OUTPUTS],
             targets: outputs.len(),
             apart: true,
         };
@@ -137,8 +131,7 @@ impl<'a> Plan<'a> {
         if self.batch.count == 0 {
             return side.origin();
         }
-        side.origin()
-            .plus(&Walk::new(side, &self.batch, batch).place)
+        side.origin().plus(&Walk::new(side, &self.batch, batch).place)
     }
 
     /// The Batch axes that have more than one index.
@@ -165,9 +158,7 @@ impl<'a> Plan<'a> {
 
 /// The axes of a group that have more than one index.
 fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
-    (0..group.count)
-        .filter(|&at| group.extent[at] > 1)
-        .map(|at| group.number(at))
+    (0..group.count).filter(|&at| group.extent[at] > 1).map(|at| group.number(at))
 }
 
 /// Where part `number` of `parts` equal parts of `total` starts.
@@ -178,11 +169,7 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
 
 fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
-    let row = if m.count == 0 {
-        1
-    } else {
-        lhs.strides[m.number(0)]
-    };
+    let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
     if even && run >= k.total.min(LEAST_RUN) {
         let step = if k.total == 1 { 1 } else { step };
@@ -205,10 +192,7 @@ fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, 
 }
 
 fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {
-    assert!(
-        output.strides.len() == axes.len(),
-        "contract: a malformed output"
-    );
+    assert!(output.strides.len() == axes.len(), "contract: a malformed output");
     let (low, high) = span(axes, output.base, output.strides);
     let empty = axes.iter().any(|axis| axis.extent == 0 && axis.role != Role::K);
     assert!(
