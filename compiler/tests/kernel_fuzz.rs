@@ -88,6 +88,10 @@ fn random(numbers: &mut Numbers) -> (Graph, Vec<Vec<Dim>>, Mode) {
     for k in 0..growing.numbers.below(3) {
         let mut shape = growing.shape(3);
         shape.retain(|d| d.as_const().is_some());
+        if growing.chance(4) {
+            // As the update sees the pool.
+            shape = vec![2.into(), 64.into()];
+        }
         let ty = Type::new(DType::F32, shape.clone());
         let param = growing.graph.push(Kind::Param(ParamId(k)), vec![], Some(ty), Span::call_site());
         growing.values.push(param);

@@ -381,3 +381,22 @@ fn updates_that_cannot_be_made_in_place() {
         judge(optimizer.name, &compiled, &[], &plain);
     }
 }
+
+#[test]
+fn a_parameter_that_fills_the_pool() {
+    for optimizer in optimizers() {
+        let text = "pub struct Net { w: Parameter(4, 64) }
+            impl Net {
+                #[train(Adam)]
+                pub fn loss(&self, x: f32[4, 64]) -> f32 { sum(square(self.w) * x) }
+                #[train(Adam)]
+                pub fn rows(&self, x: f32[B, 64]) -> f32 { sum(tanh(einsum(\"bk,nk->bn\", x, self.w))) }
+                #[train(Adam)]
+                pub fn soft(&self, x: f32[4, 64]) -> (f32, f32[4, 64]) {
+                    let p = softmax(self.w);
+                    (sum(p * x), p)
+                }
+            }";
+        judge_text(optimizer.name, &text.replace("Adam", optimizer.name), &plain);
+    }
+}

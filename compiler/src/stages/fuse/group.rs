@@ -157,8 +157,12 @@ impl<'a> Grouping<'a> {
     }
 
     /// Whether a body that joins a group would make a cycle.
-    fn cyclic(&self, body: &Body, group: usize) -> bool {
-        self.reads(body).into_iter().any(|g| g != group && self.needs(g, group))
+    ///
+    /// A body that reads the pool of gradients does so from memory, so it can share no kernel with one of them.
+    fn cyclic(&self, body: &Body, group: usize, value: Value) -> bool {
+        let is_pool = |v: &Value| matches!(self.scope.graph.node(*v).kind, Kind::Source(Source::Gradients));
+        let is_gradient = self.gradients.iter().any(|g| self.scope.canon(*g) == value);
+        (is_gradient && body.slots.iter().any(is_pool)) || self.reads(body).into_iter().any(|g| self.needs(g, group))
     }
 
     fn elementwise(&mut self, value: Value) {
@@ -210,7 +214,7 @@ impl<'a> Grouping<'a> {
         let spaces = self.groups[group].spaces.iter().filter(|(s, _)| *s == shape).map(|(_, at)| at.clone());
         for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()) {
             if let Some((mut joined, id)) = self.attempt(&body, |inliner| inliner.value(value, &at, &[]))
-                && !self.cyclic(&joined, group)
+                && !self.cyclic(&joined, group, value)
             {
                 joined.inside.insert(value, (at, id));
                 self.groups[group].body = joined;
@@ -377,7 +381,7 @@ impl<'a> Grouping<'a> {
             }
             let body = body.clone();
             if let Some((joined, id)) = self.attempt(&body, &build)
-                && !self.cyclic(&joined, group)
+                && !self.cyclic(&joined, group, value)
             {
                 self.groups[group].body = joined;
                 return self.add_accumulator(value, group, op, id);
