@@ -177,11 +177,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
     let args: Vec<Argument> = inputs.iter().map(arg).collect();
     assert!(inputs.iter().enumerate().all(|(i, (k, _))| i == *k), "every input is mentioned");
     let mut names = BTreeSet::new();
-    for node in &graph.nodes {
-        for dim in node.ty.iter().flat_map(|t| &t.shape) {
-            dim.names(&mut |name| _ = names.insert(name.to_owned()));
-        }
-    }
+    names_of(&graph, &mut names);
     let function = Function {
         name: ident("run"),
         attrs: vec![],
@@ -193,6 +189,17 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         graph,
     };
     Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+}
+
+fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
+    for node in &graph.nodes {
+        for dim in node.ty.iter().flat_map(|t| &t.shape) {
+            dim.names(&mut |name| _ = names.insert(name.to_owned()));
+        }
+        if let Kind::Repeat(repeat) = &node.kind {
+            names_of(&repeat.body, names);
+        }
+    }
 }
 
 /// Parameters of these shapes, one after the other in the pool.
