@@ -2,9 +2,12 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+mod attention;
 mod bad_input;
+mod corners;
 mod files;
 mod gradients;
+mod optimisers;
 mod repeats;
 mod results;
 mod threads;

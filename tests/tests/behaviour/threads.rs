@@ -55,6 +55,25 @@ fn sessions_of_one_model_run_on_many_threads() {
 }
 
 #[test]
+fn models_that_train_at_once_do_not_disturb_each_other() {
+    let observations = observations();
+    let targets: Vec<[f32; 2]> = observations.iter().map(|[a, b, ..]| [a * b, a + b]).collect();
+    let train = &|seed| {
+        let mut policy = Policy::init(seed);
+        let mut trainer = policy.trainer(Adam::default());
+        let losses: Vec<u32> =
+            (0..30).map(|_| trainer.loss(&observations, &targets).unwrap().value().unwrap().to_bits()).collect();
+        losses
+    };
+    let alone: Vec<_> = (0..3).map(train).collect();
+    let at_once: Vec<_> = std::thread::scope(|scope| {
+        let threads: Vec<_> = (0..3).map(|seed| scope.spawn(move || train(seed))).collect();
+        threads.into_iter().map(|thread| thread.join().unwrap()).collect()
+    });
+    assert_eq!(alone, at_once);
+}
+
+#[test]
 fn futures_on_the_cpu_are_ready() {
     let mut policy = Policy::init(3);
     let observation = [[0.5, -0.5, 0.25, 1.0]];

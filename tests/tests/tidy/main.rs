@@ -13,6 +13,9 @@ use std::process::Command;
 /// The most lines of a file, tests aside.
 const LINES: usize = 500;
 
+/// The most lines of a function's body.
+const FUNCTION: usize = 60;
+
 /// The modules whose work needs `unsafe`: instructions of one machine, words of an arena, threads, calls of drivers.
 const UNSAFE: &[&str] = &["runtime/src/cpu/", "runtime/src/words.rs", "runtime/src/gpu/pipelines.rs"];
 
@@ -71,6 +74,36 @@ fn tests(source: &Source) -> usize {
         Some(at) => source.text[at..].lines().count(),
         None => 0,
     }
+}
+
+#[test]
+fn functions_are_short() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        for at in source.words("fn") {
+            let Some(open) = body(&source.code, at) else { continue };
+            if source.code[block(&source.code, open)].lines().count() > FUNCTION {
+                places.push(at);
+            }
+        }
+    };
+    none_but(excused::TALL, "functions of more than 60 lines", findings(rule));
+}
+
+#[test]
+fn modules_are_named_for_what_they_answer() {
+    let vague = ["util", "utils", "helper", "helpers", "common", "manager", "misc"];
+    let named = |path: &String| path.split(['/', '.']).any(|part| vague.contains(&part));
+    none("modules named for nothing", rust().into_iter().filter(named).collect());
+}
+
+#[test]
+fn nothing_is_left_to_do() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        for word in ["TODO", "FIXME", "XXX", "HACK"] {
+            places.extend(source.text.match_indices(word).map(|(at, _)| at));
+        }
+    };
+    none("notes of work that is not done", findings(rule));
 }
 
 #[test]

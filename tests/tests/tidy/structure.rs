@@ -10,14 +10,7 @@ use std::fs;
 const ORDER: [&str; 5] = ["diag", "ir", "ops", "stages", "pipeline"];
 
 /// Stages whose tests are elsewhere, and where.
-const TESTED_ELSEWHERE: &[(&str, &str)] = &[
-    ("parse", "compiler/tests/language.rs and compiler/tests/diagnostics"),
-    ("shape", "compiler/tests/language.rs and compiler/tests/diagnostics"),
-    ("fuse", "compiler/tests/kernels.rs: kernels are judged by what they compute"),
-    ("schedule", "compiler/tests/kernels.rs"),
-    ("memory", "compiler/tests/kernels.rs: plans are judged by their checker"),
-    ("emit", "tests/tests/ops.rs: emitted code is judged by what it computes"),
-];
+const TESTED_ELSEWHERE: &[(&str, &str)] = &[("emit", "tests/tests/ops.rs: emitted code is judged by what it computes")];
 
 #[test]
 fn imports_run_one_way() {

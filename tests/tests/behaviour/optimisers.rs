@@ -1,0 +1,161 @@
+//! Every optimiser for a dozen steps, with all of its numbers, a group, clipping and a schedule, against its published
+//! formula in f64.
+
+use precast::prelude::*;
+
+model! {
+    /// Two parameters with gradients that are easy to write down.
+    pub struct Bowl {
+        a: Parameter(3, init = "ones"),
+        b: Parameter(2),
+    }
+
+    impl Bowl {
+        /// Half the weighted squares of `a` and half the squared distance of `b` from `y`.
+        #[train(Sgd)]
+        pub fn sgd(&self, x: f32[3], y: f32[2]) -> f32 {
+            (sum(x * square(self.a)) + sum(square(self.b - y))) / 2
+        }
+
+        /// The same.
+        #[train(Adam)]
+        pub fn adam(&self, x: f32[3], y: f32[2]) -> f32 {
+            self.sgd(x, y)
+        }
+
+        /// The same.
+        #[train(AdamW)]
+        pub fn adamw(&self, x: f32[3], y: f32[2]) -> f32 {
+            self.sgd(x, y)
+        }
+
+        /// The same.
+        #[train(RmsProp)]
+        pub fn rmsprop(&self, x: f32[3], y: f32[2]) -> f32 {
+            self.sgd(x, y)
+        }
+    }
+}
+
+const STEPS: i32 = 12;
+const CLIP: f64 = 2.0;
+
+/// Data of a step; the first steps are steep enough to be clipped.
+fn data(step: i32) -> ([f32; 3], [f32; 2]) {
+    let s = step as f32;
+    ([1.0 + 0.1 * s, 3.0 - 0.2 * s, 0.5], [2.0 - 0.1 * s, -1.0])
+}
+
+/// The rate of a step: it decays.
+fn rate(step: i32) -> f64 {
+    0.1 / (1.0 + 0.2 * f64::from(step))
+}
+
+/// A parameter, its two states, its gradient and the numbers of its group: rate and decay.
+struct Cell {
+    value: f64,
+    state: [f64; 2],
+    gradient: f64,
+    rate: f64,
+    decay: f64,
+}
+
+/// Runs the formula: `update` gets a cell and the step, counted from 1.
+fn reference(start: &[f32], decay: f64, update: impl Fn(&mut Cell, i32)) -> Vec<f64> {
+    let cell = |&value: &f32| Cell { value: value.into(), state: [0.0; 2], gradient: 0.0, rate: 0.0, decay };
+    let mut cells: Vec<Cell> = start.iter().map(cell).collect();
+    for step in 0..STEPS {
+        let (x, y) = data(step);
+        for (k, cell) in cells.iter_mut().enumerate() {
+            cell.gradient = if k < 3 { f64::from(x[k]) * cell.value } else { cell.value - f64::from(y[k - 3]) };
+            // The group of `b`: half the rate, no decay.
+            cell.rate = if k < 3 { rate(step) } else { rate(step) / 2.0 };
+            cell.decay = if k < 3 { decay } else { 0.0 };
+        }
+        let norm = cells.iter().map(|c| c.gradient * c.gradient).sum::<f64>().sqrt();
+        let scale = (CLIP / (norm + 1e-6)).min(1.0);
+        for cell in &mut cells {
+            cell.gradient *= scale;
+            update(cell, step + 1);
+        }
+    }
+    cells.iter().map(|c| c.value).collect()
+}
+
+fn values(bowl: &Bowl) -> Vec<f32> {
+    ["a", "b"].iter().flat_map(|name| bowl.parameter(name).unwrap().to_vec()).collect()
+}
+
+fn compare(name: &str, found: &[f32], expected: &[f64]) {
+    for (found, expected) in found.iter().zip(expected) {
+        let error = (f64::from(*found) - expected).abs();
+        assert!(error < 1e-5, "{name}: {found}, but the formula gives {expected}");
+    }
+}
+
+/// Trains with one optimiser and compares with its formula.
+macro_rules! check {
+    ($method:ident, $optimizer:expr, $decay:expr, $update:expr) => {{
+        let mut bowl = Bowl::init(8);
+        let expected = reference(&values(&bowl), $decay, $update);
+        let mut trainer = bowl.trainer($optimizer);
+        trainer.group("b", |o| (o.rate, o.decay) = (o.rate / 2.0, 0.0)).unwrap();
+        for step in 0..STEPS {
+            trainer.optimizer.rate = rate(step) as f32;
+            let (x, y) = data(step);
+            trainer.$method(&x, &y).unwrap().value().unwrap();
+        }
+        compare(stringify!($method), &values(&bowl), &expected);
+    }};
+}
+
+#[test]
+fn sgd_follows_its_formula() {
+    for nesterov in [false, true] {
+        // PyTorch has no dampening with Nesterov's acceleration.
+        let dampening = if nesterov { 0.0 } else { 0.25 };
+        let sgd = Sgd { momentum: 0.8, dampening, nesterov, decay: 0.05, clip: Some(CLIP as f32), ..default() };
+        check!(sgd, sgd, 0.05, |c: &mut Cell, step| {
+            let g = c.gradient + c.decay * c.value;
+            let gain = if step == 1 { 1.0 } else { 1.0 - f64::from(dampening) };
+            c.state[0] = if step == 1 { g } else { 0.8 * c.state[0] + gain * g };
+            c.value -= c.rate * if nesterov { g + 0.8 * c.state[0] } else { c.state[0] };
+        });
+    }
+}
+
+#[test]
+fn adam_follows_its_formula() {
+    let adam = Adam { beta1: 0.8, beta2: 0.95, decay: 0.05, clip: Some(CLIP as f32), ..default() };
+    check!(adam, adam, 0.05, |c: &mut Cell, step| {
+        let g = c.gradient + c.decay * c.value;
+        adaptive(c, g, step);
+    });
+}
+
+#[test]
+fn adamw_follows_its_formula() {
+    let adamw = AdamW { beta1: 0.8, beta2: 0.95, decay: 0.05, clip: Some(CLIP as f32), ..default() };
+    check!(adamw, adamw, 0.05, |c: &mut Cell, step| {
+        c.value -= c.rate * c.decay * c.value;
+        adaptive(c, c.gradient, step);
+    });
+}
+
+/// The common part of Adam and AdamW.
+fn adaptive(c: &mut Cell, g: f64, step: i32) {
+    c.state = [0.8 * c.state[0] + 0.2 * g, 0.95 * c.state[1] + 0.05 * g * g];
+    let (m, v) = (c.state[0] / (1.0 - 0.8f64.powi(step)), c.state[1] / (1.0 - 0.95f64.powi(step)));
+    c.value -= c.rate * m / (v.sqrt() + 1e-8);
+}
+
+#[test]
+fn rmsprop_follows_its_formula() {
+    let rmsprop = RmsProp { alpha: 0.9, momentum: 0.5, decay: 0.05, clip: Some(CLIP as f32), ..default() };
+    check!(rmsprop, rmsprop, 0.05, |c: &mut Cell, _| {
+        let g = c.gradient + c.decay * c.value;
+        c.state[0] = 0.9 * c.state[0] + 0.1 * g * g;
+        c.state[1] = 0.5 * c.state[1] + g / (c.state[0].sqrt() + 1e-8);
+        c.value -= c.rate * c.state[1];
+    });
+}
