@@ -191,6 +191,9 @@ pub(crate) fn small() {
         for (n, k) in [(64, 4), (64, 64), (2, 64), (128, 784), (10, 128)] {
             for form in ["NT", "NN"] {
                 let work = product(form, 1, n, k);
+                if !work.name.contains(&argument(3)) {
+                    continue;
+                }
                 println!("  {:<16} {:>8.1} ns", work.name, work.time(isa, 1) * 1e9);
             }
         }

@@ -1,4 +1,4 @@
-//! WGSL building blocks of the GPU back end, one file each: what WGSL lacks, or does not promise to be accurate or safe.
+//! WGSL building blocks of the GPU back end, one file each: what WGSL lacks, or does not promise to be accurate.
 //!
 //! Comes in: names. Goes out: text with those blocks and all that they use, in a fixed order. Always holds: every block
 //! is valid WGSL together with the blocks it uses, defines one item of its own name, and says in its first lines what

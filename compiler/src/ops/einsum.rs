@@ -17,8 +17,8 @@ static EINSUM: Op = Op {
         let spec = Spec::parse(attrs.text("spec").unwrap_or_default())?;
         spec.check(b, args)?;
         let mut sum = spec.sum_alone(b, 0, (args[0], spec.terms[0].clone()))?;
-        for k in 1..args.len() {
-            sum = spec.contract(b, k, sum, args[k])?;
+        for (k, &arg) in args.iter().enumerate().skip(1) {
+            sum = spec.contract(b, k, sum, arg)?;
         }
         let order: Vec<usize> = spec.out.iter().filter_map(|l| sum.1.iter().position(|m| m == l)).collect();
         Ok(vec![b.transpose(sum.0, &order)?])

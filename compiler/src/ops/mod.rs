@@ -97,6 +97,12 @@ pub enum Item {
     Optimizer(&'static Optimizer),
 }
 
+/// `(builder, arguments, attributes)` give the results.
+pub type Body = fn(&mut Builder<'_>, &[Value], &Attrs) -> Result<Vec<Value>, OpError>;
+
+/// `(builder, parameter, gradient, states, numbers)` give the new parameter and the new states.
+pub type Update = fn(&mut Builder<'_>, Value, Value, &[Value], &[Value]) -> Result<(Value, Vec<Value>), OpError>;
+
 /// A function over tensors, defined by its body in primitives.
 #[derive(Debug)]
 pub struct Op {
@@ -116,7 +122,7 @@ pub struct Op {
     /// The ONNX operator of the same meaning.
     pub onnx: Option<&'static str>,
     /// The definition. Arguments fit the signature; absent optional arguments at the end are left out.
-    pub body: fn(&mut Builder<'_>, &[Value], &Attrs) -> Result<Vec<Value>, OpError>,
+    pub body: Body,
     /// From these the tests are derived.
     pub examples: &'static [Example],
 }
@@ -158,9 +164,8 @@ pub struct Optimizer {
     pub states: &'static [&'static str],
     /// The numbers of one step for one parameter group, in the order of the runtime's row.
     pub numbers: &'static [&'static str],
-    /// The definition on chunks of the pool: `(builder, parameter, gradient, states, numbers)` give the new
-    /// parameter and states. Numbers are broadcast to the parameter's shape.
-    pub update: fn(&mut Builder<'_>, Value, Value, &[Value], &[Value]) -> Result<(Value, Vec<Value>), OpError>,
+    /// The definition on chunks of the pool. Numbers are broadcast to the parameter's shape.
+    pub update: Update,
     /// The formula and its source.
     pub doc: &'static str,
 }

@@ -1,6 +1,7 @@
 //! Runs a model through the stages from fuse to memory, and the plans against the oracle.
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
+use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
@@ -36,6 +37,7 @@ pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
     let text = compiled.plans.to_string();
     let parsed: Plans = text.parse().unwrap_or_else(|why| panic!("{what}: {why}\n{text}"));
     for (parsed, kernel) in parsed.kernels.iter().zip(&compiled.plans.kernels) {
+        product(kernel).unwrap_or_else(|why| panic!("{what}: {why}: {kernel}"));
         assert_eq!(parsed, kernel, "{what}: {kernel}");
     }
     assert_eq!(parsed, compiled.plans, "{what}: {text}");
@@ -55,6 +57,32 @@ pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
             assert!(found.is_ok(), "{what}: {} at {binding:?}: {found:?}\n{}", function.name, report(compiled, 0));
         }
     }
+}
+
+/// What the drivers of products rely on: rows and columns are runs of one stride in every result, and operands
+/// vary affinely with their own axes only.
+fn product(kernel: &Kernel) -> Result<(), String> {
+    let Skeleton::Contract { m, n, k, lhs, rhs, stores, .. } = &kernel.skeleton else { return Ok(()) };
+    let of = |operand: &Operand, axis: usize| {
+        operand.index.mentions(axis) || operand.windows.iter().any(|w| w.index.mentions(axis))
+    };
+    let affine = |o: &Operand| o.index.is_affine() && o.windows.iter().all(|w| w.index.is_affine() && w.divisor > 0);
+    let strays = n.iter().any(|&a| of(lhs, a)) || m.iter().any(|&a| of(rhs, a));
+    if strays || !affine(lhs) || !affine(rhs) {
+        return Err("an operand varies with what it should not".into());
+    }
+    for store in stores {
+        if k.iter().any(|&a| store.index.mentions(a)) || !store.index.is_affine() {
+            return Err("a store varies with what it should not".into());
+        }
+        let stride = |a: usize| store.index.stride(a).unwrap();
+        for pair in [m, n].iter().flat_map(|list| list.windows(2)) {
+            if stride(pair[0]) != stride(pair[1]) * kernel.axes[pair[1]].clone() {
+                return Err(format!("axes {pair:?} are no run"));
+            }
+        }
+    }
+    Ok(())
 }
 
 /// What the arguments of a function are filled with: argument, type and number of elements give numbers.

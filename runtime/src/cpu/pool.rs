@@ -18,8 +18,8 @@ pub(super) trait Task: Sync {
     fn work(&self, range: Range<usize>);
 }
 
-/// Turns of the loop in which a thread looks for work, or for the end of it, before it sleeps: some 20 µs.
-const SPINS: usize = 600;
+/// Turns of the loop in which a thread looks for work, or for the end of it, before it sleeps: some 70 µs.
+const SPINS: usize = 1500;
 
 /// Runs `task` over `0..count` on at most `threads` threads.
 pub(super) fn parallel(threads: usize, count: usize, task: &dyn Task) {
@@ -72,21 +72,13 @@ impl Pool {
                 order: UnsafeCell::new(None),
                 thread: OnceLock::new(),
             }));
-            let Ok(handle) = thread::Builder::new()
-                .name("precast".into())
-                .spawn(move || worker.serve())
-            else {
+            let Ok(handle) = thread::Builder::new().name("precast".into()).spawn(move || worker.serve()) else {
                 break;
             };
             worker.thread.get_or_init(|| handle.thread().clone());
             workers.push(worker);
         }
-        Pool {
-            workers,
-            busy: Mutex::new(()),
-            left: AtomicUsize::new(0),
-            failed: AtomicBool::new(false),
-        }
+        Pool { workers, busy: Mutex::new(()), left: AtomicUsize::new(0), failed: AtomicBool::new(false) }
     }
 
     fn run(&self, threads: usize, count: usize, task: &dyn Task) {
@@ -101,27 +93,19 @@ impl Pool {
         };
         self.left.store(parts - 1, Ordering::Relaxed);
         // SAFETY: only the lifetime is extended, and nobody uses the reference once `left` is 0, which this call awaits.
-        let order: *const dyn Task = unsafe {
-            core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task)
-        };
+        let order: *const dyn Task =
+            unsafe { core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task) };
         let caller = thread::current();
         for (number, worker) in self.workers[..parts - 1].iter().enumerate() {
             let range = part(count, parts, number + 1);
-            worker.give(Order {
-                task: order,
-                range,
-                pool: self,
-                caller: caller.clone(),
-            });
+            worker.give(Order { task: order, range, pool: self, caller: caller.clone() });
         }
         let own = catch_unwind(AssertUnwindSafe(|| task.work(part(count, parts, 0))));
         self.wait();
         let failed = self.failed.swap(false, Ordering::Relaxed);
         drop(guard);
         match own {
-            Ok(()) if failed => {
-                std::panic::resume_unwind(Box::new("a task of the thread pool panicked"))
-            }
+            Ok(()) if failed => std::panic::resume_unwind(Box::new("a task of the thread pool panicked")),
             Ok(()) => {}
             Err(panic) => std::panic::resume_unwind(panic),
         }
@@ -156,13 +140,7 @@ impl Worker {
             self.sleep();
             self.state.store(IDLE, Ordering::Relaxed);
             // SAFETY: the state was `READY`, so the order is complete, and the next one is given only after `left` is 0.
-            let Some(Order {
-                task,
-                range,
-                pool,
-                caller,
-            }) = (unsafe { (*self.order.get()).take() })
-            else {
+            let Some(Order { task, range, pool, caller }) = (unsafe { (*self.order.get()).take() }) else {
                 continue;
             };
             // SAFETY: both live until `left` is 0, which happens below.
@@ -184,10 +162,7 @@ impl Worker {
             }
             spin_loop();
         }
-        let idle = self
-            .state
-            .compare_exchange(IDLE, ASLEEP, Ordering::AcqRel, Ordering::Acquire)
-            .is_ok();
+        let idle = self.state.compare_exchange(IDLE, ASLEEP, Ordering::AcqRel, Ordering::Acquire).is_ok();
         while idle && self.state.load(Ordering::Acquire) != READY {
             thread::park();
         }
@@ -213,14 +188,7 @@ mod tests {
             for index in range {
                 self.hits[index].fetch_add(1, Ordering::Relaxed);
                 if self.nested {
-                    parallel(
-                        4,
-                        self.hits.len(),
-                        &Count {
-                            hits: self.hits,
-                            nested: false,
-                        },
-                    );
+                    parallel(4, self.hits.len(), &Count { hits: self.hits, nested: false });
                 }
             }
         }
@@ -235,14 +203,7 @@ mod tests {
         for count in [0, 1, 2, 3, 7, 100] {
             let hits = hits(count);
             for _ in 0..50 {
-                parallel(
-                    3,
-                    count,
-                    &Count {
-                        hits: &hits,
-                        nested: false,
-                    },
-                );
+                parallel(3, count, &Count { hits: &hits, nested: false });
             }
             assert!(hits.iter().all(|hit| hit.load(Ordering::Relaxed) == 50));
         }
@@ -255,22 +216,12 @@ mod tests {
             for _ in 0..8 {
                 scope.spawn(|| {
                     for _ in 0..100 {
-                        parallel(
-                            2,
-                            10,
-                            &Count {
-                                hits: &hits,
-                                nested: true,
-                            },
-                        );
+                        parallel(2, 10, &Count { hits: &hits, nested: true });
                     }
                 });
             }
         });
-        assert!(
-            hits.iter()
-                .all(|hit| hit.load(Ordering::Relaxed) == 800 * 11)
-        );
+        assert!(hits.iter().all(|hit| hit.load(Ordering::Relaxed) == 800 * 11));
     }
 
     struct Fail;

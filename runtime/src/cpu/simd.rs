@@ -12,11 +12,7 @@ pub trait Simd: Vectors {
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {
-        if A::FULL {
-            self.splat_m(true)
-        } else {
-            self.mask_first(at.count(Self::LANES))
-        }
+        if A::FULL { self.splat_m(true) } else { self.mask_first(at.count(Self::LANES)) }
     }
     /// 1 where true, else 0.
     #[inline(always)]
@@ -51,29 +47,17 @@ pub trait Simd: Vectors {
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_f<A: At>(self, at: A, new: Self::F, old: Self::F) -> Self::F {
-        if A::FULL {
-            new
-        } else {
-            self.select_f(self.mask_at(at), new, old)
-        }
+        if A::FULL { new } else { self.select_f(self.mask_at(at), new, old) }
     }
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_i<A: At>(self, at: A, new: Self::I, old: Self::I) -> Self::I {
-        if A::FULL {
-            new
-        } else {
-            self.select_i(self.mask_at(at), new, old)
-        }
+        if A::FULL { new } else { self.select_i(self.mask_at(at), new, old) }
     }
     /// `new` in the lanes that `at` covers, else `old`.
     #[inline(always)]
     fn select_at_u<A: At>(self, at: A, new: Self::U, old: Self::U) -> Self::U {
-        if A::FULL {
-            new
-        } else {
-            self.select_u(self.mask_at(at), new, old)
-        }
+        if A::FULL { new } else { self.select_u(self.mask_at(at), new, old) }
     }
     /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
     #[inline(always)]
@@ -82,13 +66,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.load_raw_f(p)
-            } else {
-                self.load_masked_raw_f(p, self.mask_first(count))
-            }
-        }
+        unsafe { if A::FULL { self.load_raw_f(p) } else { self.load_masked_raw_f(p, self.mask_first(count)) } }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -97,13 +75,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.store_raw_f(p, v)
-            } else {
-                self.store_masked_raw_f(p, self.mask_first(count), v)
-            }
-        }
+        unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -126,13 +98,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.load_raw_i(p)
-            } else {
-                self.load_masked_raw_i(p, self.mask_first(count))
-            }
-        }
+        unsafe { if A::FULL { self.load_raw_i(p) } else { self.load_masked_raw_i(p, self.mask_first(count)) } }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -141,13 +107,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.store_raw_i(p, v)
-            } else {
-                self.store_masked_raw_i(p, self.mask_first(count), v)
-            }
-        }
+        unsafe { if A::FULL { self.store_raw_i(p, v) } else { self.store_masked_raw_i(p, self.mask_first(count), v) } }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -170,13 +130,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.load_raw_u(p)
-            } else {
-                self.load_masked_raw_u(p, self.mask_first(count))
-            }
-        }
+        unsafe { if A::FULL { self.load_raw_u(p) } else { self.load_masked_raw_u(p, self.mask_first(count)) } }
     }
     /// Writes the lanes that `at` covers to `data[index..]`.
     #[inline(always)]
@@ -185,13 +139,7 @@ pub trait Simd: Vectors {
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe {
-            if A::FULL {
-                self.store_raw_u(p, v)
-            } else {
-                self.store_masked_raw_u(p, self.mask_first(count), v)
-            }
-        }
+        unsafe { if A::FULL { self.store_raw_u(p, v) } else { self.store_masked_raw_u(p, self.mask_first(count), v) } }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -242,10 +190,7 @@ pub trait Simd: Vectors {
         let mut values = [0.0f32; MAX_LANES];
         // SAFETY: no vector has more than `MAX_LANES` lanes.
         unsafe {
-            self.store_raw_i(
-                indices.as_mut_ptr(),
-                self.select_i(m, idx, self.splat_i(-1)),
-            );
+            self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
             self.store_raw_f(values.as_mut_ptr(), v);
         }
         for (index, value) in indices.into_iter().zip(values).take(Self::LANES) {
@@ -275,10 +220,7 @@ fn within<S: Simd>(s: S, len: usize, idx: S::I) -> S::M {
 
 #[cold]
 #[inline(never)]
-#[allow(
-    clippy::panic,
-    reason = "an index outside a slice, as in the standard library"
-)]
+#[allow(clippy::panic, reason = "an index outside a slice, as in the standard library")]
 fn outside(len: usize, index: usize, count: usize) -> ! {
     panic!("{count} words at {index} are outside a slice of {len}");
 }
@@ -318,10 +260,7 @@ mod tests {
             1e30,
             65_535.5,
         ];
-        (
-            core::array::from_fn(|i| edges[i % 24]),
-            core::array::from_fn(|i| edges[(i / 24 + i * 5) % 24]),
-        )
+        (core::array::from_fn(|i| edges[i % 24]), core::array::from_fn(|i| edges[(i / 24 + i * 5) % 24]))
     }
 
     fn words() -> ([u32; N], [u32; N]) {
@@ -343,16 +282,11 @@ mod tests {
             12_345,
             0xffff_0001,
         ];
-        (
-            core::array::from_fn(|i| edges[i % 16]),
-            core::array::from_fn(|i| edges[(i / 16 + i * 3) % 16]),
-        )
+        (core::array::from_fn(|i| edges[i % 16]), core::array::from_fn(|i| edges[(i / 16 + i * 3) % 16]))
     }
 
     fn same(got: f32, want: f32) -> bool {
-        got.to_bits() == want.to_bits()
-            || got.is_nan() && want.is_nan()
-            || got == 0.0 && want == 0.0
+        got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan() || got == 0.0 && want == 0.0
     }
 
     macro_rules! binary {
@@ -433,13 +367,7 @@ mod tests {
     }
 
     /// Writes the results of the unary and mixed operations as rows of words.
-    struct Rows<'a>(
-        &'a [f32],
-        &'a [f32],
-        &'a [u32],
-        &'a [u32],
-        &'a mut [[u32; N]; 26],
-    );
+    struct Rows<'a>(&'a [f32], &'a [f32], &'a [u32], &'a [u32], &'a mut [[u32; N]; 26]);
 
     impl Kernel for Rows<'_> {
         #[inline(always)]
@@ -492,15 +420,7 @@ mod tests {
             for n in 0..N {
                 let (f, g, u, v) = (f[n], g[n], u[n], v[n]);
                 let (i, j) = (u.cast_signed(), v.cast_signed());
-                let floats = [
-                    -f,
-                    f.abs(),
-                    f.sqrt(),
-                    f.floor(),
-                    f.ceil(),
-                    f.round_ties_even(),
-                    f.trunc(),
-                ];
+                let floats = [-f, f.abs(), f.sqrt(), f.floor(), f.ceil(), f.round_ties_even(), f.trunc()];
                 for (row, want) in floats.into_iter().enumerate() {
                     let got = f32::from_bits(rows[row][n]);
                     assert!(
@@ -530,12 +450,7 @@ mod tests {
                     u << 7,
                 ];
                 for (row, want) in words.into_iter().enumerate() {
-                    assert_eq!(
-                        rows[row + 7][n],
-                        want,
-                        "{isa:?}: row {} of {f} {g} {u} {v}",
-                        row + 7
-                    );
+                    assert_eq!(rows[row + 7][n], want, "{isa:?}: row {} of {f} {g} {u} {v}", row + 7);
                 }
             }
         }
@@ -555,21 +470,13 @@ mod tests {
             });
             out[n] = s.reduce_add_f(total);
             // Every other lane from the end of the slice, one of them outside.
-            let idx = s.sub_i(
-                s.splat_i(data.len() as i32),
-                s.add_i(s.iota_i(), s.iota_i()),
-            );
+            let idx = s.sub_i(s.splat_i(data.len() as i32), s.add_i(s.iota_i(), s.iota_i()));
             let odd = s.m_from_u(s.and_u(s.iota_u(), s.splat_u(3)));
             let got = s.gather_f(data, idx, odd);
             out[n + 1] = s.reduce_add_f(got);
             out[n + 2] = s.reduce_max_f(got);
             s.scatter_f(&mut out[n + 3..], idx, s.splat_m(true), s.splat_f(7.0));
-            s.scatter_add_f(
-                &mut out[n + 3..],
-                s.splat_i(0),
-                s.mask_at(Part::new(3)),
-                s.f_from_i(s.iota_i()),
-            );
+            s.scatter_add_f(&mut out[n + 3..], s.splat_i(0), s.mask_at(Part::new(3)), s.f_from_i(s.iota_i()));
         }
     }
 
@@ -577,11 +484,7 @@ mod tests {
     fn memory_is_touched_only_where_it_should_be() {
         let data: Vec<f32> = (1..40u8).map(f32::from).collect();
         for isa in Isa::available() {
-            let lanes = if format!("{isa:?}").contains("512") {
-                16
-            } else {
-                8
-            };
+            let lanes = if format!("{isa:?}").contains("512") { 16 } else { 8 };
             for n in 0..39 {
                 let mut out = [0.0; 100];
                 run(isa, Memory(&data, &mut out, n));
@@ -589,9 +492,7 @@ mod tests {
                     assert_eq!(*word, 2.0 * data[at], "{isa:?} {n}");
                 }
                 assert_eq!(out[n], data[..n].iter().sum::<f32>());
-                let gathered = (0..lanes)
-                    .filter(|lane| lane % 4 != 0)
-                    .map(|lane| data[39 - 2 * lane]);
+                let gathered = (0..lanes).filter(|lane| lane % 4 != 0).map(|lane| data[39 - 2 * lane]);
                 assert_eq!(out[n + 1], gathered.clone().sum::<f32>());
                 assert_eq!(out[n + 2], gathered.fold(0.0, f32::max));
                 assert_eq!(out[n + 3], 3.0);

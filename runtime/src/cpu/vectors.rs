@@ -319,21 +319,11 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     /// `rows` must hold `LANES` pointers, each valid for reading `at + LANES` words, and `to` must be valid for writing
     /// `count` rows of `LANES` words; `count` is at most `LANES`.
     #[inline(always)]
-    unsafe fn transpose_raw_f(
-        self,
-        rows: *const *const f32,
-        at: usize,
-        to: *mut f32,
-        step: usize,
-        count: usize,
-    ) {
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         for column in 0..count {
             for row in 0..Self::LANES {
                 // SAFETY: the caller vouches for both sides.
-                unsafe {
-                    to.add(column * step + row)
-                        .write((*rows.add(row)).add(at + column).read())
-                };
+                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) };
             }
         }
     }

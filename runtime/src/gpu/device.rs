@@ -113,6 +113,10 @@ impl Gpu {
     /// # Errors
     /// As [`Gpu::new`].
     pub async fn with_async(choice: &Adapter) -> Result<Self> {
+        // wgpu panics where it was built for no API of this platform.
+        if wgpu::Instance::enabled_backend_features().is_empty() {
+            return Err(Error::NoAdapter { reason: "this build has no API for GPUs".to_owned() });
+        }
         let instance = wgpu::Instance::new(wgpu::InstanceDescriptor::new_without_display_handle());
         let adapter = choose(&instance, &from_environment(choice)).await?;
         let optional = wgpu::Features::SUBGROUP | wgpu::Features::PIPELINE_CACHE;

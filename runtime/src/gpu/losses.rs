@@ -54,7 +54,7 @@ impl Ring {
         let bytes = (4 * RECORD * SLOTS) as u64;
         let slots = create_storage(gpu, "losses", RECORD * SLOTS)?;
         let idle = Mutex::new(vec![create_staging(gpu, bytes)?]);
-        Ok(Self { gpu: gpu.clone(), slots, idle, cells: Mutex::new(vec![Weak::new(); SLOTS]) })
+        Ok(Self { gpu: gpu.clone(), slots, idle, cells: Mutex::new((0..SLOTS).map(|_| Weak::new()).collect()) })
     }
 
     /// The slot of a step.

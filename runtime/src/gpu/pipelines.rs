@@ -1,7 +1,7 @@
 //! A program on one device: its module, bind group layouts and pipelines, each made once.
 //!
-//! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point that a plan needs. Always holds: entry points that touch
-//! the same pools in the same way share one layout, so that they can share one bind group.
+//! Comes in: a [`Program`] and a device. Goes out: one pipeline per entry point that a plan needs. Always holds: entry
+//! points that touch the same pools in the same way share one layout, so that they can share one bind group.
 
 use super::device::{Gpu, Kind};
 use super::program::{Command, Entry, Plan, Pool, Program};
@@ -43,17 +43,24 @@ impl Pipelines {
         if missing.is_empty() {
             return Ok(());
         }
-        let share = missing.len().div_ceil(cores());
-        let create = |entries: &[u16]| entries.iter().for_each(|&entry| self.create(gpu, entry));
-        if share == missing.len() {
-            return gpu.scoped(|| create(&missing));
-        }
+        self.create_all(gpu, &missing)
+    }
+
+    #[cfg(target_arch = "wasm32")]
+    fn create_all(&self, gpu: &Gpu, missing: &[u16]) -> Result<()> {
+        gpu.scoped(|| missing.iter().for_each(|&entry| self.create(gpu, entry)))
+    }
+
+    #[cfg(not(target_arch = "wasm32"))]
+    fn create_all(&self, gpu: &Gpu, missing: &[u16]) -> Result<()> {
+        let cores = std::thread::available_parallelism().map_or(1, usize::from);
         // Error scopes belong to a thread, so every thread judges its own share.
+        let create = |share: &[u16]| gpu.scoped(|| share.iter().for_each(|&entry| self.create(gpu, entry)));
         std::thread::scope(|threads| {
-            let spawn = |share| threads.spawn(move || gpu.scoped(|| create(share)));
-            let running: Vec<_> = missing.chunks(share).map(spawn).collect();
+            let shares = missing.chunks(missing.len().div_ceil(cores));
+            let running: Vec<_> = shares.map(|share| threads.spawn(move || create(share))).collect();
             let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
-            running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect()
+            running.into_iter().fold(Ok(()), |all, thread| all.and(thread.join().unwrap_or_else(|_| gone())))
         })
     }
 
@@ -98,13 +105,6 @@ impl Pipelines {
                 cache: None,
             })
         });
-    }
-}
-
-fn cores() -> usize {
-    match cfg!(target_arch = "wasm32") {
-        true => 1,
-        false => std::thread::available_parallelism().map_or(1, usize::from),
     }
 }
 

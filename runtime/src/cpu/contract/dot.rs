@@ -29,11 +29,7 @@ struct Line {
 }
 
 impl Line {
-    const UNIT: Line = Line {
-        extent: 1,
-        lhs: 0,
-        rhs: 0,
-    };
+    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0 };
 
     /// Adds an outer axis; whether it merges.
     #[inline(always)]
@@ -63,11 +59,7 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
     if !lhs.windows.is_empty() || !rhs.windows.is_empty() || axes.len() > MAX_AXES {
         return None;
     }
-    let mut shape = Shape {
-        m: Line::UNIT,
-        n: Line::UNIT,
-        k: Line::UNIT,
-    };
+    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT };
     let strides = lhs.strides.iter().zip(rhs.strides);
     for (axis, (&lhs, &rhs)) in axes.iter().zip(strides).rev() {
         if axis.extent == 1 {
@@ -103,11 +95,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
             && inside(contract.axes, rhs.base, rhs.strides, rhs.data.len()),
         "contract: an operand reaches outside its slice"
     );
-    let batch = contract
-        .axes
-        .iter()
-        .filter(|axis| axis.role == Role::Batch)
-        .count();
+    let batch = contract.axes.iter().filter(|axis| axis.role == Role::Batch).count();
     let left = (lhs.data.as_ptr().wrapping_offset(lhs.base), m.extent, m.lhs);
     let right = (rhs.data.as_ptr().wrapping_offset(rhs.base), n.extent, n.rhs);
     // The side with few rows is held, the other one streams past.
@@ -115,30 +103,14 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     let (held, stream) = if turned { (right, left) } else { (left, right) };
     let count = outputs.len();
     let destination = Destination::of(targets, count, batch, call.isa, call.sink);
-    let work = Dot {
-        held,
-        stream,
-        k: k.extent,
-        turned,
-        destination,
-    };
+    let work = Dot { held, stream, k: k.extent, turned, destination };
     let blocks = stream.1.div_ceil(TILE);
     let large = m.extent * n.extent * k.extent >= WORTH;
     if call.threads > 1 && blocks > 1 && large && apart(&targets[..count], m.extent, n.extent) {
-        let task = Blocks {
-            isa: call.isa,
-            work: &work,
-        };
+        let task = Blocks { isa: call.isa, work: &work };
         pool::parallel(call.threads, blocks, &task);
     } else {
-        run(
-            call.isa,
-            Columns {
-                work: &work,
-                from: 0,
-                to: stream.1,
-            },
-        );
+        run(call.isa, Columns { work: &work, from: 0, to: stream.1 });
     }
     true
 }
@@ -153,11 +125,7 @@ fn inside(axes: &[Axis], base: isize, strides: &[isize], words: usize) -> bool {
 /// Where the outputs start and how they go on, if their axes merge.
 #[inline(always)]
 fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUTPUTS]> {
-    let nowhere = Target {
-        origin: core::ptr::null_mut(),
-        row: 0,
-        column: 0,
-    };
+    let nowhere = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
     let mut targets = [nowhere; MAX_OUTPUTS];
     if outputs.len() > MAX_OUTPUTS {
         return None;
@@ -169,11 +137,7 @@ fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUT
         );
         let (row, column) = steps(axes, output.strides)?;
         let origin = output.data.as_mut_ptr().wrapping_offset(output.base);
-        *target = Target {
-            origin,
-            row,
-            column,
-        };
+        *target = Target { origin, row, column };
     }
     Some(targets)
 }
@@ -182,12 +146,7 @@ fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUT
 #[inline(always)]
 fn steps(axes: &[Axis], strides: &[isize]) -> Option<(isize, isize)> {
     let (mut row, mut column) = (Line::UNIT, Line::UNIT);
-    for (axis, &stride) in axes
-        .iter()
-        .zip(strides)
-        .rev()
-        .filter(|(axis, _)| axis.extent != 1)
-    {
+    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.extent != 1) {
         let fits = match axis.role {
             Role::M => row.grow(axis.extent, stride, 0),
             Role::N => column.grow(axis.extent, stride, 0),
@@ -233,14 +192,7 @@ struct Blocks<'a> {
 impl pool::Task for Blocks<'_> {
     fn work(&self, blocks: core::ops::Range<usize>) {
         let to = self.work.stream.1.min(blocks.end * TILE);
-        run(
-            self.isa,
-            Columns {
-                work: self.work,
-                from: blocks.start * TILE,
-                to,
-            },
-        );
+        run(self.isa, Columns { work: self.work, from: blocks.start * TILE, to });
     }
 }
 
@@ -280,39 +232,17 @@ impl Kernel for Columns<'_> {
 
 /// Sums `ROWS` × `cols` elements and hands them on.
 #[inline(always)]
-unsafe fn tile<S: Simd, const ROWS: usize>(
-    s: S,
-    work: &Dot<'_>,
-    row: usize,
-    at: usize,
-    cols: usize,
-) {
+unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
     while column < cols {
         // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
-        unsafe {
-            block::<S, ROWS>(
-                s,
-                work,
-                row,
-                at + column,
-                WIDTH.min(cols - column),
-                data.wrapping_add(column),
-            )
-        }
+        unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
         column += WIDTH;
     }
     if !work.turned {
-        let sums = Sums {
-            data,
-            pitch: TILE,
-            m: row,
-            n: at,
-            rows: ROWS,
-            cols,
-        };
+        let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
         // SAFETY: the sums are written, and lie within the contraction.
         unsafe { work.destination.finish(s, &sums) }
         return;
@@ -324,42 +254,22 @@ unsafe fn tile<S: Simd, const ROWS: usize>(
             *turned = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
-    let sums = Sums {
-        data: turned.as_ptr().cast(),
-        pitch: FEW,
-        m: at,
-        n: row,
-        rows: cols,
-        cols: ROWS,
-    };
+    let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
     // SAFETY: as above.
     unsafe { work.destination.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `WIDTH` elements, of which `cols` columns count.
 #[inline(always)]
-unsafe fn block<S: Simd, const ROWS: usize>(
-    s: S,
-    work: &Dot<'_>,
-    row: usize,
-    at: usize,
-    cols: usize,
-    to: *mut f32,
-) {
+unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize, to: *mut f32) {
     let mut held = [work.held.0; ROWS];
     for (r, held) in held.iter_mut().enumerate() {
-        *held = work
-            .held
-            .0
-            .wrapping_offset((row + r).cast_signed() * work.held.2);
+        *held = work.held.0.wrapping_offset((row + r).cast_signed() * work.held.2);
     }
     let mut stream = [work.stream.0; WIDTH];
     for (c, stream) in stream.iter_mut().enumerate() {
         // Columns that do not count repeat the last one.
-        *stream = work
-            .stream
-            .0
-            .wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
+        *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
     let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
     let mut k = 0;

@@ -46,13 +46,7 @@ pub(super) fn drive(
         Isa::Avx2(_) => size::<super::super::Avx2>(),
         Isa::Portable(_) => size::<Portable>(),
     };
-    let call = Call {
-        isa,
-        threads,
-        sink,
-        rows,
-        lanes,
-    };
+    let call = Call { isa, threads, sink, rows, lanes };
     if dot::dot(&call, contract, outputs) {
         return;
     }
@@ -60,13 +54,11 @@ pub(super) fn drive(
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
-    let call = Call {
-        threads: plan.threads(threads),
-        ..call
-    };
+    let call = Call { threads: plan.threads(threads), ..call };
     let axes = contract.axes;
-    let sums = plan.k.total > 0;
-    if sums && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
+    // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
+    let image = !plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1;
+    if image && plan.k.total > 0 && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
         return;
     }
     panels::panels(&call, &plan);

@@ -37,31 +37,15 @@ impl<'p> Destination<'p> {
             index[dim] = rest % plan.batch.extent[dim];
             rest /= plan.batch.extent[dim];
         }
-        let mut targets = [Target {
-            origin: core::ptr::null_mut(),
-            row: 0,
-            column: 0,
-        }; MAX_OUTPUTS];
+        let mut targets = [Target { origin: core::ptr::null_mut(), row: 0, column: 0 }; MAX_OUTPUTS];
         for (target, place) in targets.iter_mut().zip(&plan.outputs[..plan.targets]) {
             let mut offset = place.base;
-            let axes = &plan.batch.axis[..plan.batch.count];
-            for (&index, &axis) in index.iter().zip(axes) {
-                offset += index.cast_signed() * place.strides[axis];
+            for (dim, &index) in index.iter().enumerate().take(plan.batch.count) {
+                offset += index.cast_signed() * place.strides[plan.batch.number(dim)];
             }
-            *target = Target {
-                origin: place.data.wrapping_offset(offset),
-                row: place.row,
-                column: place.column,
-            };
+            *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
         }
-        Destination {
-            index,
-            axes: plan.batch.count,
-            targets,
-            count: plan.targets,
-            isa,
-            sink,
-        }
+        Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
     }
 
     /// Outputs that have no batch, of a contraction with `axes` Batch axes of one index.
@@ -73,21 +57,13 @@ impl<'p> Destination<'p> {
         isa: Isa,
         sink: Option<&'p dyn Sink>,
     ) -> Self {
-        Destination {
-            index: [0; MAX_AXES],
-            axes,
-            targets,
-            count,
-            isa,
-            sink,
-        }
+        Destination { index: [0; MAX_AXES], axes, targets, count, isa, sink }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {
-        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1)
-            .then_some(&self.targets[0])
+        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1).then_some(&self.targets[0])
     }
 
     /// Hands `sums` to the epilogue, or stores them.

@@ -73,33 +73,13 @@ pub(super) const WIDE: usize = 8;
 pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
     match (block.rows, block.steps) {
         (Rows::Near(a_step), Steps::Even(b_step)) => {
-            s.call(AnySize {
-                rows,
-                vectors,
-                kind: Near {
-                    block,
-                    a_step,
-                    b_step,
-                },
-            });
+            s.call(AnySize { rows, vectors, kind: Near { block, a_step, b_step } });
         }
         (Rows::Near(a_step), Steps::Listed(list)) => {
-            s.call(AnySize {
-                rows,
-                vectors,
-                kind: Spread {
-                    block,
-                    a_step,
-                    list,
-                },
-            });
+            s.call(AnySize { rows, vectors, kind: Spread { block, a_step, list } });
         }
         (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
-            s.call(AnySize {
-                rows,
-                vectors,
-                kind: Far { block, b_step },
-            });
+            s.call(AnySize { rows, vectors, kind: Far { block, b_step } });
         }
         (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
             unreachable!("listed steps go with near rows")
@@ -113,11 +93,7 @@ trait Kind: Copy {
     ///
     /// # Safety
     /// As for [`tile`].
-    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        s: S,
-        sums: &mut [[S::F; VECTORS]; ROWS],
-    );
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]);
 
     fn block(&self) -> &Block;
 }
@@ -147,11 +123,7 @@ struct AnySize<T> {
 impl<T: Kind> Kernel for AnySize<T> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let AnySize {
-            rows,
-            vectors,
-            kind,
-        } = self;
+        let AnySize { rows, vectors, kind } = self;
         macro_rules! choose {
             ($($rows:literal)*) => {
                 match (rows, vectors) {
@@ -185,11 +157,7 @@ struct Near {
 
 impl Kind for Near {
     #[inline(always)]
-    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        s: S,
-        sums: &mut [[S::F; VECTORS]; ROWS],
-    ) {
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
         let (mut a, mut b) = (self.block.a, self.block.b);
         for _ in 0..self.block.k {
             // SAFETY: the caller vouches for both operands over the whole block.
@@ -214,11 +182,7 @@ struct Spread {
 
 impl Kind for Spread {
     #[inline(always)]
-    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        s: S,
-        sums: &mut [[S::F; VECTORS]; ROWS],
-    ) {
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
         let mut a = self.block.a;
         for k in 0..self.block.k {
             // SAFETY: the caller vouches for the list and for both operands over the whole block.
@@ -261,11 +225,7 @@ struct Far {
 
 impl Kind for Far {
     #[inline(always)]
-    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(
-        self,
-        s: S,
-        sums: &mut [[S::F; VECTORS]; ROWS],
-    ) {
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
         // SAFETY: a list has an offset for each row.
         let rows = unsafe { self.block.rows::<ROWS>() };
         let mut b = self.block.b;
@@ -300,11 +260,7 @@ unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VEC
 }
 
 #[inline(always)]
-unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
-    s: S,
-    block: &Block,
-    sums: [[S::F; VECTORS]; ROWS],
-) {
+unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(s: S, block: &Block, sums: [[S::F; VECTORS]; ROWS]) {
     for (row, sums) in sums.into_iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
         for (vector, mut sum) in sums.into_iter().enumerate() {

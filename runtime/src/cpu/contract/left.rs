@@ -23,39 +23,25 @@ pub(super) struct Found {
 impl Found {
     /// The block of `count` from `k0` on, of the batch index at `left`, in place or in the shared copy.
     #[inline(always)]
-    pub(super) fn new(
-        plan: &Plan<'_>,
-        left: Place,
-        shared: *const f32,
-        (k0, count): (usize, usize),
-    ) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, left: Place, shared: *const f32, (k0, count): (usize, usize)) -> Self {
         let Left::InPlace { row, step } = plan.left else {
             return Found::packed(shared.wrapping_add(plan.m.total * k0), count);
         };
         let offset = left.offset + Walk::new(&plan.lhs, &plan.k, k0).place.offset;
         let base = plan.lhs.data.as_ptr().wrapping_offset(offset);
-        Found {
-            base,
-            per_row: row,
-            lies: Some((row, step)),
-        }
+        Found { base, per_row: row, lies: Some((row, step)) }
     }
 
     /// A packed block of `count`.
     #[inline(always)]
     pub(super) fn packed(base: *const f32, count: usize) -> Self {
-        Found {
-            base,
-            per_row: count.cast_signed(),
-            lies: None,
-        }
+        Found { base, per_row: count.cast_signed(), lies: None }
     }
 
     /// Where the tile starts whose first row is `first`.
     #[inline(always)]
     pub(super) fn tile(&self, first: usize) -> *const f32 {
-        self.base
-            .wrapping_offset(first.cast_signed() * self.per_row)
+        self.base.wrapping_offset(first.cast_signed() * self.per_row)
     }
 
     /// How the rows of a tile of `rows` rows lie.
@@ -90,12 +76,7 @@ pub(super) struct Share<'a> {
 impl Kernel for Share<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Share {
-            plan,
-            memory,
-            table,
-            tiles,
-        } = self;
+        let Share { plan, memory, table, tiles } = self;
         let temp = memory.wrapping_add(packed(plan));
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let base = plan.lhs.origin();
@@ -107,16 +88,7 @@ impl Kernel for Share<'_> {
                 let first = plan.row(tiles, tile);
                 let width = plan.row(tiles, tile + 1) - first;
                 let to = memory.wrapping_add(plan.m.total * k0 + first * count);
-                let panel = Panel {
-                    source,
-                    base,
-                    first,
-                    width,
-                    pitch: width,
-                    k0,
-                    count,
-                    to,
-                };
+                let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
                 // SAFETY: the memory has a word for each element, a line more, and `TRANSPOSE` words after that.
                 unsafe { pack::pack(s, &panel, table, temp) }
             }

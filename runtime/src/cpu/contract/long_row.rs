@@ -19,23 +19,15 @@ impl LongRow {
     /// The two innermost axes of `group` as one long row of `side`, if not too much of it lies between the rows.
     pub(super) fn new(side: &Side<'_>, group: &Group) -> Option<Self> {
         let last = group.count.checked_sub(1)?;
-        if side.strides[group.axis[last]] != 1 {
+        if side.strides[group.number(last)] != 1 {
             return None;
         }
         let inner = group.extent[last];
         if last == 0 {
-            return Some(LongRow {
-                rows: 1,
-                inner,
-                pitch: inner,
-            });
+            return Some(LongRow { rows: 1, inner, pitch: inner });
         }
-        let pitch = usize::try_from(side.strides[group.axis[last - 1]]).ok()?;
-        let row = LongRow {
-            rows: group.extent[last - 1],
-            inner,
-            pitch,
-        };
+        let pitch = usize::try_from(side.strides[group.number(last - 1)]).ok()?;
+        let row = LongRow { rows: group.extent[last - 1], inner, pitch };
         (pitch >= inner && row.rows * inner * 8 >= row.length() * 5).then_some(row)
     }
 

@@ -27,16 +27,11 @@ pub(super) struct Source<'p> {
 impl<'p> Source<'p> {
     pub(super) fn new(side: &'p Side<'p>, outer: &'p Group, k: &'p Group) -> Self {
         let run = |group: &Group| match group.count.checked_sub(1) {
-            Some(last) if side.contiguous(group.axis[last]) => group.extent[last],
+            Some(last) if side.contiguous(group.number(last)) => group.extent[last],
             Some(_) | None => 0,
         };
         let (across, along) = (run(outer), run(k));
-        Source {
-            side,
-            outer,
-            k,
-            along_k: along > across && across < 16,
-        }
+        Source { side, outer, k, along_k: along > across && across < 16 }
     }
 
     /// Lists the places of a block of K. Not needed along K.
@@ -106,11 +101,7 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let place = panel.base.plus(&walk.place);
         let axis = walk.axis();
         // The last run also fills up the panel with zeros.
-        let padded = if column + length == panel.width {
-            panel.pitch - column
-        } else {
-            length
-        };
+        let padded = if column + length == panel.width { panel.pitch - column } else { length };
         let to = panel.to.wrapping_add(column);
         if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
@@ -142,10 +133,7 @@ unsafe fn copy_runs<S: Simd>(
     let lanes = S::LANES;
     let mut at = 0;
     while at < padded {
-        let (read, written) = (
-            s.mask_first(length.saturating_sub(at)),
-            s.mask_first(padded - at),
-        );
+        let (read, written) = (s.mask_first(length.saturating_sub(at)), s.mask_first(padded - at));
         let whole = length >= at + lanes;
         let mut to = to.wrapping_add(at);
         let from = from.wrapping_add(at);
@@ -167,12 +155,7 @@ unsafe fn copy_runs<S: Simd>(
 
 #[inline(always)]
 unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
-    let Source {
-        side,
-        outer,
-        k: group,
-        ..
-    } = panel.source;
+    let Source { side, outer, k: group, .. } = panel.source;
     let lanes = S::LANES;
     let start = Walk::new(side, group, panel.k0);
     let mut columns = Walk::new(side, outer, panel.first);
@@ -226,10 +209,7 @@ unsafe fn one_column<S: Simd>(
             gather_row(s, side, base, start, panel.count, buffer);
             return buffer;
         }
-        let from = side
-            .data
-            .as_ptr()
-            .wrapping_offset(base.plus(&start.place).offset);
+        let from = side.data.as_ptr().wrapping_offset(base.plus(&start.place).offset);
         let whole = panel.count / S::LANES * S::LANES;
         let tail = buffer.wrapping_add(whole);
         copy(s, from.wrapping_add(whole), 1, panel.count - whole, tail);
@@ -239,30 +219,13 @@ unsafe fn one_column<S: Simd>(
 
 /// One column's block of K, contiguously.
 #[inline(always)]
-unsafe fn gather_row<S: Simd>(
-    s: S,
-    side: &Side<'_>,
-    base: Place,
-    start: Walk<'_>,
-    count: usize,
-    to: *mut f32,
-) {
+unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_>, count: usize, to: *mut f32) {
     let mut walk = start;
     let mut done = 0;
     while done < count {
         let length = walk.run().min(count - done);
         // SAFETY: the caller vouches for `count` words.
-        unsafe {
-            run(
-                s,
-                side,
-                &base.plus(&walk.place),
-                walk.axis(),
-                length,
-                length,
-                to.wrapping_add(done),
-            )
-        }
+        unsafe { run(s, side, &base.plus(&walk.place), walk.axis(), length, length, to.wrapping_add(done)) }
         done += length;
         walk.advance(length);
     }
@@ -270,26 +233,14 @@ unsafe fn gather_row<S: Simd>(
 
 /// Copies `length` elements along `axis` from `place` on, zeros where a window leaves the operand, and zeros up to `padded`.
 #[inline(always)]
-unsafe fn run<S: Simd>(
-    s: S,
-    side: &Side<'_>,
-    place: &Place,
-    axis: usize,
-    length: usize,
-    padded: usize,
-    to: *mut f32,
-) {
+unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
     for (sight, &at) in side.sights().iter().zip(&place.at) {
         let pace = sight.strides[axis];
         if pace == 0 {
-            let element = if sight.divisor == 1 {
-                at
-            } else {
-                at / sight.divisor
-            };
+            let element = if sight.divisor == 1 { at } else { at / sight.divisor };
             if at < 0 || element >= sight.extent || element * sight.divisor != at {
                 high = 0;
                 break;
@@ -316,10 +267,7 @@ unsafe fn run<S: Simd>(
             return;
         }
         zero(s, to, low);
-        let from = side
-            .data
-            .as_ptr()
-            .wrapping_offset(offset + low.cast_signed() * step);
+        let from = side.data.as_ptr().wrapping_offset(offset + low.cast_signed() * step);
         copy(s, from, step, high - low, to.wrapping_add(low));
         zero(s, to.wrapping_add(high), padded - high);
     }
@@ -331,16 +279,10 @@ fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
     match pace {
         1 => ((-at).max(0), extent - at),
         -1 => ((at - extent + 1).max(0), at + 1),
-        2.. => (
-            ceil_div((-at).max(0), pace),
-            ceil_div((extent - at).max(0), pace),
-        ),
+        2.. => (ceil_div((-at).max(0), pace), ceil_div((extent - at).max(0), pace)),
         _ => {
             let pace = -pace;
-            (
-                ceil_div((at - extent + 1).max(0), pace),
-                ceil_div((at + 1).max(0), pace),
-            )
+            (ceil_div((at - extent + 1).max(0), pace), ceil_div((at + 1).max(0), pace))
         }
     }
 }
@@ -404,26 +346,14 @@ pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at < count {
         // SAFETY: the caller vouches for `count` words.
-        unsafe {
-            s.store_masked_raw_f(
-                to.wrapping_add(at),
-                s.mask_first(count - at),
-                s.splat_f(0.0),
-            )
-        };
+        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
         at += S::LANES;
     }
 }
 
 /// Copies `count` words that are `step` apart.
 #[inline(always)]
-pub(super) unsafe fn copy<S: Simd>(
-    s: S,
-    from: *const f32,
-    step: isize,
-    count: usize,
-    to: *mut f32,
-) {
+pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {
@@ -435,21 +365,14 @@ pub(super) unsafe fn copy<S: Simd>(
             let rest = s.mask_first(count - at);
             // SAFETY: as above.
             unsafe {
-                s.store_masked_raw_f(
-                    to.wrapping_add(at),
-                    rest,
-                    s.load_masked_raw_f(from.wrapping_add(at), rest),
-                )
+                s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
             };
         }
         return;
     }
     while at < count {
         // SAFETY: as above.
-        unsafe {
-            to.add(at)
-                .write(*from.wrapping_offset(at.cast_signed() * step))
-        };
+        unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
         at += 1;
     }
 }

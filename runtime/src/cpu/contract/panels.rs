@@ -26,41 +26,15 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
     if plan.left != Left::Shared {
         let shared = core::ptr::null();
-        pool::parallel(
-            call.threads,
-            count,
-            &Task {
-                call,
-                plan,
-                shared,
-                cut,
-            },
-        );
+        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
         return;
     }
     lend(&CALL, |scratch| {
         let (memory, table) = scratch.provide(left::words(plan), BLOCK, Place::NOWHERE);
         let tiles = cut.tiles;
-        run(
-            call.isa,
-            left::Share {
-                plan,
-                memory,
-                table,
-                tiles,
-            },
-        );
+        run(call.isa, left::Share { plan, memory, table, tiles });
         let shared = memory.cast_const();
-        pool::parallel(
-            call.threads,
-            count,
-            &Task {
-                call,
-                plan,
-                shared,
-                cut,
-            },
-        );
+        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
     });
 }
 
@@ -78,21 +52,11 @@ struct Cut {
 impl Cut {
     fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
         let (m, threads) = (plan.m.total, call.threads);
-        let vectors = if m == 1 && plan.right != Right::Packed {
-            WIDE
-        } else {
-            2
-        };
+        let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
-        let mut cut = Cut {
-            vectors,
-            tiles,
-            panels,
-            row_parts: 1,
-            column_parts: 1,
-        };
+        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1 };
         if plan.blocks() > 1 {
             cut.row_parts = m.div_ceil(ROWS).min(tiles);
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
@@ -128,14 +92,7 @@ impl pool::Task for Task<'_> {
         lend(&JOB, |scratch| {
             for job in jobs {
                 let scratch = &mut *scratch;
-                run(
-                    self.call.isa,
-                    Job {
-                        task: self,
-                        job,
-                        scratch,
-                    },
-                );
+                run(self.call.isa, Job { task: self, job, scratch });
             }
         });
     }
@@ -190,30 +147,13 @@ impl Memory {
         let longest = plan.run.div_ceil(plan.per_run);
         let pitch = panels * width;
         let packed = plan.left == Left::Packed;
-        let a = if packed {
-            (rows * longest + LINE).next_multiple_of(LINE)
-        } else {
-            0
-        };
+        let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
         let b = (longest * width + LINE).next_multiple_of(LINE);
-        let c = if plan.blocks() > 1 {
-            rows * pitch
-        } else {
-            tile * width
-        };
+        let c = if plan.blocks() > 1 { rows * pitch } else { tile * width };
         let (base, table) = scratch.provide(a + b + TRANSPOSE + c, 2 * BLOCK, Place::NOWHERE);
         let temp = base.wrapping_add(a + b);
         let (b, c) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
-        (
-            Memory {
-                a: base,
-                b,
-                temp,
-                c,
-                pitch,
-            },
-            table,
-        )
+        (Memory { a: base, b, temp, c, pitch }, table)
     }
 }
 
@@ -221,19 +161,13 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch } = self;
-        let Task {
-            call,
-            plan,
-            cut,
-            shared,
-        } = *task;
+        let Task { call, plan, cut, shared } = *task;
         let parts = cut.row_parts * cut.column_parts;
         let (batch, part) = (job / parts, job % parts);
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
-        let tiles = share(cut.tiles, cut.row_parts, row_part)
-            ..share(cut.tiles, cut.row_parts, row_part + 1);
-        let panels = share(cut.panels, cut.column_parts, column_part)
-            ..share(cut.panels, cut.column_parts, column_part + 1);
+        let tiles = share(cut.tiles, cut.row_parts, row_part)..share(cut.tiles, cut.row_parts, row_part + 1);
+        let panels =
+            share(cut.panels, cut.column_parts, column_part)..share(cut.panels, cut.column_parts, column_part + 1);
         let rows = plan.row(cut.tiles, tiles.end) - plan.row(cut.tiles, tiles.start);
         let width = cut.vectors * S::LANES;
         let (memory, table) = Memory::new(scratch, plan, (rows, S::ROWS), (panels.len(), width));
@@ -276,16 +210,8 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             few => few,
         };
         let pitch = vectors * S::LANES;
-        let mut strip = Strip {
-            found,
-            b: scope.memory.b,
-            b_step: pitch.cast_signed(),
-            first,
-            cols,
-            vectors,
-            count,
-            block,
-        };
+        let mut strip =
+            Strip { found, b: scope.memory.b, b_step: pitch.cast_signed(), first, cols, vectors, count, block };
         match plan.right {
             Right::InPlace { step } if cols == width => {
                 let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
@@ -298,16 +224,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
                     listed = true;
                 }
                 let (source, base, to) = (scope.b_source, scope.right, scope.memory.b);
-                let panel = Panel {
-                    source,
-                    base,
-                    first,
-                    width: cols,
-                    pitch,
-                    k0,
-                    count,
-                    to,
-                };
+                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
                 // SAFETY: the region has a panel and a line more.
                 unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
             }
@@ -319,12 +236,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
 
 /// Finds or packs the rows of the job for a block of K.
 #[inline(always)]
-unsafe fn left_rows<S: Simd>(
-    s: S,
-    scope: &Scope<'_>,
-    (k0, count): (usize, usize),
-    table: &mut [Place],
-) -> Found {
+unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
     let plan = scope.plan;
     if plan.left != Left::Packed {
         return Found::new(plan, scope.left, scope.shared, (k0, count));
@@ -336,23 +248,11 @@ unsafe fn left_rows<S: Simd>(
         let width = plan.row(scope.cut.tiles, tile + 1) - first;
         let to = scope.memory.a.wrapping_add((first - start) * count);
         let (source, base) = (scope.a_source, scope.left);
-        let panel = Panel {
-            source,
-            base,
-            first,
-            width,
-            pitch: width,
-            k0,
-            count,
-            to,
-        };
+        let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
         // SAFETY: the region has the job's rows of a block and a line more.
         unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
     }
-    Found::packed(
-        scope.memory.a.cast_const().wrapping_sub(start * count),
-        count,
-    )
+    Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count)
 }
 
 /// A panel and the rows that meet it.
@@ -374,11 +274,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
     let whole = blocks == 1 && strip.cols == width;
-    let straight = if whole {
-        scope.destination.straight()
-    } else {
-        None
-    };
+    let straight = if whole { scope.destination.straight() } else { None };
     for tile in scope.tiles.clone() {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
@@ -389,9 +285,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
             (memory.c, width.cast_signed())
         } else {
             let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-            let c = memory
-                .c
-                .wrapping_add((first - start) * memory.pitch + column);
+            let c = memory.c.wrapping_add((first - start) * memory.pitch + column);
             (c, memory.pitch.cast_signed())
         };
         let block = Block {
@@ -409,14 +303,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
         if straight.is_none() && strip.block + 1 == blocks {
             let pitch = c_row.unsigned_abs();
             let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums {
-                data: c,
-                pitch,
-                m: first,
-                n,
-                rows,
-                cols,
-            };
+            let sums = Sums { data: c, pitch, m: first, n, rows, cols };
             // SAFETY: the sums are written, and lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }

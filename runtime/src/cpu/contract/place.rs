@@ -9,24 +9,24 @@ use super::{Axis, Operand, Role};
 pub(super) const MAX_AXES: usize = 16;
 pub(super) const MAX_WINDOWS: usize = 4;
 
-/// A window on the stack.
+/// A window that must be looked through for every element.
 #[derive(Clone, Copy)]
-pub(super) struct Sight {
+pub(super) struct Sight<'a> {
     pub(super) base: isize,
-    pub(super) strides: [isize; MAX_AXES],
+    pub(super) strides: &'a [isize],
     pub(super) divisor: isize,
     pub(super) extent: isize,
     pub(super) stride: isize,
 }
 
-const NO_SIGHT: Sight = Sight { base: 0, strides: [0; MAX_AXES], divisor: 1, extent: 0, stride: 0 };
+const NO_SIGHT: Sight<'static> = Sight { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 };
 
 /// A checked operand.
 pub(super) struct Side<'a> {
     pub(super) data: &'a [f32],
     pub(super) base: isize,
     pub(super) strides: [isize; MAX_AXES],
-    pub(super) windows: [Sight; MAX_WINDOWS],
+    pub(super) windows: [Sight<'a>; MAX_WINDOWS],
     pub(super) sights: usize,
 }
 
@@ -38,10 +38,7 @@ pub(super) struct Place {
 }
 
 impl Place {
-    pub(super) const NOWHERE: Place = Place {
-        offset: 0,
-        at: [0; MAX_WINDOWS],
-    };
+    pub(super) const NOWHERE: Place = Place { offset: 0, at: [0; MAX_WINDOWS] };
 
     #[inline(always)]
     pub(super) fn plus(mut self, other: &Place) -> Place {
@@ -64,7 +61,9 @@ impl<'a> Side<'a> {
     /// Checks the operand and folds the windows that need no check per element.
     pub(super) fn new(axes: &[Axis], operand: &Operand<'a>) -> Self {
         assert!(
-            operand.windows.len() <= MAX_WINDOWS && operand.strides.len() == axes.len(),
+            operand.windows.len() <= MAX_WINDOWS
+                && operand.strides.len() == axes.len()
+                && operand.windows.iter().all(|window| window.strides.len() == axes.len()),
             "contract: a malformed operand"
         );
         let mut side = Side {
@@ -79,21 +78,19 @@ impl<'a> Side<'a> {
             let (low, high) = span(axes, window.base, window.strides);
             let extent = window.extent.cast_signed();
             if window.divisor == 1 && low >= 0 && high < extent {
-                side.base += window.base * window.stride;
+                side.base = side.base.saturating_add(window.base.saturating_mul(window.stride));
                 for (stride, step) in side.strides.iter_mut().zip(window.strides) {
-                    *stride += step * window.stride;
+                    *stride = stride.saturating_add(step.saturating_mul(window.stride));
                 }
                 continue;
             }
-            let sight = &mut side.windows[side.sights];
-            *sight = Sight {
+            side.windows[side.sights] = Sight {
                 base: window.base,
+                strides: window.strides,
                 divisor: window.divisor.max(1).cast_signed(),
                 extent,
                 stride: window.stride,
-                ..NO_SIGHT
             };
-            sight.strides[..axes.len()].copy_from_slice(window.strides);
             side.sights += 1;
         }
         side.check(axes);
@@ -110,15 +107,15 @@ impl<'a> Side<'a> {
             if sight.extent == 0 {
                 return;
             }
-            let reach = (sight.extent - 1) * sight.stride;
-            low += reach.min(0);
-            high += reach.max(0);
+            let reach = (sight.extent - 1).saturating_mul(sight.stride);
+            low = low.saturating_add(reach.min(0));
+            high = high.saturating_add(reach.max(0));
         }
         assert!(low >= 0 && high < self.data.len().cast_signed(), "contract: an operand reaches outside its slice");
     }
 
     #[inline(always)]
-    pub(super) fn sights(&self) -> &[Sight] {
+    pub(super) fn sights(&self) -> &[Sight<'a>] {
         &self.windows[..self.sights.min(MAX_WINDOWS)]
     }
 
@@ -170,14 +167,14 @@ impl<'a> Side<'a> {
         let Some(last) = group.count.checked_sub(1) else {
             return (1, 0);
         };
-        let inner = group.axis[last];
+        let inner = group.number(last);
         let free = |axis: usize| self.sights().iter().all(|sight| sight.strides[axis] == 0);
         if !free(inner) {
             return (1, 0);
         }
         let mut run = group.extent[last];
         for dim in (0..last).rev() {
-            if !free(group.axis[dim]) || self.strides[group.axis[dim]] != self.strides[inner] * run.cast_signed() {
+            if !free(group.number(dim)) || self.strides[group.number(dim)] != self.strides[inner] * run.cast_signed() {
                 break;
             }
             run *= group.extent[dim];
@@ -186,13 +183,14 @@ impl<'a> Side<'a> {
     }
 }
 
-/// The least and the greatest value of `base + Σ strides·index`.
+/// The least and the greatest value of `base + Σ strides·index`, saturating.
 pub(super) fn span(axes: &[Axis], base: isize, strides: &[isize]) -> (isize, isize) {
     let (mut low, mut high) = (base, base);
     for (axis, stride) in axes.iter().zip(strides) {
-        let reach = stride * axis.extent.saturating_sub(1).cast_signed();
-        low += reach.min(0);
-        high += reach.max(0);
+        let last = isize::try_from(axis.extent.saturating_sub(1)).unwrap_or(isize::MAX);
+        let reach = stride.saturating_mul(last);
+        low = low.saturating_add(reach.min(0));
+        high = high.saturating_add(reach.max(0));
     }
     (low, high)
 }
@@ -202,19 +200,26 @@ pub(super) fn span(axes: &[Axis], base: isize, strides: &[isize]) -> (isize, isi
 pub(super) struct Group {
     pub(super) count: usize,
     pub(super) extent: [usize; MAX_AXES],
-    pub(super) axis: [usize; MAX_AXES],
+    /// The number of each.
+    pub(super) axis: [u8; MAX_AXES],
     pub(super) total: usize,
 }
 
 impl Group {
     pub(super) const EMPTY: Group = Group { count: 0, extent: [1; MAX_AXES], axis: [0; MAX_AXES], total: 1 };
 
+    /// The number of the axis at `position`.
+    #[inline(always)]
+    pub(super) fn number(&self, position: usize) -> usize {
+        usize::from(self.axis[position])
+    }
+
     /// The axes of `role`, as they are.
     pub(super) fn all(axes: &[Axis], role: Role) -> Group {
         let mut group = Group::EMPTY;
         for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role) {
             group.extent[group.count] = axis.extent;
-            group.axis[group.count] = number;
+            group.axis[group.count] = number as u8;
             group.count += 1;
             group.total *= axis.extent;
         }
@@ -227,13 +232,13 @@ impl Group {
         for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
             group.total *= axis.extent;
             if let Some(last) = group.count.checked_sub(1)
-                && sides.iter().all(|side| side.continues(group.axis[last], number, axis.extent))
+                && sides.iter().all(|side| side.continues(group.number(last), number, axis.extent))
             {
                 group.extent[last] *= axis.extent;
-                group.axis[last] = number;
+                group.axis[last] = number as u8;
             } else {
                 group.extent[group.count] = axis.extent;
-                group.axis[group.count] = number;
+                group.axis[group.count] = number as u8;
                 group.count += 1;
             }
         }
@@ -260,7 +265,7 @@ impl<'p> Walk<'p> {
             let index = if dim == 0 { rest } else { rest % group.extent[dim].max(1) };
             rest /= group.extent[dim].max(1);
             walk.index[dim] = index;
-            side.step(&mut walk.place, group.axis[dim], index.cast_signed());
+            side.step(&mut walk.place, group.number(dim), index.cast_signed());
         }
         walk
     }
@@ -268,7 +273,7 @@ impl<'p> Walk<'p> {
     /// The innermost axis.
     #[inline(always)]
     pub(super) fn axis(&self) -> usize {
-        self.group.axis[self.group.count.max(1) - 1]
+        self.group.number(self.group.count.max(1) - 1)
     }
 
     /// How many indices are left on the innermost axis.
@@ -286,13 +291,13 @@ impl<'p> Walk<'p> {
         }
         let mut dim = self.group.count - 1;
         self.index[dim] += count;
-        self.side.step(&mut self.place, self.group.axis[dim], count.cast_signed());
+        self.side.step(&mut self.place, self.group.number(dim), count.cast_signed());
         while dim > 0 && self.index[dim] == self.group.extent[dim] {
-            self.side.step(&mut self.place, self.group.axis[dim], -self.group.extent[dim].cast_signed());
+            self.side.step(&mut self.place, self.group.number(dim), -self.group.extent[dim].cast_signed());
             self.index[dim] = 0;
             dim -= 1;
             self.index[dim] += 1;
-            self.side.step(&mut self.place, self.group.axis[dim], 1);
+            self.side.step(&mut self.place, self.group.number(dim), 1);
         }
     }
 }

@@ -14,7 +14,7 @@ const LEAST_RUN: usize = 48;
 pub(super) const SHARED: usize = 1 << 20;
 
 /// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 19;
+const WORTH: usize = 1 << 20;
 
 /// How the register tile reads the left operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -38,10 +38,10 @@ pub(super) enum Right {
 
 /// An output, checked.
 #[derive(Clone, Copy)]
-pub(super) struct Place {
+pub(super) struct Place<'a> {
     pub(super) data: *mut f32,
     pub(super) base: isize,
-    pub(super) strides: [isize; MAX_AXES],
+    pub(super) strides: &'a [isize],
     pub(super) row: isize,
     pub(super) column: isize,
 }
@@ -60,7 +60,7 @@ pub(super) struct Plan<'a> {
     pub(super) run: usize,
     /// Blocks per run.
     pub(super) per_run: usize,
-    pub(super) outputs: [Place; MAX_OUTPUTS],
+    pub(super) outputs: [Place<'a>; MAX_OUTPUTS],
     pub(super) targets: usize,
     /// Whether no two indices meet in one word of an output.
     pub(super) apart: bool,
@@ -72,7 +72,7 @@ unsafe impl Sync for Plan<'_> {}
 
 impl<'a> Plan<'a> {
     /// Plans for row tiles of `rows` rows at most.
-    pub(super) fn new(contract: &Contract<'a>, outputs: &mut [Output<'_>], rows: usize) -> Self {
+    pub(super) fn new(contract: &Contract<'a>, outputs: &'a mut [Output<'_>], rows: usize) -> Self {
         let axes = contract.axes;
         assert!(
             axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
@@ -103,14 +103,13 @@ impl<'a> Plan<'a> {
             right,
             run,
             per_run: run.div_ceil(BLOCK).max(1),
-            outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: [0; MAX_AXES], row: 0, column: 0 };
-                MAX_OUTPUTS],
+            outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: &[], row: 0, column: 0 }; MAX_OUTPUTS],
             targets: outputs.len(),
             apart: true,
         };
         for (place, output) in plan.outputs.iter_mut().zip(outputs) {
-            *place = self::place(axes, output);
             plan.apart &= apart(axes, output.strides);
+            *place = self::place(axes, output);
         }
         plan
     }
@@ -132,8 +131,7 @@ impl<'a> Plan<'a> {
         if self.batch.count == 0 {
             return side.origin();
         }
-        side.origin()
-            .plus(&Walk::new(side, &self.batch, batch).place)
+        side.origin().plus(&Walk::new(side, &self.batch, batch).place)
     }
 
     /// The Batch axes that have more than one index.
@@ -160,7 +158,7 @@ impl<'a> Plan<'a> {
 
 /// The axes of a group that have more than one index.
 fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
-    group.axis[..group.count].iter().zip(group.extent).filter(|(_, extent)| *extent > 1).map(|(axis, _)| *axis)
+    (0..group.count).filter(|&at| group.extent[at] > 1).map(|at| group.number(at))
 }
 
 /// Where part `number` of `parts` equal parts of `total` starts.
@@ -171,7 +169,7 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
 
 fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
-    let row = if m.count == 0 { 1 } else { lhs.strides[m.axis[0]] };
+    let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
     if even && run >= k.total.min(LEAST_RUN) {
         let step = if k.total == 1 { 1 } else { step };
@@ -183,7 +181,7 @@ fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usiz
 
 fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
     let (run, step) = rhs.even_run(k);
-    let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.axis[0]] == 1;
+    let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
     // A panel that few tiles read is not worth a copy.
     if contiguous && even && m.total <= 2 * rows {
@@ -193,7 +191,7 @@ fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, 
     }
 }
 
-fn place(axes: &[Axis], output: &mut Output<'_>) -> Place {
+fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {
     assert!(output.strides.len() == axes.len(), "contract: a malformed output");
     let (low, high) = span(axes, output.base, output.strides);
     let empty = axes.iter().any(|axis| axis.extent == 0 && axis.role != Role::K);
@@ -201,12 +199,10 @@ fn place(axes: &[Axis], output: &mut Output<'_>) -> Place {
         empty || low >= 0 && high < output.data.len().cast_signed(),
         "contract: an output reaches outside its slice"
     );
-    let mut strides = [0; MAX_AXES];
-    strides[..axes.len()].copy_from_slice(output.strides);
     Place {
         data: output.data.as_mut_ptr(),
         base: output.base,
-        strides,
+        strides: output.strides,
         row: merged(axes, output.strides, Role::M),
         column: merged(axes, output.strides, Role::N),
     }

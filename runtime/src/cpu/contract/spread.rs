@@ -28,11 +28,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
-    let staged = if setup.once {
-        setup.copy_words(call.lanes)
-    } else {
-        0
-    };
+    let staged = if setup.once { setup.copy_words(call.lanes) } else { 0 };
     let left = (plan.m.total * plan.k.total + LINE).next_multiple_of(LINE) + TRANSPOSE;
     let list = (2 * plan.k.total).next_multiple_of(LINE);
     lend(&CALL, |scratch| {
@@ -40,22 +36,8 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         let copy = memory.wrapping_add(left + list);
         let list = memory.wrapping_add(left).cast::<isize>();
         let setup = &setup;
-        run(
-            call.isa,
-            Prepare {
-                setup,
-                left: memory,
-                list,
-                copy,
-                table,
-            },
-        );
-        let task = Task {
-            setup,
-            left: memory,
-            list,
-            copy,
-        };
+        run(call.isa, Prepare { setup, left: memory, list, copy, table });
+        let task = Task { setup, left: memory, list, copy };
         pool::parallel(call.threads, plan.batch.total * setup.parts, &task);
     });
     true
@@ -103,27 +85,13 @@ impl<'a> Setup<'a> {
         }
         let once = stage.is_some() && plan.rhs.ignores(plan.moving());
         let tiles = plan.m.total.div_ceil(call.rows);
-        Some(Setup {
-            call,
-            plan,
-            stage,
-            image,
-            k,
-            row,
-            vectors,
-            panels,
-            parts,
-            tiles,
-            once,
-        })
+        Some(Setup { call, plan, stage, image, k, row, vectors, panels, parts, tiles, once })
     }
 
     /// Words of a copy, with what whole vectors read beyond its end.
     fn copy_words(&self, lanes: usize) -> usize {
         let beyond = VECTORS * lanes;
-        self.stage
-            .as_ref()
-            .map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
+        self.stage.as_ref().map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
     }
 }
 
@@ -139,13 +107,7 @@ struct Prepare<'a> {
 impl Kernel for Prepare<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Prepare {
-            setup,
-            left,
-            list,
-            copy,
-            table,
-        } = self;
+        let Prepare { setup, left, list, copy, table } = self;
         let plan = setup.plan;
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let temp = left.wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
@@ -159,16 +121,7 @@ impl Kernel for Prepare<'_> {
                 source.table(k0, table);
                 let to = left.wrapping_add(first * plan.k.total + k0 * width);
                 let base = plan.lhs.origin();
-                let panel = Panel {
-                    source,
-                    base,
-                    first,
-                    width,
-                    pitch: width,
-                    k0,
-                    count,
-                    to,
-                };
+                let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
                 // SAFETY: the memory has a word for each element, a line and `TRANSPOSE` more; what a block writes beyond
                 // its end, the next one overwrites.
                 unsafe { pack::pack(s, &panel, table, temp) }
@@ -203,16 +156,7 @@ unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
-        lend(&JOB, |scratch| {
-            run(
-                self.setup.call.isa,
-                Jobs {
-                    task: self,
-                    jobs,
-                    scratch,
-                },
-            )
-        });
+        lend(&JOB, |scratch| run(self.setup.call.isa, Jobs { task: self, jobs, scratch }));
     }
 }
 
@@ -225,11 +169,7 @@ struct Jobs<'a> {
 impl Kernel for Jobs<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Jobs {
-            task,
-            jobs,
-            scratch,
-        } = self;
+        let Jobs { task, jobs, scratch } = self;
         let setup = task.setup;
         let plan = setup.plan;
         let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
@@ -258,8 +198,7 @@ impl Kernel for Jobs<'_> {
                 None => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
             };
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
-            let panels =
-                share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
+            let panels = share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
             for panel in panels {
                 // SAFETY: the image, its list and the packed operand have the sizes that the plan says.
                 unsafe { one_panel(s, task, panel, image, sums, &destination) }
@@ -283,11 +222,7 @@ unsafe fn one_panel<S: Simd>(
     let from = panel * width;
     let to = (from + width).min(setup.row.length());
     // The last panel of an image in place overlaps the one before, so that it ends with the image.
-    let start = if setup.stage.is_some() {
-        from
-    } else {
-        to - width
-    };
+    let start = if setup.stage.is_some() { from } else { to - width };
     for tile in 0..setup.tiles {
         let first = plan.row(setup.tiles, tile);
         let rows = plan.row(setup.tiles, tile + 1) - first;
@@ -325,14 +260,7 @@ unsafe fn pieces<S: Simd>(
         let cols = row.inner.saturating_sub(x).min(to - column);
         if cols > 0 {
             let data = data.wrapping_add(column - start);
-            let sums = Sums {
-                data,
-                pitch,
-                m,
-                n: y * row.inner + x,
-                rows,
-                cols,
-            };
+            let sums = Sums { data, pitch, m, n: y * row.inner + x, rows, cols };
             // SAFETY: the caller's; the columns lie within the contraction.
             unsafe { destination.finish(s, &sums) }
         }

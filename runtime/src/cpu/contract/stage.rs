@@ -34,13 +34,7 @@ pub(super) struct Stage {
 /// copy.
 pub(super) fn image<'a>(plan: &Plan<'a>, axes: &[Axis]) -> Option<(Option<Stage>, Side<'a>)> {
     if plan.rhs.sights().is_empty() {
-        return Some((
-            None,
-            Side {
-                data: plan.rhs.data,
-                ..plan.rhs
-            },
-        ));
+        return Some((None, Side { data: plan.rhs.data, ..plan.rhs }));
     }
     let (stage, image) = stage(&plan.rhs, axes)?;
     Some((Some(stage), image))
@@ -65,10 +59,7 @@ fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
     let last = side.sights().len().checked_sub(1)?;
     for (window, sight) in side.sights().iter().enumerate().rev() {
         let moves = |(axis, stride): (&Axis, &isize)| axis.extent > 1 && *stride != 0;
-        let mut batch = axes
-            .iter()
-            .zip(&sight.strides)
-            .filter(|(axis, _)| axis.role == Role::Batch);
+        let mut batch = axes.iter().zip(sight.strides).filter(|(axis, _)| axis.role == Role::Batch);
         if batch.any(moves) {
             return None;
         }
@@ -91,25 +82,15 @@ fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
 
 impl Stage {
     fn dimension(&mut self, extent: usize, from: isize, to: usize) {
-        (
-            self.extent[self.count],
-            self.from[self.count],
-            self.to[self.count],
-        ) = (extent, from, to);
+        (self.extent[self.count], self.from[self.count], self.to[self.count]) = (extent, from, to);
         self.count += 1;
     }
 
     /// Adds a window outside of those that are there; the first one is the row.
-    fn window(
-        &mut self,
-        axes: &[Axis],
-        sight: &Sight,
-        copy: &mut Side<'_>,
-        row: bool,
-    ) -> Option<()> {
-        let (low, high) = span(axes, sight.base, &sight.strides[..axes.len()]);
+    fn window(&mut self, axes: &[Axis], sight: &Sight<'_>, copy: &mut Side<'_>, row: bool) -> Option<()> {
+        let (low, high) = span(axes, sight.base, sight.strides);
         copy.base += (sight.base - low) * self.words.cast_signed();
-        for (stride, &pace) in copy.strides.iter_mut().zip(&sight.strides) {
+        for (stride, &pace) in copy.strides.iter_mut().zip(sight.strides) {
             *stride += pace * self.words.cast_signed();
         }
         // Elements whose coordinates occur: low ≤ element · divisor ≤ high.
@@ -142,10 +123,7 @@ impl Stage {
         }
         let (count, step, pace) = self.row;
         let mut index = [0usize; DIMENSIONS];
-        let mut from = side
-            .data
-            .as_ptr()
-            .wrapping_offset(base.offset + self.first.0);
+        let mut from = side.data.as_ptr().wrapping_offset(base.offset + self.first.0);
         let mut to = to.wrapping_add(self.first.1);
         loop {
             // SAFETY: the elements lie within the operand, whose reach `Side` has checked, and within the copy.

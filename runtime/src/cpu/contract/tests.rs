@@ -8,10 +8,7 @@ struct Random(u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         self.0 >> 33
     }
 
@@ -24,9 +21,7 @@ impl Random {
     }
 
     fn vector(&mut self, n: usize) -> Vec<f32> {
-        (0..n)
-            .map(|_| (self.next() % 2001) as f32 / 1000.0 - 1.0)
-            .collect()
+        (0..n).map(|_| (self.next() % 2001) as f32 / 1000.0 - 1.0).collect()
     }
 }
 
@@ -42,11 +37,7 @@ struct Owned {
 impl Owned {
     fn element(&self, index: &[usize]) -> f64 {
         let linear = |base: isize, strides: &[isize]| {
-            base + strides
-                .iter()
-                .zip(index)
-                .map(|(s, i)| s * *i as isize)
-                .sum::<isize>()
+            base + strides.iter().zip(index).map(|(s, i)| s * *i as isize).sum::<isize>()
         };
         let mut at = linear(self.base, &self.strides);
         for (base, strides, divisor, extent, stride) in &self.windows {
@@ -93,14 +84,7 @@ impl Epilogue for Both {
                 let sum = tile.load(s, r, j, at);
                 let column = s.add_f(s.f_from_u(s.iota_u()), s.splat_f((tile.n + j) as f32));
                 let row = s.splat_f((tile.m + r) as f32 + tile.batch.iter().sum::<usize>() as f32);
-                tile.store(
-                    s,
-                    0,
-                    r,
-                    j,
-                    at,
-                    s.add_f(s.mul_add_f(column, s.splat_f(0.5), row), sum),
-                );
+                tile.store(s, 0, r, j, at, s.add_f(s.mul_add_f(column, s.splat_f(0.5), row), sum));
                 tile.store_u(s, 1, r, j, at, s.bits_f(s.add_f(sum, sum)));
             });
         }
@@ -114,42 +98,22 @@ fn check(case: &Case) {
     let mut inside = vec![false; case.words];
     let merged = |index: &[usize], role: Role| {
         let mut at = 0;
-        for (index, axis) in index
-            .iter()
-            .zip(&case.axes)
-            .filter(|(_, axis)| axis.1 == role)
-        {
+        for (index, axis) in index.iter().zip(&case.axes).filter(|(_, axis)| axis.1 == role) {
             at = at * axis.0 + index;
         }
         at as f64
     };
     for index in indices(&case.axes) {
-        let at = (case.base
-            + case
-                .strides
-                .iter()
-                .zip(&index)
-                .map(|(s, i)| s * *i as isize)
-                .sum::<isize>()) as usize;
+        let at = (case.base + case.strides.iter().zip(&index).map(|(s, i)| s * *i as isize).sum::<isize>()) as usize;
         let product = case.lhs.element(&index) * case.rhs.element(&index);
         want[at] += product;
         inside[at] = true;
         size[at] += product.abs();
-        let batch: usize = index
-            .iter()
-            .zip(&case.axes)
-            .filter(|(_, axis)| axis.1 == Role::Batch)
-            .map(|(i, _)| i)
-            .sum();
+        let batch: usize = index.iter().zip(&case.axes).filter(|(_, axis)| axis.1 == Role::Batch).map(|(i, _)| i).sum();
         extra[at] = 0.5 * merged(&index, Role::N) + merged(&index, Role::M) + batch as f64;
     }
-    let axes: Vec<Axis> = case
-        .axes
-        .iter()
-        .map(|&(extent, role)| Axis { extent, role })
-        .collect();
-    let windows =
-        |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
+    let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+    let windows = |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
     let (left, right) = (windows(&case.lhs), windows(&case.rhs));
     let view = |windows: &'_ [(isize, Vec<isize>, usize, usize, isize)]| -> Vec<Window<'static>> {
         windows
@@ -166,41 +130,19 @@ fn check(case: &Case) {
     let (left, right) = (view(&left), view(&right));
     let work = Contract {
         axes: &axes,
-        lhs: Operand {
-            data: &case.lhs.data,
-            base: case.lhs.base,
-            strides: &case.lhs.strides,
-            windows: &left,
-        },
-        rhs: Operand {
-            data: &case.rhs.data,
-            base: case.rhs.base,
-            strides: &case.rhs.strides,
-            windows: &right,
-        },
+        lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
+        rhs: Operand { data: &case.rhs.data, base: case.rhs.base, strides: &case.rhs.strides, windows: &right },
     };
     for isa in Isa::available() {
         let mut of_one_thread = Vec::new();
         for threads in [1, 2] {
             let mut plain = vec![7.0; case.words];
-            let out = Output {
-                data: &mut plain,
-                base: case.base,
-                strides: &case.strides,
-            };
+            let out = Output { data: &mut plain, base: case.base, strides: &case.strides };
             contract(isa, threads, &work, &mut [out], &Plain);
             let (mut first, mut second) = (vec![7.0; case.words], vec![7.0; case.words]);
             let outs = &mut [
-                Output {
-                    data: &mut first,
-                    base: case.base,
-                    strides: &case.strides,
-                },
-                Output {
-                    data: &mut second,
-                    base: case.base,
-                    strides: &case.strides,
-                },
+                Output { data: &mut first, base: case.base, strides: &case.strides },
+                Output { data: &mut second, base: case.base, strides: &case.strides },
             ];
             contract(isa, threads, &work, outs, &Both);
             for at in 0..case.words {
@@ -221,12 +163,7 @@ fn check(case: &Case) {
                     want[at],
                     case.axes
                 );
-                assert_eq!(
-                    second[at],
-                    2.0 * plain[at],
-                    "{isa:?} second output of {:?}",
-                    case.axes
-                );
+                assert_eq!(second[at], 2.0 * plain[at], "{isa:?} second output of {:?}", case.axes);
                 let error = (f64::from(first[at]) - want[at] - extra[at]).abs();
                 assert!(
                     error <= bound + 1e-4 + 1e-6 * extra[at],
@@ -247,14 +184,8 @@ fn check(case: &Case) {
 const SIZES: [usize; 11] = [1, 2, 3, 5, 7, 13, 17, 31, 65, 127, 130];
 
 /// Lays `axes` out in a random order, some of them backwards, with a gap now and then.
-fn layout(
-    random: &mut Random,
-    axes: &[(usize, Role)],
-    without: &[Role],
-) -> (Vec<isize>, isize, usize) {
-    let mut order: Vec<usize> = (0..axes.len())
-        .filter(|axis| !without.contains(&axes[*axis].1))
-        .collect();
+fn layout(random: &mut Random, axes: &[(usize, Role)], without: &[Role]) -> (Vec<isize>, isize, usize) {
+    let mut order: Vec<usize> = (0..axes.len()).filter(|axis| !without.contains(&axes[*axis].1)).collect();
     for at in (1..order.len()).rev() {
         order.swap(at, random.below(at + 1));
     }
@@ -274,26 +205,12 @@ fn layout(
 fn plain_case(random: &mut Random, axes: Vec<(usize, Role)>) -> Case {
     let mut operand = |without: Role| {
         let (strides, base, words) = layout(random, &axes, &[without]);
-        Owned {
-            data: random.vector(words),
-            base,
-            strides,
-            windows: Vec::new(),
-        }
+        Owned { data: random.vector(words), base, strides, windows: Vec::new() }
     };
     let (lhs, rhs) = (operand(Role::N), operand(Role::M));
     // M axes merge, and N axes merge: they are laid out as two axes.
-    let total = |role: Role| {
-        axes.iter()
-            .filter(|axis| axis.1 == role)
-            .map(|axis| axis.0)
-            .product::<usize>()
-    };
-    let mut groups: Vec<(usize, Role)> = axes
-        .iter()
-        .filter(|axis| axis.1 == Role::Batch)
-        .copied()
-        .collect();
+    let total = |role: Role| axes.iter().filter(|axis| axis.1 == role).map(|axis| axis.0).product::<usize>();
+    let mut groups: Vec<(usize, Role)> = axes.iter().filter(|axis| axis.1 == Role::Batch).copied().collect();
     groups.extend([(total(Role::M), Role::M), (total(Role::N), Role::N)]);
     let (outer, base, words) = layout(random, &groups, &[]);
     let batches = groups.len() - 2;
@@ -317,57 +234,25 @@ fn plain_case(random: &mut Random, axes: Vec<(usize, Role)>) -> Case {
             Role::K => {}
         }
     }
-    Case {
-        axes,
-        lhs,
-        rhs,
-        strides,
-        base,
-        words,
-    }
+    Case { axes, lhs, rhs, strides, base, words }
 }
 
 #[test]
 fn matrix_products_in_every_layout() {
     let mut random = Random(1);
-    for (m_rows, n_rows, k_rows) in [
-        ([0, 1], [1, 0], [0, 1]),
-        ([1, 0], [0, 1], [0, 1]),
-        ([0, 1], [0, 1], [1, 0]),
-        ([1, 0], [1, 0], [1, 0]),
-    ] {
+    for (m_rows, n_rows, k_rows) in
+        [([0, 1], [1, 0], [0, 1]), ([1, 0], [0, 1], [0, 1]), ([0, 1], [0, 1], [1, 0]), ([1, 0], [1, 0], [1, 0])]
+    {
         for _ in 0..if cfg!(debug_assertions) { 6 } else { 60 } {
-            let (m, n, k) = (
-                random.pick(&SIZES),
-                random.pick(&SIZES),
-                random.pick(&SIZES),
-            );
+            let (m, n, k) = (random.pick(&SIZES), random.pick(&SIZES), random.pick(&SIZES));
             let axes = vec![(m, Role::M), (n, Role::N), (k, Role::K)];
             let strides = |order: [usize; 2], rows: usize, cols: usize| {
-                if order == [0, 1] {
-                    [cols as isize, 1]
-                } else {
-                    [1, rows as isize]
-                }
+                if order == [0, 1] { [cols as isize, 1] } else { [1, rows as isize] }
             };
-            let (l, r, o) = (
-                strides(m_rows, m, k),
-                strides(n_rows, k, n),
-                strides(k_rows, m, n),
-            );
+            let (l, r, o) = (strides(m_rows, m, k), strides(n_rows, k, n), strides(k_rows, m, n));
             check(&Case {
-                lhs: Owned {
-                    data: random.vector(m * k),
-                    base: 0,
-                    strides: vec![l[0], 0, l[1]],
-                    windows: vec![],
-                },
-                rhs: Owned {
-                    data: random.vector(k * n),
-                    base: 0,
-                    strides: vec![0, r[1], r[0]],
-                    windows: vec![],
-                },
+                lhs: Owned { data: random.vector(m * k), base: 0, strides: vec![l[0], 0, l[1]], windows: vec![] },
+                rhs: Owned { data: random.vector(k * n), base: 0, strides: vec![0, r[1], r[0]], windows: vec![] },
                 strides: vec![o[0], o[1], 0],
                 base: 0,
                 words: m * n,
@@ -387,10 +272,7 @@ fn every_mix_of_roles_and_strides() {
             let extent = random.pick(&SIZES);
             if size * extent <= 60_000 {
                 size *= extent;
-                axes.push((
-                    extent,
-                    random.pick(&[Role::Batch, Role::M, Role::N, Role::K]),
-                ));
+                axes.push((extent, random.pick(&[Role::Batch, Role::M, Role::N, Role::K])));
             }
         }
         let case = plain_case(&mut random, axes);
@@ -401,32 +283,14 @@ fn every_mix_of_roles_and_strides() {
 #[test]
 fn long_sums_of_small_tiles() {
     let mut random = Random(3);
-    for (m, n, k) in [
-        (3, 2, 5000),
-        (1, 1, 10_001),
-        (17, 33, 1537),
-        (30, 9, 2049),
-        (64, 40, 700),
-        (1, 130, 1025),
-        (600, 3, 513),
-    ]
-    .into_iter()
-    .take(if cfg!(debug_assertions) { 3 } else { 7 })
+    for (m, n, k) in
+        [(3, 2, 5000), (1, 1, 10_001), (17, 33, 1537), (30, 9, 2049), (64, 40, 700), (1, 130, 1025), (600, 3, 513)]
+            .into_iter()
+            .take(if cfg!(debug_assertions) { 3 } else { 7 })
     {
         for _ in 0..2 {
-            check(&plain_case(
-                &mut random,
-                vec![(m, Role::M), (n, Role::N), (k, Role::K)],
-            ));
-            check(&plain_case(
-                &mut random,
-                vec![
-                    (k / 100, Role::K),
-                    (m, Role::M),
-                    (100, Role::K),
-                    (n, Role::N),
-                ],
-            ));
+            check(&plain_case(&mut random, vec![(m, Role::M), (n, Role::N), (k, Role::K)]));
+            check(&plain_case(&mut random, vec![(k / 100, Role::K), (m, Role::M), (100, Role::K), (n, Role::N)]));
         }
     }
 }
@@ -435,59 +299,23 @@ fn long_sums_of_small_tiles() {
 fn empty_axes_give_zeros_or_nothing() {
     let mut random = Random(4);
     for zero in [Role::Batch, Role::M, Role::N, Role::K] {
-        let axes: Vec<(usize, Role)> = [
-            (2, Role::Batch),
-            (5, Role::M),
-            (6, Role::N),
-            (4, Role::K),
-            (3, Role::K),
-        ]
-        .into_iter()
-        .map(|(extent, role)| (if role == zero { 0 } else { extent }, role))
-        .collect();
+        let axes: Vec<(usize, Role)> = [(2, Role::Batch), (5, Role::M), (6, Role::N), (4, Role::K), (3, Role::K)]
+            .into_iter()
+            .map(|(extent, role)| (if role == zero { 0 } else { extent }, role))
+            .collect();
         let case = plain_case(&mut random, axes);
         let outputs = if zero == Role::K { case.words - 1 } else { 0 };
-        let axes: Vec<Axis> = case
-            .axes
-            .iter()
-            .map(|&(extent, role)| Axis { extent, role })
-            .collect();
+        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
         let work = Contract {
             axes: &axes,
-            lhs: Operand {
-                data: &[],
-                base: 0,
-                strides: &case.lhs.strides,
-                windows: &[],
-            },
-            rhs: Operand {
-                data: &[],
-                base: 0,
-                strides: &case.rhs.strides,
-                windows: &[],
-            },
+            lhs: Operand { data: &[], base: 0, strides: &case.lhs.strides, windows: &[] },
+            rhs: Operand { data: &[], base: 0, strides: &case.rhs.strides, windows: &[] },
         };
         for isa in Isa::available() {
             let mut out = vec![7.0; case.words];
-            contract(
-                isa,
-                2,
-                &work,
-                &mut [Output {
-                    data: &mut out,
-                    base: case.base,
-                    strides: &case.strides,
-                }],
-                &Plain,
-            );
-            assert!(
-                out.iter().filter(|word| **word == 0.0).count() >= outputs / 3,
-                "{zero:?}"
-            );
-            assert!(
-                zero == Role::K || out.iter().all(|word| *word == 7.0),
-                "{zero:?}"
-            );
+            contract(isa, 2, &work, &mut [Output { data: &mut out, base: case.base, strides: &case.strides }], &Plain);
+            assert!(out.iter().filter(|word| **word == 0.0).count() >= outputs / 3, "{zero:?}");
+            assert!(zero == Role::K || out.iter().all(|word| *word == 7.0), "{zero:?}");
         }
     }
 }
@@ -512,12 +340,8 @@ impl Convolution {
 
     /// out[b, o, y, x] = Σ weight[o, c, i, j] · image[b, c, y·stride + i·dilation - padding, …].
     fn forward(&self, random: &mut Random) -> Case {
-        let ([ci, co], [h, w], [kh, kw], (oh, ow)) = (
-            self.channels,
-            self.image,
-            self.kernel,
-            (self.out(0), self.out(1)),
-        );
+        let ([ci, co], [h, w], [kh, kw], (oh, ow)) =
+            (self.channels, self.image, self.kernel, (self.out(0), self.out(1)));
         let signed = |n: usize| n as isize;
         Case {
             axes: vec![
@@ -532,15 +356,7 @@ impl Convolution {
             lhs: Owned {
                 data: random.vector(co * ci * kh * kw),
                 base: 0,
-                strides: vec![
-                    0,
-                    signed(ci * kh * kw),
-                    0,
-                    0,
-                    signed(kh * kw),
-                    signed(kw),
-                    1,
-                ],
+                strides: vec![0, signed(ci * kh * kw), 0, 0, signed(kh * kw), signed(kw), 1],
                 windows: vec![],
             },
             rhs: Owned {
@@ -548,31 +364,11 @@ impl Convolution {
                 base: 0,
                 strides: vec![signed(ci * h * w), 0, 0, 0, signed(h * w), 0, 0],
                 windows: vec![
-                    (
-                        -self.padding,
-                        vec![0, 0, self.stride, 0, 0, self.dilation, 0],
-                        1,
-                        h,
-                        signed(w),
-                    ),
-                    (
-                        -self.padding,
-                        vec![0, 0, 0, self.stride, 0, 0, self.dilation],
-                        1,
-                        w,
-                        1,
-                    ),
+                    (-self.padding, vec![0, 0, self.stride, 0, 0, self.dilation, 0], 1, h, signed(w)),
+                    (-self.padding, vec![0, 0, 0, self.stride, 0, 0, self.dilation], 1, w, 1),
                 ],
             },
-            strides: vec![
-                signed(co * oh * ow),
-                signed(oh * ow),
-                signed(ow),
-                1,
-                0,
-                0,
-                0,
-            ],
+            strides: vec![signed(co * oh * ow), signed(oh * ow), signed(ow), 1, 0, 0, 0],
             base: 0,
             words: self.batch * co * oh * ow,
         }
@@ -580,12 +376,8 @@ impl Convolution {
 
     /// image'[b, c, y, x] = Σ weight[o, c, i, j] · out'[b, o, (y + padding - i·dilation) / stride, …].
     fn input_gradient(&self, random: &mut Random) -> Case {
-        let ([ci, co], [h, w], [kh, kw], (oh, ow)) = (
-            self.channels,
-            self.image,
-            self.kernel,
-            (self.out(0), self.out(1)),
-        );
+        let ([ci, co], [h, w], [kh, kw], (oh, ow)) =
+            (self.channels, self.image, self.kernel, (self.out(0), self.out(1)));
         let signed = |n: usize| n as isize;
         let divisor = self.stride as usize;
         Case {
@@ -601,15 +393,7 @@ impl Convolution {
             lhs: Owned {
                 data: random.vector(co * ci * kh * kw),
                 base: 0,
-                strides: vec![
-                    0,
-                    signed(kh * kw),
-                    0,
-                    0,
-                    signed(ci * kh * kw),
-                    signed(kw),
-                    1,
-                ],
+                strides: vec![0, signed(kh * kw), 0, 0, signed(ci * kh * kw), signed(kw), 1],
                 windows: vec![],
             },
             rhs: Owned {
@@ -617,20 +401,8 @@ impl Convolution {
                 base: 0,
                 strides: vec![signed(co * oh * ow), 0, 0, 0, signed(oh * ow), 0, 0],
                 windows: vec![
-                    (
-                        self.padding,
-                        vec![0, 0, 1, 0, 0, -self.dilation, 0],
-                        divisor,
-                        oh,
-                        signed(ow),
-                    ),
-                    (
-                        self.padding,
-                        vec![0, 0, 0, 1, 0, 0, -self.dilation],
-                        divisor,
-                        ow,
-                        1,
-                    ),
+                    (self.padding, vec![0, 0, 1, 0, 0, -self.dilation, 0], divisor, oh, signed(ow)),
+                    (self.padding, vec![0, 0, 0, 1, 0, 0, -self.dilation], divisor, ow, 1),
                 ],
             },
             strides: vec![signed(ci * h * w), signed(h * w), signed(w), 1, 0, 0, 0],
@@ -641,12 +413,8 @@ impl Convolution {
 
     /// weight'[o, c, i, j] = Σ out'[b, o, y, x] · image[b, c, y·stride + i·dilation - padding, …].
     fn weight_gradient(&self, random: &mut Random) -> Case {
-        let ([ci, co], [h, w], [kh, kw], (oh, ow)) = (
-            self.channels,
-            self.image,
-            self.kernel,
-            (self.out(0), self.out(1)),
-        );
+        let ([ci, co], [h, w], [kh, kw], (oh, ow)) =
+            (self.channels, self.image, self.kernel, (self.out(0), self.out(1)));
         let signed = |n: usize| n as isize;
         Case {
             axes: vec![
@@ -661,15 +429,7 @@ impl Convolution {
             lhs: Owned {
                 data: random.vector(self.batch * co * oh * ow),
                 base: 0,
-                strides: vec![
-                    signed(oh * ow),
-                    0,
-                    0,
-                    0,
-                    signed(co * oh * ow),
-                    signed(ow),
-                    1,
-                ],
+                strides: vec![signed(oh * ow), 0, 0, 0, signed(co * oh * ow), signed(ow), 1],
                 windows: vec![],
             },
             rhs: Owned {
@@ -677,31 +437,11 @@ impl Convolution {
                 base: 0,
                 strides: vec![0, signed(h * w), 0, 0, signed(ci * h * w), 0, 0],
                 windows: vec![
-                    (
-                        -self.padding,
-                        vec![0, 0, self.dilation, 0, 0, self.stride, 0],
-                        1,
-                        h,
-                        signed(w),
-                    ),
-                    (
-                        -self.padding,
-                        vec![0, 0, 0, self.dilation, 0, 0, self.stride],
-                        1,
-                        w,
-                        1,
-                    ),
+                    (-self.padding, vec![0, 0, self.dilation, 0, 0, self.stride, 0], 1, h, signed(w)),
+                    (-self.padding, vec![0, 0, 0, self.dilation, 0, 0, self.stride], 1, w, 1),
                 ],
             },
-            strides: vec![
-                signed(ci * kh * kw),
-                signed(kh * kw),
-                signed(kw),
-                1,
-                0,
-                0,
-                0,
-            ],
+            strides: vec![signed(ci * kh * kw), signed(kh * kw), signed(kw), 1, 0, 0, 0],
             base: 0,
             words: co * ci * kh * kw,
         }
@@ -732,16 +472,9 @@ fn convolutions_and_their_gradients() {
 fn windows_on_the_left_operand_and_sums_over_backward_axes() {
     let mut random = Random(6);
     for _ in 0..if cfg!(debug_assertions) { 5 } else { 40 } {
-        let (m, n, k) = (
-            random.pick(&SIZES),
-            random.pick(&SIZES),
-            random.pick(&SIZES),
-        );
-        let (m2, pace, divisor) = (
-            random.pick(&[2, 3, 5]),
-            random.pick(&[1isize, -1, 2, -3]),
-            random.pick(&[1usize, 1, 2, 3]),
-        );
+        let (m, n, k) = (random.pick(&SIZES), random.pick(&SIZES), random.pick(&SIZES));
+        let (m2, pace, divisor) =
+            (random.pick(&[2, 3, 5]), random.pick(&[1isize, -1, 2, -3]), random.pick(&[1usize, 1, 2, 3]));
         let extent = random.pick(&[4usize, 9, 40]);
         let base = random.pick(&[-3isize, 0, 5, 20]);
         // Several axes share one window, K among them.
@@ -768,62 +501,16 @@ fn windows_on_the_left_operand_and_sums_over_backward_axes() {
 
 #[test]
 fn an_operand_outside_its_slice_is_refused() {
-    let axes = [
-        Axis {
-            extent: 4,
-            role: Role::M,
-        },
-        Axis {
-            extent: 4,
-            role: Role::N,
-        },
-        Axis {
-            extent: 4,
-            role: Role::K,
-        },
-    ];
+    let axes =
+        [Axis { extent: 4, role: Role::M }, Axis { extent: 4, role: Role::N }, Axis { extent: 4, role: Role::K }];
     let data = [1.0; 16];
-    let good = |data| Operand {
-        data,
-        base: 0,
-        strides: &[4, 0, 1],
-        windows: &[],
-    };
-    let right = Operand {
-        data: &data,
-        base: 0,
-        strides: &[0, 1, 4],
-        windows: &[],
-    };
-    for (lhs, words) in [
-        (good(&data[..15]), 16),
-        (
-            Operand {
-                base: 1,
-                ..good(&data)
-            },
-            16,
-        ),
-        (good(&data), 15),
-    ] {
+    let good = |data| Operand { data, base: 0, strides: &[4, 0, 1], windows: &[] };
+    let right = Operand { data: &data, base: 0, strides: &[0, 1, 4], windows: &[] };
+    for (lhs, words) in [(good(&data[..15]), 16), (Operand { base: 1, ..good(&data) }, 16), (good(&data), 15)] {
         let outcome = std::panic::catch_unwind(|| {
             let mut out = vec![0.0; words];
-            let outputs = &mut [Output {
-                data: &mut out,
-                base: 0,
-                strides: &[4, 1, 0],
-            }];
-            contract(
-                Isa::best(),
-                1,
-                &Contract {
-                    axes: &axes,
-                    lhs,
-                    rhs: right,
-                },
-                outputs,
-                &Plain,
-            );
+            let outputs = &mut [Output { data: &mut out, base: 0, strides: &[4, 1, 0] }];
+            contract(Isa::best(), 1, &Contract { axes: &axes, lhs, rhs: right }, outputs, &Plain);
         });
         assert!(outcome.is_err());
     }

@@ -43,14 +43,7 @@ pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         }
         let setup = &setup;
         if setup.once {
-            run(
-                call.isa,
-                Copy {
-                    setup,
-                    base: plan.rhs.origin(),
-                    to: copy,
-                },
-            );
+            run(call.isa, Copy { setup, base: plan.rhs.origin(), to: copy });
         }
         let count = plan.batch.total * setup.panels * setup.parts;
         pool::parallel(call.threads, count, &Task { setup, list, copy });
@@ -88,10 +81,10 @@ impl<'a> Setup<'a> {
         let n = Group::merged(axes, Role::N, &[&image]);
         let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
         let row = LongRow::new(&image, &k)?;
-        let (count, inner) = (k.count.checked_sub(2)?, k.axis[k.count - 1]);
+        let (count, inner) = (k.count.checked_sub(2)?, k.number(k.count - 1));
         // Columns that are contiguous themselves are better packed along.
         let last = n.count.saturating_sub(1);
-        let along = image.strides[n.axis[last]] == 1 && n.extent[last] >= call.lanes;
+        let along = image.strides[n.number(last)] == 1 && n.extent[last] >= call.lanes;
         if plan.lhs.strides[inner] != 1 || along || row.pitch > BLOCK / 2 {
             return None;
         }
@@ -102,31 +95,12 @@ impl<'a> Setup<'a> {
         while plan.batch.total * panels * parts < call.threads && parts < tiles {
             parts = (parts * 2).min(tiles);
         }
-        let outer = Group {
-            count,
-            total: k.total / (row.rows * row.inner),
-            ..k
-        };
-        Some(Setup {
-            call,
-            plan,
-            stage,
-            image,
-            n,
-            outer,
-            k,
-            row,
-            tiles,
-            panels,
-            parts,
-            once,
-        })
+        let outer = Group { count, total: k.total / (row.rows * row.inner), ..k };
+        Some(Setup { call, plan, stage, image, n, outer, k, row, tiles, panels, parts, once })
     }
 
     fn copy_words(&self) -> usize {
-        self.stage
-            .as_ref()
-            .map_or(0, |stage| stage.words.next_multiple_of(LINE))
+        self.stage.as_ref().map_or(0, |stage| stage.words.next_multiple_of(LINE))
     }
 
     fn tile(&self, number: usize) -> usize {
@@ -167,14 +141,7 @@ impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
         lend(&JOB, |scratch| {
             for job in jobs {
-                run(
-                    self.setup.call.isa,
-                    Job {
-                        task: self,
-                        job,
-                        scratch,
-                    },
-                );
+                run(self.setup.call.isa, Job { task: self, job, scratch });
             }
         });
     }
@@ -216,8 +183,7 @@ impl Kernel for Job<'_> {
         let plan = setup.plan;
         let (rest, part) = (job / setup.parts, job % setup.parts);
         let (batch, panel) = (rest / setup.panels, rest % setup.panels);
-        let tiles =
-            share(setup.tiles, setup.parts, part)..share(setup.tiles, setup.parts, part + 1);
+        let tiles = share(setup.tiles, setup.parts, part)..share(setup.tiles, setup.parts, part + 1);
         let width = VECTORS * S::LANES;
         let first = panel * width;
         let cols = width.min(plan.m.total - first);
@@ -225,11 +191,7 @@ impl Kernel for Job<'_> {
         let own = setup.stage.is_some() && !setup.once;
         let copied = if own { setup.copy_words() } else { 0 };
         let b_words = (BLOCK + 1) * width;
-        let (b, _) = scratch.provide(
-            b_words + TRANSPOSE + 2 * rows * width + copied,
-            0,
-            Place::NOWHERE,
-        );
+        let (b, _) = scratch.provide(b_words + TRANSPOSE + 2 * rows * width + copied, 0, Place::NOWHERE);
         let temp = b.wrapping_add(b_words);
         let c = temp.wrapping_add(TRANSPOSE);
         let copy = c.wrapping_add(2 * rows * width);
@@ -237,12 +199,7 @@ impl Kernel for Job<'_> {
         let left = plan.at_batch(&plan.lhs, batch);
         let right = plan.at_batch(&plan.rhs, batch);
         if own {
-            Copy {
-                setup,
-                base: right,
-                to: copy,
-            }
-            .run(s);
+            Copy { setup, base: right, to: copy }.run(s);
         }
         let image = match &setup.stage {
             Some(_) if own => copy.cast_const().wrapping_offset(setup.image.base),
@@ -250,14 +207,7 @@ impl Kernel for Job<'_> {
             None => plan.rhs.data.as_ptr().wrapping_offset(right.offset),
         };
         let vectors = cols.div_ceil(S::LANES);
-        let scope = Scope {
-            task,
-            tiles,
-            first,
-            cols,
-            vectors,
-            memory: Memory { b, temp, c },
-        };
+        let scope = Scope { task, tiles, first, cols, vectors, memory: Memory { b, temp, c } };
         // SAFETY: the scratch memory has the sizes that the shapes ask for.
         unsafe {
             sum(s, &scope, left.offset, image);
@@ -272,7 +222,7 @@ impl Kernel for Job<'_> {
 unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) {
     let setup = scope.task.setup;
     let (plan, row) = (setup.plan, setup.row);
-    let outer_axis = setup.k.axis[setup.k.count - 2];
+    let outer_axis = setup.k.number(setup.k.count - 2);
     let step = plan.lhs.strides[outer_axis];
     let most = ((BLOCK - row.inner) / row.pitch + 1).min(row.rows);
     let blocks = row.rows.div_ceil(most);
@@ -282,20 +232,12 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
     let width = scope.vectors * S::LANES;
     for outer in 0..setup.outer.total {
         for block in 0..blocks {
-            let (from, to) = (
-                share(row.rows, blocks, block),
-                share(row.rows, blocks, block + 1),
-            );
-            let piece = LongRow {
-                rows: to - from,
-                ..row
-            };
+            let (from, to) = (share(row.rows, blocks, block), share(row.rows, blocks, block + 1));
+            let piece = LongRow { rows: to - from, ..row };
             let left = left + lefts.place.offset + from.cast_signed() * step;
             // SAFETY: the caller's.
             unsafe { pack(s, scope, left, step, &piece) };
-            let a = image
-                .wrapping_offset(rights.place.offset)
-                .wrapping_add(from * row.pitch);
+            let a = image.wrapping_offset(rights.place.offset).wrapping_add(from * row.pitch);
             for tile in scope.tiles.clone() {
                 let first = setup.tile(tile);
                 let block = Block {
@@ -336,20 +278,10 @@ unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece
                     zero(s, to, length);
                     continue;
                 }
-                let from = plan
-                    .lhs
-                    .data
-                    .as_ptr()
-                    .wrapping_offset(left + columns.place.offset);
+                let from = plan.lhs.data.as_ptr().wrapping_offset(left + columns.place.offset);
                 for y in 0..piece.rows {
                     let to = to.wrapping_add(y * piece.pitch);
-                    copy(
-                        s,
-                        from.wrapping_offset(y.cast_signed() * step),
-                        1,
-                        piece.inner,
-                        to,
-                    );
+                    copy(s, from.wrapping_offset(y.cast_signed() * step), 1, piece.inner, to);
                     // What follows the last row is not read.
                     if y + 1 < piece.rows {
                         zero(s, to.wrapping_add(piece.inner), piece.pitch - piece.inner);
@@ -380,10 +312,7 @@ unsafe fn hand_on<S: Simd>(s: S, scope: &Scope<'_>, to: *mut f32, destination: &
     while row < end - start {
         let mut rows = [scope.memory.c.cast_const(); MAX_LANES];
         for (lane, at) in rows.iter_mut().enumerate() {
-            *at = scope
-                .memory
-                .c
-                .wrapping_add((row + lane.min(S::LANES - 1)) * width);
+            *at = scope.memory.c.wrapping_add((row + lane.min(S::LANES - 1)) * width);
         }
         for group in 0..scope.vectors {
             let to = to.wrapping_add(group * S::LANES * pitch + row);
@@ -392,14 +321,7 @@ unsafe fn hand_on<S: Simd>(s: S, scope: &Scope<'_>, to: *mut f32, destination: &
         }
         row += S::LANES;
     }
-    let sums = Sums {
-        data: to,
-        pitch,
-        m: scope.first,
-        n: start,
-        rows: scope.cols,
-        cols: end - start,
-    };
+    let sums = Sums { data: to, pitch, m: scope.first, n: start, rows: scope.cols, cols: end - start };
     // SAFETY: the sums are written, and lie within the contraction.
     unsafe { destination.finish(s, &sums) }
 }

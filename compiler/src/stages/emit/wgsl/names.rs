@@ -97,7 +97,7 @@ impl Names {
         format!("slot{slot}()")
     }
 
-    /// A dimension.
+    /// A dimension, in parentheses where it is more than one factor.
     pub(super) fn dim(&self, dim: &Dim) -> String {
         let mut text = String::new();
         for (n, (atoms, c)) in dim.terms().iter().enumerate() {
@@ -114,7 +114,8 @@ impl Names {
         }
         match dim.terms() {
             [] => "0".to_owned(),
-            [(_, c)] if *c >= 0 => text,
+            // One factor binds as tightly as a name; a product would not, after `%` or `/`.
+            [(atoms, c)] if *c >= 0 && atoms.len() + usize::from(*c != 1) <= 1 => text,
             _ => format!("({text})"),
         }
     }
@@ -138,26 +139,19 @@ impl Names {
                 Atom::Axis(axis) => format!("i{axis}"),
                 Atom::Loop(level) => format!("loop{level}()"),
                 Atom::Value(value) => format!("i32(v{value})"),
-                Atom::Div(inner, by) => format!("({}) / {}", self.index(inner), self.factor(by)),
-                Atom::Mod(inner, by) => format!("({}) % {}", self.index(inner), self.factor(by)),
+                Atom::Div(inner, by) => format!("({}) / {}", self.index(inner), self.dim(by)),
+                Atom::Mod(inner, by) => format!("({}) % {}", self.index(inner), self.dim(by)),
             };
             parts.push(match c.is(1) {
                 true => atom,
-                false if atom.contains(' ') => format!("({atom}) * {}", self.factor(c)),
-                false => format!("{atom} * {}", self.factor(c)),
+                false if atom.contains(' ') => format!("({atom}) * {}", self.dim(c)),
+                false => format!("{atom} * {}", self.dim(c)),
             });
         }
         if parts.is_empty() || !index.base.is(0) {
             parts.push(self.dim(&index.base));
         }
         parts.join(" + ")
-    }
-
-    fn factor(&self, dim: &Dim) -> String {
-        match dim.as_const() {
-            Some(n) if n >= 0 => n.to_string(),
-            Some(_) | None => format!("({})", self.dim(dim)),
-        }
     }
 
     /// The declarations that `body` needs.

@@ -52,6 +52,11 @@ impl Grid {
         }
     }
 
+    /// Whether each invocation of a workgroup has many elements of a row.
+    pub(super) fn is_long(&self) -> bool {
+        typical(&self.reduced) >= i64::from(16 * self.threads)
+    }
+
     /// The parallel axes with that one last whose neighbours belong into neighbouring invocations.
     pub(super) fn order(&self, parallel: &[usize]) -> Vec<usize> {
         let mut order = parallel.to_vec();

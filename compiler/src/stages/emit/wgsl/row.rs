@@ -73,12 +73,10 @@ impl PassPrinter<'_, '_, '_> {
                 self.body.line(format!("var {partial}_at = 0u;"));
             }
         }
-        let loops = self.open_loops();
-        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
-            self.accumulate(slot, accumulator);
+        match self.grid.cooperative {
+            true => self.share(),
+            false => self.run_alone(),
         }
-        self.pass.stores.iter().for_each(|store| self.body.store(store));
-        (0..loops).for_each(|_| self.body.close());
         for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
             self.finish(slot, accumulator);
         }
@@ -88,22 +86,49 @@ impl PassPrinter<'_, '_, '_> {
         format!("p{}_{slot}", self.number)
     }
 
-    /// Opens the loops over the reduced axes and says how many they are.
-    fn open_loops(&mut self) -> usize {
-        let names = self.body.scalars.names;
-        let axes = &self.body.scalars.kernel.axes;
-        if self.grid.cooperative {
-            let count = names.dim(&self.grid.reduced);
-            let threads = self.grid.threads;
-            self.body.open(format!("for (var at = i32(lane); at < {count}; at += {threads})"));
-            self.body.split("at", self.reduced);
-            return 1;
-        }
+    /// Loops over the reduced axes, one after the other.
+    fn run_alone(&mut self) {
         for &axis in self.reduced {
-            let extent = names.dim(&axes[axis]);
+            let extent = self.body.scalars.names.dim(&self.body.scalars.kernel.axes[axis]);
             self.body.open(format!("for (var i{axis} = 0; i{axis} < {extent}; i{axis}++)"));
         }
-        self.reduced.len()
+        self.element();
+        self.reduced.iter().for_each(|_| self.body.close());
+    }
+
+    /// Loops over the elements that fall to this invocation of the workgroup.
+    fn share(&mut self) {
+        let (number, threads) = (self.number, self.grid.threads);
+        let count = self.body.scalars.names.dim(&self.grid.reduced);
+        let mut start = "i32(lane)".to_owned();
+        if self.grid.is_long() && self.pass.stores.is_empty() {
+            // Four elements at a time, so that loads do not wait for each other.
+            let step = i64::from(4 * threads);
+            self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
+            self.body.open(format!("for (var first = i32(lane); first < whole{number}; first += {step})"));
+            self.body.open("for (var u = 0; u < 4; u++)");
+            self.body.line(format!("let at = first + u * {threads};"));
+            self.body.split("at", self.reduced);
+            self.element();
+            self.body.close();
+            self.body.close();
+            if self.grid.reduced.exact_div(&step.into()).is_some() {
+                return;
+            }
+            start = format!("whole{number} + i32(lane)");
+        }
+        self.body.open(format!("for (var at = {start}; at < {count}; at += {threads})"));
+        self.body.split("at", self.reduced);
+        self.element();
+        self.body.close();
+    }
+
+    /// What happens at one element.
+    fn element(&mut self) {
+        for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
+            self.accumulate(slot, accumulator);
+        }
+        self.pass.stores.iter().for_each(|store| self.body.store(store));
     }
 
     fn accumulate(&mut self, slot: usize, accumulator: &Accumulator) {
