@@ -34,9 +34,10 @@ impl Optimizer for Sgd {
     const NUMBERS: &'static [&'static str] = &["rate", "momentum", "gain", "decay", "nesterov"];
     const STATES: &'static [&'static str] = &["momentum_buffer"];
 
-    /// `gain` is the factor of `g` in the buffer: 1 in the first step, then 1 - dampening.
+    /// `gain` is the factor of `g` in the buffer: 1 in the first step and where there is no momentum, else
+    /// 1 - dampening.
     fn row(&self, step: u64, row: &mut [f32]) {
-        let gain = if step <= 1 { 1.0 } else { 1.0 - self.dampening };
+        let gain = if step <= 1 || self.momentum == 0.0 { 1.0 } else { 1.0 - self.dampening };
         let nesterov = f32::from(u8::from(self.nesterov));
         row.copy_from_slice(&[self.rate, self.momentum, gain, self.decay, nesterov]);
     }

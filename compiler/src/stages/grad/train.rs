@@ -91,10 +91,11 @@ impl Update<'_> {
     }
 }
 
-/// The Euclidean norm of all gradients.
+/// The Euclidean norm of all gradients. Chunks are summed first, so that many of them are summed at a time.
 fn norm(b: &mut Builder<'_>, gradients: Value) -> Result<Value, OpError> {
-    let square = b.mul(gradients, gradients)?;
-    let sum = b.sum(square, &[0, 1])?;
+    let squares = b.mul(gradients, gradients)?;
+    let chunks = b.sum(squares, &[1])?;
+    let sum = b.sum(chunks, &[0])?;
     b.unary(MapOp::Sqrt, sum)
 }
 

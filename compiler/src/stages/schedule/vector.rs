@@ -72,7 +72,7 @@ fn price(kernel: &Kernel, axis: usize, is_reduced: bool) -> i64 {
     for store in inner.chain(outer) {
         vector += if store.index.stride(axis).is_some_and(|s| s.is(1)) { 1 } else { 24 };
     }
-    let extent = kernel.axes[axis].as_const().unwrap_or(64);
+    let extent = kernel.axes[axis].as_const().unwrap_or(64).max(1);
     let rounds = (extent + LANES - 1) / LANES;
     // Sums along the lanes end with a reduction across them.
     let across = if is_reduced { 8 * passes.iter().map(|p| p.accumulators.len() as i64).sum::<i64>() } else { 0 };
