@@ -60,7 +60,7 @@ fn arguments_that_do_not_fit_are_named() {
     let wrong = tagger.scaled_into(&[[0.0; 6]; 4], &mut [[0.0; 3]; 5]);
     assert_eq!(message(wrong), "`out` has 5 elements, but 4 are needed");
 
-    let x = vec![0.5f32; 24];
+    let x = [0.5f32; 24];
     let called = tagger.pairs(View::new(&x[..14], [2, 7]).unwrap(), View::new(&x[..8], [2, 4]).unwrap());
     assert_eq!(message(called), "`x` has 7 in dimension 1, but 2*H = 8");
     let called = tagger.pairs(View::new(&x[..16], [2, 8]).unwrap(), View::new(&x[..12], [3, 4]).unwrap());

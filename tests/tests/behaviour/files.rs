@@ -87,6 +87,29 @@ fn a_truncated_file_changes_nothing() {
 }
 
 #[test]
+fn a_file_with_a_wrong_bit_is_an_error_or_a_model() {
+    let path = file("flipped");
+    Curve::init(7).save(&path).unwrap();
+    let mut bytes = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let header = 8 + u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let mut refused = 0;
+    for at in 0..header {
+        for bit in 0..8 {
+            bytes[at] ^= 1 << bit;
+            if let Err(error) = Curve::open_bytes(&bytes) {
+                assert!(!error.to_string().is_empty());
+                refused += 1;
+            }
+            bytes[at] ^= 1 << bit;
+        }
+    }
+    // What is left are letters of the metadata and digits that say the same.
+    assert!(refused > 4 * header, "{refused} of {}", 8 * header);
+    assert!(Curve::open_bytes(&bytes).is_ok());
+}
+
+#[test]
 fn a_resumed_run_is_the_run_that_was_not_interrupted() {
     let path = file("resumed");
     let x: Vec<[f32; 2]> = crate::numbers(24, 1).chunks(2).map(|c| [c[0], c[1]]).collect();

@@ -11,6 +11,7 @@ mod optimisers;
 mod repeats;
 mod results;
 mod threads;
+mod vision;
 
 /// Numbers between −1 and 1, the same in every run.
 fn numbers(count: usize, seed: u32) -> Vec<f32> {
