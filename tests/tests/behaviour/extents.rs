@@ -25,6 +25,11 @@ model! {
             self.a(x[T - 5])
         }
 
+        /// The first three, for which there may be too few.
+        pub fn three(&self, x: f32[T, 3]) -> f32[3, 3] {
+            x[..3]
+        }
+
         /// The mean of differences of neighbours.
         pub fn differences(&self, x: f32[T, 3]) -> f32[3] {
             mean(x[1..] - x[..T - 1], axis = 0)
@@ -52,8 +57,11 @@ fn sequences_that_are_too_short_are_errors_or_empty() {
     let later = parts.later(View::new(&X[..1], [1, 1]).unwrap());
     assert!(later.map_or(true, |empty| empty.data().is_empty()));
     assert!(parts.half(&X[..1]).map_or(true, |empty| empty.is_empty()));
-    assert!(parts.fifth(&X[..3]).is_err());
+    let error = parts.fifth(&X[..3]).unwrap_err().to_string();
+    assert_eq!(error, "`fifth` cannot be called with dimensions this small: T - 5 would be negative");
     assert!(parts.fifth(&X[..4]).is_err());
+    assert!(parts.three(&X[..2]).is_err());
+    assert_eq!(parts.three(&X[..3]).unwrap(), X[..3]);
     assert!(parts.fifth(&X[..5]).is_ok());
     // The mean of no differences is not a number, or an error.
     assert!(parts.differences(&X[..1]).map_or(true, |none| none.iter().all(|x| x.is_nan())));
