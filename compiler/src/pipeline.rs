@@ -3,6 +3,7 @@
 use crate::diag::Diags;
 use crate::dump::Dumps;
 use crate::ir::Model;
+use crate::ir::kernel::Program;
 use crate::ir::plan::Plans;
 use crate::stages::{emit, expand, fuse, grad, memory, parse, schedule, shape};
 use proc_macro2::{TokenStream, TokenTree};
@@ -43,12 +44,16 @@ fn lowered(model: Model, dumps: &mut Dumps) -> Compiled {
     let model = grad::grad(model);
     dumps.graphs("grad", &model);
     let programs = fuse::fuse(&model);
-    dumps.kernels("fuse", &model, || format!("{programs:#?}"));
+    dumps.kernels("fuse", &model, || text(&programs));
     let programs = schedule::schedule(programs);
-    dumps.kernels("schedule", &model, || format!("{programs:#?}"));
+    dumps.kernels("schedule", &model, || text(&programs));
     let plans = memory::memory(&model, programs);
-    dumps.kernels("memory", &model, || format!("{plans:#?}"));
+    dumps.kernels("memory", &model, || plans.to_string());
     Compiled { model, plans }
+}
+
+fn text(programs: &[Program]) -> String {
+    programs.iter().map(Program::to_string).collect()
 }
 
 /// What `model!` expands to. The input starts with a group that holds the path of the runtime crate.

@@ -1,7 +1,13 @@
 //! Random graphs through fuse, schedule and memory against the oracle. `PRECAST_FUZZ=5000` runs more of them,
 //! `PRECAST_SEED=17` one.
 
-#![allow(unreachable_pub, dead_code, reason = "the shared modules are public to all tests")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests fail by panicking, and share public modules"
+)]
 
 #[path = "support/judge.rs"]
 mod judge;
@@ -9,11 +15,14 @@ mod judge;
 mod random;
 mod support;
 
-use judge::{check_memory, judge, model};
+use judge::{check_memory, judge, model, params};
+use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::simplify::simplify;
-use precast_compiler::ir::{DType, Graph, Mode, Type, Value};
+use precast_compiler::ir::{DType, Dim, Graph, Kind, Mode, ParamId, Type, Value};
+use precast_compiler::ops::{Item, Optimizer, items};
 use precast_compiler::pipeline::{Compiled, lower};
 use precast_compiler::stages::grad::differentiate;
+use proc_macro2::Span;
 use random::Growing;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use support::Numbers;
@@ -43,13 +52,21 @@ fn random_graphs() {
     assert!(failed.is_empty(), "{} graphs fail:\n{}", failed.len(), list.join("\n"));
 }
 
+fn optimizers() -> Vec<&'static Optimizer> {
+    let found = |item| match item {
+        Item::Optimizer(optimizer) => Some(optimizer),
+        Item::Op(_) | Item::Layer(_) => None,
+    };
+    items().filter_map(found).collect()
+}
+
 fn one(seed: u32) {
     let mut numbers = Numbers::new(seed);
-    let graph = random(&mut numbers);
+    let (graph, shapes, mode) = random(&mut numbers);
     if number("PRECAST_SEED").is_some() {
         eprintln!("{graph}");
     }
-    let compiled: Compiled = lower(model(graph, vec![], Mode::Evaluate));
+    let compiled: Compiled = lower(model(graph, params(&shapes), mode));
     check_memory("random", &compiled, &mut numbers);
     for (b, t) in [(1, 1), (3, 2), (1 + i64::from(numbers.below(6)), 1 + i64::from(numbers.below(6)))] {
         judge(&format!("seed {seed}"), &compiled, &[("B", b), ("T", t)], &|_, ty, count, numbers| {
@@ -59,14 +76,23 @@ fn one(seed: u32) {
     }
 }
 
-fn random(numbers: &mut Numbers) -> Graph {
+/// A graph, the shapes of its parameters, and whether it is trained.
+fn random(numbers: &mut Numbers) -> (Graph, Vec<Vec<Dim>>, Mode) {
     let mut growing = Growing::new(numbers);
-    let mut inputs = vec![];
+    let (mut inputs, mut shapes) = (vec![], vec![]);
     for _ in 0..1 + growing.numbers.below(3) {
         let shape = growing.shape(4);
         inputs.extend(growing.input(Type::new(DType::F32, shape)));
     }
     growing.values.extend(&inputs);
+    for k in 0..growing.numbers.below(3) {
+        let mut shape = growing.shape(3);
+        shape.retain(|d| d.as_const().is_some());
+        let ty = Type::new(DType::F32, shape.clone());
+        let param = growing.graph.push(Kind::Param(ParamId(k)), vec![], Some(ty), Span::call_site());
+        growing.values.push(param);
+        shapes.push(shape);
+    }
     for _ in 0..3 + growing.numbers.below(14) {
         growing.step();
     }
@@ -74,26 +100,36 @@ fn random(numbers: &mut Numbers) -> Graph {
     for _ in 0..growing.numbers.below(4) {
         outputs.extend(growing.any());
     }
+    let mut mode = Mode::Evaluate;
     if growing.chance(2) {
-        let loss = growing.build(|b| {
-            let mut total = b.f32(0.0).ok()?;
-            for &output in &outputs {
-                let float = b.convert(output, DType::F32).ok()?;
-                let bounded = b.unary(precast_compiler::ir::prim::MapOp::Tanh, float).ok()?;
-                let all: Vec<usize> = (0..b.rank(bounded)).collect();
-                let sum = b.sum(bounded, &all).ok()?;
-                total = b.add(total, sum).ok()?;
-            }
-            Some(total)
-        });
-        if let Some(loss) = loss {
+        let loss = loss(&mut growing, &outputs);
+        if shapes.is_empty() {
             outputs.push(loss);
             outputs.extend(differentiate(&mut growing.graph, loss, &inputs));
+        } else {
+            outputs.insert(0, loss);
+            mode = Mode::Train(growing.pick(&optimizers()));
         }
     }
     let mut graph = growing.graph;
     graph.outputs = outputs;
     // Inputs stay, whether or not something uses them.
     let mut keep: Vec<Value> = graph.inputs().map(|(_, v)| v).collect();
-    simplify(graph, &mut keep)
+    (simplify(graph, &mut keep), shapes, mode)
+}
+
+/// A scalar that everything has a bounded part in.
+fn loss(growing: &mut Growing<'_>, outputs: &[Value]) -> Value {
+    let made = growing.build(|b| {
+        let mut total = b.f32(0.0).ok()?;
+        for &output in outputs {
+            let float = b.convert(output, DType::F32).ok()?;
+            let bounded = b.unary(MapOp::Tanh, float).ok()?;
+            let all: Vec<usize> = (0..b.rank(bounded)).collect();
+            let sum = b.sum(bounded, &all).ok()?;
+            total = b.add(total, sum).ok()?;
+        }
+        Some(total)
+    });
+    made.unwrap()
 }

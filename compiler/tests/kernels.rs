@@ -1,7 +1,13 @@
 //! Kernels and memory plans against the oracle: what fuse, schedule and memory make of every op's examples and
 //! of whole models computes what the graphs say.
 
-#![allow(unreachable_pub, dead_code, reason = "the shared modules are public to all tests")]
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests fail by panicking, and share public modules"
+)]
 
 #[path = "support/call.rs"]
 mod call;

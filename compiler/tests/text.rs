@@ -9,6 +9,7 @@
     reason = "tests fail by panicking, and share a public module"
 )]
 
+use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{Graph, Model, dot};
 use precast_compiler::stages::expand::expand;
@@ -85,4 +86,41 @@ fn the_verifier_names_what_is_broken() {
     assert_eq!(refused("count=2", "count=3"), "run: %2: the stacked argument 1 is f32[2, 3, 3] for 3 iterations");
     assert_eq!(refused("(%2) name=softmax", "(%3) name=softmax"), "run: %2: in its body %3: uses %3 before it exists");
     assert_eq!(verify(&OPS.parse().unwrap(), After::Expand).unwrap_err().len(), 2);
+}
+
+const PLANS: &str = r#"kernel k0 row {
+  slot s0: f32[B*T] read
+  slot s1: f32[T + 1] read write
+  axis i0: B
+  axis i1: T
+  v0 = load s0[i0 - i1 + (T + 1)*div(i1 + 2*l0, 3) - 2*T - 1] where within(i0 - 1, B), multiple(mod(i1, T), 3) else -inf
+  v1 = accumulated f32(0, 0)
+  v2 = convert u32(v1)
+  v3 = index v2 + max(B, T)
+  row parallel=[i0] reduced=[i1] {
+    pass {
+      argmin v0
+      store s1[i1] = v0
+    }
+    store s1[T] = v1
+  }
+  schedule vector=i0 cooperative=true
+}
+plan run scratch=64*B {
+  b0: f32[B*T] argument index=1 in argument index=1 offset=0
+  b1: f32[T + 1] source of=state index=2 in scratch offset=64*B - 64 len=0
+  loop count=3 reverse=true {
+    launch k0(b0, b1)
+  }
+}
+"#;
+
+#[test]
+fn plans_print_and_parse_back() {
+    assert_eq!(PLANS.parse::<Plans>().unwrap().to_string(), PLANS);
+    let refused = |from: &str, to: &str| PLANS.replace(from, to).parse::<Plans>().unwrap_err();
+    assert_eq!(refused("axis i1", "axis i2"), "line 5: i2 where i1 comes next");
+    assert_eq!(refused("argmin v0", "argmin s0"), "line 12: `s0` where `v` and a number are wanted");
+    assert_eq!(refused("multiple", "odd"), "line 6: no condition `odd`");
+    assert_eq!(refused("i0 - i1", "i0 * i1"), "line 6: a product of two indices");
 }

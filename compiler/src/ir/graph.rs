@@ -65,7 +65,7 @@ pub enum Source {
     Gradients,
     /// The k-th optimiser state in that layout: f32[CHUNKS, 64].
     State(usize),
-    /// The parameter group of each chunk: u32[CHUNKS].
+    /// The parameter group of each chunk: `u32[CHUNKS]`.
     Group,
     /// The k-th number of the optimiser for each of the `GROUPS` parameter groups: f32[GROUPS].
     Number(usize),

@@ -144,7 +144,8 @@ pub enum Guard {
     Multiple(Index, i64),
 }
 
-/// A write of a scalar.
+/// A write of a scalar. All scalars that the stores of a position need are known before the first one is made: a
+/// store may be in the place of a load.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Store {
     /// Which slot.

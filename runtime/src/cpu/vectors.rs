@@ -14,7 +14,7 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     const LANES: usize;
     /// Whether `mul_add_f` rounds once.
     const FUSED: bool;
-    /// Rows of the register tile of [`contract`](super::contract): as many as leave registers for the operands.
+    /// Rows of the register tile of `contract`: as many as leave registers for the operands.
     const ROWS: usize;
 
     /// A vector of f32.

@@ -188,6 +188,9 @@ fn buffers<K>(program: &Program<K>, places: &[Place]) -> String {
         if let Some(place) = places.get(k) {
             let (pool, mut fields) = pool(place.pool);
             fields.push(field("offset", Datum::Dim(place.offset.clone())));
+            if place.len != buffer.len {
+                fields.push(field("len", Datum::Dim(place.len.clone())));
+            }
             _ = write!(text, " in {pool}{}", Listed(&fields));
         }
         text.push('\n');

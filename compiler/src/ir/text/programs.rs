@@ -115,7 +115,8 @@ fn buffer(cursor: &mut Cursor, number: usize) -> Parsed<Option<(Buffer, Option<P
         let fields = cursor.fields()?;
         let read = Read(&fields);
         let pool = pool(&word, &read).or_else(|why| cursor.fail(why))?;
-        place = Some(Place { pool, offset: read.dim("offset")?, len: len.clone() });
+        let len = if read.find("len").is_some() { read.dim("len")? } else { len.clone() };
+        place = Some(Place { pool, offset: read.dim("offset")?, len });
     }
     Ok(Some((Buffer { role, dtype, len }, place)))
 }

@@ -208,11 +208,11 @@ impl<'a> Launch<'a> {
         Ok(())
     }
 
-    /// Writes a scalar.
-    pub(super) fn store(&mut self, put: &Put) -> Tried<()> {
-        let value = self.value(put.value)?;
-        let at = self.path(&put.path)?;
-        self.put(put.slot, at, value, true)
+    /// Writes the scalars of a position. All of them are known before the first one is written.
+    pub(super) fn store(&mut self, puts: &[Put]) -> Tried<()> {
+        let known = puts.iter().map(|put| Ok((self.value(put.value)?, self.path(&put.path)?)));
+        let known = known.collect::<Tried<Vec<_>>>()?;
+        puts.iter().zip(known).try_for_each(|(put, (value, at))| self.put(put.slot, at, value, true))
     }
 
     /// Writes a zero.

@@ -111,15 +111,11 @@ impl Machine<'_> {
         let Some(pool) = self.names.iter().position(|p| *p == place.pool) else {
             return Err(format!("nobody supplies {:?}", place.pool));
         };
-        let of = &self.plan.program.buffers[buffer.0];
-        if place.len != of.len {
-            return Err(format!("{buffer:?} of {} words lies in a place of {}", of.len, place.len));
-        }
         Ok(Region {
             pool,
             start: self.size(&place.offset) as usize,
             len: self.size(&place.len) as usize,
-            dtype: of.dtype,
+            dtype: self.plan.program.buffers[buffer.0].dtype,
         })
     }
 

@@ -52,14 +52,14 @@ impl Launch<'_> {
                         let value = launch.value(accumulator.value)?;
                         sum.take(value, point as u32);
                     }
-                    puts.iter().try_for_each(|put| launch.store(put))
+                    launch.store(puts)
                 })?;
                 let finished = sums.into_iter().map(Running::finish).collect::<Tried<_>>()?;
                 launch.finished.push(finished);
                 launch.forget();
             }
             launch.now = Moment { row, pass: passes.len(), point: 0 };
-            last.iter().try_for_each(|put| launch.store(put))
+            launch.store(&last)
         })
     }
 
@@ -83,7 +83,7 @@ impl Launch<'_> {
             })?;
             launch.finished = vec![vec![Scalar::F32(sum)]];
             launch.forget();
-            puts.iter().try_for_each(|put| launch.store(put))
+            launch.store(&puts)
         })
     }
 }

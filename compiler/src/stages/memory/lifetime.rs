@@ -42,8 +42,8 @@ pub(super) fn lifetimes<K>(program: &Program<K>) -> Vec<Lifetime> {
 
 /// What is used inside of a loop and outside of it lives throughout the loop. Loops come innermost first.
 fn lifetime(uses: &[usize], loops: &[(usize, usize)]) -> Lifetime {
-    let mut life =
-        Lifetime { first: uses.iter().copied().min().unwrap_or(0), last: uses.iter().copied().max().unwrap_or(0) };
+    let (Some(&first), Some(&last)) = (uses.iter().min(), uses.iter().max()) else { return Lifetime::NEVER };
+    let mut life = Lifetime { first, last };
     for &(start, end) in loops {
         let inside = uses.iter().any(|u| (start..end).contains(u));
         if inside && (life.first < start || life.last >= end) {

@@ -118,7 +118,7 @@ impl Contract<'_> {
         body.split("batch", self.sides.batch);
         body.split("row", self.sides.rows);
         body.split("column", self.sides.columns);
-        self.stores.iter().for_each(|store| body.store(store));
+        body.stores(self.stores);
         let name = self.name;
         let each = |pass: &dyn Fn(usize) -> String| (0..4).map(|n| format!("    {}\n", pass(n))).collect::<String>();
         let four = each(&|n| format!("{name}_result(batch, row, column + {n}, c.{});", ["x", "y", "z", "w"][n]));

@@ -35,10 +35,10 @@ pub(super) fn row(
     }
     if grid.cooperative && !stores.is_empty() {
         body.open("if lane == 0u");
-        stores.iter().for_each(|store| body.store(store));
+        body.stores(stores);
         body.close();
     } else {
-        stores.iter().for_each(|store| body.store(store));
+        body.stores(stores);
     }
     format!(
         "@compute @workgroup_size({threads})\n\
@@ -128,7 +128,7 @@ impl PassPrinter<'_, '_, '_> {
         for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
             self.accumulate(slot, accumulator);
         }
-        self.pass.stores.iter().for_each(|store| self.body.store(store));
+        self.body.stores(&self.pass.stores);
     }
 
     fn accumulate(&mut self, slot: usize, accumulator: &Accumulator) {

@@ -252,8 +252,15 @@ impl<'a, 'k> Body<'a, 'k> {
         }
     }
 
-    /// Writes a store.
-    pub(super) fn store(&mut self, store: &Store) {
+    /// Writes the stores of a position. A store may be in the place of a load, so all scalars come first.
+    pub(super) fn stores(&mut self, stores: &[Store]) {
+        for store in stores {
+            _ = self.value(store.value);
+        }
+        stores.iter().for_each(|store| self.store(store));
+    }
+
+    fn store(&mut self, store: &Store) {
         let value = self.value(store.value);
         self.index_values(&store.index);
         let word = self.scalars.word(store.slot, &self.scalars.names.index(&store.index));
