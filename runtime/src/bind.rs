@@ -120,6 +120,15 @@ pub fn fits(function: &'static str, extent: Option<usize>) -> Result<usize> {
     extent.ok_or(Error::Overflow { function })
 }
 
+/// An extent or a position inside of a function, an error if it is negative.
+#[inline]
+pub fn needed(function: &'static str, written: &'static str, value: Option<usize>) -> Result<()> {
+    match value {
+        Some(_) => Ok(()),
+        None => Err(Error::Negative { function, written }),
+    }
+}
+
 /// The product of extents, an error if it is too large.
 #[inline]
 pub fn product(function: &'static str, extents: &[usize]) -> Result<usize> {

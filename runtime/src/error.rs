@@ -67,6 +67,13 @@ pub enum Error {
         /// The largest value that the signature allows.
         bound: usize,
     },
+    /// The dimensions are too small: an extent or a position inside of the function would be negative.
+    Negative {
+        /// The function that was called.
+        function: &'static str,
+        /// The extent or position.
+        written: &'static str,
+    },
     /// The dimensions ask for more memory than can be addressed.
     Overflow {
         /// The function that was called.
@@ -232,6 +239,7 @@ impl fmt::Display for Error {
             | Error::Length { .. }
             | Error::Empty { .. }
             | Error::Bound { .. }
+            | Error::Negative { .. }
             | Error::Overflow { .. } => self.fmt_argument(f),
             Error::Memory { words } => write!(f, "not enough memory for {words} words of 4 bytes"),
             Error::Loader(error) => error.fmt(f),
@@ -295,6 +303,9 @@ impl Error {
             }
             Error::Bound { argument, dimension, found, bound } => {
                 write!(f, "`{argument}` has {dimension} = {found}, but {dimension} <= {bound}")
+            }
+            Error::Negative { function, written } => {
+                write!(f, "`{function}` cannot be called with dimensions this small: {written} would be negative")
             }
             Error::Overflow { function } => {
                 write!(f, "`{function}` cannot be called with dimensions this large: the memory cannot be addressed")

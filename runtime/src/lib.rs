@@ -137,7 +137,7 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, fits, product, room},
+        bind::{Bindings, Dim, extent, fits, needed, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
         launch::{force_isa, isa, parts, threads},

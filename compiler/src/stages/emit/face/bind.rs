@@ -1,7 +1,8 @@
 //! The check of a call's arguments. In: the arguments of a function and its named dimensions. Out: for each name of a
 //! function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
-//! computed from them are compared.
+//! computed from them are compared; no extent and no position in the function's graph is negative then.
 
+use super::needs::needs;
 use super::signature::checked;
 use super::tensor::{Form, Tensor};
 use super::{first_of, names};
@@ -12,10 +13,10 @@ use quote::{quote, quote_spanned};
 /// One `bind` for each name of a function.
 pub(super) fn items(model: &Model) -> TokenStream {
     let first = |function: &&Function| std::ptr::eq(first_of(model, function), *function);
-    model.functions.iter().filter(first).map(item).collect()
+    model.functions.iter().filter(first).map(|function| item(model, function)).collect()
 }
 
-fn item(function: &Function) -> TokenStream {
+fn item(model: &Model, function: &Function) -> TokenStream {
     let marker = names::marker(function);
     let count = Literal::usize_unsuffixed(function.dims.len());
     let dims = function.dims.iter().map(|dim| {
@@ -35,6 +36,11 @@ fn item(function: &Function) -> TokenStream {
         let (name, ty) = (&argument.name, tensor.argument(&quote!(rt)));
         params.push(quote!(#name: #ty));
         axes(function, &tensor, name, &mut bound, &mut compared);
+    }
+    let called = function.name.to_string();
+    for dim in needs(model.functions.iter().filter(|f| f.name == function.name).map(|f| &f.graph)) {
+        let (written, value) = (dim.to_string(), checked(function, &dim));
+        compared.extend(quote!(rt::needed(#called, #written, #value)?;));
     }
     quote_spanned! {Span::mixed_site()=>
         impl #marker {

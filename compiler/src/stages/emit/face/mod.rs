@@ -6,6 +6,7 @@
 
 mod bind;
 mod model;
+mod needs;
 mod records;
 mod session;
 mod signature;

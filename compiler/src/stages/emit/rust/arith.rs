@@ -48,7 +48,7 @@ fn atom(atom: &dim::Atom) -> TokenStream {
         }
         dim::Atom::FloorDiv(a, b) => {
             let (a, b) = (dim(a), dim(b));
-            quote!((#a) / (#b))
+            quote!(((#a) / (#b)))
         }
         dim::Atom::Max(a, b) => {
             let (a, b) = (dim(a), dim(b));
