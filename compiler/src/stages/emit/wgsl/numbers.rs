@@ -68,6 +68,9 @@ impl Grid {
     }
 }
 
+/// Bytes of shared memory that every device has.
+const SHARED: u32 = 16_384;
+
 /// The tiles of a contraction. Rows and columns are those of the result as it lies in memory.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Tiles {
@@ -106,16 +109,20 @@ impl Tiles {
         let cell = |extent: u32| if extent >= 128 { 8 } else { 4 };
         let cell = [cell(rows), cell(columns)];
         let threads = (rows / cell[0]) * (columns / cell[1]);
-        // Where there are few invocations, others take parts of the sum.
-        let mut slices = 256 / threads;
-        while slices > 1 && (i64::from(16 * slices) > terms || groups * i64::from(slices * threads) > BUSY * 256) {
-            slices /= 2;
+        let sliced = |slices: u32| {
+            let mut depth = (4 * slices).max(16);
+            while depth > 4 * slices && i64::from(depth / 2) >= terms {
+                depth /= 2;
+            }
+            Tiles { rows, columns, depth, cell, slices }
+        };
+        // Where there are few invocations, others take parts of the sum, as far as they have memory.
+        let mut tiles = sliced(256 / threads);
+        let idle = |t: &Tiles| i64::from(16 * t.slices) > terms || groups * i64::from(t.threads()) > BUSY * 256;
+        while tiles.slices > 1 && (idle(&tiles) || tiles.bytes() > SHARED) {
+            tiles = sliced(tiles.slices / 2);
         }
-        let mut depth = (4 * slices).max(16);
-        while depth > 4 * slices && i64::from(depth / 2) >= terms {
-            depth /= 2;
-        }
-        Tiles { rows, columns, depth, cell, slices }
+        tiles
     }
 
     /// Invocations of one slice.
@@ -170,7 +177,7 @@ mod tests {
             for columns in [16, 32, 64, 128] {
                 for terms in [1, 9, 64, 1000, 100_000] {
                     let tiles = Tiles::of(rows, columns, terms, 1);
-                    assert!(tiles.bytes() <= 16_384 && tiles.threads() <= 256, "{tiles:?}");
+                    assert!(tiles.bytes() <= SHARED && tiles.threads() <= 256, "{tiles:?}");
                     assert!(tiles.depth.is_multiple_of(tiles.slices), "{tiles:?}");
                     assert!((tiles.depth / tiles.slices).is_multiple_of(4), "{tiles:?}");
                 }
