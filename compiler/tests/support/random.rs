@@ -292,7 +292,7 @@ impl Growing<'_> {
         let mut borders = vec![];
         for _ in &ty.shape {
             let mut side = |most: u32| Dim::from(i64::from(self.numbers.below(most)) - i64::from(most == 4));
-            let (low, high) = if self.depth % 2 == 0 { (side(4), side(4)) } else { (side(3), side(2)) };
+            let (low, high) = if self.depth == 0 { (side(4), side(4)) } else { (side(3), side(2)) };
             let interior = [0, 0, 0, 1, 2][self.below(5)];
             borders.push(match self.chance(2) {
                 true => Border { low: 0.into(), high: 0.into(), interior: 0 },
