@@ -81,3 +81,31 @@ fn whole_numbers_and_truth_values_are_arguments() {
     assert_eq!(rows.chosen(&[3, -4, 5], &[true, true, false]).unwrap(), [6, -8, -1]);
     assert!(rows.chosen(&[3, -4, 5], &[true]).is_err());
 }
+
+model! {
+    /// A decision.
+    pub struct Decision {
+        output: Linear(3, 2),
+    }
+
+    impl Decision {
+        /// Scores.
+        pub fn scores(&self, x: f32[B, 3]) -> f32[B, 2] {
+            self.output(x)
+        }
+
+        /// Which scores are positive.
+        pub fn yes(&self, x: f32[B, 3]) -> bool[B, 2] {
+            self.output(x) > 0.0
+        }
+    }
+}
+
+#[test]
+fn a_comparison_of_a_product_is_a_result() {
+    let decision = Decision::init(4);
+    let x = [[0.5, -1.0, 2.0], [1.0, 0.0, -0.5], [-1.0, 3.0, 0.25]];
+    let scores = decision.scores(&x).unwrap();
+    let yes = decision.yes(&x).unwrap();
+    assert!(scores.as_flattened().iter().zip(yes.as_flattened()).all(|(score, yes)| (*score > 0.0) == *yes));
+}

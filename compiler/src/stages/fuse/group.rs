@@ -206,6 +206,8 @@ impl<'a> Grouping<'a> {
                     return false;
                 }
             }
+            // The tiles of a product hold floats.
+            Form::Contract { .. } if !self.scope.graph.ty(value).dtype.is_float() => return false,
             Form::Row { .. } | Form::Contract { .. } => {}
             Form::Scatter { .. } | Form::Repeat(_) => return false,
         }
