@@ -19,17 +19,17 @@ fn module(program: &Program) -> TokenStream {
     quote! {
         mod #module {
             ::precast::model! { #text }
-            use #plans::{Plan_, Value, LossSgd, LossSgdGradients};
+            use #plans::{Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients};
 
             #[test]
             fn cpu() {
-                crate::derived::on_the_cpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);
+                crate::derived::on_the_cpu::<Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients>(#name);
             }
 
             #[cfg(feature = "gpu")]
             #[test]
             fn gpu() {
-                crate::derived::on_the_gpu::<Plan_, Value, LossSgd, LossSgdGradients>(#name);
+                crate::derived::on_the_gpu::<Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients>(#name);
             }
         }
     }

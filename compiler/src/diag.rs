@@ -22,6 +22,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("index-out-of-range", "an index is outside of its axis"),
     ("inner-dimension", "the extents that a product sums over differ"),
     ("kernel-too-large", "a kernel or window is larger than its padded input"),
+    ("literal-out-of-range", "a number is beyond what its element type holds"),
     ("loop-without-effect", "a loop over blocks assigns no variable"),
     ("missing-argument", "a struct is not given a value for one of its parameters"),
     ("missing-attribute", "a required attribute is not given"),

@@ -275,7 +275,7 @@ impl Device for Cpu {
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<()> {
-        let words = F::scratch(dims).ok_or(Error::Overflow { function: F::NAME })?;
+        let words = F::scratch(dims).filter(|_| countable(inputs)).ok_or(Error::Overflow { function: F::NAME })?;
         let memory = Memory { parameters: parameters.as_slice(), inputs, scratch: workspace.grow(words)? };
         F::cpu(memory, dims);
         Ok(())
@@ -300,7 +300,8 @@ impl Device for Cpu {
         workspace: &mut Words,
         call: &StepCall<'_>,
     ) -> Result<Outcome> {
-        let words = S::scratch(call.dims).ok_or(Error::Overflow { function: S::NAME })?;
+        let words = S::scratch(call.dims).filter(|_| countable(call.inputs));
+        let words = words.ok_or(Error::Overflow { function: S::NAME })?;
         let scratch = workspace.grow(words)?;
         let memory = StepMemory {
             parameters: parameters.as_mut_slice(),
@@ -334,6 +335,11 @@ impl Device for Cpu {
         training.states.as_mut_slice().copy_from_slice(words);
         Ok(())
     }
+}
+
+/// Whether kernels can count the words of every argument: they do so in 32 bits.
+fn countable(inputs: &[&[f32]]) -> bool {
+    inputs.iter().all(|words| words.len() <= i32::MAX as usize)
 }
 
 impl Blocking for Cpu {

@@ -207,7 +207,8 @@ impl Add for Dim {
     fn add(self, other: Dim) -> Dim {
         let mut map: BTreeMap<_, _> = self.terms.into_iter().collect();
         for (atoms, c) in other.terms {
-            *map.entry(atoms).or_insert(0) += c;
+            let sum: &mut i64 = map.entry(atoms).or_insert(0);
+            *sum = sum.saturating_add(c);
         }
         Dim::from_map(map)
     }

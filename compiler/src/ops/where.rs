@@ -37,5 +37,14 @@ static WHERE: Op = Op {
             call: "where(c, x, y)",
             result: "f32[B, 17]",
         },
+        Example {
+            inputs: &[
+                ("c", "bool[B, 17]", Domain::Below(2)),
+                ("x", "bool[B, 17]", Domain::Below(2)),
+                ("y", "bool[17]", Domain::Below(2)),
+            ],
+            call: "where(c, x, y)",
+            result: "bool[B, 17]",
+        },
     ],
 };

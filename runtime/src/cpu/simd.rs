@@ -14,6 +14,11 @@ pub trait Simd: Vectors {
     fn mask_at<A: At>(self, at: A) -> Self::M {
         if A::FULL { self.splat_m(true) } else { self.mask_first(at.count(Self::LANES)) }
     }
+    /// `a` where `m`, else `b`.
+    #[inline(always)]
+    fn select_m(self, m: Self::M, a: Self::M, b: Self::M) -> Self::M {
+        self.or_m(self.and_m(m, a), self.and_m(self.not_m(m), b))
+    }
     /// 1 where true, else 0.
     #[inline(always)]
     fn f_from_m(self, x: Self::M) -> Self::F {

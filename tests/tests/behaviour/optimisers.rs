@@ -159,3 +159,37 @@ fn rmsprop_follows_its_formula() {
         c.value -= c.rate * c.state[1];
     });
 }
+
+model! {
+    /// Trained by two optimisers.
+    pub struct Twice {
+        output: Linear(3, 1),
+    }
+
+    impl Twice {
+        /// Mean squared error.
+        #[train(Sgd)]
+        #[train(AdamW)]
+        pub fn loss(&self, x: f32[B, 3], y: f32[B, 1]) -> f32 {
+            mse_loss(self.output(x), y)
+        }
+    }
+}
+
+#[test]
+fn a_function_may_be_trained_by_several_optimisers() {
+    let mut model = Twice::init(1);
+    let (x, y) = ([[0.5, -1.0, 2.0], [1.0, 0.0, -0.5]], [[1.0], [-1.0]]);
+    let before = model.loss(&x, &y).unwrap();
+    let mut trainer = model.trainer(Sgd { rate: 0.05, ..default() });
+    for _ in 0..20 {
+        trainer.loss(&x, &y).unwrap().value().unwrap();
+    }
+    let between = trainer.model().loss(&x, &y).unwrap();
+    let mut trainer = model.trainer(AdamW { rate: 0.01, ..default() });
+    for _ in 0..20 {
+        trainer.loss(&x, &y).unwrap().value().unwrap();
+    }
+    let after = trainer.model().loss(&x, &y).unwrap();
+    assert!(after < between && between < before, "{before} {between} {after}");
+}

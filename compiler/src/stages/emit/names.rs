@@ -9,21 +9,23 @@ pub(super) fn module(model: &Model) -> Ident {
     format_ident!("__precast_{}", snake(&model.name.to_string()))
 }
 
-/// The type that stands for a function's plan: `Scores`, or `LossAdamW` for a step of training.
+/// The type that stands for a function's plan: `Scores`, or `Loss_AdamW` for a step of training. No two meet: the name
+/// of a function has lost its `_` here.
 pub(super) fn marker(function: &Function) -> Ident {
     let name = camel(&function.name.to_string());
     match &function.mode {
         Mode::Evaluate => format_ident!("{name}"),
-        Mode::Train(optimizer) => format_ident!("{name}{}", optimizer.name),
+        Mode::Train(optimizer) => format_ident!("{name}_{}", optimizer.name),
     }
 }
 
 /// The type that stands for the gradients of a step of training without its update.
 pub(super) fn gradients(function: &Function) -> Ident {
-    format_ident!("{}Gradients", marker(function))
+    format_ident!("{}_Gradients", marker(function))
 }
 
 fn camel(name: &str) -> String {
+    let name = name.trim_start_matches("r#");
     let word = |w: &str| w.chars().take(1).flat_map(char::to_uppercase).chain(w.chars().skip(1)).collect::<String>();
     name.split('_').map(word).collect()
 }

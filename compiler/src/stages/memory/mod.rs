@@ -70,7 +70,7 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
             }
             None => {
                 let (unit, factor) = unit(&buffer.len);
-                areas.entry(unit).or_default().push((BufferId(index), (factor + ALIGN - 1) / ALIGN * ALIGN));
+                areas.entry(unit).or_default().push((BufferId(index), factor));
             }
         }
     }
@@ -88,15 +88,23 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
     Plan { program, places, scratch }
 }
 
-/// A size as a product of names and a factor: `64·B` is (`B`, 64). Other sizes are a unit of their own.
+/// A size as a unit and a factor that keeps offsets aligned: `64·B` is (`B`, 64), `10·B` is (`⌈B / 64⌉`, 640). A unit of
+/// names is rounded up where rounding the factor would waste more.
 fn unit(len: &Dim) -> (Dim, i64) {
-    match len.terms() {
-        [(_, factor)] if *factor > 0 => match len.exact_div(&Dim::from(*factor)) {
-            Some(unit) => (unit, *factor),
-            None => (len.clone(), 1),
-        },
-        _ => (len.clone(), 1),
+    let factor = len.terms().iter().fold(0, |gcd, (_, c)| common_divisor(gcd, c.abs()));
+    if factor == 0 {
+        return (Dim::from(1), 0);
     }
+    let unit = len.exact_div(&Dim::from(factor)).unwrap_or_else(|| len.clone());
+    let aligned = (factor + ALIGN - 1) / ALIGN * ALIGN;
+    if unit.as_const().is_some() || aligned - factor <= factor / 16 {
+        return (unit, aligned);
+    }
+    (unit.ceil_div(ALIGN), factor * ALIGN)
+}
+
+fn common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
 }
 
 /// Packs buffers of one unit, the largest first, each at the lowest factor where nothing alive at the same

@@ -79,8 +79,8 @@ pub(super) struct Arg {
 pub(super) struct Fn {
     /// Outer attributes without those of the language.
     pub(super) attrs: Vec<syn::Attribute>,
-    /// The optimiser named by `#[train(…)]`.
-    pub(super) train: Option<Ident>,
+    /// The optimisers named by `#[train(…)]`, each once.
+    pub(super) train: Vec<Ident>,
     pub(super) vis: syn::Visibility,
     pub(super) name: Ident,
     pub(super) takes_self: bool,

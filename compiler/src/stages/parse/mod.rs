@@ -86,8 +86,8 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
-        for training in [false, true].into_iter().take(1 + usize::from(function.train.is_some())) {
-            functions.extend(elaborate::entry(function, training, &this, declared, &params, diags));
+        for train in [None].into_iter().chain(function.train.iter().map(Some)) {
+            functions.extend(elaborate::entry(function, train, &this, declared, &params, diags));
         }
     }
     Model {
@@ -100,7 +100,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
 }
 
 fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {
-    for function in fns(declared, of).filter(|f| f.train.is_some() && !f.is_pub()) {
+    for function in fns(declared, of).filter(|f| !f.train.is_empty() && !f.is_pub()) {
         let message = format!("`{}` is trained, but nobody can call it", function.name);
         diags.push(
             Diagnostic::new("private-training", function.name.span(), message)

@@ -162,7 +162,7 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
         Skeleton::Scatter { .. } => row::scatter(kernel),
     };
-    let name = format_ident!("K{number}");
+    let name = format_ident!("K{number}_");
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
     let fields = kernel.slots.iter().zip(&names).map(|(s, name)| {
         let word = word(s.dtype);

@@ -41,7 +41,12 @@ impl Printer<'_> {
     fn scratch(&self) -> TokenStream {
         let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
         quote! {
-            fn scratch(dims: &[usize]) -> core::option::Option<usize> { #bind core::option::Option::Some(#words) }
+            fn scratch(dims: &[usize]) -> core::option::Option<usize> {
+                #bind
+                let words = #words;
+                // Kernels count words in 32 bits.
+                (words <= i32::MAX as usize).then_some(words)
+            }
         }
     }
 

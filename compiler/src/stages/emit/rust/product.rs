@@ -66,7 +66,7 @@ pub(super) fn parts(
     let (definition, epilogue) = match contract.is_plain() {
         true => (quote!(), quote!(rt::Plain)),
         false => {
-            let name = format_ident!("E{number}");
+            let name = format_ident!("E{number}_");
             let reads = reads(kernel);
             let (fields, values): (Vec<_>, Vec<_>) = reads
                 .iter()

@@ -453,9 +453,9 @@ fn raw(x: Scalar) -> Scalar {
 /// The same literal in every lane.
 pub(super) fn constant(x: Scalar) -> TokenStream {
     match x {
-        Scalar::F32(x) if x.is_nan() => quote!(s.splat_f(f32::NAN)),
-        Scalar::F32(x) if x == f64::INFINITY => quote!(s.splat_f(f32::INFINITY)),
-        Scalar::F32(x) if x == f64::NEG_INFINITY => quote!(s.splat_f(f32::NEG_INFINITY)),
+        Scalar::F32(x) if (x as f32).is_nan() => quote!(s.splat_f(f32::NAN)),
+        Scalar::F32(x) if x as f32 == f32::INFINITY => quote!(s.splat_f(f32::INFINITY)),
+        Scalar::F32(x) if x as f32 == f32::NEG_INFINITY => quote!(s.splat_f(f32::NEG_INFINITY)),
         Scalar::F32(x) => {
             let literal = Literal::f32_suffixed((x as f32).abs());
             if (x as f32).is_sign_negative() { quote!(s.splat_f(-#literal)) } else { quote!(s.splat_f(#literal)) }

@@ -17,10 +17,10 @@ use quote::ToTokens;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
-/// The graph of a public function, evaluated or trained; `None` where its arguments cannot be understood.
+/// The graph of a public function, evaluated or trained by an optimiser; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
-    training: bool,
+    train: Option<&Ident>,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
     params: &[Param],
@@ -29,7 +29,8 @@ pub(in super::super) fn entry<'p>(
     let mut names = this.names.clone();
     let dims = entry_dims(function, &mut names, diags);
     let args = entry_args(function, &names, diags);
-    let mode = if training { mode(function, diags) } else { Mode::Evaluate };
+    let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
+    let training = train.is_some();
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = function.takes_self.then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
@@ -64,11 +65,8 @@ fn results(ty: &TypeExpr) -> Results {
     }
 }
 
-/// Evaluation or training; an unknown optimiser is reported.
-fn mode(function: &Fn, diags: &mut Diags) -> Mode {
-    let Some(name) = &function.train else {
-        return Mode::Evaluate;
-    };
+/// Training by the optimiser of that name; an unknown one is reported.
+fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),
         other => (Some(other), function.name.span().into()),

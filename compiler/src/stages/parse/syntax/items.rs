@@ -11,7 +11,7 @@ use syn::{Attribute, Token, Visibility, braced, bracketed, parenthesized};
 /// The attributes of functions that the language itself reads.
 struct FnAttributes {
     passed: Vec<Attribute>,
-    train: Option<Ident>,
+    train: Vec<Ident>,
 }
 
 impl Syntax {
@@ -206,11 +206,15 @@ impl Syntax {
 
     /// Takes `#[train(…)]` and `#[remat]` out of a function's attributes.
     fn fn_attributes(&self, attrs: Vec<Attribute>) -> FnAttributes {
-        let mut all = FnAttributes { passed: vec![], train: None };
+        let mut all = FnAttributes { passed: vec![], train: vec![] };
         for attr in attrs {
             if attr.path().is_ident("train") {
                 match attr.parse_args_with(|input: ParseStream| self.train_args(input)) {
-                    Ok(optimizer) => all.train = Some(optimizer),
+                    Ok(optimizer) if all.train.contains(&optimizer) => {
+                        let message = format!("`{optimizer}` already trains the function");
+                        self.report(Diagnostic::new("duplicate-name", optimizer.span(), message));
+                    }
+                    Ok(optimizer) => all.train.push(optimizer),
                     Err(error) => self.report(
                         Diagnostic::new("syntax", attr.bracket_token.span.join(), error.to_string())
                             .help("name one optimiser: `#[train(AdamW)]`"),
