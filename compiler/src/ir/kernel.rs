@@ -232,6 +232,24 @@ pub enum AccumulatorOp {
     Arg(ArgOp),
 }
 
+impl AccumulatorOp {
+    /// The value that changes nothing: what an accumulator starts from.
+    pub fn neutral(self, dtype: DType) -> Scalar {
+        let extreme = |low: bool| match dtype {
+            DType::F32 => Scalar::F32(if low { f64::NEG_INFINITY } else { f64::INFINITY }),
+            DType::I32 => Scalar::I32(if low { i32::MIN } else { i32::MAX }),
+            DType::U32 => Scalar::U32(if low { 0 } else { u32::MAX }),
+            DType::Bool => Scalar::Bool(!low),
+        };
+        match self {
+            AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),
+            AccumulatorOp::Reduce(ReduceOp::Prod) => Scalar::of(dtype, 1.0),
+            AccumulatorOp::Reduce(ReduceOp::Max) | AccumulatorOp::Arg(ArgOp::Max) => extreme(true),
+            AccumulatorOp::Reduce(ReduceOp::Min) | AccumulatorOp::Arg(ArgOp::Min) => extreme(false),
+        }
+    }
+}
+
 /// An operand of a contraction: the element at `index + Σ windows`, or 0 where a window is left.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Operand {

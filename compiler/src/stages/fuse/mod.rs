@@ -5,6 +5,7 @@
 //! or effect needs.
 
 mod group;
+mod heavy;
 mod inline;
 mod lower;
 mod operand;

@@ -5,11 +5,10 @@
 
 use super::arith;
 use super::scalar::{Printer, accumulator, suffix_of_lanes, variable};
-use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
-use crate::ir::prim::{ArgOp, ReduceOp, Scalar};
+use crate::ir::prim::{ArgOp, ReduceOp};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -187,7 +186,7 @@ impl Row<'_> {
     fn start(&self, pass: usize, slot: usize, a: &Accumulator) -> TokenStream {
         let name = accumulator(pass, slot);
         let dtype = self.printer.dtype(a.value);
-        let value = super::scalar::constant(neutral(a.op, dtype));
+        let value = super::scalar::constant(a.op.neutral(dtype));
         match a.op {
             AccumulatorOp::Reduce(_) => quote!(let mut #name = #value;),
             AccumulatorOp::Arg(_) => {
@@ -318,21 +317,6 @@ fn combine(op: ReduceOp) -> &'static str {
         ReduceOp::Prod => "mul",
         ReduceOp::Max => "max",
         ReduceOp::Min => "min",
-    }
-}
-
-/// What an accumulator starts from.
-fn neutral(op: AccumulatorOp, dtype: DType) -> Scalar {
-    let extreme = |low: bool| match dtype {
-        DType::F32 => Scalar::F32(if low { f64::NEG_INFINITY } else { f64::INFINITY }),
-        DType::I32 => Scalar::I32(if low { i32::MIN } else { i32::MAX }),
-        DType::U32 | DType::Bool => Scalar::U32(if low { 0 } else { u32::MAX }),
-    };
-    match op {
-        AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),
-        AccumulatorOp::Reduce(ReduceOp::Prod) => Scalar::of(dtype, 1.0),
-        AccumulatorOp::Reduce(ReduceOp::Max) | AccumulatorOp::Arg(ArgOp::Max) => extreme(true),
-        AccumulatorOp::Reduce(ReduceOp::Min) | AccumulatorOp::Arg(ArgOp::Min) => extreme(false),
     }
 }
 
