@@ -13,8 +13,9 @@ static RELU: Op = Op {
     onnx: Some("Relu"),
     body: |b, args, _| {
         let zero = b.constant(args[0], 0.0)?;
-        let positive = b.map(MapOp::Lt, &[zero, args[0]])?;
-        Ok(vec![b.select(positive, args[0], zero)?])
+        // The test is false for NaN, which passes through.
+        let flat = b.map(MapOp::Le, &[args[0], zero])?;
+        Ok(vec![b.select(flat, zero, args[0])?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "relu(x)", result: "f32[5, 7]" },

@@ -24,7 +24,6 @@ fn hidden(@builtin(global_invocation_id) at: vec3<u32>) {
     for (var j = 0u; j < 8u; j++) {
         var sum = parameter(64u + j);
         for (var i = 0u; i < 4u; i++) { sum += input(4u * at.x + i) * parameter(8u * i + j); }
-        // Not max(): it may drop a NaN.
         scratch_w[8u * at.x + j] = bitcast<u32>(select(sum, 0.0, sum < 0.0));
     }
 }

@@ -123,3 +123,24 @@ fn a_prediction_from_numbers_that_are_not_finite_is_not_finite() {
     assert!(scores[1].iter().all(|x| x.is_nan()));
     assert!(scores[0].iter().chain(&scores[2]).all(|x| x.is_finite()));
 }
+
+model! {
+    /// A rectifier between two layers.
+    pub struct Rectified {
+        hidden: Linear(3, 4),
+        output: Linear(4, 1),
+    }
+
+    impl Rectified {
+        /// One number.
+        pub fn of(&self, x: f32[B, 3]) -> f32[B, 1] {
+            self.output(relu(self.hidden(x)))
+        }
+    }
+}
+
+#[test]
+fn what_is_not_a_number_stays_so_through_a_rectifier() {
+    let of = Rectified::init(2).of(&[[0.5, f32::NAN, 1.0], [1.0, 2.0, 3.0]]).unwrap();
+    assert!(of[0][0].is_nan() && of[1][0].is_finite(), "{of:?}");
+}

@@ -15,7 +15,7 @@ pub(super) fn rewrite(mut function: Function) -> Function {
     function
 }
 
-/// `0 < x` is `0 < y` for `y = select(0 < x, x, 0)`: the backward pass of a rectifier then reads its result,
+/// `x ≤ 0` is `y ≤ 0` for `y = select(x ≤ 0, 0, x)`: the backward pass of a rectifier then reads its result,
 /// and the argument need not be kept.
 fn sign_of_rectified(graph: &mut Graph) {
     let old = std::mem::take(graph);
@@ -31,22 +31,22 @@ fn sign_of_rectified(graph: &mut Graph) {
         new.insert(value, y);
         if let Some((test, zero)) = rectifier(&old, value) {
             let (span, ty) = (old.node(value).span, old.node(test).ty.clone());
-            let sign = graph.push(Kind::Prim(Prim::Map(MapOp::Lt)), vec![new[&zero], y], ty, span);
+            let sign = graph.push(Kind::Prim(Prim::Map(MapOp::Le)), vec![y, new[&zero]], ty, span);
             new.insert(test, sign);
         }
     }
     graph.outputs = old.outputs.iter().map(|o| new[o]).collect();
 }
 
-/// The test and the zero of `select(0 < x, x, 0)`.
+/// The test and the zero of `select(x ≤ 0, 0, x)`.
 fn rectifier(graph: &Graph, value: Value) -> Option<(Value, Value)> {
     let node = graph.node(value);
-    let (Kind::Prim(Prim::Map(MapOp::Select)), &[positive, x, zero]) = (&node.kind, node.args.as_slice()) else {
+    let (Kind::Prim(Prim::Map(MapOp::Select)), &[flat, zero, x]) = (&node.kind, node.args.as_slice()) else {
         return None;
     };
-    let test = graph.node(positive);
-    let (Kind::Prim(Prim::Map(MapOp::Lt)), &[low, high]) = (&test.kind, test.args.as_slice()) else { return None };
-    (high == x && is_zero(graph, zero) && is_zero(graph, low)).then_some((positive, zero))
+    let test = graph.node(flat);
+    let (Kind::Prim(Prim::Map(MapOp::Le)), &[low, high]) = (&test.kind, test.args.as_slice()) else { return None };
+    (low == x && is_zero(graph, zero) && is_zero(graph, high)).then_some((flat, zero))
 }
 
 fn is_zero(graph: &Graph, value: Value) -> bool {
