@@ -86,11 +86,7 @@ impl Expr {
     /// Calls `see` with every scalar that this one uses.
     pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
         let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {
-            for guard in guards {
-                match guard {
-                    Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(see),
-                }
-            }
+            guards.iter().for_each(|g| g.index().values(see));
         };
         match self {
             Expr::Load { index, guards, .. } => {
@@ -115,11 +111,7 @@ impl Expr {
             })
         };
         let guarded = |guards: &mut Vec<Guard>| {
-            for guard in guards {
-                match guard {
-                    Guard::Within(index, _) | Guard::Multiple(index, _) => *index = index_with(index),
-                }
-            }
+            guards.iter_mut().for_each(|g| *g.index_mut() = index_with(g.index()));
         };
         match self {
             Expr::Load { index, guards, .. } => {
@@ -142,6 +134,22 @@ pub enum Guard {
     Within(Index, Dim),
     /// `index` is a multiple of a positive number.
     Multiple(Index, i64),
+}
+
+impl Guard {
+    /// The index that it looks at.
+    pub fn index(&self) -> &Index {
+        match self {
+            Guard::Within(index, _) | Guard::Multiple(index, _) => index,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn index_mut(&mut self) -> &mut Index {
+        match self {
+            Guard::Within(index, _) | Guard::Multiple(index, _) => index,
+        }
+    }
 }
 
 /// A write of a scalar. All scalars that the stores of a position need are known before the first one is made: a
@@ -300,6 +308,42 @@ impl Kernel {
             Skeleton::Contract { stores, .. } => stores.iter_mut().map(|s| &mut s.value).collect(),
             Skeleton::Scatter { index, store, .. } => vec![index, &mut store.value],
         }
+    }
+
+    /// Calls `see` with every index map, to change it.
+    pub fn for_each_index(&mut self, see: &mut dyn FnMut(&mut Index)) {
+        for scalar in &mut self.scalars {
+            match scalar {
+                Expr::Load { index, guards, .. } => {
+                    see(index);
+                    guards.iter_mut().for_each(|g| see(g.index_mut()));
+                }
+                Expr::Inside(guards) => guards.iter_mut().for_each(|g| see(g.index_mut())),
+                Expr::Index(index) => see(index),
+                Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+            }
+        }
+        match &mut self.skeleton {
+            Skeleton::Row { passes, stores, .. } => {
+                let inner = passes.iter_mut().flat_map(|p| &mut p.stores);
+                inner.chain(stores).for_each(|s| see(&mut s.index));
+            }
+            Skeleton::Contract { lhs, rhs, stores, .. } => {
+                for operand in [lhs, rhs] {
+                    see(&mut operand.index);
+                    operand.windows.iter_mut().for_each(|w| see(&mut w.index));
+                }
+                stores.iter_mut().for_each(|s| see(&mut s.index));
+            }
+            Skeleton::Scatter { store, .. } => see(&mut store.index),
+        }
+    }
+
+    /// Every index map.
+    pub fn indices(&self) -> Vec<Index> {
+        let mut all = vec![];
+        self.clone().for_each_index(&mut |index| all.push(index.clone()));
+        all
     }
 
     /// Drops the scalars that nothing uses.

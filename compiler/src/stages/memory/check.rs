@@ -23,7 +23,7 @@ pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i
     let size = |dim: &crate::ir::Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let ranges =
         plan.places.iter().map(|p| (p.pool == Pool::Scratch).then(|| size(&p.offset)..size(&p.offset) + size(&p.len)));
-    let mut run = Run { plan, kernels, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
+    let mut run = Run { kernels, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
     run.steps(&plan.program.steps)?;
     for (index, buffer) in plan.program.buffers.iter().enumerate() {
         if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
@@ -34,7 +34,6 @@ pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i
 }
 
 struct Run<'a> {
-    plan: &'a Plan,
     kernels: &'a [Kernel],
     ranges: Vec<Option<std::ops::Range<usize>>>,
     words: Vec<Option<BufferId>>,
@@ -72,7 +71,6 @@ impl Run<'_> {
 
     fn read(&self, buffer: BufferId) -> Result<(), Clash> {
         let Some(range) = self.ranges[buffer.0].clone() else { return Ok(()) };
-        debug_assert!(buffer.0 < self.plan.program.buffers.len());
         for word in range {
             let found = self.words.get(word).copied().flatten();
             if found != Some(buffer) {

@@ -1,7 +1,7 @@
 //! Merges neighbouring axes that every index map walks as one, and renumbers what is left.
 
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
+use crate::ir::kernel::{Kernel, Skeleton};
 
 /// Merges what can be merged and drops axes of extent 1.
 pub(super) fn merge(kernel: &mut Kernel) {
@@ -10,41 +10,6 @@ pub(super) fn merge(kernel: &mut Kernel) {
         fold(kernel, outer, inner);
     }
     renumber(kernel);
-}
-
-/// Every index map of a kernel.
-pub(super) fn for_each_index(kernel: &mut Kernel, see: &mut dyn FnMut(&mut Index)) {
-    for scalar in &mut kernel.scalars {
-        match scalar {
-            Expr::Load { index, guards, .. } => {
-                see(index);
-                guards.iter_mut().for_each(|g| see(guarded(g)));
-            }
-            Expr::Inside(guards) => guards.iter_mut().for_each(|g| see(guarded(g))),
-            Expr::Index(index) => see(index),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-        }
-    }
-    match &mut kernel.skeleton {
-        Skeleton::Row { passes, stores, .. } => {
-            let inner = passes.iter_mut().flat_map(|p| &mut p.stores);
-            inner.chain(stores).for_each(|s| see(&mut s.index));
-        }
-        Skeleton::Contract { lhs, rhs, stores, .. } => {
-            for operand in [lhs, rhs] {
-                see(&mut operand.index);
-                operand.windows.iter_mut().for_each(|w| see(&mut w.index));
-            }
-            stores.iter_mut().for_each(|s| see(&mut s.index));
-        }
-        Skeleton::Scatter { store, .. } => see(&mut store.index),
-    }
-}
-
-fn guarded(guard: &mut Guard) -> &mut Index {
-    match guard {
-        Guard::Within(index, _) | Guard::Multiple(index, _) => index,
-    }
 }
 
 /// The lists of axes, each in loop order; axes merge only within a list.
@@ -66,7 +31,7 @@ fn drop_ones(kernel: &mut Kernel) {
     for list in lists(&mut kernel.skeleton) {
         list.retain(|a| !ones.contains(a));
     }
-    for_each_index(kernel, &mut |index| {
+    kernel.for_each_index(&mut |index| {
         *index = index.map(&mut |atom| match atom {
             Atom::Axis(a) if ones.contains(a) => Index::default(),
             Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
@@ -83,7 +48,7 @@ fn pair(kernel: &mut Kernel) -> Option<(usize, usize)> {
     pairs.into_iter().find(|&(outer, inner)| {
         let extent = kernel.axes[inner].clone();
         let mut fits = true;
-        for_each_index(kernel, &mut |index| fits &= walks_as_one(index, outer, inner, &extent));
+        kernel.for_each_index(&mut |index| fits &= walks_as_one(index, outer, inner, &extent));
         fits
     })
 }
@@ -106,7 +71,7 @@ fn fold(kernel: &mut Kernel, outer: usize, inner: usize) {
     for list in lists(&mut kernel.skeleton) {
         list.retain(|&a| a != outer);
     }
-    for_each_index(kernel, &mut |index| {
+    kernel.for_each_index(&mut |index| {
         *index = index.map(&mut |atom| match atom {
             Atom::Axis(a) if *a == outer => Index::default(),
             Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
@@ -127,7 +92,7 @@ fn renumber(kernel: &mut Kernel) {
     if let Skeleton::Scatter { target, .. } = &mut kernel.skeleton {
         *target = new(*target);
     }
-    for_each_index(kernel, &mut |index| {
+    kernel.for_each_index(&mut |index| {
         *index = index.map(&mut |atom| match atom {
             Atom::Axis(a) => Index::axis(new(*a)),
             Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),

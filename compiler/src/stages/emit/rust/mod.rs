@@ -46,11 +46,8 @@ fn function(number: usize) -> Ident {
 /// The names of the dimensions that a kernel needs.
 fn dims(kernel: &Kernel) -> Vec<String> {
     let mut all: Vec<&crate::ir::Dim> = kernel.axes.iter().collect();
-    let mut indices = vec![];
-    let mut kernel_indices = kernel.clone();
-    visit(&mut kernel_indices, &mut |index| indices.push(index.clone()));
     let mut owned: Vec<crate::ir::Dim> = vec![];
-    for index in &indices {
+    for index in &kernel.indices() {
         owned.push(index.base.clone());
         collect(index, &mut owned);
     }
@@ -104,37 +101,7 @@ fn counters(kernel: &Kernel) -> usize {
         };
         index.terms.iter().map(|(atom, _)| depth(atom)).max().unwrap_or(0)
     }
-    let mut most = 0;
-    visit(&mut kernel.clone(), &mut |index| most = most.max(deepest(index)));
-    most
-}
-
-/// Every index of a kernel.
-fn visit(kernel: &mut Kernel, see: &mut dyn FnMut(&crate::ir::index::Index)) {
-    for expr in &kernel.scalars {
-        match expr {
-            Expr::Load { index, guards, .. } => {
-                see(index);
-                guards.iter().for_each(|g| see(scalar::guard_index(g)));
-            }
-            Expr::Inside(guards) => guards.iter().for_each(|g| see(scalar::guard_index(g))),
-            Expr::Index(index) => see(index),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-        }
-    }
-    match &kernel.skeleton {
-        Skeleton::Row { passes, stores, .. } => {
-            passes.iter().flat_map(|p| &p.stores).chain(stores).for_each(|s| see(&s.index));
-        }
-        Skeleton::Contract { lhs, rhs, stores, .. } => {
-            for operand in [lhs, rhs] {
-                see(&operand.index);
-                operand.windows.iter().for_each(|w| see(&w.index));
-            }
-            stores.iter().for_each(|s| see(&s.index));
-        }
-        Skeleton::Scatter { store, .. } => see(&store.index),
-    }
+    kernel.indices().iter().map(deepest).max().unwrap_or(0)
 }
 
 fn kernel(number: usize, kernel: &Kernel) -> TokenStream {

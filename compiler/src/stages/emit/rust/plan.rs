@@ -162,22 +162,20 @@ impl Printer<'_> {
     /// Slices the pools and calls a kernel.
     fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &[Ident]) -> TokenStream {
         let kernel = &self.kernels[id.0];
-        let mut written: BTreeMap<TokenStreamKey, Vec<usize>> = BTreeMap::new();
+        let mut written: BTreeMap<Ident, Vec<usize>> = BTreeMap::new();
         for (slot, buffer) in buffers.iter().enumerate() {
-            let pool = pool(self.plan.places[buffer.0].pool);
-            let key = pool.to_string();
-            if buffers.iter().enumerate().any(|(s, b)| self.same_pool(*b, *buffer) && kernel.slots[s].write) {
-                written.entry(key).or_default().push(slot);
+            let pool = self.pool(*buffer);
+            if buffers.iter().zip(&kernel.slots).any(|(b, s)| s.write && self.pool(*b) == pool) {
+                written.entry(pool).or_default().push(slot);
             }
         }
         let mut parts = quote!();
-        for (key, slots) in &written {
+        for (pool, slots) in &written {
             let names = slots.iter().map(|s| format_ident!("p{s}"));
             let ranges = slots.iter().map(|&s| {
                 let (offset, len) = self.range(buffers[s]);
                 quote!((#offset, #len))
             });
-            let pool = format_ident!("{key}");
             parts = quote!(#parts let [#(#names),*] = rt::parts(#pool, [#(#ranges),*]););
         }
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
@@ -201,8 +199,9 @@ impl Printer<'_> {
         quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)*); })
     }
 
-    fn same_pool(&self, a: BufferId, b: BufferId) -> bool {
-        pool(self.plan.places[a.0].pool).to_string() == pool(self.plan.places[b.0].pool).to_string()
+    /// The variable that holds a buffer's pool.
+    fn pool(&self, buffer: BufferId) -> Ident {
+        pool(self.plan.places[buffer.0].pool)
     }
 
     /// First word and number of words of a buffer in its pool.
@@ -243,8 +242,6 @@ impl Printer<'_> {
         }
     }
 }
-
-type TokenStreamKey = String;
 
 /// The variable that holds a pool.
 fn pool(pool: Pool) -> Ident {

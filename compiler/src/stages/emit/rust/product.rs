@@ -147,9 +147,9 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
         match scalar {
             Expr::Load { index, guards, .. } => {
                 *index = rewrite(index);
-                guards.iter_mut().for_each(|g| guard(g, &rewrite));
+                guards.iter_mut().for_each(|g| *g.index_mut() = rewrite(g.index()));
             }
-            Expr::Inside(guards) => guards.iter_mut().for_each(|g| guard(g, &rewrite)),
+            Expr::Inside(guards) => guards.iter_mut().for_each(|g| *g.index_mut() = rewrite(g.index())),
             Expr::Index(index) => *index = rewrite(index),
             Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
         }
@@ -192,7 +192,7 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
 fn per_row(kernel: &Kernel, columns: usize) -> Vec<bool> {
     let mut per_row: Vec<bool> = vec![];
     for expr in &kernel.scalars {
-        let guarded = |guards: &[Guard]| guards.iter().any(|g| super::scalar::guard_index(g).mentions(columns));
+        let guarded = |guards: &[Guard]| guards.iter().any(|g| g.index().mentions(columns));
         let mut own = match expr {
             Expr::Load { index, guards, .. } => !index.mentions(columns) && !guarded(guards),
             Expr::Inside(guards) => !guarded(guards),
@@ -204,12 +204,6 @@ fn per_row(kernel: &Kernel, columns: usize) -> Vec<bool> {
         per_row.push(own);
     }
     per_row
-}
-
-fn guard(guard: &mut Guard, rewrite: &dyn Fn(&Index) -> Index) {
-    match guard {
-        Guard::Within(index, _) | Guard::Multiple(index, _) => *index = rewrite(index),
-    }
 }
 
 /// The index in terms of one axis `merged` that counts the axes of `list` row-major.

@@ -52,9 +52,7 @@ impl Row<'_> {
         let mut depths: Vec<usize> = vec![];
         for expr in &self.kernel.scalars {
             let mentions = |axis: usize| {
-                let guarded = |guards: &[crate::ir::kernel::Guard]| {
-                    guards.iter().any(|g| super::scalar::guard_index(g).mentions(axis))
-                };
+                let guarded = |guards: &[crate::ir::kernel::Guard]| guards.iter().any(|g| g.index().mentions(axis));
                 match expr {
                     Expr::Load { index, guards, .. } => index.mentions(axis) || guarded(guards),
                     Expr::Inside(guards) => guarded(guards),

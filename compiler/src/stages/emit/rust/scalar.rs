@@ -65,7 +65,7 @@ impl<'a> Printer<'a> {
 
     fn varies_with_lanes(&self, expr: &Expr) -> bool {
         let Some(vector) = self.vector else { return false };
-        let guarded = |guards: &[Guard]| guards.iter().any(|g| guard_index(g).mentions(vector));
+        let guarded = |guards: &[Guard]| guards.iter().any(|g| g.index().mentions(vector));
         let own = match expr {
             Expr::Load { index, guards, .. } => index.mentions(vector) || guarded(guards),
             Expr::Inside(guards) => guarded(guards),
@@ -152,7 +152,7 @@ impl<'a> Printer<'a> {
         let data = slot_name(slot);
         let dtype = self.kernel.slots[slot].dtype;
         let suffix = suffix(dtype);
-        let guards_vary = guards.iter().any(|g| self.index_varies(guard_index(g)));
+        let guards_vary = guards.iter().any(|g| self.index_varies(g.index()));
         let stride = self.lane_stride(index);
         let plain = match stride.as_ref().and_then(Dim::as_const) {
             _ if guards_vary => None,
@@ -276,7 +276,7 @@ impl<'a> Printer<'a> {
 
     /// A condition that is the same in all lanes.
     fn condition(&self, guard: &Guard) -> TokenStream {
-        let index = arith::signed(guard_index(guard), &|v| self.extract(v));
+        let index = arith::signed(guard.index(), &|v| self.extract(v));
         match guard {
             Guard::Within(_, extent) => {
                 let extent = arith::dim(extent);
@@ -293,7 +293,7 @@ impl<'a> Printer<'a> {
     fn mask(&self, guards: &[Guard]) -> TokenStream {
         let mut mask: Option<TokenStream> = None;
         for guard in guards {
-            let index = guard_index(guard);
+            let index = guard.index();
             let own = if !self.index_varies(index) {
                 let condition = self.condition(guard);
                 quote!(s.splat_m(#condition))
@@ -393,13 +393,6 @@ impl<'a> Printer<'a> {
                 quote!(s.#put(#data, #lanes, s.mask_at(at), #value);)
             }
         }
-    }
-}
-
-/// The index that a guard looks at.
-pub(super) fn guard_index(guard: &Guard) -> &Index {
-    match guard {
-        Guard::Within(index, _) | Guard::Multiple(index, _) => index,
     }
 }
 

@@ -6,7 +6,7 @@
 use super::numbers::Grid;
 use super::scalars::{Body, Scalars, literal, type_name};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
-use crate::ir::prim::{ArgOp, ReduceOp, Scalar};
+use crate::ir::prim::{ArgOp, ReduceOp};
 use crate::ir::ty::DType;
 
 /// Prints a row kernel as the entry point `name`.
@@ -68,7 +68,7 @@ impl PassPrinter<'_, '_, '_> {
         for (slot, accumulator) in self.pass.accumulators.iter().enumerate() {
             let dtype = self.body.scalars.dtype(accumulator.value);
             let partial = self.partial(slot);
-            self.body.line(format!("var {partial} = {};", literal(identity(accumulator.op, dtype))));
+            self.body.line(format!("var {partial} = {};", literal(accumulator.op.neutral(dtype))));
             if let AccumulatorOp::Arg(_) = accumulator.op {
                 self.body.line(format!("var {partial}_at = 0u;"));
             }
@@ -184,22 +184,6 @@ impl PassPrinter<'_, '_, '_> {
 
 fn arg_name(op: ArgOp) -> &'static str {
     op.name()
-}
-
-/// What an accumulator starts from.
-fn identity(op: AccumulatorOp, dtype: DType) -> Scalar {
-    let (low, high) = match dtype {
-        DType::F32 => (Scalar::F32(f64::NEG_INFINITY), Scalar::F32(f64::INFINITY)),
-        DType::I32 => (Scalar::I32(i32::MIN), Scalar::I32(i32::MAX)),
-        DType::U32 => (Scalar::U32(0), Scalar::U32(u32::MAX)),
-        DType::Bool => (Scalar::Bool(false), Scalar::Bool(true)),
-    };
-    match op {
-        AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),
-        AccumulatorOp::Reduce(ReduceOp::Prod) => Scalar::of(dtype, 1.0),
-        AccumulatorOp::Reduce(ReduceOp::Max) | AccumulatorOp::Arg(ArgOp::Max) => low,
-        AccumulatorOp::Reduce(ReduceOp::Min) | AccumulatorOp::Arg(ArgOp::Min) => high,
-    }
 }
 
 fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {

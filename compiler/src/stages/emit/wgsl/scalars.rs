@@ -64,21 +64,15 @@ impl<'a> Scalars<'a> {
         match expr {
             Expr::Load { index, guards, .. } => {
                 self.add_index(index, &mut axes);
-                guards.iter().for_each(|guard| self.add_guard(guard, &mut axes));
+                guards.iter().for_each(|guard| self.add_index(guard.index(), &mut axes));
             }
             Expr::Index(index) => self.add_index(index, &mut axes),
-            Expr::Inside(guards) => guards.iter().for_each(|guard| self.add_guard(guard, &mut axes)),
+            Expr::Inside(guards) => guards.iter().for_each(|guard| self.add_index(guard.index(), &mut axes)),
             Expr::Map(_, args) => args.iter().for_each(|&arg| axes.extend(&self.axes[arg])),
             Expr::Convert(_, arg) => axes.extend(&self.axes[*arg]),
             Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
         }
         axes
-    }
-
-    fn add_guard(&self, guard: &Guard, axes: &mut BTreeSet<usize>) {
-        match guard {
-            Guard::Within(index, _) | Guard::Multiple(index, _) => self.add_index(index, axes),
-        }
     }
 
     fn add_index(&self, index: &Index, axes: &mut BTreeSet<usize>) {
@@ -156,7 +150,7 @@ impl<'a, 'k> Body<'a, 'k> {
         for &id in wanted {
             if self.scalars.varies(id, axes) {
                 let mut operands = Vec::new();
-                operands_of(&self.scalars.kernel.scalars[id], &mut operands);
+                self.scalars.kernel.scalars[id].operands(&mut |o| operands.push(o));
                 self.hoist(&operands, axes);
             } else {
                 self.value(id);
@@ -265,28 +259,6 @@ impl<'a, 'k> Body<'a, 'k> {
         self.index_values(&store.index);
         let word = self.scalars.word(store.slot, &self.scalars.names.index(&store.index));
         self.line(format!("{word} = {};", to_word(self.scalars.dtype(store.value), &value)));
-    }
-}
-
-/// The scalars that a scalar is made of, those in its index included.
-fn operands_of(expr: &Expr, operands: &mut Vec<ExprId>) {
-    let see_guards = |guards: &[Guard], operands: &mut Vec<ExprId>| {
-        for guard in guards {
-            match guard {
-                Guard::Within(index, _) | Guard::Multiple(index, _) => index.values(&mut |v| operands.push(v)),
-            }
-        }
-    };
-    match expr {
-        Expr::Load { index, guards, .. } => {
-            index.values(&mut |value| operands.push(value));
-            see_guards(guards, operands);
-        }
-        Expr::Index(index) => index.values(&mut |value| operands.push(value)),
-        Expr::Inside(guards) => see_guards(guards, operands),
-        Expr::Map(_, args) => operands.extend(args),
-        Expr::Convert(_, arg) => operands.push(*arg),
-        Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
     }
 }
 
