@@ -34,7 +34,7 @@ impl Shaper<'_> {
         if changed || reported || sure.contains(&false) {
             return Known::Unknown;
         }
-        let kind = Kind::Repeat(Box::new(Repeat { body, ..repeat.clone() }));
+        let kind = Kind::Repeat(Box::new(repeat.with_body(body)));
         let value = self.new.push(kind, args, results.first().cloned(), node.span);
         match results.len() {
             1 => Known::One(value),

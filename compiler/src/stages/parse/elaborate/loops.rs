@@ -139,7 +139,7 @@ impl Elaborator<'_, '_> {
         let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
         let carried = start.len();
         graph.outputs = outputs;
-        let repeat = Repeat { count, reverse: false, carried, stacked: stacked.len(), body: graph };
+        let repeat = Repeat { count: count.into(), reverse: false, carried, stacked: stacked.len(), body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
         let results: Vec<Tensor> = match carried {
