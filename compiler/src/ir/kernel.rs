@@ -434,7 +434,7 @@ pub enum Step<K = Kernel> {
     /// Steps that run several times; `Atom::Loop(0)` inside is this loop's slice index.
     Loop {
         /// How many times.
-        count: i64,
+        count: Dim,
         /// Whether the last slice comes first.
         reverse: bool,
         /// One iteration.

@@ -158,13 +158,16 @@ impl Scope<'_> {
                 inputs.push(ty.clone());
                 continue;
             }
-            if !ty.shape.first().is_some_and(|n| n.is(repeat.count)) {
+            if !ty.shape.first().is_some_and(|n| *n == repeat.count) {
                 errors.push(format!("the stacked argument {k} is {ty} for {} iterations", repeat.count));
                 return errors;
             }
             inputs.push(Type::new(ty.dtype, &ty.shape[1..]));
         }
-        if inputs.len() < slices.end || repeat.body.outputs.len() < repeat.carried || repeat.count < 1 {
+        if inputs.len() < slices.end
+            || repeat.body.outputs.len() < repeat.carried
+            || repeat.count.as_const().is_some_and(|n| n < 0)
+        {
             errors.push(format!("{} arguments, {} outputs", inputs.len(), repeat.body.outputs.len()));
             return errors;
         }

@@ -169,7 +169,7 @@ impl Run<'_> {
     }
 
     fn repeat(&self, repeat: &Repeat, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
-        let count = repeat.count as usize;
+        let count = self.size(&repeat.count) as usize;
         let mut carried = args[..repeat.carried].to_vec();
         let stacked = &args[repeat.carried..repeat.carried + repeat.stacked];
         let invariant = &args[repeat.carried + repeat.stacked..];
@@ -188,11 +188,16 @@ impl Run<'_> {
                 slot[at] = Some(result.clone());
             }
         }
-        let stack = |slot: Vec<Option<Rc<Tensor>>>| {
+        let stack = |(slot, output): (Vec<Option<Rc<Tensor>>>, &Value)| {
             let all: Vec<Rc<Tensor>> = slot.into_iter().flatten().collect();
+            if all.is_empty() {
+                let ty = repeat.body.ty(*output);
+                let slice = ty.shape.iter().map(|d| self.size(d) as usize);
+                return Rc::new(Tensor::zeros(ty.dtype, [0].into_iter().chain(slice).collect::<Vec<_>>()));
+            }
             Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()))
         };
-        carried.extend(slices.into_iter().map(stack));
+        carried.extend(slices.into_iter().zip(&repeat.body.outputs[repeat.carried..]).map(stack));
         carried
     }
 

@@ -197,6 +197,7 @@ fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
             dim.names(&mut |name| _ = names.insert(name.to_owned()));
         }
         if let Kind::Repeat(repeat) = &node.kind {
+            repeat.count.names(&mut |name| _ = names.insert(name.to_owned()));
             names_of(&repeat.body, names);
         }
     }

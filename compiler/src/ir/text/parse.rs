@@ -231,7 +231,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
             let body = graph(cursor)?;
             cursor.expect('}')?;
             Kind::Repeat(Box::new(Repeat {
-                count: read.int("count")?,
+                count: read.dim("count")?,
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,

@@ -166,7 +166,7 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::StopGradient => ("stop_gradient", vec![]),
         Kind::Repeat(repeat) => {
             let fields = [
-                ("count", Datum::number(repeat.count)),
+                ("count", Datum::Dim(repeat.count.clone())),
                 ("reverse", Datum::Scalar(Scalar::Bool(repeat.reverse))),
                 ("carried", Datum::number(repeat.carried as i64)),
                 ("stacked", Datum::number(repeat.stacked as i64)),

@@ -167,7 +167,7 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
     while !cursor.sign('}') {
         if cursor.keyword("loop") {
             let fields = cursor.fields()?;
-            let (count, reverse) = (Read(&fields).int("count")?, Read(&fields).flag("reverse")?);
+            let (count, reverse) = (Read(&fields).dim("count")?, Read(&fields).flag("reverse")?);
             cursor.expect('{')?;
             steps.push(Step::Loop { count, reverse, body: self::steps(cursor, kernel)? });
         } else if cursor.keyword("launch") {

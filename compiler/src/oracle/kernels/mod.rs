@@ -131,7 +131,8 @@ impl Machine<'_> {
                     ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
                 }
                 Step::Loop { count, reverse, body } => {
-                    for step in 0..*count {
+                    let count = self.size(count);
+                    for step in 0..count {
                         counters.push(if *reverse { count - 1 - step } else { step });
                         self.steps(body, counters)?;
                         counters.pop();

@@ -12,6 +12,7 @@ mod index;
 mod loops;
 mod operator;
 mod resolve;
+mod scan;
 mod stmt;
 
 use super::ast::Fn;
