@@ -6,9 +6,12 @@
 mod attrs;
 mod axes;
 mod builder;
+mod conv;
+mod conv_transpose;
 mod derive;
 mod example;
 mod loss;
+mod pool;
 mod signature;
 mod sliding;
 
@@ -74,9 +77,20 @@ list! {
     layer_norm
     rms_norm
     dropout
+    group_norm
+    instance_norm
+    conv1d
     conv2d
+    conv_transpose1d
+    conv_transpose2d
+    max_pool1d
     max_pool2d
+    avg_pool1d
     avg_pool2d
+    global_pool
+    adaptive_pool
+    upsample
+    pixel_shuffle
     cross_entropy
     mse_loss
     huber_loss
