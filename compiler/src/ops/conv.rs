@@ -41,8 +41,8 @@ pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<V
     // extent times the kernel's.
     let fan_in = channels[1] * kernel.iter().product::<i64>();
     let init = Init::Uniform { bound: 1.0 / (fan_in as f64).sqrt() };
-    let weight = LayerParam { name: "weight", shape, init: init.clone() };
-    let bias = LayerParam { name: "bias", shape: vec![attrs.positive("output")?.into()], init };
+    let weight = LayerParam { name: "weight", shape, init: init.clone(), trained: true };
+    let bias = LayerParam { name: "bias", shape: vec![attrs.positive("output")?.into()], init, trained: true };
     Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
 }
 

@@ -70,8 +70,8 @@ static LAYER: Layer = Layer {
 /// A scale and an offset for each channel.
 pub(super) fn affine(channels: i64) -> Vec<LayerParam> {
     let shape = vec![Dim::from(channels)];
-    let weight = LayerParam { name: "weight", shape: shape.clone(), init: Init::Ones };
-    vec![weight, LayerParam { name: "bias", shape, init: Init::Zeros }]
+    let weight = LayerParam { name: "weight", shape: shape.clone(), init: Init::Ones, trained: true };
+    vec![weight, LayerParam { name: "bias", shape, init: Init::Zeros, trained: true }]
 }
 
 fn uneven(groups: i64, channels: &Dim) -> OpError {

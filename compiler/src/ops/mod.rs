@@ -78,6 +78,7 @@ list! {
     rms_norm
     dropout
     group_norm
+    batch_norm
     instance_norm
     conv1d
     conv2d
@@ -167,6 +168,10 @@ pub struct LayerParam {
     pub shape: Vec<Dim>,
     /// How it starts.
     pub init: Init,
+    /// Whether the optimiser updates it. Others are companions, which come before the trained ones: where the layer is
+    /// called in training, its op's attribute `training` is true, and the op's results after the first are their new
+    /// values, in their order.
+    pub trained: bool,
 }
 
 /// An update rule.
