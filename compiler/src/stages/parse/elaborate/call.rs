@@ -189,8 +189,13 @@ impl Elaborator<'_, '_> {
             layer: Some(Box::new(layer.site.clone())),
             ..site_of(expr)
         };
-        let attrs = (layer.layer.op_attrs)(&layer.site.attrs);
-        self.finish(layer.layer.op, attrs, callee, site, &tensors)
+        let (op, attrs) = (layer.layer.op, (layer.layer.op_attrs)(&layer.site.attrs));
+        let companions = self.companions(layer);
+        if companions.is_empty() {
+            return self.finish(op, attrs, callee, site, &tensors);
+        }
+        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        self.keep_companions(called, &companions, module, expr.place)
     }
 
     /// A call of an op.

@@ -76,6 +76,9 @@ impl Elaborator<'_, '_> {
                 value
             }
         };
+        if let Some((_, now)) = self.kept.iter().find(|(known, _)| *known == id) {
+            value = *now;
+        }
         let mut picks = module.picks.iter().peekable();
         for frame in 0..self.frames.len() {
             if frame > 0 {
