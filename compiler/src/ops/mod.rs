@@ -63,10 +63,19 @@ list! {
     einsum
     relu
     leaky_relu
+    prelu
+    elu
+    hard
+    shrink
     gelu
     silu
+    mish
+    glu
     softplus
+    log_sigmoid
+    softsign
     softmax
+    softmin
     log_softmax
     parameter
     linear
