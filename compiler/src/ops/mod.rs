@@ -8,6 +8,7 @@ mod axes;
 mod builder;
 mod derive;
 mod example;
+mod labels;
 mod loss;
 mod signature;
 mod sliding;
@@ -44,6 +45,7 @@ list! {
     argmax
     logsumexp
     var
+    norm
     any
     reshape
     flatten
@@ -87,9 +89,13 @@ list! {
     max_pool2d
     avg_pool2d
     cross_entropy
+    nll_loss
     mse_loss
     huber_loss
+    distance_loss
     binary_cross_entropy_with_logits
+    likelihood_loss
+    margin_loss
     sgd
     adam
     rms_prop
