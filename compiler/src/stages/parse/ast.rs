@@ -8,11 +8,42 @@ use proc_macro2::{Ident, Span};
 /// Everything inside the macro.
 #[derive(Default, Debug)]
 pub(super) struct Program {
+    pub(super) uses: Vec<Use>,
     pub(super) consts: Vec<Const>,
+    pub(super) externs: Vec<Extern>,
     pub(super) structs: Vec<Struct>,
     pub(super) aliases: Vec<Alias>,
     pub(super) fns: Vec<Fn>,
     pub(super) impls: Vec<Impl>,
+}
+
+/// One block of `use path::{Block, Other as Mine};`
+#[derive(Debug)]
+pub(super) struct Use {
+    /// What stands before the last `::`.
+    pub(super) path: Vec<Ident>,
+    /// The block's own name.
+    pub(super) target: Ident,
+    /// What it is called here.
+    pub(super) name: Ident,
+}
+
+/// `extern fn simulate(action: f32[B, 2]) -> f32[B, 4] with grad(cotangent: f32[B, 4]) -> f32[B, 2];`
+#[derive(Debug)]
+pub(super) struct Extern {
+    pub(super) attrs: Vec<syn::Attribute>,
+    pub(super) name: Ident,
+    pub(super) params: Vec<(Pat, TypeExpr)>,
+    pub(super) result: TypeExpr,
+    pub(super) gradient: Option<ExternGradient>,
+}
+
+/// What follows `with grad`: the gradient's own signature.
+#[derive(Debug)]
+pub(super) struct ExternGradient {
+    pub(super) params: Vec<(Pat, TypeExpr)>,
+    pub(super) result: TypeExpr,
+    pub(super) place: Place,
 }
 
 /// `const N: usize = 3;`
@@ -63,6 +94,8 @@ pub(super) enum FieldType {
     One { name: Ident, args: Vec<Arg>, place: Place },
     /// `[Block(128); 6]`
     Repeat { item: Box<FieldType>, count: Expr },
+    /// `state keys: f32[B, 64]`
+    State { ty: TypeExpr, place: Place },
     /// Unreadable.
     Error,
 }
@@ -80,10 +113,12 @@ pub(super) struct Fn {
     /// Outer attributes without those of the language.
     pub(super) attrs: Vec<syn::Attribute>,
     /// The optimisers named by `#[train(…)]`, each once.
-    pub(super) train: Vec<Ident>,
+    pub(super) train: Vec<Train>,
+    /// Where `#[remat]` stands.
+    pub(super) remat: Option<Place>,
     pub(super) vis: syn::Visibility,
     pub(super) name: Ident,
-    pub(super) takes_self: bool,
+    pub(super) receiver: Receiver,
     pub(super) params: Vec<(Pat, TypeExpr)>,
     pub(super) result: TypeExpr,
     pub(super) body: Block,
@@ -93,6 +128,23 @@ impl Fn {
     pub(super) fn is_pub(&self) -> bool {
         !matches!(self.vis, syn::Visibility::Inherited)
     }
+}
+
+/// How a function takes `self`.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Receiver {
+    None,
+    Shared,
+    /// `&mut self`, and where the `mut` stands.
+    Mut(Span),
+}
+
+/// `#[train(AdamW, only = [head, body.norm])]`
+#[derive(Debug)]
+pub(super) struct Train {
+    pub(super) optimizer: Ident,
+    /// The trained fields; all where it is absent.
+    pub(super) only: Option<Vec<Expr>>,
 }
 
 /// What a value is bound to.
@@ -178,6 +230,8 @@ impl Expr {
             ExprKind::If { condition, otherwise, .. } => {
                 std::iter::once(&**condition).chain(otherwise.as_deref()).collect()
             }
+            ExprKind::Closure(closure) => vec![&closure.body],
+            ExprKind::Match(of, arms) => std::iter::once(&**of).chain(arms.iter().map(|arm| &arm.body)).collect(),
             ExprKind::Int(_)
             | ExprKind::Float(_)
             | ExprKind::Bool(_)
@@ -186,7 +240,6 @@ impl Expr {
             | ExprKind::SelfValue
             | ExprKind::Rest
             | ExprKind::Block(_)
-            | ExprKind::Unsupported(_)
             | ExprKind::Error => vec![],
         };
         let blocks = match &self.kind {
@@ -224,9 +277,32 @@ pub(super) enum ExprKind {
         otherwise: Option<Box<Expr>>,
     },
     Struct(Ident, Vec<(Ident, Expr)>),
-    /// Read, but not built yet: what it is.
-    Unsupported(&'static str),
+    Closure(Box<Closure>),
+    Match(Box<Expr>, Vec<Arm>),
     Error,
+}
+
+/// `|state, x| body`
+#[derive(Clone, Debug)]
+pub(super) struct Closure {
+    pub(super) params: Vec<(Pat, Option<TypeExpr>)>,
+    pub(super) body: Expr,
+}
+
+/// `1 | 2 => body`
+#[derive(Clone, Debug)]
+pub(super) struct Arm {
+    pub(super) cases: Vec<(Case, Place)>,
+    pub(super) body: Expr,
+}
+
+/// What an arm of a `match` takes.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Case {
+    Int(i64),
+    Bool(bool),
+    /// `_`
+    Rest,
 }
 
 /// One item between the brackets of `x[…]`.

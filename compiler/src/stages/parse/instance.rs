@@ -140,7 +140,7 @@ impl<'d, 'p> Instances<'d, 'p> {
 
     fn field(&mut self, ty: &'p FieldType, field: &'p Field, names: &Names, diags: &mut Diags) -> FieldInstance {
         match ty {
-            FieldType::Error => FieldInstance::Unknown,
+            FieldType::Error | FieldType::State { .. } => FieldInstance::Unknown,
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {

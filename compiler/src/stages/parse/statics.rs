@@ -46,10 +46,6 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
             items.into_iter().collect::<Option<_>>().map(Attr::List)
         }
         ExprKind::Error => None,
-        ExprKind::Unsupported(what) => {
-            diags.push(Diagnostic::new("not-supported", expr.place, format!("{what} not supported yet")));
-            None
-        }
         ExprKind::SelfValue
         | ExprKind::Call(..)
         | ExprKind::Method(..)
@@ -59,7 +55,9 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
         | ExprKind::Rest
         | ExprKind::Block(_)
         | ExprKind::If { .. }
-        | ExprKind::Struct(..) => no_value(expr, diags),
+        | ExprKind::Struct(..)
+        | ExprKind::Closure(_)
+        | ExprKind::Match(..) => no_value(expr, diags),
     }
 }
 

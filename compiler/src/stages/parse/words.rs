@@ -43,7 +43,12 @@ fn print(expr: &Expr, depth: usize) -> String {
         ExprKind::Block(_) => "{ … }".into(),
         ExprKind::If { .. } => "if …".into(),
         ExprKind::Struct(name, _) => format!("{name} {{ … }}"),
-        ExprKind::Unsupported(_) | ExprKind::Error => "…".into(),
+        ExprKind::Closure(closure) => {
+            let params: Vec<String> = closure.params.iter().map(|(pat, _)| pattern_text(pat)).collect();
+            format!("|{}| …", params.join(", "))
+        }
+        ExprKind::Match(..) => "match …".into(),
+        ExprKind::Error => "…".into(),
     }
 }
 

@@ -53,8 +53,12 @@ impl Elaborator<'_, '_> {
                 let fields = fields.iter().map(|(name, value)| (name.to_string(), self.expr(value))).collect();
                 Val::Struct(name.to_string(), fields)
             }
-            ExprKind::Unsupported(what) => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, format!("{what} not supported yet")));
+            ExprKind::Closure(_) => {
+                self.diags.push(Diagnostic::new("not-supported", expr.place, "closures are not supported yet"));
+                Val::Unknown
+            }
+            ExprKind::Match(..) => {
+                self.diags.push(Diagnostic::new("not-supported", expr.place, "`match` is not supported yet"));
                 Val::Unknown
             }
             ExprKind::Error => Val::Unknown,

@@ -32,7 +32,7 @@ pub(in super::super) fn entry<'p>(
     let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
     let training = train.is_some();
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
-    let this = function.takes_self.then_some(module);
+    let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
     let mut elaborator =
         Elaborator { declared, params, diags, training, frames: vec![Frame::default()], scopes: vec![scope], calls: 0 };

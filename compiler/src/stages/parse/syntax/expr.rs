@@ -121,6 +121,9 @@ impl Syntax {
         if input.peek(Token![if]) {
             return self.conditional(input);
         }
+        if input.peek(Token![match]) {
+            return self.choice(input);
+        }
         if input.parse::<Option<Token![self]>>()?.is_some() {
             return Ok(at(ExprKind::SelfValue, span));
         }
@@ -184,18 +187,64 @@ impl Syntax {
         Ok(Expr { kind: ExprKind::If { condition, then, otherwise }, place: Place { first, last } })
     }
 
-    /// Reads a closure, so that it can be named in the report.
+    /// `|state, x| body`, with or without types.
     fn closure(&self, input: ParseStream) -> syn::Result<Expr> {
         let first = input.span();
+        let mut params = vec![];
         if input.parse::<Option<Token![||]>>()?.is_none() {
             input.parse::<Token![|]>()?;
             while !input.peek(Token![|]) {
-                input.parse::<proc_macro2::TokenTree>()?;
+                let pat = self.pattern(input)?;
+                let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_expr(input)).transpose()?;
+                params.push((pat, ty));
+                if !input.peek(Token![|]) {
+                    input.parse::<Token![,]>()?;
+                }
             }
             input.parse::<Token![|]>()?;
         }
         let body = self.expr(input)?;
-        Ok(Expr { kind: ExprKind::Unsupported("closures are"), place: Place::from(first).to(body.place) })
+        let place = Place::from(first).to(body.place);
+        Ok(Expr { kind: ExprKind::Closure(Box::new(Closure { params, body })), place })
+    }
+
+    /// `match n { 0 => a, 1 | 2 => b, _ => c }`
+    fn choice(&self, input: ParseStream) -> syn::Result<Expr> {
+        let first = input.parse::<Token![match]>()?.span;
+        let of = self.binary(input, 0, false)?;
+        let content;
+        let brace = braced!(content in input);
+        let mut arms = vec![];
+        while !content.is_empty() {
+            let mut cases = vec![self.case(&content)?];
+            while content.parse::<Option<Token![|]>>()?.is_some() {
+                cases.push(self.case(&content)?);
+            }
+            content.parse::<Token![=>]>()?;
+            let body = self.expr(&content)?;
+            // As in Rust, a block needs no comma behind it.
+            let block = matches!(body.kind, ExprKind::Block(_));
+            arms.push(Arm { cases, body });
+            if !content.is_empty() && (!block || content.peek(Token![,])) {
+                content.parse::<Token![,]>()?;
+            }
+        }
+        let place = Place { first, last: brace.span.close() };
+        Ok(Expr { kind: ExprKind::Match(Box::new(of), arms), place })
+    }
+
+    fn case(&self, input: ParseStream) -> syn::Result<(Case, Place)> {
+        if let Some(rest) = input.parse::<Option<Token![_]>>()? {
+            return Ok((Case::Rest, rest.span.into()));
+        }
+        let minus: Option<Token![-]> = input.parse()?;
+        let span = input.span();
+        let place = Place::from(minus.as_ref().map_or(span, |m| m.span)).to(span.into());
+        match literal(input.parse()?)? {
+            ExprKind::Int(n) => Ok((Case::Int(if minus.is_some() { -n } else { n }), place)),
+            ExprKind::Bool(b) if minus.is_none() => Ok((Case::Bool(b), place)),
+            _ => Err(syn::Error::new(span, "expected an integer, `true`, `false` or `_`")),
+        }
     }
 
     /// `(a, name = b)` and the closing parenthesis.
@@ -296,7 +345,7 @@ impl Syntax {
         } else if input.is_empty() {
             block.tail = Some(Box::new(expr));
         } else {
-            let ends_itself = matches!(expr.kind, ExprKind::If { .. } | ExprKind::Block(_));
+            let ends_itself = matches!(expr.kind, ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_));
             if !ends_itself || input.peek(Token![;]) {
                 self.semicolon(input);
             }

@@ -2,16 +2,17 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::Diagnostic;
-use proc_macro2::{Ident, TokenStream};
+use crate::diag::{Diagnostic, Place};
+use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Attribute, Token, Visibility, braced, bracketed, parenthesized};
+use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized};
 
 /// The attributes of functions that the language itself reads.
 struct FnAttributes {
     passed: Vec<Attribute>,
-    train: Vec<Ident>,
+    train: Vec<Train>,
+    remat: Option<Place>,
 }
 
 impl Syntax {
@@ -30,7 +31,7 @@ impl Syntax {
         if input.peek(Token![use]) {
             let item: syn::ItemUse = input.parse()?;
             self.unsupported(item.use_token.span, "blocks from elsewhere are");
-            return Ok(());
+            return self.uses(&mut vec![], &item.tree, &mut program.uses);
         }
         let vis: Visibility = input.parse()?;
         if input.peek(Token![const]) {
@@ -43,11 +44,73 @@ impl Syntax {
             program.fns.push(self.function(input, attrs, vis)?);
         } else if input.peek(Token![extern]) {
             self.unsupported(input.span(), "foreign functions are");
-            self.skip_item(input);
+            program.externs.push(self.foreign(input, attrs)?);
         } else {
             return Err(input.error("expected `struct`, `impl`, `fn`, `const` or `use`"));
         }
         Ok(())
+    }
+
+    /// The blocks that a tree of paths names.
+    fn uses(&self, path: &mut Vec<Ident>, tree: &UseTree, all: &mut Vec<Use>) -> syn::Result<()> {
+        match tree {
+            UseTree::Path(step) => {
+                path.push(step.ident.clone());
+                self.uses(path, &step.tree, all)?;
+                path.pop();
+            }
+            UseTree::Name(one) => {
+                all.push(Use { path: path.clone(), target: one.ident.clone(), name: one.ident.clone() });
+            }
+            UseTree::Rename(one) => {
+                all.push(Use { path: path.clone(), target: one.ident.clone(), name: one.rename.clone() });
+            }
+            UseTree::Group(group) => {
+                for item in &group.items {
+                    self.uses(path, item, all)?;
+                }
+            }
+            UseTree::Glob(glob) => return Err(syn::Error::new(glob.star_token.span, "name each block")),
+        }
+        Ok(())
+    }
+
+    /// `extern fn f(x: f32[N]) -> f32[N];`, with the signature of its gradient or without one.
+    fn foreign(&self, input: ParseStream, attrs: Vec<Attribute>) -> syn::Result<Extern> {
+        input.parse::<Token![extern]>()?;
+        input.parse::<Token![fn]>()?;
+        let name: Ident = input.parse()?;
+        let (params, result) = self.foreign_signature(input)?;
+        let mut gradient = None;
+        if input.peek(syn::Ident) {
+            let with: Ident = input.parse()?;
+            if with != "with" {
+                return Err(syn::Error::new(with.span(), "expected `with grad(…)` or `;`"));
+            }
+            let grad: Ident = input.parse()?;
+            if grad != "grad" {
+                return Err(syn::Error::new(grad.span(), "expected `grad`"));
+            }
+            let (params, result) = self.foreign_signature(input)?;
+            gradient = Some(ExternGradient { params, result, place: grad.span().into() });
+        }
+        input.parse::<Token![;]>()?;
+        Ok(Extern { attrs, name, params, result, gradient })
+    }
+
+    fn foreign_signature(&self, input: ParseStream) -> syn::Result<(Vec<(Pat, TypeExpr)>, TypeExpr)> {
+        let content;
+        parenthesized!(content in input);
+        let params = self.list(&content, |input| self.param(input));
+        input.parse::<Token![->]>()?;
+        Ok((params, self.type_or_error(input)?))
+    }
+
+    /// `x: f32[B, 64]`
+    fn param(&self, input: ParseStream) -> syn::Result<(Pat, TypeExpr)> {
+        let pat = self.pattern(input)?;
+        input.parse::<Token![:]>()?;
+        Ok((pat, self.type_or_error(input)?))
     }
 
     fn constant(&self, input: ParseStream) -> syn::Result<Const> {
@@ -105,10 +168,11 @@ impl Syntax {
         let name = input.call(Ident::parse_any)?;
         if name == "state" && !input.peek(Token![:]) {
             self.unsupported(name.span(), "`state` fields are");
+            let place = name.span().into();
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
-            self.type_expr(input)?;
-            return Ok(Some(Field { name, ty: FieldType::Error }));
+            let ty = FieldType::State { ty: self.type_or_error(input)?, place };
+            return Ok(Some(Field { name, ty }));
         }
         input.parse::<Token![:]>()?;
         let ty = match self.field_type(input) {
@@ -168,28 +232,16 @@ impl Syntax {
     }
 
     fn function(&self, input: ParseStream, attrs: Vec<Attribute>, vis: Visibility) -> syn::Result<Fn> {
-        let FnAttributes { passed, train } = self.fn_attributes(attrs);
+        let FnAttributes { passed, train, remat } = self.fn_attributes(attrs);
         input.parse::<Token![fn]>()?;
         let name = input.parse()?;
         let content;
         parenthesized!(content in input);
-        let mut takes_self = false;
-        let params = self.list(&content, |input| {
-            if input.peek(Token![&]) || input.peek(Token![self]) {
-                let reference: Option<Token![&]> = input.parse()?;
-                if let Some(mutable) = input.parse::<Option<Token![mut]>>()? {
-                    self.unsupported(mutable.span, "functions with `&mut self` are");
-                }
-                input.parse::<Token![self]>()?;
-                let _ = reference;
-                return Ok(None);
-            }
-            let pat = self.pattern(input)?;
-            input.parse::<Token![:]>()?;
-            Ok(Some((pat, self.type_or_error(input)?)))
-        });
-        takes_self |= params.iter().any(Option::is_none);
-        let params = params.into_iter().flatten().collect();
+        let mut receiver = Receiver::None;
+        if content.peek(Token![&]) || content.peek(Token![self]) {
+            receiver = self.receiver(&content)?;
+        }
+        let params = self.list(&content, |input| self.param(input));
         let result = match input.parse::<Option<Token![->]>>()? {
             Some(_) => self.type_or_error(input)?,
             None => {
@@ -201,39 +253,67 @@ impl Syntax {
             }
         };
         let body = self.block(input)?;
-        Ok(Fn { attrs: passed, train, vis, name, takes_self, params, result, body })
+        Ok(Fn { attrs: passed, train, remat, vis, name, receiver, params, result, body })
+    }
+
+    /// `&self,` or `&mut self,`
+    fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
+        input.parse::<Option<Token![&]>>()?;
+        let mutable: Option<Token![mut]> = input.parse()?;
+        input.parse::<Token![self]>()?;
+        if !input.is_empty() {
+            input.parse::<Token![,]>()?;
+        }
+        let Some(mutable) = mutable else {
+            return Ok(Receiver::Shared);
+        };
+        self.unsupported(mutable.span, "functions with `&mut self` are");
+        Ok(Receiver::Mut(mutable.span))
     }
 
     /// Takes `#[train(…)]` and `#[remat]` out of a function's attributes.
     fn fn_attributes(&self, attrs: Vec<Attribute>) -> FnAttributes {
-        let mut all = FnAttributes { passed: vec![], train: vec![] };
+        let mut all = FnAttributes { passed: vec![], train: vec![], remat: None };
         for attr in attrs {
             if attr.path().is_ident("train") {
                 match attr.parse_args_with(|input: ParseStream| self.train_args(input)) {
-                    Ok(optimizer) if all.train.contains(&optimizer) => {
+                    Ok(Train { optimizer, .. }) if all.train.iter().any(|t| t.optimizer == optimizer) => {
                         let message = format!("`{optimizer}` already trains the function");
                         self.report(Diagnostic::new("duplicate-name", optimizer.span(), message));
                     }
-                    Ok(optimizer) => all.train.push(optimizer),
+                    Ok(train) => all.train.push(train),
                     Err(error) => self.report(
                         Diagnostic::new("syntax", attr.bracket_token.span.join(), error.to_string())
                             .help("name one optimiser: `#[train(AdamW)]`"),
                     ),
                 }
-            } else if !attr.path().is_ident("remat") {
+            } else if attr.path().is_ident("remat") {
+                all.remat = Some(attr.bracket_token.span.join().into());
+            } else {
                 all.passed.push(attr);
             }
         }
         all
     }
 
-    fn train_args(&self, input: ParseStream) -> syn::Result<Ident> {
+    /// `AdamW` or `AdamW, only = head`
+    fn train_args(&self, input: ParseStream) -> syn::Result<Train> {
         let optimizer: Ident = input.parse()?;
-        if !input.is_empty() {
-            self.unsupported(input.span(), "further arguments of `#[train(…)]` are");
-            input.parse::<TokenStream>()?;
+        if input.parse::<Option<Token![,]>>()?.is_none() || input.is_empty() {
+            return Ok(Train { optimizer, only: None });
         }
-        Ok(optimizer)
+        let only: Ident = input.parse()?;
+        if only != "only" {
+            return Err(syn::Error::new(only.span(), format!("`#[train(…)]` has no argument `{only}`")));
+        }
+        input.parse::<Token![=]>()?;
+        self.unsupported(only.span(), "trained parts of a model are");
+        let value = self.expr(input)?;
+        let only = match value.kind {
+            ExprKind::List(items) => items,
+            _ => vec![value],
+        };
+        Ok(Train { optimizer, only: Some(only) })
     }
 }
 
