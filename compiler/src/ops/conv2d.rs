@@ -1,9 +1,9 @@
 //! `Conv2d(input, output, kernel = 3)` and `conv2d(x, weight, bias)`.
 
+use super::initial::{BIAS_INIT, INIT, weight_and_bias};
 use super::sliding::{DILATION, Taps, positive, windows};
-use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
 use crate::ir::dim::product;
-use crate::ir::model::Init;
 use crate::ir::prim::Prim;
 use crate::ir::{Dim, Value};
 
@@ -58,6 +58,8 @@ static LAYER: Layer = Layer {
         DILATION,
         GROUPS,
         AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added to each channel"),
+        INIT,
+        BIAS_INIT,
     ],
     params: |attrs| {
         let (input, output, groups) = (attrs.positive("input")?, attrs.positive("output")?, attrs.positive("groups")?);
@@ -68,12 +70,7 @@ static LAYER: Layer = Layer {
             }
         }
         let shape: Vec<Dim> = [output, input / groups].iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
-        // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√fan_in.
-        let fan_in = input / groups * kernel.iter().product::<i64>();
-        let init = Init::Uniform { bound: 1.0 / (fan_in as f64).sqrt() };
-        let weight = LayerParam { name: "weight", shape, init: init.clone() };
-        let bias = LayerParam { name: "bias", shape: vec![output.into()], init };
-        Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
+        weight_and_bias(attrs, shape, input / groups * kernel.iter().product::<i64>())
     },
     op: &CONV2D,
     op_attrs: |attrs| {

@@ -8,6 +8,7 @@ mod axes;
 mod builder;
 mod derive;
 mod example;
+mod initial;
 mod labels;
 mod loss;
 mod signature;
@@ -17,6 +18,7 @@ pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use example::read_dim;
+pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
