@@ -104,6 +104,8 @@ fn parse_init(read: Read<'_>) -> Result<Init, String> {
         "constant" => Init::Constant(number()?),
         "normal" => Init::Normal { std: number()? },
         "uniform" => Init::Uniform { bound: number()? },
+        "trunc_normal" => Init::TruncNormal { std: number()? },
+        "orthogonal" => Init::Orthogonal { gain: number()? },
         other => return Err(format!("no initialiser `{other}`")),
     })
 }

@@ -99,6 +99,8 @@ impl Listed<'_> {
             Init::Constant(x) => ("constant", Some(x)),
             Init::Normal { std } => ("normal", Some(std)),
             Init::Uniform { bound } => ("uniform", Some(bound)),
+            Init::TruncNormal { std } => ("trunc_normal", Some(std)),
+            Init::Orthogonal { gain } => ("orthogonal", Some(gain)),
         };
         let mut init = vec![("of".to_owned(), Datum::word(kind))];
         let scalar = |x| Datum::Scalar(Scalar::F32(x));
