@@ -30,6 +30,17 @@ pub enum Init {
     },
 }
 
+/// A public block as other macros read it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name.
+    pub name: Ident,
+    /// Who may import it.
+    pub vis: TokenStream,
+    /// Its declaration with all that it needs.
+    pub text: TokenStream,
+}
+
 /// A tensor that training changes.
 #[derive(Clone, Debug)]
 pub struct Param {
