@@ -168,7 +168,9 @@ mod tests {
     fn parameters_have_the_names_of_fields() {
         let net = Net::init(5);
         let names: std::vec::Vec<_> = net.parameters().map(|(name, ..)| name).collect();
-        for name in ["fourth.second.layer.weight", "halved.1.rest.gain", "twice.gain", "mlp.down.bias", "inner.layer.bias"] {
+        for name in
+            ["fourth.second.layer.weight", "halved.1.rest.gain", "twice.gain", "mlp.down.bias", "inner.layer.bias"]
+        {
             assert!(names.iter().any(|other| other == name), "{name}");
         }
     }

@@ -37,7 +37,10 @@ impl Syntax {
         let attrs = input.call(Attribute::parse_outer)?;
         if input.peek(Token![use]) {
             let item: syn::ItemUse = input.parse()?;
-            program.uses.extend(uses(&item)?);
+            match uses(&item) {
+                Ok(uses) => program.uses.extend(uses),
+                Err(error) => self.syntax_error(&error),
+            }
             return Ok(());
         }
         let vis: Visibility = input.parse()?;
