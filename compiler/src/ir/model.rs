@@ -40,6 +40,17 @@ pub enum Init {
     },
 }
 
+/// A public block as other macros read it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name.
+    pub name: Ident,
+    /// Who may import it.
+    pub vis: TokenStream,
+    /// Its declaration with all that it needs.
+    pub text: TokenStream,
+}
+
 /// A tensor that training changes: by the optimiser, or, where it is a companion of other parameters, by what a layer
 /// computes from the batch.
 #[derive(Clone, Debug)]

@@ -128,11 +128,16 @@ impl<'s> Shaper<'s> {
                 }
                 _ => Known::Unknown,
             },
-            Kind::Written(written) => self.written(node, written),
+            Kind::Written(written) => {
+                self.diags.enter(written.via);
+                let known = self.written(node, written);
+                self.diags.enter(None);
+                known
+            }
         }
     }
 
-    fn written(&mut self, node: &Node, Written { what, site }: &Written) -> Known {
+    fn written(&mut self, node: &Node, Written { what, site, .. }: &Written) -> Known {
         match what {
             What::Call(call) => self.call(node, call, site),
             What::Literal(attr) => {

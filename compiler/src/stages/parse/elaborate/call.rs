@@ -52,7 +52,7 @@ impl Elaborator<'_, '_> {
             let value = local.value.clone();
             return self.call_value(expr, value, &text, args);
         }
-        if let Some(function) = self.declared.fns.get(&text).copied() {
+        if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
         }
         if let Some(op) = ops::op(&text) {
@@ -76,7 +76,7 @@ impl Elaborator<'_, '_> {
             value => {
                 let first = Argument { name: None, value, text: words::brief(of), place: of.place };
                 let args = std::iter::once(first).chain(args).collect();
-                if let Some(function) = self.declared.fns.get(&text).copied() {
+                if let Some(function) = self.user_function(&text) {
                     return self.inline(function, None, &text, args, expr.place);
                 }
                 match ops::op(&text) {

@@ -296,7 +296,7 @@ impl<'p> Elaborator<'_, 'p> {
         let number = self.calls;
         let mut names = match this.as_ref().and_then(super::block_of) {
             Some(instance) => instance.names.clone(),
-            None => self.declared.consts.clone(),
+            None => self.declared.consts(function.source).clone(),
         };
         for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
             for_each_axis(ty, &mut |axis| {
@@ -315,7 +315,12 @@ impl<'p> Elaborator<'_, 'p> {
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
+        let outside = self.diags.entered();
+        if function.source > 0 && outside.is_none() {
+            self.diags.enter(Some(place));
+        }
         let result = self.body(function);
+        self.diags.enter(outside);
         self.scopes.pop();
         result
     }
@@ -351,9 +356,10 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
+        let line = self.diags.line(function.name.span().into());
         self.diags.push(
             Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on line {}", function.name, Place::from(function.name.span()).line()))
+                .note(format!("`{}` is declared on {line}", function.name))
                 .help(format!("call it as `{callee}({})`", wanted.join(", "))),
         );
         None
