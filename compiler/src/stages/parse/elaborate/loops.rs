@@ -165,7 +165,7 @@ impl Elaborator<'_, '_> {
         names
     }
 
-    fn set(&mut self, name: &str, value: Val) {
+    pub(super) fn set(&mut self, name: &str, value: Val) {
         if let Some(local) = self.local(name) {
             local.value = value;
         }
@@ -211,7 +211,7 @@ fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
 }
 
 /// The names that a block assigns and does not declare itself.
-fn assigned(block: &Block, names: &mut Vec<String>) {
+pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {
@@ -245,7 +245,7 @@ fn inner(block: &Block, own: &[String], names: &mut Vec<String>) {
 }
 
 /// Assignments in the blocks of an expression.
-fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
+pub(super) fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
     let (exprs, blocks) = expr.inside();
     exprs.into_iter().for_each(|e| assigned_in(e, own, names));
     blocks.into_iter().for_each(|b| inner(b, own, names));
