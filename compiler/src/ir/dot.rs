@@ -43,7 +43,15 @@ impl Picture {
             let node = graph.node(value);
             let here = name(prefix, value);
             match &node.kind {
-                Kind::Repeat(repeat) => self.region(graph, value, repeat, &here),
+                Kind::Repeat(repeat) => {
+                    let order = if repeat.reverse { ", last first" } else { "" };
+                    let (carried, stacked) = (repeat.carried, repeat.stacked);
+                    let title = format!("{} times{order}: {carried} carried, {stacked} stacked", repeat.count);
+                    self.region(graph, value, &repeat.body, &title, &here);
+                }
+                Kind::Transform(transform) => {
+                    self.region(graph, value, &transform.body, transform.how.name(), &here);
+                }
                 Kind::Input(_)
                 | Kind::Param(_)
                 | Kind::Source(_)
@@ -64,14 +72,12 @@ impl Picture {
         }
     }
 
-    fn region(&mut self, graph: &Graph, value: Value, repeat: &super::Repeat, here: &str) {
-        let order = if repeat.reverse { ", last first" } else { "" };
-        let title = format!("{} times{order}: {} carried, {} stacked", repeat.count, repeat.carried, repeat.stacked);
+    fn region(&mut self, graph: &Graph, value: Value, body: &Graph, title: &str, here: &str) {
         self.line(&format!("{here} [label={:?}]", label(graph, value)));
         self.line(&format!("subgraph cluster_{here} {{"));
         self.depth += 1;
         self.line(&format!("label={title:?}"));
-        self.graph(&repeat.body, &format!("{here}_"));
+        self.graph(body, &format!("{here}_"));
         self.depth -= 1;
         self.line("}");
     }

@@ -113,6 +113,7 @@ fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role) -> bool {
         | Kind::Prim(_)
         | Kind::Counter(_)
         | Kind::Repeat(_)
+        | Kind::Transform(_)
         | Kind::StopGradient
         | Kind::Written(_) => false,
     }

@@ -114,6 +114,7 @@ impl<'s> Shaper<'s> {
                 }
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
+            Kind::Transform(_) => Known::Unknown,
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
                     let ty = self.new.ty(arg).clone();
