@@ -10,6 +10,7 @@ mod index;
 mod literal;
 mod repeat;
 mod report;
+mod transform;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -114,7 +115,7 @@ impl<'s> Shaper<'s> {
                 }
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
-            Kind::Transform(_) => Known::Unknown,
+            Kind::Transform(_) => unreachable!("parse writes transforms as what the user wrote"),
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
                     let ty = self.new.ty(arg).clone();
@@ -138,6 +139,7 @@ impl<'s> Shaper<'s> {
             }
             What::Index(items) => self.index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Transform(made) => self.transform(node, made, site),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
                 match (&fitted, &fit.role) {

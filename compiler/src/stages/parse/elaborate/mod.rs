@@ -4,6 +4,7 @@
 //! reported mistake leaves unknown silences everything that uses it.
 
 mod call;
+mod callable;
 mod expr;
 mod fit;
 mod function;
@@ -13,6 +14,7 @@ mod loops;
 mod operator;
 mod resolve;
 mod stmt;
+mod transform;
 
 use super::ast::Fn;
 use super::declared::Declared;
@@ -45,6 +47,7 @@ enum Val {
     Tuple(Vec<Val>),
     Struct(String, Vec<(String, Val)>),
     Module(Module),
+    Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
     Unknown,
 }
@@ -86,6 +89,8 @@ struct Scope<'p> {
     names: Names,
     /// Innermost last.
     locals: Vec<BTreeMap<String, Local>>,
+    /// How many of them a closure has copies of.
+    captured: usize,
 }
 
 /// A graph under construction.
