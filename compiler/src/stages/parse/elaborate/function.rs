@@ -354,7 +354,10 @@ impl<'p> Elaborator<'_, 'p> {
         self.diags.push(
             Diagnostic::new("wrong-arity", place, message)
                 .note(note)
-                .help(format!("call it as `{callee}({})`", wanted.join(", "))),
+                .help(match callee.starts_with('|') {
+                    true => format!("give it `{}`", wanted.join(", ")),
+                    false => format!("call it as `{callee}({})`", wanted.join(", ")),
+                }),
         );
         None
     }

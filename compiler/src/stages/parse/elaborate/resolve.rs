@@ -1,11 +1,13 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
 use super::super::instance::FieldInstance;
+use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Diagnostic, Place, closest};
 use crate::ir::DType;
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
+use std::rc::Rc;
 
 impl Elaborator<'_, '_> {
     /// The variable of that name.
@@ -19,6 +21,7 @@ impl Elaborator<'_, '_> {
         if let Some(local) = self.local(&text) {
             return match local.value.clone() {
                 Val::Module(module) => Val::Module(Module { text, ..module }),
+                Val::Function(function) => Val::Function(Rc::new(Function { text, ..(*function).clone() })),
                 value => value,
             };
         }
