@@ -39,7 +39,7 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| {
         let shape = vec![attrs.positive("count")?.into(), attrs.positive("dim")?.into()];
-        Ok(vec![LayerParam { name: "weight", shape, init: Init::Normal { std: 1.0 } }])
+        Ok(vec![LayerParam { name: "weight", shape, init: Init::Normal { std: 1.0 }, trained: true }])
     },
     op: &EMBEDDING,
     op_attrs: |_| Attrs::default(),

@@ -22,7 +22,11 @@ static LINEAR: Op = Op {
     },
     examples: &[
         Example {
-            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("w", "f32[17, 7]", Domain::Normal), ("c", "f32[17]", Domain::Normal)],
+            inputs: &[
+                ("x", "f32[5, 7]", Domain::Normal),
+                ("w", "f32[17, 7]", Domain::Normal),
+                ("c", "f32[17]", Domain::Normal),
+            ],
             call: "linear(x, w, c)",
             result: "f32[5, 17]",
         },
@@ -45,8 +49,9 @@ static LAYER: Layer = Layer {
         let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
         // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√input.
         let init = Init::Uniform { bound: 1.0 / (input as f64).sqrt() };
-        let weight = LayerParam { name: "weight", shape: vec![output.into(), input.into()], init: init.clone() };
-        let bias = LayerParam { name: "bias", shape: vec![output.into()], init };
+        let weight =
+            LayerParam { name: "weight", shape: vec![output.into(), input.into()], init: init.clone(), trained: true };
+        let bias = LayerParam { name: "bias", shape: vec![output.into()], init, trained: true };
         Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
     },
     op: &LINEAR,

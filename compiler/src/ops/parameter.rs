@@ -55,7 +55,7 @@ static LAYER: Layer = Layer {
             }
         }
         let init = start(attrs.text("init").unwrap_or("normal"), attrs.float("scale").unwrap_or(1.0), &extents);
-        Ok(vec![LayerParam { name: "", shape, init }])
+        Ok(vec![LayerParam { name: "", shape, init, trained: true }])
     },
     op: &IDENTITY,
     op_attrs: |_| Attrs::default(),

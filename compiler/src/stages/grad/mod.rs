@@ -22,14 +22,14 @@ pub use transform::resolve;
 
 use crate::ir::model::Mode;
 use crate::ir::simplify::simplify;
-use crate::ir::{Graph, Kind, Model, Value};
+use crate::ir::{Function, Graph, Kind, Model, Value};
 
 /// Resolves what is mapped and differentiated, and completes every training function.
 pub fn grad(mut model: Model) -> Model {
     let mut functions = std::mem::take(&mut model.functions);
     for function in &mut functions {
         if has_transforms(&function.graph) {
-            function.graph = simplify(transform::resolve(&function.graph), &mut []);
+            resolve_function(function);
         }
         match function.mode {
             Mode::Evaluate => {}
@@ -41,6 +41,15 @@ pub fn grad(mut model: Model) -> Model {
         function.effects.iter_mut().zip(written).for_each(|((_, v), new)| *v = new);
     }
     Model { functions, ..model }
+}
+
+/// Resolves the transforms of a function, whose effects so far are new values of companions.
+fn resolve_function(function: &mut Function) {
+    let results = function.graph.outputs.len();
+    function.graph.outputs.extend(function.effects.iter().map(|(_, v)| *v));
+    function.graph = simplify(transform::resolve(&function.graph), &mut []);
+    let effects = function.graph.outputs.split_off(results);
+    function.effects.iter_mut().zip(effects).for_each(|((_, v), new)| *v = new);
 }
 
 /// Whether the graph or the body of a region in it has a transform.

@@ -5,6 +5,7 @@ use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
 use super::super::words;
 use super::graph::site_of;
+use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
@@ -12,9 +13,6 @@ use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ops::{self, Attrs, Op, Signature, Times};
 use proc_macro2::Ident;
-
-/// Functions over functions, whose names are kept for them.
-const PLANNED: [&str; 1] = ["scan"];
 
 /// The arguments of an op, told apart.
 #[derive(Default)]
@@ -28,18 +26,18 @@ impl Elaborator<'_, '_> {
     /// `callee(args)`
     pub(super) fn call(&mut self, expr: &Expr, callee: &Expr, args: &[Arg]) -> Val {
         if let ExprKind::Name(name) = &callee.kind
-            && PLANNED.iter().any(|planned| name == planned)
-            && self.local(&name.to_string()).is_none()
-        {
-            let message = format!("`{name}` is not supported yet");
-            self.diags.push(Diagnostic::new("not-supported", name.span(), message));
-            return Val::Unknown;
-        }
-        if let ExprKind::Name(name) = &callee.kind
             && let Some(maker) = Maker::ALL.into_iter().find(|maker| name == maker.name())
             && self.local(&name.to_string()).is_none()
+            && !self.declared.fns.contains_key(&name.to_string())
         {
             return self.make(expr, maker, args);
+        }
+        if let ExprKind::Name(name) = &callee.kind
+            && let Some(form) = Form::of(name)
+            && self.local(&name.to_string()).is_none()
+            && !self.declared.fns.contains_key(&name.to_string())
+        {
+            return self.scan(form, expr, name, args);
         }
         let args = self.arguments(args);
         let ExprKind::Name(name) = &callee.kind else {
@@ -193,8 +191,13 @@ impl Elaborator<'_, '_> {
             layer: Some(Box::new(layer.site.clone())),
             ..site_of(expr)
         };
-        let attrs = (layer.layer.op_attrs)(&layer.site.attrs);
-        self.finish(layer.layer.op, attrs, callee, site, &tensors)
+        let (op, attrs) = (layer.layer.op, (layer.layer.op_attrs)(&layer.site.attrs));
+        let companions = self.companions(layer);
+        if companions.is_empty() {
+            return self.finish(op, attrs, callee, site, &tensors);
+        }
+        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        self.keep_companions(called, &companions, module, expr.place)
     }
 
     /// A call of an op.

@@ -5,6 +5,7 @@
 
 mod call;
 mod callable;
+mod companions;
 mod expr;
 mod fit;
 mod function;
@@ -13,6 +14,7 @@ mod index;
 mod loops;
 mod operator;
 mod resolve;
+mod scan;
 mod stmt;
 mod transform;
 
@@ -21,7 +23,7 @@ use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::Param;
+use crate::ir::model::{Param, ParamId};
 use crate::ir::{Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
@@ -121,6 +123,8 @@ struct Elaborator<'e, 'p> {
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
     calls: usize,
+    /// The new values of companions.
+    kept: Vec<(ParamId, Value)>,
 }
 
 /// The struct that a module is an instance of.

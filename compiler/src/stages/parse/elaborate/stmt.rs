@@ -69,7 +69,7 @@ impl Elaborator<'_, '_> {
         let inside = self.scope().locals.iter().rposition(|block| block.contains_key(&text));
         if inside.is_some_and(|at| at < captured) {
             let message = format!("a closure cannot assign `{text}`, which is declared outside of it");
-            let report = Diagnostic::new("assignment-in-closure", name.span(), message)
+            let report = Diagnostic::new("captured-assignment", name.span(), message)
                 .note(format!("`{text}` is declared on line {declared}"));
             self.diags.push(report.help("let the closure give the new value as its result"));
         } else if !mutable {
