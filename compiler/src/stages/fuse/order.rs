@@ -114,6 +114,7 @@ fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role) -> bool {
         | Kind::Counter(_)
         | Kind::Repeat(_)
         | Kind::Branch(_)
+        | Kind::Transform(_)
         | Kind::StopGradient
         | Kind::Written(_) => false,
     }

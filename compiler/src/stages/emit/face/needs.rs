@@ -42,6 +42,7 @@ fn collect(graph: &Graph, found: &mut Vec<Dim>) {
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
+            | Kind::Transform(_)
             | Kind::StopGradient
             | Kind::Written(_) => {}
         }

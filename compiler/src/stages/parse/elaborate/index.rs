@@ -31,7 +31,7 @@ impl Elaborator<'_, '_> {
                 }
                 None => Val::Unknown,
             },
-            Val::Static(_) | Val::Struct(..) => {
+            Val::Static(_) | Val::Struct(..) | Val::Function(_) => {
                 self.diags.push(Diagnostic::new("not-a-tensor", of.place, format!("`{text}` is not a tensor")));
                 Val::Unknown
             }
@@ -66,7 +66,7 @@ impl Elaborator<'_, '_> {
                         Some(Item::Gather)
                     }
                     Val::Unknown => None,
-                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{}` is not an index", words::brief(at));
                         self.diags.push(Diagnostic::new("bad-expression", at.place, message));
                         None
@@ -107,7 +107,7 @@ impl Elaborator<'_, '_> {
         match self.expr(expr) {
             Val::Static(Attr::Int(dim)) => Some(dim),
             Val::Unknown => None,
-            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{}` is not an integer that is known at build time", words::brief(expr));
                 self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
                 None

@@ -5,6 +5,7 @@
 
 mod branch;
 mod call;
+mod callable;
 mod companions;
 mod expr;
 mod fit;
@@ -16,6 +17,7 @@ mod operator;
 mod resolve;
 mod scan;
 mod stmt;
+mod transform;
 
 use super::ast::Fn;
 use super::declared::Declared;
@@ -48,6 +50,7 @@ enum Val {
     Tuple(Vec<Val>),
     Struct(String, Vec<(String, Val)>),
     Module(Module),
+    Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
     Unknown,
 }
@@ -89,6 +92,8 @@ struct Scope<'p> {
     names: Names,
     /// Innermost last.
     locals: Vec<BTreeMap<String, Local>>,
+    /// How many of them a closure has copies of.
+    captured: usize,
 }
 
 /// A graph under construction.
