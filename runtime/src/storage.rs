@@ -82,7 +82,8 @@ impl Weights<Cpu> {
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
     let tensor = |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
         name: format!("{prefix}{name}"),
-        shape: parameter.shape,
+        dtype: "F32",
+        shape: parameter.shape.into(),
         values: &words[offset..][..parameter.len()],
     };
     spec.instances().map(tensor).collect()
@@ -96,24 +97,32 @@ fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
 
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
+    let all = prefixes.iter().flat_map(|prefix| {
+        spec.instances().map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+    });
+    differ(spec.name, all, reader)
+}
+
+/// The file has exactly the tensors of these names, element types and shapes.
+pub(crate) fn differ(
+    model: &'static str,
+    all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
+    reader: &Reader,
+) -> Result<()> {
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
     let mut differences = vec![];
-    for prefix in prefixes {
-        for (name, parameter, _) in spec.instances() {
-            let name = format!("{prefix}{name}");
-            let shape = parameter.shape.to_vec();
-            let Some(entry) = rest.remove(&name) else {
-                differences.push(Difference::Missing { name, shape });
-                continue;
-            };
-            if entry.dtype != "F32" {
-                let (name, found) = (name.clone(), entry.dtype.clone());
-                differences.push(Difference::Dtype { name, found, expected: "F32" });
-            }
-            if entry.shape != shape {
-                let found = entry.shape.clone();
-                differences.push(Difference::Shape { name, found, expected: shape });
-            }
+    for (name, dtype, shape) in all {
+        let Some(entry) = rest.remove(&name) else {
+            differences.push(Difference::Missing { name, shape });
+            continue;
+        };
+        if entry.dtype != dtype {
+            let (name, found) = (name.clone(), entry.dtype.clone());
+            differences.push(Difference::Dtype { name, found, expected: dtype });
+        }
+        if entry.shape != shape {
+            let found = entry.shape.clone();
+            differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
     let unexpected =
@@ -122,7 +131,7 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
+    Err(Error::Tensors { path: reader.path.clone(), model, differences })
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.

@@ -36,6 +36,8 @@ static SPEC: ModelSpec = ModelSpec {
         ParameterSpec { name: "output.weight", shape: &[8], offset: 128, repeats: &[], init: Init::Zeros },
     ],
     pool_len: 192,
+    states: &[],
+    session: &[],
 };
 
 struct Plans;

@@ -21,11 +21,15 @@ use bindings::Bindings;
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
     for function in models.iter_mut().flat_map(|model| &mut model.functions) {
-        let graph = std::mem::take(&mut function.graph);
+        let mut graph = std::mem::take(&mut function.graph);
+        let results = graph.outputs.len();
+        graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
         let mut bindings = Bindings::default();
         let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
         let (graph, sure) = shaper.run();
         function.graph = graph;
+        let stored = function.graph.outputs.split_off(results);
+        function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
         if sure.contains(&false) && diags.is_empty() {
             // A bug of ours must not pass for a model.
             let message = format!("the type of what `{}` returns could not be found", function.name);
@@ -99,7 +103,7 @@ impl<'s> Shaper<'s> {
                 };
                 ty.map_or(Known::Unknown, |ty| self.push(node, node.kind.clone(), vec![], ty))
             }
-            Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
+            Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
                 Some(ty) => self.push(node, node.kind.clone(), vec![], ty.clone()),
                 None => self.push(node, node.kind.clone(), vec![], Type::scalar(DType::U32)),
             },
@@ -136,6 +140,7 @@ impl<'s> Shaper<'s> {
                 bound.map_or(Known::Unknown, Known::Literal)
             }
             What::Index(items) => self.index(node, items, site),
+            What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
