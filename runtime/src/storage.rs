@@ -8,7 +8,7 @@ use crate::{
     device::{Blocking, Compiled, Cpu, Device},
     error::{Difference, Error, Result},
     safetensors::{self, Entry, Reader, Tensor},
-    spec::ModelSpec,
+    spec::{ModelSpec, ParameterSpec},
     weights::Weights,
     words::Words,
 };
@@ -78,15 +78,21 @@ impl Weights<Cpu> {
     }
 }
 
+/// The parameters that a file has under `prefix`: all under none, and those with optimiser states under another.
+fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
+    let all = prefix.is_empty();
+    spec.instances().filter(move |(_, parameter, _)| all || parameter.trained)
+}
+
 /// The tensors of a pool, `prefix` before every name.
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
-    let tensor = |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
+    let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| Tensor {
         name: format!("{prefix}{name}"),
         dtype: "F32",
         shape: parameter.shape.into(),
         values: &words[offset..][..parameter.len()],
     };
-    spec.instances().map(tensor).collect()
+    stored(spec, prefix).map(tensor).collect()
 }
 
 /// A pool with the values of a file that holds this model and nothing else.
@@ -98,14 +104,14 @@ fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
     let all = prefixes.iter().flat_map(|prefix| {
-        spec.instances().map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+        stored(spec, prefix).map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
     });
-    differ(spec.name, all, reader)
+    differ(spec, all, reader)
 }
 
 /// The file has exactly the tensors of these names, element types and shapes.
 pub(crate) fn differ(
-    model: &'static str,
+    spec: &ModelSpec,
     all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
     reader: &Reader,
 ) -> Result<()> {
@@ -125,19 +131,24 @@ pub(crate) fn differ(
             differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
+    // PyTorch counts the batches of each batch norm, which nothing here needs.
+    rest.retain(|name, _| {
+        let layer = name.strip_suffix("num_batches_tracked");
+        !layer.is_some_and(|layer| spec.find(&format!("{layer}running_mean")).is_ok())
+    });
     let unexpected =
         |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
     differences.extend(rest.into_iter().map(unexpected));
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::Tensors { path: reader.path.clone(), model, differences })
+    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.
 pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
     let mut words = Words::zeroed(spec.pool_len)?;
-    for (name, parameter, offset) in spec.instances() {
+    for (name, parameter, offset) in stored(spec, prefix) {
         let entry = reader.tensors[&format!("{prefix}{name}")].clone();
         reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
     }

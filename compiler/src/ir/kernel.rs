@@ -395,7 +395,7 @@ pub enum Role {
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace.
+    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace, companions with their parameters.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
@@ -406,6 +406,7 @@ impl Role {
     pub fn shared(self) -> Role {
         match self {
             Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
+            Role::Effect(Effect::Companion(id)) => Role::Param(id),
             Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
             Role::Effect(Effect::Stored(id)) => Role::State(id),
             other => other,
@@ -437,7 +438,7 @@ pub enum Step<K = Kernel> {
     /// Steps that run several times; `Atom::Loop(0)` inside is this loop's slice index.
     Loop {
         /// How many times.
-        count: i64,
+        count: Dim,
         /// Whether the last slice comes first.
         reverse: bool,
         /// One iteration.

@@ -90,6 +90,6 @@ impl Expansion<'_> {
 
     fn repeat(&mut self, graph: &mut Graph, repeat: &Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let body = Expansion { sites: self.sites, depth: self.depth + 1 }.graph(&repeat.body);
-        graph.repeat(Repeat { body, ..*repeat }, args, span)
+        graph.repeat(repeat.with_body(body), args, span)
     }
 }

@@ -134,8 +134,8 @@ fn reads(grouping: &Grouping<'_>, group: usize, role: Role, buffers: &[Buffer]) 
 /// Whether a value lies in the pool of a role before any kernel runs.
 pub(super) fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role, buffers: &[Buffer]) -> bool {
     let canon = scope.canon(value);
-    if matches!(scope.graph.node(canon).kind, Kind::Param(_)) {
-        return role == Role::Source(Source::Weights);
+    if let Kind::Param(id) = scope.graph.node(canon).kind {
+        return role == Role::Source(Source::Weights) || role == Role::Param(id);
     }
     scope.homes.get(&canon).is_some_and(|home| buffers[home.buffer.0].role == role)
 }

@@ -10,6 +10,7 @@ mod index;
 mod literal;
 mod repeat;
 mod report;
+mod scan;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -62,6 +63,8 @@ struct Shaper<'s> {
     bindings: &'s mut Bindings,
     /// The types of the inputs where the graph is a body; `None` for unknown ones.
     inputs: Option<Vec<Option<Type>>>,
+    /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
+    guessing: bool,
 }
 
 impl<'s> Shaper<'s> {
@@ -72,7 +75,7 @@ impl<'s> Shaper<'s> {
         bindings: &'s mut Bindings,
         inputs: Option<Vec<Option<Type>>>,
     ) -> Shaper<'s> {
-        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs }
+        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs, guessing: false }
     }
 
     /// The new graph, and whether each output is known.
@@ -125,11 +128,16 @@ impl<'s> Shaper<'s> {
                 }
                 _ => Known::Unknown,
             },
-            Kind::Written(written) => self.written(node, written),
+            Kind::Written(written) => {
+                self.diags.enter(written.via);
+                let known = self.written(node, written);
+                self.diags.enter(None);
+                known
+            }
         }
     }
 
-    fn written(&mut self, node: &Node, Written { what, site }: &Written) -> Known {
+    fn written(&mut self, node: &Node, Written { what, site, .. }: &Written) -> Known {
         match what {
             What::Call(call) => self.call(node, call, site),
             What::Literal(attr) => {
@@ -142,6 +150,9 @@ impl<'s> Shaper<'s> {
             What::Index(items) => self.index(node, items, site),
             What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
+            What::Restack { axis } => self.restack(node, *axis),
+            What::Zeros => Known::Unknown,
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
                 match (&fitted, &fit.role) {

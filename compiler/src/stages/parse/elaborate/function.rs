@@ -58,11 +58,12 @@ pub(in super::super) fn entry<'p>(
         positions: BTreeSet::new(),
         given,
         touched,
+        kept: vec![],
     };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
-    let effects = elaborator.stored();
+    let effects: Vec<_> = elaborator.committed().into_iter().chain(elaborator.stored()).collect();
     let in_session = !training && (is_mut(function) || elaborator.touched || !elaborator.frames[0].held.is_empty());
     let mut graph = std::mem::take(&mut elaborator.top().graph);
     let positions = std::mem::take(&mut elaborator.positions);
@@ -373,7 +374,7 @@ impl<'p> Elaborator<'_, 'p> {
         let number = self.calls;
         let mut names = match this.as_ref().and_then(super::block_of) {
             Some(instance) => instance.names.clone(),
-            None => self.declared.consts.clone(),
+            None => self.declared.consts(function.source).clone(),
         };
         for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
             for_each_axis(ty, &mut |axis| {
@@ -392,7 +393,12 @@ impl<'p> Elaborator<'_, 'p> {
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
+        let outside = self.diags.entered();
+        if function.source > 0 && outside.is_none() {
+            self.diags.enter(Some(place));
+        }
         let result = self.body(function);
+        self.diags.enter(outside);
         self.scopes.pop();
         result
     }
@@ -428,9 +434,10 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
+        let line = self.diags.line(function.name.span().into());
         self.diags.push(
             Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on line {}", function.name, Place::from(function.name.span()).line()))
+                .note(format!("`{}` is declared on {line}", function.name))
                 .help(format!("call it as `{callee}({})`", wanted.join(", "))),
         );
         None

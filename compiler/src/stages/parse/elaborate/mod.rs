@@ -4,6 +4,7 @@
 //! reported mistake leaves unknown silences everything that uses it.
 
 mod call;
+mod companions;
 mod expr;
 mod fit;
 mod function;
@@ -12,6 +13,7 @@ mod index;
 mod loops;
 mod operator;
 mod resolve;
+mod scan;
 mod state;
 mod stmt;
 
@@ -20,7 +22,7 @@ use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::{Param, State};
+use crate::ir::model::{Param, ParamId, State};
 use crate::ir::{Dim, Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
@@ -129,6 +131,8 @@ struct Elaborator<'e, 'p> {
     given: BTreeSet<String>,
     /// Whether the function needs one of them.
     touched: bool,
+    /// The new values of companions.
+    kept: Vec<(ParamId, Value)>,
 }
 
 /// The struct that a module is an instance of.

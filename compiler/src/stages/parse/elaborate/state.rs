@@ -66,9 +66,10 @@ impl Regional {
         [pairs(&self.carried), pairs(&self.stacked), pairs(&self.read)]
     }
 
-    /// What the body gives: carried states, then slices of stacked ones.
-    pub(super) fn outputs(&self) -> Vec<Value> {
-        self.results().map(|held| held.now).collect()
+    /// What the body gives: carried states, and slices of stacked ones.
+    pub(super) fn outputs(&self) -> [Vec<Value>; 2] {
+        let slices = self.stacked.iter().filter(|held| held.assigned);
+        [self.carried.iter().map(|held| held.now).collect(), slices.map(|held| held.now).collect()]
     }
 
     fn results(&self) -> impl Iterator<Item = &Held> {
@@ -165,7 +166,7 @@ impl Elaborator<'_, '_> {
         }
         let items = numbers.iter().map(|&i| Item::At(i.into())).chain([Item::Rest]).collect();
         let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };
-        let kind = Kind::Written(Box::new(Written { what: What::Index(items), site }));
+        let kind = Kind::Written(Box::new(Written { what: What::Index(items), site, via: self.diags.entered() }));
         self.frames[frame].graph.push(kind, vec![value], None, place.first)
     }
 
@@ -183,7 +184,8 @@ impl Elaborator<'_, '_> {
                     let name = self.states[held.id.0 as usize].name.clone();
                     let args = vec![(name.clone(), held.place); 2];
                     let site = Site { args, ..plain_site(&name, held.place) };
-                    let kind = Kind::Written(Box::new(Written { what: What::SetIndex(items), site }));
+                    let what = What::SetIndex(items);
+                    let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
                     self.frames[frame].graph.push(kind, vec![old, value], None, held.place.first)
                 }
             };
