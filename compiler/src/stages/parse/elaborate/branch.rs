@@ -195,7 +195,8 @@ impl Elaborator<'_, '_> {
         }
         given.iter_mut().for_each(|val| self.inside(val));
         self.scope().locals = before;
-        let Some(frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        let Some(mut frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        self.only_read(&mut frame, &words::brief(expr));
         Taken { frame, given, sites, via: self.diags.entered() }
     }
 
