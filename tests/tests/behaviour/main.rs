@@ -8,6 +8,7 @@ mod branches;
 mod corners;
 mod extents;
 mod files;
+mod foreign;
 mod gradients;
 mod optimisers;
 mod repeats;

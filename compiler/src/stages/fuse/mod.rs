@@ -5,6 +5,7 @@
 //! or effect needs.
 
 mod branch;
+mod foreign;
 mod group;
 mod heavy;
 mod in_place;

@@ -5,6 +5,7 @@ mod ast;
 mod attributes;
 mod declared;
 mod elaborate;
+mod foreign;
 mod instance;
 mod statics;
 mod syntax;
@@ -124,6 +125,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         states,
         dims,
         functions,
+        foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }
 

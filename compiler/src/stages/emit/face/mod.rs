@@ -5,6 +5,7 @@
 //! keep their spans, all others are hygienic; nothing grows with the depth of a repeated block.
 
 mod bind;
+mod foreign;
 mod model;
 pub(super) mod needs;
 mod records;
@@ -25,7 +26,8 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
     let rt = &quote!(#runtime::__rt);
     let (model_items, session) = (model::items(model, rt), session::items(model, rt));
     let (trainer, records) = (trainer::items(model, rt), records::items(model, rt));
-    quote!(#model_items #session #trainer #records)
+    let foreign = foreign::items(model, rt);
+    quote!(#model_items #foreign #session #trainer #records)
 }
 
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.
