@@ -12,6 +12,7 @@ mod loss;
 mod signature;
 mod sliding;
 
+pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -45,6 +46,9 @@ list! {
     logsumexp
     var
     any
+    attend
+    heads
+    rotary
     reshape
     flatten
     squeeze

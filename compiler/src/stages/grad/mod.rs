@@ -4,6 +4,7 @@
 //! compiler bug; the user's mistakes were reported before.
 
 mod activity;
+mod attend;
 mod keep;
 mod map;
 mod movement;

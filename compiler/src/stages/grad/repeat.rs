@@ -172,7 +172,8 @@ fn cheap(prim: &Prim) -> bool {
         | Prim::Contract { .. }
         | Prim::Conv { .. }
         | Prim::Gather { .. }
-        | Prim::ScatterAdd { .. } => false,
+        | Prim::ScatterAdd { .. }
+        | Prim::Attend(_) => false,
     }
 }
 
