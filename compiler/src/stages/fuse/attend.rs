@@ -73,7 +73,7 @@ impl Grouping<'_> {
         let position = space.result(attend.part);
         let known = self.groups.iter().position(|group| match &group.form {
             Form::Attend { attention, args: own } => attention.attend == attend_ && own == args,
-            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Repeat(_) => false,
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => false,
         });
         let group = known.unwrap_or_else(|| self.start(space, args, attend_));
         let body = &mut self.groups[group].body;

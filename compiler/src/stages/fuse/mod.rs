@@ -5,6 +5,7 @@
 //! or effect needs.
 
 mod attend;
+mod branch;
 mod group;
 mod heavy;
 mod inline;
