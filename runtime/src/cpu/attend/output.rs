@@ -5,7 +5,7 @@ use super::super::math;
 use super::other::{self, Wide};
 use super::own::{self, Product};
 use super::plan::{Axis, Matrix, Plan, Words};
-use super::scores::{RowMask, seen};
+use super::scores::{RowMask, power, seen};
 use core::ops::Range;
 
 /// Where things lie in scratch memory.
@@ -151,21 +151,19 @@ pub(super) fn advance<S: Simd>(s: S, scores: &mut [f32], most: &mut f32, total: 
         return;
     }
     if new != *most {
-        let one = own::one();
-        let less = s.splat_f(*most - new);
-        let mut factor = [0.0];
-        s.store_f(&mut factor, 0, one, math::exp(s, less));
-        *total *= factor[0];
         if *most != f32::NEG_INFINITY {
+            let mut factor = [0.0];
+            s.store_f(&mut factor, 0, own::one(), power(s, s.splat_f(*most - new)));
+            *total *= factor[0];
             own::scale(s, sums, factor[0]);
         }
         *most = new;
     }
     let (shift, mut sum) = (s.splat_f(new), s.splat_f(0.0));
     crate::__rt::sweep!(S, j, at, scores.len(), {
-        let power = math::exp(s, s.sub_f(s.load_f(scores, j, at), shift));
-        s.store_f(scores, j, at, power);
-        sum = s.select_at_f(at, s.add_f(sum, power), sum);
+        let own = power(s, s.sub_f(s.load_f(scores, j, at), shift));
+        s.store_f(scores, j, at, own);
+        sum = s.select_at_f(at, s.add_f(sum, own), sum);
     });
     *total += s.reduce_add_f(sum);
 }

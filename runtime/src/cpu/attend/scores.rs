@@ -1,6 +1,6 @@
 //! What happens to a row of scores besides arithmetic: masks, and the order of positions.
 
-use super::super::Simd;
+use super::super::{Simd, math};
 use super::plan::{Axis, Plan};
 use super::{Attended, Mask, Strided};
 
@@ -77,4 +77,15 @@ pub(super) fn seen(plan: &Plan<'_>, row: usize) -> core::ops::Range<usize> {
         (true, Attended::Output | Attended::Query) => 0..plan.columns.min(row + 1),
         (true, Attended::Key) => row.min(plan.columns)..plan.columns,
     }
+}
+
+/// Where powers become 0 instead of numbers that are not normal, which cost a hundred times as much.
+const LEAST: f32 = -87.0;
+
+/// eˣ for an `x` that is not above 0 by much, and 0 below [`LEAST`]: less than what is added to it can tell.
+#[inline(always)]
+pub(super) fn power<S: Simd>(s: S, x: S::F) -> S::F {
+    let least = s.splat_f(LEAST);
+    let power = math::exp(s, s.at_least_f(x, least));
+    s.select_f(s.lt_f(x, least), s.splat_f(0.0), power)
 }

@@ -4,12 +4,11 @@
 //! query heads that share the keys.
 
 use super::super::Simd;
-use super::super::math;
 use super::Attended;
 use super::other::{self, Wide};
 use super::own::{self, Product};
 use super::plan::{Axis, Matrix, Plan, Words};
-use super::scores::{RowMask, seen};
+use super::scores::{RowMask, power, seen};
 use core::ops::Range;
 
 /// Where things lie in scratch memory.
@@ -267,7 +266,7 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
                 true => (s.load_f(norms, j, at), s.load_f(deltas, j, at)),
                 false => (norm, delta),
             };
-            let p = math::exp(s, s.sub_f(s.load_f(scores, j, at), norm));
+            let p = power(s, s.sub_f(s.load_f(scores, j, at), norm));
             s.store_f(scores, j, at, p);
             let slope = s.mul_f(p, s.sub_f(s.load_f(slopes, j, at), delta));
             s.store_f(slopes, j, at, slope);
