@@ -329,6 +329,7 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Attend(attend) => (attend.part.inputs(), attend.part.inputs() + 1),
         Prim::Concat { .. } => (1, usize::MAX),
     }
 }
