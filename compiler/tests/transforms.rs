@@ -292,3 +292,48 @@ fn derivatives_inside_of_a_loss_are_trained_through() {
     // One product for all points: no loop is left.
     assert!(!m.to_string().contains("repeat"));
 }
+
+const TUNED: &str = "
+    pub struct Net { body: Body, norm: LayerNorm(4), head: Linear(4, 2) }
+    struct Body { up: Linear(4, 4), down: Linear(4, 4) }
+    impl Body { fn forward(&self, x: f32[B, 4]) -> f32[B, 4] { self.down(tanh(self.up(x))) } }
+    impl Net {
+        #[train(AdamW, only = PATHS)]
+        pub fn loss(&self, x: f32[B, 4]) -> f32 { mean(square(self.head(self.norm(self.body(x))))) }
+    }";
+
+#[test]
+fn frozen_parameters_have_no_gradient_and_do_not_move() {
+    let whole = |paths: &str| resolved(model(&TUNED.replace("PATHS", paths)));
+    let trained = |m: &Model| -> Vec<String> {
+        let step = m.functions.iter().find(|f| !f.effects.is_empty()).expect("a training function");
+        let gradients = step.effects.iter().filter_map(|(effect, _)| match effect {
+            Effect::Gradient(id) => Some(m.param(*id).name.clone()),
+            _ => None,
+        });
+        gradients.collect()
+    };
+    assert_eq!(trained(&whole("head")), ["head.weight", "head.bias"]);
+    assert_eq!(trained(&whole("[head.bias, body.down]")), ["body.down.weight", "body.down.bias", "head.bias"]);
+    assert_eq!(trained(&whole("[norm, self.body.up.weight]")), ["body.up.weight", "norm.weight", "norm.bias"]);
+
+    let m = whole("head");
+    let step = m.functions.iter().find(|f| !f.effects.is_empty()).expect("a training function");
+    // The only derivatives are those of the head: backward there is one product for its weight.
+    let products = step.graph.to_string().matches("= contract(").count();
+    assert_eq!(products, 3 + 1, "{}", step.graph);
+    let mut env = env(&m, &[&[3, 4]]);
+    env.states = vec![vec![0.25; m.pool_len()]; 2];
+    let outputs = run(step, &m, &env).expect("fitting arguments");
+    for (effect, value) in &outputs.effects {
+        let moves = |at: usize, before: f64| value.f64s()[at] != before;
+        for (param, before) in m.params.iter().zip(&env.params) {
+            let tuned = param.name.starts_with("head");
+            match effect {
+                Effect::Weights => assert_eq!(moves(param.offset, before.f64s()[0]), tuned, "{}", param.name),
+                Effect::State(_) => assert_eq!(moves(param.offset, 0.25), tuned, "{}", param.name),
+                _ => {}
+            }
+        }
+    }
+}

@@ -126,6 +126,9 @@ pub struct Function {
     pub dims: Vec<NamedDim>,
     /// The form of the results; their values are the graph's outputs, in order.
     pub results: Results,
+    /// Trained parameters that training by this function leaves alone, ascending: those that `only` leaves out, and
+    /// from grad on those that the loss does not depend on.
+    pub frozen: Vec<ParamId>,
     /// Pool writes; filled by grad.
     pub effects: Vec<(Effect, Value)>,
     /// The computation.

@@ -187,6 +187,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         args,
         dims: names.into_iter().map(|name| NamedDim { name, bound: None }).collect(),
         results: Results::Tuple,
+        frozen: vec![],
         effects: vec![],
         graph,
     };

@@ -128,8 +128,8 @@ fn function(cursor: &mut Cursor) -> Result<Function, String> {
     while !cursor.sign('}') {
         effects.push(effect(cursor)?);
     }
-    let (mode, results) = (mode(&fields)?, results(&fields)?);
-    Ok(Function { name, attrs: attributes(&fields)?, mode, args, dims: dims(&fields)?, results, effects, graph })
+    let (mode, results, frozen) = (mode(&fields)?, results(&fields)?, frozen(&fields)?);
+    Ok(Function { name, attrs: attributes(&fields)?, mode, args, dims: dims(&fields)?, results, frozen, effects, graph })
 }
 
 fn mode(fields: &Fields) -> Result<Mode, String> {
@@ -138,6 +138,12 @@ fn mode(fields: &Fields) -> Result<Mode, String> {
     }
     let name = Read(fields).word("train")?;
     ops::optimizer(&name).map(Mode::Train).ok_or_else(|| format!("no optimiser `{name}`"))
+}
+
+fn frozen(fields: &Fields) -> Result<Vec<ParamId>, String> {
+    let read = Read(fields);
+    let indices = if read.find("frozen").is_some() { read.indices("frozen")? } else { vec![] };
+    Ok(indices.into_iter().map(|k| ParamId(k as u32)).collect())
 }
 
 fn dims(fields: &Fields) -> Result<Vec<NamedDim>, String> {

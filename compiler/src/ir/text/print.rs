@@ -62,6 +62,10 @@ fn header(function: &Function) -> Fields {
         Mode::Evaluate => {}
         Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
     }
+    if !function.frozen.is_empty() {
+        let frozen = function.frozen.iter().map(|id| id.0 as usize);
+        fields.push(("frozen".to_owned(), Datum::numbers(frozen)));
+    }
     let dim = |d: &crate::ir::model::NamedDim| {
         let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
         of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));

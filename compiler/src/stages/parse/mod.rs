@@ -86,7 +86,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
-        for train in [None].into_iter().chain(function.train.iter().map(|train| Some(&train.optimizer))) {
+        for train in [None].into_iter().chain(function.train.iter().map(Some)) {
             functions.extend(elaborate::entry(function, train, &this, declared, &params, diags));
         }
     }

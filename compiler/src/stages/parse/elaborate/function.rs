@@ -6,6 +6,7 @@ use super::super::instance::{FieldInstance, Instance, count};
 use super::super::statics::Names;
 use super::super::words;
 use super::fit;
+use super::frozen;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::model::{self, Function, Mode, NamedDim, Param, Results};
@@ -20,7 +21,7 @@ use std::rc::Rc;
 /// The graph of a public function, evaluated or trained by an optimiser; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
-    train: Option<&Ident>,
+    train: Option<&Train>,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
     params: &[Param],
@@ -29,7 +30,9 @@ pub(in super::super) fn entry<'p>(
     let mut names = this.names.clone();
     let dims = entry_dims(function, &mut names, diags);
     let args = entry_args(function, &names, diags);
-    let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
+    let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
+    let only = train.and_then(|train| train.only.as_deref());
+    let frozen = only.map_or(vec![], |only| frozen::frozen(only, this, params, diags));
     let training = train.is_some();
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
@@ -59,6 +62,7 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
+        frozen,
         effects,
         graph,
     })

@@ -8,6 +8,7 @@ mod callable;
 mod companions;
 mod expr;
 mod fit;
+mod frozen;
 mod function;
 mod graph;
 mod index;
