@@ -49,6 +49,12 @@ impl Picture {
                     let title = format!("{} times{order}: {carried} carried, {stacked} stacked", repeat.count);
                     self.region(graph, value, &repeat.body, &title, &here);
                 }
+                Kind::Branch(branch) => {
+                    self.line(&format!("{here} [label={:?}]", label(graph, value)));
+                    for (n, case) in branch.cases.iter().enumerate() {
+                        self.cluster(&format!("{here}_{n}"), &format!("case {n}"), case);
+                    }
+                }
                 Kind::Transform(transform) => {
                     self.region(graph, value, &transform.body, transform.how.name(), &here);
                 }
@@ -74,10 +80,15 @@ impl Picture {
 
     fn region(&mut self, graph: &Graph, value: Value, body: &Graph, title: &str, here: &str) {
         self.line(&format!("{here} [label={:?}]", label(graph, value)));
+        self.cluster(here, title, body);
+    }
+
+    /// A graph with a frame around it.
+    fn cluster(&mut self, here: &str, title: &str, graph: &Graph) {
         self.line(&format!("subgraph cluster_{here} {{"));
         self.depth += 1;
         self.line(&format!("label={title:?}"));
-        self.graph(body, &format!("{here}_"));
+        self.graph(graph, &format!("{here}_"));
         self.depth -= 1;
         self.line("}");
     }

@@ -19,8 +19,8 @@ pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
-pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
-pub use model::{Function, Mode, Model, Param, ParamId};
+pub use graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
+pub use model::{Block, Function, Mode, Model, Param, ParamId};
 pub use prim::Prim;
 pub use transform::{How, Transform};
 pub use ty::{DType, Type};

@@ -2,7 +2,7 @@
 //!
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
-use super::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
+use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use super::model::{Effect, Function, Mode, Model};
 use super::prim::Prim;
 use super::transform::Transform;
@@ -73,13 +73,21 @@ impl Scope<'_> {
             if let Err(message) = self.node(graph, node) {
                 fail(message);
             }
-            if let Kind::Transform(transform) = &node.kind {
-                let found = self.transform(graph, node, transform);
-                errors.extend(found.into_iter().map(|e| format!("%{}: {e}", value.0)));
-            }
-            if let Kind::Repeat(repeat) = &node.kind {
-                errors.extend(self.body(graph, node, repeat).into_iter().map(|e| format!("%{}: {e}", value.0)));
-            }
+            let inside = match &node.kind {
+                Kind::Repeat(repeat) => self.body(graph, node, repeat),
+                Kind::Transform(transform) => self.transform(graph, node, transform),
+                Kind::Branch(branch) => self.cases(graph, node, branch),
+                Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::Source(_)
+                | Kind::Op(_)
+                | Kind::Result(_)
+                | Kind::Prim(_)
+                | Kind::Counter(_)
+                | Kind::StopGradient
+                | Kind::Written(_) => vec![],
+            };
+            errors.extend(inside.into_iter().map(|e| format!("%{}: {e}", value.0)));
         }
         for output in &graph.outputs {
             if output.0 as usize >= graph.nodes.len() {
@@ -96,14 +104,14 @@ impl Scope<'_> {
         let expanded = self.after >= After::Expand;
         match &node.kind {
             Kind::Result(k) => return result(graph, node, *k, expanded),
-            Kind::Repeat(_) if expanded => {
+            Kind::Repeat(_) | Kind::Branch(_) if expanded => {
                 return ensure(node.ty.is_none(), || "a region has no type of its own".into());
             }
             Kind::Transform(_) if self.after >= After::Grad => return Err("a transform after grad".into()),
             Kind::Transform(_) if expanded => {
                 return ensure(node.ty.is_none(), || "a transform has no type of its own".into());
             }
-            Kind::Repeat(_) | Kind::Transform(_) => return Ok(()),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => return Ok(()),
             Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
             Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
@@ -152,7 +160,7 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Transform(_) => Ok(()),
+            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
         }
     }
 
@@ -207,6 +215,29 @@ impl Scope<'_> {
         }
         errors
     }
+
+    /// The cases of a branch, and how they fit the node's arguments and each other.
+    fn cases(&self, graph: &Graph, node: &Node, branch: &Branch) -> Vec<String> {
+        let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+        let Some(types) = types else { return vec!["an argument has no type".into()] };
+        let [selector, inputs @ ..] = types.as_slice() else { return vec!["a branch without a selector".into()] };
+        if !selector.shape.is_empty() || !matches!(selector.dtype, DType::U32 | DType::Bool) {
+            return vec![format!("the selector is {selector}")];
+        }
+        if branch.cases.is_empty() {
+            return vec!["a branch without cases".into()];
+        }
+        let inside = Scope { regions: self.regions + 1, inputs: Some(inputs), ..*self };
+        let mut errors = vec![];
+        for (n, case) in branch.cases.iter().enumerate() {
+            errors.extend(inside.graph(case).into_iter().map(|e| format!("in case {n} {e}")));
+        }
+        let outputs = |case: &Graph| case.outputs.iter().map(|v| case.node(*v).ty.clone()).collect::<Vec<_>>();
+        if errors.is_empty() && branch.cases.iter().any(|case| outputs(case) != outputs(&branch.cases[0])) {
+            errors.push("the cases give different types".into());
+        }
+        errors
+    }
 }
 
 fn ensure(ok: bool, message: impl FnOnce() -> String) -> Result<(), String> {
@@ -224,6 +255,11 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
             let Some(ty) = node.ty.as_ref().filter(|_| typed) else { return Err("no type".into()) };
             let want = repeat.result(k);
             ensure(*ty == want, || format!("is {ty}, not {want}"))
+        }
+        Kind::Branch(branch) => {
+            ensure(k < branch.results(), || format!("the branch has no result {k}"))?;
+            let want = branch.cases[0].node(branch.cases[0].outputs[k]).ty.as_ref();
+            ensure(node.ty.as_ref() == want, || format!("is {:?}, not {want:?}", node.ty))
         }
         Kind::Transform(transform) => {
             let args: Option<Vec<Type>> = graph.node(*region).args.iter().map(|a| graph.node(*a).ty.clone()).collect();

@@ -20,6 +20,8 @@ pub struct Written {
     pub what: What,
     /// Where and in which words it stands.
     pub site: Site,
+    /// What the macro's own text does with the travelled block whose text has the node.
+    pub via: Option<Place>,
 }
 
 /// What a written node means.
@@ -57,6 +59,13 @@ pub enum What {
     },
     /// Zeros of the type that the body of the region which carries them asks for.
     Zeros,
+    /// The argument itself, which must be one truth value.
+    Condition,
+    /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
+    /// they stand; what no arm takes goes to the one after the last.
+    Choice(Vec<Vec<(Attr, Place)>>),
+    /// The argument itself, which a branch gives.
+    Outcome,
 }
 
 /// A call of a function that `map`, `grad` or their kin made.

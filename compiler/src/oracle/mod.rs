@@ -162,6 +162,12 @@ impl Run<'_> {
             Kind::Repeat(repeat) => {
                 return self.repeat(repeat, (0..node.args.len()).map(arg).collect(), counters);
             }
+            Kind::Branch(branch) => {
+                let selector = arg(0).data.element(0).as_f64() as usize;
+                let case = &branch.cases[selector.min(branch.cases.len() - 1)];
+                let inside = self.graph(case, (1..node.args.len()).map(arg).collect(), counters);
+                return case.outputs.iter().map(|v| inside.one(*v)).collect();
+            }
             Kind::Transform(transform) => {
                 return self.map(transform, (0..node.args.len()).map(arg).collect(), counters);
             }

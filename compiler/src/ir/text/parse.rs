@@ -6,7 +6,7 @@ use super::prims;
 use crate::ir::graph::Call;
 use crate::ir::model::{Argument, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value};
+use crate::ir::{Branch, Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -104,6 +104,8 @@ fn parse_init(read: Read<'_>) -> Result<Init, String> {
         "constant" => Init::Constant(number()?),
         "normal" => Init::Normal { std: number()? },
         "uniform" => Init::Uniform { bound: number()? },
+        "trunc_normal" => Init::TruncNormal { std: number()? },
+        "orthogonal" => Init::Orthogonal { gain: number()? },
         other => return Err(format!("no initialiser `{other}`")),
     })
 }
@@ -245,6 +247,17 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 stacked: read.index("stacked")?,
                 body,
             }))
+        }
+        "branch" => {
+            let mut cases = vec![];
+            cursor.expect('{')?;
+            while cursor.keyword("case") {
+                cursor.expect('{')?;
+                cases.push(graph(cursor)?);
+                cursor.expect('}')?;
+            }
+            cursor.expect('}')?;
+            Kind::Branch(Box::new(Branch { cases }))
         }
         "transform" => {
             let how = parse_how(&read)?;

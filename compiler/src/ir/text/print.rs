@@ -103,6 +103,8 @@ impl Listed<'_> {
             Init::Constant(x) => ("constant", Some(x)),
             Init::Normal { std } => ("normal", Some(std)),
             Init::Uniform { bound } => ("uniform", Some(bound)),
+            Init::TruncNormal { std } => ("trunc_normal", Some(std)),
+            Init::Orthogonal { gain } => ("orthogonal", Some(gain)),
         };
         let mut init = vec![("of".to_owned(), Datum::word(kind))];
         let scalar = |x| Datum::Scalar(Scalar::F32(x));
@@ -142,6 +144,10 @@ fn line(value: Value, node: &Node) -> String {
     let ty = node.ty.as_ref().map_or(String::new(), |ty| format!(": {ty}"));
     let body = match &node.kind {
         Kind::Repeat(repeat) => format!(" {{\n{}}}", indented(&repeat.body.to_string())),
+        Kind::Branch(branch) => {
+            let cases = branch.cases.iter().map(|case| format!("case {{\n{}}}\n", indented(&case.to_string())));
+            format!(" {{\n{}}}", indented(&cases.collect::<String>()))
+        }
         Kind::Transform(transform) => format!(" {{\n{}}}", indented(&transform.body.to_string())),
         Kind::Input(_)
         | Kind::Param(_)
@@ -182,6 +188,7 @@ fn head(kind: &Kind) -> (String, Fields) {
             ];
             ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
         }
+        Kind::Branch(_) => ("branch", vec![]),
         Kind::Transform(transform) => ("transform", print_how(&transform.how)),
         Kind::Op(call) => {
             let fields = [

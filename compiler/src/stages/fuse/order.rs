@@ -74,7 +74,7 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, role: Role) -> 
     let Group { form, body, .. } = &grouping.groups[group];
     let is_map = match form {
         Form::Row { accumulators, .. } => accumulators.iter().all(|a| a.pass == 0),
-        Form::Contract { .. } | Form::Scatter { .. } | Form::Repeat(_) => false,
+        Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => false,
     };
     let strides = scope.graph.ty(value).strides();
     let position = body.inside.get(&value)?.0.iter().zip(&strides);
@@ -96,7 +96,7 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, role: Role) -> 
 fn reads(grouping: &Grouping<'_>, group: usize, role: Role) -> bool {
     let scope = grouping.scope;
     match &grouping.groups[group].form {
-        Form::Repeat(region) => scope.graph.node(*region).args.iter().any(|&a| is_of_pool(scope, a, role)),
+        Form::Region(region) => scope.graph.node(*region).args.iter().any(|&a| is_of_pool(scope, a, role)),
         Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
             grouping.groups[group].body.slots.iter().any(|&v| is_of_pool(scope, v, role))
         }
@@ -113,6 +113,7 @@ fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role) -> bool {
         | Kind::Prim(_)
         | Kind::Counter(_)
         | Kind::Repeat(_)
+        | Kind::Branch(_)
         | Kind::Transform(_)
         | Kind::StopGradient
         | Kind::Written(_) => false,

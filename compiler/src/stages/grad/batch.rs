@@ -6,7 +6,7 @@
 use super::lanes::{self, Lane};
 use crate::ir::prim::Prim;
 use crate::ir::simplify::simplify;
-use crate::ir::{DType, Dim, Graph, Kind, Node, Repeat, Type, Value};
+use crate::ir::{Branch, DType, Dim, Graph, Kind, Node, Repeat, Type, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::BTreeMap;
 
@@ -46,6 +46,11 @@ fn bind_counter(graph: &mut Graph, level: usize, input: usize) {
                 bind_counter(&mut repeat.body, level + 1, node.args.len());
                 node.args.push(number);
             }
+            Kind::Branch(branch) => {
+                let input = node.args.len() - 1;
+                branch.cases.iter_mut().for_each(|case| bind_counter(case, level, input));
+                node.args.push(number);
+            }
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::Source(_)
@@ -66,13 +71,15 @@ fn bind_counter(graph: &mut Graph, level: usize, input: usize) {
 /// Which nodes of a graph depend on the slice.
 struct Varying {
     nodes: Vec<bool>,
-    /// Of each repeat: its carried values, and its results.
-    repeats: BTreeMap<Value, (Vec<bool>, Vec<bool>)>,
+    /// Of each repeat: its carried values.
+    carried: BTreeMap<Value, Vec<bool>>,
+    /// Of each region: its results.
+    results: BTreeMap<Value, Vec<bool>>,
 }
 
 impl Varying {
     fn of(graph: &Graph, inputs: &[bool]) -> Varying {
-        let mut varying = Varying { nodes: vec![], repeats: BTreeMap::new() };
+        let mut varying = Varying { nodes: vec![], carried: BTreeMap::new(), results: BTreeMap::new() };
         for value in graph.values() {
             let node = graph.node(value);
             let args: Vec<bool> = node.args.iter().map(|a| varying.nodes[a.0 as usize]).collect();
@@ -81,10 +88,16 @@ impl Varying {
                 Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => false,
                 Kind::Prim(_) | Kind::StopGradient => args.contains(&true),
                 Kind::Repeat(repeat) => {
-                    varying.repeats.insert(value, of_repeat(repeat, &args));
+                    let (carried, results) = of_repeat(repeat, &args);
+                    varying.carried.insert(value, carried);
+                    varying.results.insert(value, results);
                     args.contains(&true)
                 }
-                Kind::Result(k) => varying.repeats[&node.args[0]].1[*k],
+                Kind::Branch(branch) => {
+                    varying.results.insert(value, of_branch(branch, &args));
+                    args.contains(&true)
+                }
+                Kind::Result(k) => varying.results[&node.args[0]][*k],
                 Kind::Transform(_) => unreachable!("transforms are resolved from the inside out"),
                 Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
                 Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
@@ -110,17 +123,30 @@ fn of_repeat(repeat: &Repeat, args: &[bool]) -> (Vec<bool>, Vec<bool>) {
     }
 }
 
+/// The results of a branch that depend on the slice in some case.
+fn of_branch(branch: &Branch, args: &[bool]) -> Vec<bool> {
+    let mut results = vec![args[0]; branch.results()];
+    for case in &branch.cases {
+        let inside = Varying::of(case, &args[1..]);
+        results.iter_mut().zip(&case.outputs).for_each(|(varies, v)| *varies |= inside.nodes[v.0 as usize]);
+    }
+    results
+}
+
 /// Rebuilds a graph with lanes.
 struct Batch<'a> {
     varying: Varying,
     count: &'a Dim,
     new: Graph,
     lanes: Vec<Lane>,
+    /// The results of branches of which every lane chooses its own case.
+    chosen: BTreeMap<Value, Vec<Value>>,
 }
 
 impl<'a> Batch<'a> {
     fn of(graph: &Graph, inputs: &[bool], count: &'a Dim) -> Batch<'a> {
-        Batch { varying: Varying::of(graph, inputs), count, new: Graph::default(), lanes: vec![] }
+        let varying = Varying::of(graph, inputs);
+        Batch { varying, count, new: Graph::default(), lanes: vec![], chosen: BTreeMap::new() }
     }
 
     /// The graph; the outputs that `wanted` says have lanes in any case.
@@ -156,12 +182,12 @@ impl<'a> Batch<'a> {
         Ok(match &node.kind {
             Kind::Prim(prim) => self.build(node, |b, count| lanes::prim(b, prim, &args, count))?,
             Kind::Repeat(repeat) => self.repeat(node, value, repeat, &args)?,
-            Kind::Result(k) => {
-                let Kind::Repeat(repeat) = &old.node(node.args[0]).kind else {
-                    unreachable!("only regions have results after expand");
-                };
-                self.result(node, repeat, *k, args[0].value, varies)?
-            }
+            Kind::Branch(branch) if args[0].varies => self.choose(node, value, branch, &args)?,
+            Kind::Branch(branch) => self.branch(node, value, branch, &args)?,
+            Kind::Result(k) => match self.chosen.get(&node.args[0]) {
+                Some(results) => Lane { value: results[*k], varies },
+                None => self.result(old, node, *k, args[0].value, varies)?,
+            },
             Kind::Input(_) | Kind::Source(_) | Kind::Param(_) | Kind::Counter(_) | Kind::StopGradient => {
                 let ty = old.ty(value).clone();
                 let ty = if varies { lanes::with_lanes(&ty, self.count) } else { ty };
@@ -176,7 +202,7 @@ impl<'a> Batch<'a> {
 
     /// The region of all lanes. In stacks the lanes stand behind the axis of the iterations.
     fn repeat(&mut self, node: &Node, value: Value, repeat: &Repeat, args: &[Lane]) -> Result<Lane, OpError> {
-        let (carried, results) = self.varying.repeats[&value].clone();
+        let (carried, results) = (self.varying.carried[&value].clone(), self.varying.results[&value].clone());
         let stacks = repeat.carried..repeat.carried + repeat.stacked;
         let mut inputs: Vec<bool> = args.iter().map(|lane| lane.varies).collect();
         inputs[..repeat.carried].copy_from_slice(&carried);
@@ -195,11 +221,49 @@ impl<'a> Batch<'a> {
         Ok(Lane { value: region, varies: true })
     }
 
-    fn result(&mut self, node: &Node, repeat: &Repeat, k: usize, region: Value, varies: bool) -> Result<Lane, OpError> {
-        let Kind::Repeat(made) = &self.new.node(region).kind else { unreachable!("the region was carried over") };
-        let ty = made.result(k);
+    /// The branch whose selector is the same for all lanes.
+    fn branch(&mut self, node: &Node, value: Value, branch: &Branch, args: &[Lane]) -> Result<Lane, OpError> {
+        let inputs: Vec<bool> = args[1..].iter().map(|lane| lane.varies).collect();
+        let results = self.varying.results[&value].clone();
+        let case = |case: &Graph| Batch::of(case, &inputs, self.count).graph(case, &results);
+        let cases = branch.cases.iter().map(case).collect::<Result<_, _>>()?;
+        let args = args.iter().map(|lane| lane.value).collect();
+        let region = self.new.push(Kind::Branch(Box::new(Branch { cases })), args, None, node.span);
+        Ok(Lane { value: region, varies: true })
+    }
+
+    /// The branch of which every lane chooses its own case: all cases are computed, and each lane takes its own.
+    fn choose(&mut self, node: &Node, value: Value, branch: &Branch, args: &[Lane]) -> Result<Lane, OpError> {
+        let inputs: Vec<bool> = args[1..].iter().map(|lane| lane.varies).collect();
+        let given: Vec<Value> = args[1..].iter().map(|lane| lane.value).collect();
+        let wanted = vec![true; branch.results()];
+        let mut cases = vec![];
+        for case in &branch.cases {
+            let batched = Batch::of(case, &inputs, self.count).graph(case, &wanted)?;
+            cases.push(self.new.append(&batched, &given));
+        }
+        let chosen = (0..branch.results()).map(|k| {
+            let of: Vec<Value> = cases.iter().map(|case| case[k]).collect();
+            self.build(node, |b, _| lanes::choose(b, args[0].value, &of))
+        });
+        let chosen = chosen.collect::<Result<Vec<_>, _>>()?;
+        self.chosen.insert(value, chosen);
+        // Nothing but its results mentions a region.
+        Ok(args[0])
+    }
+
+    fn result(&mut self, old: &Graph, node: &Node, k: usize, region: Value, varies: bool) -> Result<Lane, OpError> {
+        let carried = match &old.node(node.args[0]).kind {
+            Kind::Repeat(repeat) => repeat.carried,
+            _ => usize::MAX,
+        };
+        let ty = match &self.new.node(region).kind {
+            Kind::Repeat(made) => made.result(k),
+            Kind::Branch(made) => made.cases[0].ty(made.cases[0].outputs[k]).clone(),
+            _ => unreachable!("the region was carried over"),
+        };
         let value = self.new.push(Kind::Result(k), vec![region], Some(ty), node.span);
-        let value = match varies && k >= repeat.carried {
+        let value = match varies && k >= carried {
             true => self.build(node, |b, _| lanes::exchange(b, value))?,
             false => value,
         };

@@ -3,7 +3,7 @@
 //! Lanes are the leading axis. A result has them where an argument has.
 
 use crate::ir::prim::{Border, Cut, MapOp, Prim};
-use crate::ir::{Dim, Type, Value};
+use crate::ir::{DType, Dim, Type, Value};
 use crate::ops::{Builder, OpError};
 
 /// A value of the new graph, and whether it has lanes.
@@ -34,6 +34,20 @@ pub(super) fn spread(b: &mut Builder<'_>, lane: Lane, count: &Dim) -> Made {
 pub(super) fn exchange(b: &mut Builder<'_>, x: Value) -> Made {
     let order: Vec<usize> = [1, 0].into_iter().chain(2..b.rank(x)).collect();
     b.transpose(x, &order)
+}
+
+/// Of each lane the value of its case, which the selector names: of the last one where it is larger.
+pub(super) fn choose(b: &mut Builder<'_>, selector: Value, cases: &[Value]) -> Made {
+    let Some((&last, others)) = cases.split_last() else { unreachable!("a branch has a case") };
+    let selector = b.prim(Prim::Convert(DType::U32), &[selector])?;
+    let mut chosen = last;
+    for (k, &case) in others.iter().enumerate().rev() {
+        let here = b.with(MapOp::Eq, selector, k as f64)?;
+        let shape = b.shape(case).to_vec();
+        let here = b.prim(Prim::Broadcast { shape, axes: vec![0] }, &[here])?;
+        chosen = b.select(here, case, chosen)?;
+    }
+    Ok(chosen)
 }
 
 /// The primitive for all lanes.

@@ -6,6 +6,7 @@
 
 mod activity;
 mod batch;
+mod branch;
 mod keep;
 mod lanes;
 mod map;
@@ -57,6 +58,7 @@ fn has_transforms(graph: &Graph) -> bool {
     graph.nodes.iter().any(|node| match &node.kind {
         Kind::Transform(_) => true,
         Kind::Repeat(repeat) => has_transforms(&repeat.body),
+        Kind::Branch(branch) => branch.cases.iter().any(has_transforms),
         Kind::Input(_)
         | Kind::Param(_)
         | Kind::Source(_)
@@ -75,8 +77,19 @@ fn pass_stops(graph: &mut Graph) {
     for value in graph.values() {
         let node = graph.node_mut(value);
         node.args.iter_mut().for_each(|a| *a = passed[a.0 as usize]);
-        if let Kind::Repeat(repeat) = &mut node.kind {
-            pass_stops(&mut repeat.body);
+        match &mut node.kind {
+            Kind::Repeat(repeat) => pass_stops(&mut repeat.body),
+            Kind::Branch(branch) => branch.cases.iter_mut().for_each(pass_stops),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
         passed.push(if matches!(node.kind, Kind::StopGradient) { node.args[0] } else { value });
     }

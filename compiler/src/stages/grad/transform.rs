@@ -7,7 +7,7 @@ use super::batch::vectorise;
 use super::reverse::{differentiate, pull_back, zeros};
 use crate::ir::prim::MapOp;
 use crate::ir::simplify::simplify;
-use crate::ir::{DType, Dim, Graph, How, Kind, Node, Transform, Type, Value};
+use crate::ir::{Branch, DType, Dim, Graph, How, Kind, Node, Transform, Type, Value};
 use crate::ops::{Builder, OpError};
 use proc_macro2::Span;
 use std::collections::BTreeMap;
@@ -58,6 +58,7 @@ fn inside(kind: &Kind) -> Kind {
             repeat.body = resolve(&repeat.body);
             Kind::Repeat(repeat)
         }
+        Kind::Branch(branch) => Kind::Branch(Box::new(Branch { cases: branch.cases.iter().map(resolve).collect() })),
         Kind::Input(_)
         | Kind::Param(_)
         | Kind::Source(_)

@@ -28,14 +28,14 @@ impl Elaborator<'_, '_> {
         if let ExprKind::Name(name) = &callee.kind
             && let Some(maker) = Maker::ALL.into_iter().find(|maker| name == maker.name())
             && self.local(&name.to_string()).is_none()
-            && !self.declared.fns.contains_key(&name.to_string())
+            && self.user_function(&name.to_string()).is_none()
         {
             return self.make(expr, maker, args);
         }
         if let ExprKind::Name(name) = &callee.kind
             && let Some(form) = Form::of(name)
             && self.local(&name.to_string()).is_none()
-            && !self.declared.fns.contains_key(&name.to_string())
+            && self.user_function(&name.to_string()).is_none()
         {
             return self.scan(form, expr, name, args);
         }
@@ -49,7 +49,7 @@ impl Elaborator<'_, '_> {
             let value = local.value.clone();
             return self.call_value(expr, value, &text, args);
         }
-        if let Some(function) = self.declared.fns.get(&text).copied() {
+        if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
         }
         if let Some(op) = ops::op(&text) {
@@ -76,7 +76,7 @@ impl Elaborator<'_, '_> {
             value => {
                 let first = Argument { name: None, value, text: words::brief(of), place: of.place };
                 let args = std::iter::once(first).chain(args).collect();
-                if let Some(function) = self.declared.fns.get(&text).copied() {
+                if let Some(function) = self.user_function(&text) {
                     return self.inline(function, None, &text, args, expr.place);
                 }
                 match ops::op(&text) {

@@ -51,7 +51,7 @@ impl<'p> Elaborator<'_, 'p> {
         let made = |what| Some(Rc::new(Function { what, text: words::brief(expr), place: expr.place }));
         if let ExprKind::Name(name) = &expr.kind {
             let text = name.to_string();
-            let known = self.declared.fns.contains_key(&text) || ops::op(&text).is_some();
+            let known = self.user_function(&text).is_some() || ops::op(&text).is_some();
             if known && self.local(&text).is_none() {
                 return made(Callable::Named(name.clone()));
             }
@@ -90,10 +90,10 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// How many arguments a function takes, where that is fixed.
-    pub(super) fn arity(&self, function: &Function) -> Option<usize> {
+    pub(super) fn arity(&mut self, function: &Function) -> Option<usize> {
         match &function.what {
             Callable::Closure { closure, .. } => Some(closure.params.len()),
-            Callable::Named(name) => match self.declared.fns.get(&name.to_string()) {
+            Callable::Named(name) => match self.user_function(&name.to_string()) {
                 Some(function) => Some(function.params.len()),
                 None => Signature::parse(ops::op(&name.to_string())?.signature).ok().map(|s| s.args.len()),
             },
@@ -125,7 +125,7 @@ impl<'p> Elaborator<'_, 'p> {
             }
             Callable::Named(name) => {
                 let text = name.to_string();
-                match (self.declared.fns.get(&text).copied(), ops::op(&text)) {
+                match (self.user_function(&text), ops::op(&text)) {
                     (Some(function), _) => self.inline(function, None, &text, args, expr.place),
                     (None, Some(op)) => self.op_call(op, &text, args, expr),
                     (None, None) => Val::Unknown,

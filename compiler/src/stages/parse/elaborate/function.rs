@@ -303,7 +303,7 @@ impl<'p> Elaborator<'_, 'p> {
         let number = self.calls;
         let mut names = match this.as_ref().and_then(super::block_of) {
             Some(instance) => instance.names.clone(),
-            None => self.declared.consts.clone(),
+            None => self.declared.consts(function.source).clone(),
         };
         for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
             for_each_axis(ty, &mut |axis| {
@@ -322,7 +322,12 @@ impl<'p> Elaborator<'_, 'p> {
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
+        let outside = self.diags.entered();
+        if function.source > 0 && outside.is_none() {
+            self.diags.enter(Some(place));
+        }
         let result = self.body(function);
+        self.diags.enter(outside);
         self.scopes.pop();
         result
     }

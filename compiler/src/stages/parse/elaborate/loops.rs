@@ -179,7 +179,7 @@ impl Elaborator<'_, '_> {
         names
     }
 
-    fn set(&mut self, name: &str, value: Val) {
+    pub(super) fn set(&mut self, name: &str, value: Val) {
         if let Some(local) = self.local(name) {
             local.value = value;
         }
@@ -229,7 +229,7 @@ pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
 }
 
 /// The names that a block assigns and does not declare itself.
-fn assigned(block: &Block, names: &mut Vec<String>) {
+pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {

@@ -14,7 +14,6 @@ use crate::ir::transform::{How, Transform};
 use crate::ir::written::{Made, Site, What};
 use crate::ir::{Graph, Kind, Value, Written};
 use crate::ops::Attr;
-use proc_macro2::Ident;
 use std::rc::Rc;
 
 /// What is made of a function.
@@ -129,7 +128,7 @@ impl Elaborator<'_, '_> {
     fn wrt(&mut self, expr: &Expr) -> Option<Wrt> {
         match self.expr(expr) {
             Val::Static(Attr::List(items)) => {
-                let numbers = items.into_iter().map(|item| self.choice(Val::Static(item), expr));
+                let numbers = items.into_iter().map(|item| self.index_of(Val::Static(item), expr));
                 Some(Wrt::Several(numbers.collect::<Option<_>>()?))
             }
             Val::Tuple(items) => {
@@ -137,14 +136,14 @@ impl Elaborator<'_, '_> {
                     ExprKind::Tuple(inner) | ExprKind::List(inner) => inner.iter().collect(),
                     _ => vec![expr; items.len()],
                 };
-                let choices = items.into_iter().zip(inner).map(|(item, expr)| self.choice(item, expr));
+                let choices = items.into_iter().zip(inner).map(|(item, expr)| self.index_of(item, expr));
                 Some(Wrt::Several(choices.collect::<Option<_>>()?))
             }
-            value => Some(Wrt::One(self.choice(value, expr)?)),
+            value => Some(Wrt::One(self.index_of(value, expr)?)),
         }
     }
 
-    fn choice(&mut self, value: Val, expr: &Expr) -> Option<Choice> {
+    fn index_of(&mut self, value: Val, expr: &Expr) -> Option<Choice> {
         match value {
             Val::Tensor(tensor) => Some(Choice::Captured(tensor, words::brief(expr), expr.place)),
             Val::Static(Attr::Int(n)) if n.as_const().is_some_and(|n| n >= 0) => {
@@ -410,7 +409,7 @@ impl Elaborator<'_, '_> {
         let site = Site { args: sites, ..site_of(expr) };
         let frame = self.frames.len() - 1;
         let place = expr.place.first;
-        let kind = Kind::Written(Box::new(Written { what, site }));
+        let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
         let node = self.top().graph.push(kind, args, None, place);
         if results == 1 {
             return vec![Tensor { frame, value: node }];
