@@ -337,3 +337,47 @@ fn frozen_parameters_have_no_gradient_and_do_not_move() {
         }
     }
 }
+
+const CHOOSING: &str = "
+    pub struct Net { blocks: [Linear(3, 3); 2] }
+    impl Net {
+        fn piece(&self, x: f32[3], n: u32) -> f32[3] {
+            let mut y = x;
+            for layer in self.blocks {
+                y = match n { 0 => tanh(layer(y)), 1 => y * y, _ => dropout(y + x, 0.5) };
+            }
+            y
+        }
+        #[train(Sgd)]
+        pub fn each(&self, x: f32[B, 3], n: u32[B]) -> f32 { mean(square(map(self.piece)(x, n))) }
+        #[train(Sgd)]
+        pub fn same(&self, x: f32[B, 3], n: u32) -> f32 { mean(square(map(|x| self.piece(x, n))(x))) }
+    }";
+
+#[test]
+fn slices_choose_their_branches() {
+    let looped = model(CHOOSING);
+    let of = |m: &Model, name: &str| {
+        m.functions.iter().rposition(|f| f.name == name).expect("the training function, which comes last")
+    };
+    let fast = resolved(looped.clone());
+    let choices = |n: Vec<u32>| if n.len() == 1 { Tensor::words([], n) } else { Tensor::words([4], n) };
+    for (name, n) in [("each", vec![2, 0, 1, 7]), ("same", vec![0]), ("same", vec![2])] {
+        let mut env = env(&looped, &[&[4, 3]]);
+        env.args.push(choices(n));
+        let slow = run(&looped.functions[of(&looped, name)], &looped, &env).expect("fitting arguments");
+        let step = run(&fast.functions[of(&fast, name)], &fast, &env).expect("fitting arguments");
+        close(&step.results[0], slow.results[0].f64s());
+        let gradient = step.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(_)));
+        let gradient = gradient.expect("a gradient").1.f64s()[1];
+        let loss = |h: f64| {
+            let mut env = env.clone();
+            if let Data::F32(w) = &mut env.params[0].data {
+                w[1] += h;
+            }
+            run(&looped.functions[of(&looped, name)], &looped, &env).expect("fitting").results[0].f64s()[0]
+        };
+        let slope = (loss(1e-5) - loss(-1e-5)) / 2e-5;
+        assert!((gradient - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{gradient} against {slope} of {name}");
+    }
+}
