@@ -1,11 +1,27 @@
 //! Functions mapped and differentiated in the model language, against closed forms, loops and finite
 //! differences on the oracle.
 
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
 use precast_compiler::diag::Diags;
+use precast_compiler::dump::Dumps;
 use precast_compiler::ir::model::{Effect, Model};
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor, run};
+use precast_compiler::pipeline::{compile, lower};
 use precast_compiler::stages::{expand::expand, grad::grad, parse::parse, shape::shape};
+use support::Numbers;
 
 /// The model of a program without mistakes, after expand.
 fn model(source: &str) -> Model {
@@ -379,5 +395,24 @@ fn slices_choose_their_branches() {
         };
         let slope = (loss(1e-5) - loss(-1e-5)) / 2e-5;
         assert!((gradient - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{gradient} against {slope} of {name}");
+    }
+}
+
+/// Plans against the oracle on their interpreter; with the feature `gpu` all WGSL is validated.
+#[test]
+fn kernels_compute_what_the_oracle_says() {
+    let tuned = TUNED.replace("PATHS", "[head.weight, body.up]");
+    for (what, source) in [("blocks", BLOCKS), ("heat", HEAT), ("choosing", CHOOSING), ("tuned", &tuned)] {
+        let mut diags = Diags::default();
+        let mut models = parse(source.parse().unwrap(), &mut diags);
+        shape(&mut models, &mut diags);
+        let compiled = lower(models.remove(0));
+        judge::check_memory(what, &compiled, &mut Numbers::new(3));
+        for n in [1, 4] {
+            judge::judge(what, &compiled, &[("B", n), ("N", n), ("M", n + 1)], &judge::plain);
+        }
+        let text: proc_macro2::TokenStream = source.parse().unwrap();
+        let emitted = compile(quote::quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+        assert!(!emitted.contains("compile_error"), "{what}");
     }
 }

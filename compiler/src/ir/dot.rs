@@ -60,6 +60,7 @@ impl Picture {
                 }
                 Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
                 | Kind::Result(_)

@@ -4,7 +4,7 @@
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
 use super::dim::Dim;
-use super::model::ParamId;
+use super::model::{ParamId, StateId};
 use super::prim::Prim;
 use super::transform::Transform;
 use super::ty::Type;
@@ -38,6 +38,8 @@ pub enum Kind {
     Input(usize),
     /// A parameter of the model (outside of regions; a body receives its slice as an input).
     Param(ParamId),
+    /// A state of the session, as it is before the call (outside of regions, like a parameter).
+    State(StateId),
     /// A value that the runtime supplies to a training plan.
     Source(Source),
     /// A call of an op, until expand.

@@ -13,6 +13,7 @@ mod gradients;
 mod optimisers;
 mod repeats;
 mod results;
+mod state;
 mod threads;
 mod vision;
 

@@ -28,6 +28,7 @@ fn sign_of_rectified(graph: &mut Graph) {
             Kind::Branch(branch) => branch.cases.iter_mut().for_each(sign_of_rectified),
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Op(_)
             | Kind::Result(_)

@@ -53,6 +53,7 @@ fn bind_counter(graph: &mut Graph, level: usize, input: usize) {
             }
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Op(_)
             | Kind::Result(_)
@@ -85,7 +86,7 @@ impl Varying {
             let args: Vec<bool> = node.args.iter().map(|a| varying.nodes[a.0 as usize]).collect();
             let varies = match &node.kind {
                 Kind::Input(k) => inputs[*k],
-                Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => false,
+                Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Counter(_) => false,
                 Kind::Prim(_) | Kind::StopGradient => args.contains(&true),
                 Kind::Repeat(repeat) => {
                     let (carried, results) = of_repeat(repeat, &args);
@@ -188,7 +189,7 @@ impl<'a> Batch<'a> {
                 Some(results) => Lane { value: results[*k], varies },
                 None => self.result(old, node, *k, args[0].value, varies)?,
             },
-            Kind::Input(_) | Kind::Source(_) | Kind::Param(_) | Kind::Counter(_) | Kind::StopGradient => {
+            Kind::Input(_) | Kind::Source(_) | Kind::Param(_) | Kind::State(_) | Kind::Counter(_) | Kind::StopGradient => {
                 let ty = old.ty(value).clone();
                 let ty = if varies { lanes::with_lanes(&ty, self.count) } else { ty };
                 let args = args.iter().map(|lane| lane.value).collect();

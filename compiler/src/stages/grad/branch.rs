@@ -130,6 +130,7 @@ fn origin(node: &Node) -> Origin {
         Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
         Kind::Prim(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Op(_)
         | Kind::Written(_)
         | Kind::Result(_)

@@ -61,6 +61,7 @@ fn has_transforms(graph: &Graph) -> bool {
         Kind::Branch(branch) => branch.cases.iter().any(has_transforms),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -82,6 +83,7 @@ fn pass_stops(graph: &mut Graph) {
             Kind::Branch(branch) => branch.cases.iter_mut().for_each(pass_stops),
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Op(_)
             | Kind::Result(_)

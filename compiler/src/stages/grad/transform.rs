@@ -61,6 +61,7 @@ fn inside(kind: &Kind) -> Kind {
         Kind::Branch(branch) => Kind::Branch(Box::new(Branch { cases: branch.cases.iter().map(resolve).collect() })),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)

@@ -195,7 +195,10 @@ impl Elaborator<'_, '_> {
         }
         given.iter_mut().for_each(|val| self.inside(val));
         self.scope().locals = before;
-        let Some(frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        let Some(mut frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        if !self.only_read(&mut frame, &words::brief(expr)) {
+            given[0] = Val::Unknown;
+        }
         Taken { frame, given, sites, via: self.diags.entered() }
     }
 
@@ -253,7 +256,13 @@ impl Elaborator<'_, '_> {
                 };
                 Val::Struct(name.clone(), fields.iter().enumerate().map(merge).collect())
             }
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => {
+            Val::Tensor(_)
+            | Val::Static(_)
+            | Val::Tuple(_)
+            | Val::Struct(..)
+            | Val::Module(_)
+            | Val::Function(_)
+            | Val::Unknown => {
                 self.report_kinds(vals, k, taken);
                 Val::Unknown
             }

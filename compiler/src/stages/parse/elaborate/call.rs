@@ -102,6 +102,7 @@ impl Elaborator<'_, '_> {
                 FieldInstance::Layer(layer) => format!("the layer `{}`", layer.layer.name),
                 FieldInstance::Block(_)
                 | FieldInstance::Param(_)
+                | FieldInstance::State(_)
                 | FieldInstance::Repeat(..)
                 | FieldInstance::Unknown => "a list of blocks".into(),
             };
@@ -115,6 +116,7 @@ impl Elaborator<'_, '_> {
             return self.call_value(expr, value, &callee, args);
         }
         if let Some(function) = self.declared.method(&instance.name, &text) {
+            self.check_receiver(&callee, function, expr.place);
             return self.inline(function, Some(module.clone()), &callee, args, expr.place);
         }
         let methods = self.declared.methods.get(&instance.name);
@@ -150,7 +152,10 @@ impl Elaborator<'_, '_> {
         match &module.held {
             FieldInstance::Layer(layer) => self.layer_call(expr, layer, &module, callee, args),
             FieldInstance::Block(instance) => match self.declared.method(&instance.name, "forward") {
-                Some(function) => self.inline(function, Some(module.clone()), callee, args, expr.place),
+                Some(function) => {
+                    self.check_receiver(callee, function, expr.place);
+                    self.inline(function, Some(module.clone()), callee, args, expr.place)
+                }
                 None => {
                     let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
                     let report = Diagnostic::new("no-forward", expr.place, message);
@@ -164,7 +169,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 

@@ -12,8 +12,14 @@ use std::rc::Rc;
 /// The trained parameters that none of the paths leads to, ascending. Mistakes are reported.
 pub(super) fn frozen(only: &[Expr], this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Vec<ParamId> {
     let mut kept = BTreeSet::new();
-    let fields: Vec<_> = only.iter().map(|path| field(path, this, diags)).collect();
-    fields.iter().flatten().for_each(|field| parameters(field, &mut kept));
+    for path in only {
+        let Some(field) = field(path, this, diags) else { continue };
+        if matches!(field, FieldInstance::State(_)) {
+            let message = format!("`{}` is a state, which nothing trains", words::full(path));
+            diags.push(Diagnostic::new("bad-expression", path.place, message));
+        }
+        parameters(&field, &mut kept);
+    }
     let ids = (0..params.len() as u32).map(ParamId);
     ids.filter(|id| params[id.0 as usize].trained && !kept.contains(id)).collect()
 }
@@ -50,6 +56,7 @@ fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> 
             None => (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect()),
         },
         FieldInstance::Param(_) => ("a parameter".into(), vec![]),
+        FieldInstance::State(_) => ("a state".into(), vec![]),
         FieldInstance::Unknown => return None,
     };
     let message = format!("`{owner}` has no field `{name}`, so there is nothing to train");
@@ -70,6 +77,6 @@ fn parameters(of: &FieldInstance, into: &mut BTreeSet<ParamId>) {
         FieldInstance::Block(instance) => instance.fields.values().for_each(|field| parameters(field, into)),
         FieldInstance::Param(id) => _ = into.insert(*id),
         FieldInstance::Repeat(_, item) => parameters(item, into),
-        FieldInstance::Unknown => {}
+        FieldInstance::State(_) | FieldInstance::Unknown => {}
     }
 }

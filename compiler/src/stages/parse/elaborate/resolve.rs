@@ -26,6 +26,7 @@ impl<'p> Elaborator<'_, 'p> {
                 value => value,
             };
         }
+        self.touched |= self.scopes.len() == 1 && self.given.contains(&text);
         if let Some(value) = self.scope().names.get(&text) {
             return value.clone().map_or(Val::Unknown, Val::Static);
         }
@@ -136,7 +137,7 @@ impl<'p> Elaborator<'_, 'p> {
                 self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 
@@ -148,6 +149,7 @@ impl<'p> Elaborator<'_, 'p> {
                 let tensor = self.parameter(*id, &module, place);
                 Val::Tensor(tensor)
             }
+            FieldInstance::State(id) => self.state(*id, &module, place),
             FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) => Val::Module(module),
         }
     }

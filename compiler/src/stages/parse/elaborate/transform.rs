@@ -352,9 +352,11 @@ impl Elaborator<'_, '_> {
         leaves(&result, &mut outputs);
         let known = is_known(&result) && !outputs.is_empty();
         let outputs: Vec<Value> = outputs.into_iter().map(|t| self.reach(t)).collect();
-        let Some(Frame { mut graph, invariants, .. }) = self.frames.pop() else {
+        let Some(mut frame) = self.frames.pop() else {
             unreachable!("the body's graph is open");
         };
+        self.only_read(&mut frame, text);
+        let Frame { mut graph, invariants, .. } = frame;
         if !known {
             return None;
         }
