@@ -6,6 +6,7 @@ mod attention;
 mod bad_input;
 mod branches;
 mod corners;
+mod derivatives;
 mod extents;
 mod files;
 mod gradients;

@@ -256,7 +256,13 @@ impl Elaborator<'_, '_> {
                 };
                 Val::Struct(name.clone(), fields.iter().enumerate().map(merge).collect())
             }
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => {
+            Val::Tensor(_)
+            | Val::Static(_)
+            | Val::Tuple(_)
+            | Val::Struct(..)
+            | Val::Module(_)
+            | Val::Function(_)
+            | Val::Unknown => {
                 self.report_kinds(vals, k, taken);
                 Val::Unknown
             }
