@@ -44,6 +44,12 @@ impl Picture {
             let here = name(prefix, value);
             match &node.kind {
                 Kind::Repeat(repeat) => self.region(graph, value, repeat, &here),
+                Kind::Branch(branch) => {
+                    self.line(&format!("{here} [label={:?}]", label(graph, value)));
+                    for (n, case) in branch.cases.iter().enumerate() {
+                        self.cluster(&format!("{here}_{n}"), &format!("case {n}"), case);
+                    }
+                }
                 Kind::Input(_)
                 | Kind::Param(_)
                 | Kind::State(_)
@@ -69,10 +75,15 @@ impl Picture {
         let order = if repeat.reverse { ", last first" } else { "" };
         let title = format!("{} times{order}: {} carried, {} stacked", repeat.count, repeat.carried, repeat.stacked);
         self.line(&format!("{here} [label={:?}]", label(graph, value)));
+        self.cluster(here, &title, &repeat.body);
+    }
+
+    /// A graph with a frame around it.
+    fn cluster(&mut self, here: &str, title: &str, graph: &Graph) {
         self.line(&format!("subgraph cluster_{here} {{"));
         self.depth += 1;
         self.line(&format!("label={title:?}"));
-        self.graph(&repeat.body, &format!("{here}_"));
+        self.graph(graph, &format!("{here}_"));
         self.depth -= 1;
         self.line("}");
     }

@@ -51,6 +51,8 @@ pub enum Kind {
     Counter(usize),
     /// A body run several times.
     Repeat(Box<Repeat>),
+    /// One of several bodies run.
+    Branch(Box<Branch>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.
@@ -138,6 +140,31 @@ impl Repeat {
     }
 }
 
+/// A region of which one case runs.
+///
+/// The node's first argument is the selector, a u32 or bool scalar: the number of the case that runs (false is 0);
+/// the last case stands for all larger numbers too. The other arguments are the inputs of every case. All cases have
+/// outputs of the same types, the node's results.
+/// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// At least one.
+    pub cases: Vec<Graph>,
+}
+
+impl Branch {
+    /// The number of results.
+    pub fn results(&self) -> usize {
+        self.cases.first().map_or(0, |case| case.outputs.len())
+    }
+
+    /// The type of the k-th result. The cases have types.
+    pub fn result(&self, k: usize) -> Type {
+        let case = &self.cases[0];
+        case.ty(case.outputs[k]).clone()
+    }
+}
+
 /// A list of nodes with results.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -158,6 +185,14 @@ impl Graph {
     pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
         let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// Appends a branch and a `Result` node for each of its results. The cases have types.
+    pub fn branch(&mut self, branch: Branch, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
+        let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
         let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
         results.into_iter().enumerate().map(take).collect()
     }

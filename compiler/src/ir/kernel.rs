@@ -444,4 +444,12 @@ pub enum Step<K = Kernel> {
         /// One iteration.
         body: Vec<Step<K>>,
     },
+    /// Steps of which one case runs: that of the number in the selector's first word (u32 or bool), the last one where
+    /// it is larger.
+    Branch {
+        /// One word.
+        selector: BufferId,
+        /// At least one.
+        cases: Vec<Vec<Step<K>>>,
+    },
 }

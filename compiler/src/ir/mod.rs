@@ -18,7 +18,7 @@ pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
-pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
+pub use graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
 pub use model::{Block, Function, Mode, Model, Param, ParamId, State, StateId};
 pub use prim::Prim;
 pub use ty::{DType, Type};

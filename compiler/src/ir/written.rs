@@ -58,6 +58,13 @@ pub enum What {
     },
     /// Zeros of the type that the body of the region which carries them asks for.
     Zeros,
+    /// The argument itself, which must be one truth value.
+    Condition,
+    /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
+    /// they stand; what no arm takes goes to the one after the last.
+    Choice(Vec<Vec<(Attr, Place)>>),
+    /// The argument itself, which a branch gives.
+    Outcome,
 }
 
 /// One item between the brackets of `x[…]`.

@@ -165,6 +165,12 @@ impl Run<'_> {
             Kind::Repeat(repeat) => {
                 return self.repeat(repeat, (0..node.args.len()).map(arg).collect(), counters);
             }
+            Kind::Branch(branch) => {
+                let selector = arg(0).data.element(0).as_f64() as usize;
+                let case = &branch.cases[selector.min(branch.cases.len() - 1)];
+                let inside = self.graph(case, (1..node.args.len()).map(arg).collect(), counters);
+                return case.outputs.iter().map(|v| inside.one(*v)).collect();
+            }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
@@ -218,7 +224,9 @@ impl Run<'_> {
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
+                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated | Effect::Stored(_) => {
+                        None
+                    }
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

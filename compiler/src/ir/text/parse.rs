@@ -6,7 +6,7 @@ use super::prims;
 use crate::ir::graph::Call;
 use crate::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, ParamId, Repeat, Value};
+use crate::ir::{Branch, Function, Graph, Kind, Mode, Model, Node, Param, ParamId, Repeat, Value};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -263,6 +263,17 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 stacked: read.index("stacked")?,
                 body,
             }))
+        }
+        "branch" => {
+            let mut cases = vec![];
+            cursor.expect('{')?;
+            while cursor.keyword("case") {
+                cursor.expect('{')?;
+                cases.push(graph(cursor)?);
+                cursor.expect('}')?;
+            }
+            cursor.expect('}')?;
+            Kind::Branch(Box::new(Branch { cases }))
         }
         "op" => {
             let name = read.word("name")?;

@@ -160,6 +160,10 @@ fn line(value: Value, node: &Node) -> String {
     let ty = node.ty.as_ref().map_or(String::new(), |ty| format!(": {ty}"));
     let body = match &node.kind {
         Kind::Repeat(repeat) => format!(" {{\n{}}}", indented(&repeat.body.to_string())),
+        Kind::Branch(branch) => {
+            let cases = branch.cases.iter().map(|case| format!("case {{\n{}}}\n", indented(&case.to_string())));
+            format!(" {{\n{}}}", indented(&cases.collect::<String>()))
+        }
         Kind::Input(_)
         | Kind::Param(_)
         | Kind::State(_)
@@ -201,6 +205,7 @@ fn head(kind: &Kind) -> (String, Fields) {
             ];
             ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
         }
+        Kind::Branch(_) => ("branch", vec![]),
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),

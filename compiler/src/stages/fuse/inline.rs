@@ -137,7 +137,7 @@ impl Inliner<'_> {
             }
             Kind::Op(_) => unreachable!("expand replaced all ops"),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
-            Kind::Repeat(_) => unreachable!("a region is used through its results"),
+            Kind::Repeat(_) | Kind::Branch(_) => unreachable!("a region is used through its results"),
         }
     }
 

@@ -30,7 +30,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    fn home(&self) -> Home {
+    pub(super) fn home(&self) -> Home {
         Home { buffer: self.buffer, base: self.base.clone() }
     }
 }
@@ -55,7 +55,7 @@ impl Lowering {
         let mut refused = BTreeSet::new();
         let (mut grouping, Order { groups: order, deferred }, versions) = loop {
             let versions = in_place::find(&scope, destinations, &self.buffers, &refused);
-            let grouping = grouped(&scope, destinations, &self.buffers, &versions);
+            let grouping = super::grouped(&scope, destinations, &self.buffers, &versions);
             match order::order(&grouping, destinations, &self.buffers, &versions) {
                 Ok(order) => break (grouping, order, versions),
                 Err(destination) => _ = refused.insert(destination),
@@ -71,7 +71,11 @@ impl Lowering {
         }
         for index in order {
             match &groups[index].form {
-                Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
+                Form::Region(region) => match &graph.node(*region).kind {
+                    Kind::Branch(branch) => self.branch(&scope, *region, branch, &stores, &mut steps),
+                    Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
+                    other => unreachable!("{other:?} is no region"),
+                },
                 form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
@@ -144,7 +148,7 @@ impl Lowering {
         }
         for group in &grouping.groups {
             match &group.form {
-                Form::Repeat(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
+                Form::Region(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
                 Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => read.extend(&group.body.slots),
             }
         }
@@ -160,7 +164,7 @@ impl Lowering {
     }
 
     /// A kernel that copies elements.
-    fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
+    pub(super) fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
         let dtype = self.buffers[to.buffer.0].dtype;
         let at = |home: &Home| home.base.plus(&Index::axis(0));
         let fill = crate::ir::prim::Scalar::of(dtype, 0.0);
@@ -306,7 +310,7 @@ impl Lowering {
                 let (outer, source, inner) = (outer.clone(), source.clone(), inner.clone());
                 ("scatter", Skeleton::Scatter { outer, target: *target, source, inner, index: *index, store })
             }
-            Form::Repeat(_) => unreachable!("regions are lowered to loops"),
+            Form::Region(_) => unreachable!("regions are lowered to loops"),
         };
         let slot_of = |&(buffer, read, write): &(BufferId, bool, bool)| {
             let Buffer { dtype, len, .. } = &self.buffers[buffer.0];
@@ -354,25 +358,8 @@ fn row(
     Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
 }
 
-/// Groups everything that the destinations need, and keeps what several kernels would compute.
-fn grouped<'a>(
-    scope: &'a Scope<'a>,
-    destinations: &[Destination],
-    buffers: &[Buffer],
-    versions: &[Versions],
-) -> Grouping<'a> {
-    let mut kept = Kept::new();
-    loop {
-        let grouping = group(scope, destinations, &kept, buffers, versions);
-        let more = worth_keeping(&grouping, &kept);
-        if more.is_empty() {
-            return grouping;
-        }
-        kept.extend(more);
-    }
-}
-
-fn group<'a>(
+/// Groups everything that the destinations need.
+pub(super) fn group<'a>(
     scope: &'a Scope<'a>,
     destinations: &[Destination],
     kept: &Kept,
@@ -425,7 +412,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
-            Kind::Repeat(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Repeat(_) | Kind::Branch(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
             Kind::Result(_) => {
                 forced.insert(value);
             }
@@ -436,7 +423,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
 }
 
 /// Elementwise values that several kernels compute at a price above that of keeping them.
-fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
+pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
     let graph = grouping.scope.graph;
     let users = |value: Value| -> BTreeSet<usize> {
         (0..grouping.groups.len()).filter(|&g| grouping.groups[g].body.visited.contains(&value)).collect()

@@ -4,6 +4,7 @@
 //! compiler bug; the user's mistakes were reported before.
 
 mod activity;
+mod branch;
 mod keep;
 mod map;
 mod movement;
@@ -41,8 +42,19 @@ fn pass_stops(graph: &mut Graph) {
     for value in graph.values() {
         let node = graph.node_mut(value);
         node.args.iter_mut().for_each(|a| *a = passed[a.0 as usize]);
-        if let Kind::Repeat(repeat) = &mut node.kind {
-            pass_stops(&mut repeat.body);
+        match &mut node.kind {
+            Kind::Repeat(repeat) => pass_stops(&mut repeat.body),
+            Kind::Branch(branch) => branch.cases.iter_mut().for_each(pass_stops),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
         passed.push(if matches!(node.kind, Kind::StopGradient) { node.args[0] } else { value });
     }

@@ -147,13 +147,14 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         | Kind::Op(_)
         | Kind::Written(_)
         | Kind::Result(_)
-        | Kind::Repeat(_) => Origin::Dear,
+        | Kind::Repeat(_)
+        | Kind::Branch(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
 
 /// Whether computing costs about as much as reading the value back.
-fn cheap(prim: &Prim) -> bool {
+pub(super) fn cheap(prim: &Prim) -> bool {
     match prim {
         Prim::Const(_)
         | Prim::Extent(_)

@@ -1,6 +1,6 @@
 //! Reverse-mode differentiation: cotangents of some values in, cotangents of others out, as new nodes.
 
-use super::{activity, repeat, rules};
+use super::{activity, branch, repeat, rules};
 use crate::ir::{DType, Graph, Kind, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::BTreeMap;
@@ -70,6 +70,10 @@ pub(super) fn pull_back(
         let onward = match (&node.kind, arrived.0.get(&value)) {
             (Kind::Repeat(_), _) => match results.remove(&value) {
                 Some(cotangents) => repeat::pull_back(graph, value, &cotangents, &flows)?,
+                None => continue,
+            },
+            (Kind::Branch(_), _) => match results.remove(&value) {
+                Some(cotangents) => branch::pull_back(graph, value, &cotangents, &flows)?,
                 None => continue,
             },
             (_, None) => continue,

@@ -53,6 +53,9 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
                 Step::Launch { kernel: KernelId(id), buffers }
             }
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
+            Step::Branch { selector, cases } => {
+                Step::Branch { selector, cases: cases.into_iter().map(|case| number(case, kernels)).collect() }
+            }
         });
     }
     numbered

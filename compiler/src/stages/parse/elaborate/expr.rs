@@ -57,10 +57,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(Diagnostic::new("not-supported", expr.place, "closures are not supported yet"));
                 Val::Unknown
             }
-            ExprKind::Match(..) => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, "`match` is not supported yet"));
-                Val::Unknown
-            }
+            ExprKind::Match(of, arms) => self.choice(expr, of, arms),
             ExprKind::Error => Val::Unknown,
         }
     }
@@ -114,31 +111,6 @@ impl Elaborator<'_, '_> {
             Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
                 let message = format!("`{text}` is not a tuple");
                 self.diags.push(Diagnostic::new("not-a-tuple", expr.place, message));
-                Val::Unknown
-            }
-        }
-    }
-
-    /// An `if`, whose condition is known: only the branch that it takes exists.
-    fn conditional(&mut self, expr: &Expr, condition: &Expr, then: &Block, otherwise: Option<&Expr>) -> Val {
-        match self.expr(condition) {
-            Val::Static(Attr::Bool(true)) => self.block(then),
-            Val::Static(Attr::Bool(false)) => match otherwise {
-                Some(otherwise) => self.expr(otherwise),
-                None if then.tail.is_some() => {
-                    let message = "this `if` has no `else`, so that it gives nothing where the condition fails";
-                    self.diags.push(Diagnostic::new("missing-else", expr.place, message).help("add `else { … }`"));
-                    Val::Unknown
-                }
-                None => Val::Tuple(vec![]),
-            },
-            Val::Unknown => Val::Unknown,
-            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
-                let message = format!("`{}` is not known at build time", words::brief(condition));
-                self.diags.push(
-                    Diagnostic::new("dynamic-condition", condition.place, message)
-                        .help(format!("choose by element: `where({}, …, …)`", words::full(condition))),
-                );
                 Val::Unknown
             }
         }

@@ -124,7 +124,6 @@ impl Elaborator<'_, '_> {
             let value = self.materialise(value, name, place);
             leaves(&value, &mut after);
         }
-        let known = after.len() == start.len() && !start.is_empty();
         let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
         let assigns = Regional::of(self.top()).assigns();
         if after.len() != start.len() || (start.is_empty() && !assigns) {
@@ -188,7 +187,7 @@ impl Elaborator<'_, '_> {
         names
     }
 
-    fn set(&mut self, name: &str, value: Val) {
+    pub(super) fn set(&mut self, name: &str, value: Val) {
         if let Some(local) = self.local(name) {
             local.value = value;
         }
@@ -234,7 +233,7 @@ pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
 }
 
 /// The names that a block assigns and does not declare itself.
-fn assigned(block: &Block, names: &mut Vec<String>) {
+pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {

@@ -3,6 +3,7 @@
 //! Calls of the user's functions are inlined; a loop over repeated blocks becomes a region. A value that a
 //! reported mistake leaves unknown silences everything that uses it.
 
+mod branch;
 mod call;
 mod companions;
 mod expr;
