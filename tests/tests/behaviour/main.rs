@@ -4,6 +4,7 @@
 
 mod attention;
 mod bad_input;
+mod batch_norm;
 mod corners;
 mod extents;
 mod files;
