@@ -2,5 +2,6 @@
 
 pub mod arguments;
 pub mod digits;
+pub mod idx;
 pub mod picture;
 pub mod progress;
