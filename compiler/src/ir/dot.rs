@@ -46,6 +46,7 @@ impl Picture {
                 Kind::Repeat(repeat) => self.region(graph, value, repeat, &here),
                 Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
                 | Kind::Result(_)

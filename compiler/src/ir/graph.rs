@@ -3,7 +3,7 @@
 //! Nodes stand in an order in which each uses only earlier ones. A body of a repeated region is a graph of
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
-use super::model::ParamId;
+use super::model::{ParamId, StateId};
 use super::prim::Prim;
 use super::ty::Type;
 use super::written::Written;
@@ -36,6 +36,8 @@ pub enum Kind {
     Input(usize),
     /// A parameter of the model (outside of regions; a body receives its slice as an input).
     Param(ParamId),
+    /// A state of the session, as it is before the call (outside of regions, like a parameter).
+    State(StateId),
     /// A value that the runtime supplies to a training plan.
     Source(Source),
     /// A call of an op, until expand.

@@ -3,7 +3,7 @@
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
 use super::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model};
+use super::model::{Effect, Function, Mode, Model, State, StateId};
 use super::prim::Prim;
 use super::ty::{DType, Type};
 use std::collections::BTreeSet;
@@ -97,6 +97,7 @@ impl Scope<'_> {
             Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
@@ -123,6 +124,10 @@ impl Scope<'_> {
                 let param = self.model.and_then(|m| m.params.get(id.0 as usize));
                 expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
             }
+            Kind::State(id) => {
+                leaf()?;
+                expect(&self.state(*id)?)
+            }
             Kind::Source(source) => {
                 leaf()?;
                 expect(&source_type(*source, self.model.map_or(0, Model::trained_len)))
@@ -143,6 +148,13 @@ impl Scope<'_> {
             }
             Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => Ok(()),
         }
+    }
+
+    /// The type of a state stack, which stands outside of regions.
+    fn state(&self, id: StateId) -> Result<Type, String> {
+        ensure(self.depth == 0, || "a state inside a region".into())?;
+        let state = self.model.and_then(|m| m.states.get(id.0 as usize));
+        state.map(State::stacked).ok_or_else(|| format!("there is no state {}", id.0))
     }
 
     /// The body of a repeat, and how it fits the node's arguments.
@@ -201,6 +213,7 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
         Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Result(_)
         | Kind::Prim(_)
@@ -243,26 +256,36 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::WindowPut { .. }
         | Prim::Contract { .. }
         | Prim::Conv { .. }
+        | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
         Prim::Concat { .. } => (1, usize::MAX),
     }
 }
 
+/// The effects of an evaluation: each state at most once, with its own type.
+fn stored(model: &Model, function: &Function) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let wrong = function.effects.iter().filter(|(effect, value)| {
+        let Effect::Stored(id) = effect else { return true };
+        let found = function.graph.nodes.get(value.0 as usize).and_then(|n| n.ty.as_ref());
+        let want = model.states.get(id.0 as usize).map(|state| state.stacked());
+        !seen.insert(*id) || want.is_none() || found != want.as_ref()
+    });
+    wrong.map(|(effect, _)| format!("{effect:?} of an evaluation")).collect()
+}
+
 /// The effects of a function after grad.
 fn effects(model: &Model, function: &Function) -> Vec<String> {
     let Mode::Train(optimizer) = function.mode else {
-        return match function.effects.is_empty() {
-            true => vec![],
-            false => vec!["an evaluation has effects".into()],
-        };
+        return stored(model, function);
     };
     let mut want: Vec<(Effect, Type)> = vec![];
     want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
     // Only companions of layers that the function calls change.
     let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
         Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),
-        Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated => None,
+        Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
     });
     want.extend(changed);
     let pool = source_type(Source::Weights, model.trained_len());

@@ -30,6 +30,8 @@ pub enum What {
     Literal(Attr),
     /// `x[…]`: one item for each written; the index tensors follow the indexed value in the arguments.
     Index(Vec<Item>),
+    /// `x[…] = value`: the first argument with that part replaced by the second. No item gathers.
+    SetIndex(Vec<Item>),
     /// The k-th of the results of the argument, which has `of` results where a pattern says so.
     Part {
         /// Which result.
@@ -101,6 +103,8 @@ pub enum Role {
     Annotation(String),
     /// It is what the function of that name returns.
     Result(String),
+    /// It is assigned to that state.
+    State(String),
 }
 
 /// Where and in which words a node stands.

@@ -27,6 +27,8 @@ pub struct Env {
     pub dims: BTreeMap<String, i64>,
     /// The parameter stacks, in the model's order.
     pub params: Vec<Tensor>,
+    /// The states of the session, in the model's order.
+    pub session: Vec<Tensor>,
     /// The optimiser's states, each the size of the parameter pool; absent ones are zero.
     pub states: Vec<Vec<f64>>,
     /// The random key of the step.
@@ -151,6 +153,7 @@ impl Run<'_> {
         vec![match &node.kind {
             Kind::Input(k) => inputs[*k].clone(),
             Kind::Param(id) => Rc::new(self.env.params[id.0 as usize].clone()),
+            Kind::State(id) => Rc::new(self.env.session[id.0 as usize].clone()),
             Kind::Source(source) => Rc::new(self.source(*source, values)),
             Kind::Result(k) => values.0[node.args[0].0 as usize][*k].clone(),
             Kind::Prim(prim) => {
@@ -210,7 +213,11 @@ impl Run<'_> {
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated => None,
+                    Effect::Weights
+                    | Effect::Companion(_)
+                    | Effect::State(_)
+                    | Effect::Updated
+                    | Effect::Stored(_) => None,
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

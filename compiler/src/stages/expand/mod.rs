@@ -56,6 +56,7 @@ impl Expansion<'_> {
                 Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
                 kind @ (Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)

@@ -6,6 +6,7 @@
 
 mod group;
 mod heavy;
+mod in_place;
 mod inline;
 mod lower;
 mod operand;
@@ -33,6 +34,7 @@ fn program(model: &Model, function: &Function) -> Program {
         let role = match graph.node(value).kind {
             Kind::Input(k) => Role::Argument(k),
             Kind::Param(p) => Role::Param(p),
+            Kind::State(id) => Role::State(id),
             Kind::Source(source) => Role::Source(source),
             _ => continue,
         };

@@ -14,7 +14,12 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
         let args: Vec<bool> = node.args.iter().map(|a| active[a.0 as usize]).collect();
         let any = args.contains(&true);
         let flows = match &node.kind {
-            Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => false,
             Kind::Prim(_) => float && any,
             Kind::Repeat(repeat) => {
                 regions.insert(value, outputs(repeat, &inputs(repeat, &args)));

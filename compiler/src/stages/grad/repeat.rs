@@ -141,9 +141,13 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         Kind::Input(_) | Kind::Source(_) | Kind::Counter(_) => Origin::Given,
         Kind::StopGradient => Origin::Cheap,
         Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
-        Kind::Prim(_) | Kind::Param(_) | Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => {
-            Origin::Dear
-        }
+        Kind::Prim(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Op(_)
+        | Kind::Written(_)
+        | Kind::Result(_)
+        | Kind::Repeat(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
@@ -160,6 +164,7 @@ fn cheap(prim: &Prim) -> bool {
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
+        | Prim::SetSlice(_)
         | Prim::Flip(_)
         | Prim::Pad { .. }
         | Prim::Concat { .. } => true,

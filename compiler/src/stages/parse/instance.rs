@@ -6,11 +6,12 @@
 use super::ast::*;
 use super::attributes;
 use super::declared::Declared;
+use super::elaborate;
 use super::statics::{self, Names, Wanted};
 use super::words;
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::model::{Param, ParamId};
+use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
 use crate::ops::{self, Attr, Item, Layer, LayerParam};
@@ -33,6 +34,7 @@ pub(super) enum FieldInstance {
     Layer(Rc<LayerInstance>),
     Block(Rc<Instance>),
     Param(ParamId),
+    State(StateId),
     Repeat(i64, Box<FieldInstance>),
     Unknown,
 }
@@ -49,6 +51,9 @@ pub(super) struct LayerInstance {
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
     pub(super) params: Vec<Param>,
+    pub(super) states: Vec<State>,
+    /// The dimensions that sessions are made with.
+    pub(super) dims: Vec<NamedDim>,
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
@@ -58,7 +63,15 @@ pub(super) struct Instances<'d, 'p> {
 
 impl<'d, 'p> Instances<'d, 'p> {
     pub(super) fn new(declared: &'d Declared<'p>) -> Self {
-        Instances { declared, params: vec![], open: vec![], path: String::new(), stack: vec![] }
+        Instances {
+            declared,
+            params: vec![],
+            states: vec![],
+            dims: vec![],
+            open: vec![],
+            path: String::new(),
+            stack: vec![],
+        }
     }
 
     /// Instantiates a struct; `place` is where its arguments stand.
@@ -139,7 +152,8 @@ impl<'d, 'p> Instances<'d, 'p> {
 
     fn field(&mut self, ty: &'p FieldType, field: &'p Field, names: &Names, diags: &mut Diags) -> FieldInstance {
         match ty {
-            FieldType::Error | FieldType::State { .. } => FieldInstance::Unknown,
+            FieldType::Error => FieldInstance::Unknown,
+            FieldType::State { ty, .. } => self.state(ty, field, names, diags),
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {
@@ -237,6 +251,47 @@ impl<'d, 'p> Instances<'d, 'p> {
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
     }
 
+    /// What a session keeps. Capital names that are no constants are dimensions of the session.
+    fn state(&mut self, ty: &TypeExpr, field: &Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+        let TypeExpr::Tensor { dtype, axes, place } = ty else {
+            if !matches!(ty, TypeExpr::Error) {
+                let report = Diagnostic::new("not-supported", field.name.span(), "a state is one tensor");
+                diags.push(report.help("declare one `state` for each"));
+            }
+            return FieldInstance::Unknown;
+        };
+        if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
+            let message = format!("the number of dimensions of `{}` must be known", field.name);
+            diags.push(Diagnostic::new("wrong-rank", *place, message).help("name each dimension: `f32[B, 64]`"));
+            return FieldInstance::Unknown;
+        }
+        let mut names = names.clone();
+        let mut dims: Vec<NamedDim> = vec![];
+        elaborate::named_dims([ty], &mut names, &mut dims, diags);
+        for dim in dims {
+            let dim = NamedDim { binder: Binder::Session, ..dim };
+            match self.dims.iter_mut().find(|known| known.name == dim.name) {
+                Some(known) => known.bound = known.bound.into_iter().chain(dim.bound).min(),
+                None => self.dims.push(dim),
+            }
+        }
+        let shape = elaborate::axes(axes, &names, diags);
+        let shape = shape.map(|axes| axes.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
+        match elaborate::dtype(dtype, diags).zip(shape) {
+            Some((dtype, shape)) => {
+                let ty = Type::new(dtype, shape);
+                self.states.push(State {
+                    name: self.path.clone(),
+                    ty,
+                    stack: self.stack.clone(),
+                    span: field.name.span(),
+                });
+                FieldInstance::State(StateId(self.states.len() as u32 - 1))
+            }
+            None => FieldInstance::Unknown,
+        }
+    }
+
     fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {
         let ty = Type::new(DType::F32, of.shape);
         let (stack, span) = (self.stack.clone(), field.name.span());
@@ -244,9 +299,9 @@ impl<'d, 'p> Instances<'d, 'p> {
         ParamId(self.params.len() as u32 - 1)
     }
 
-    /// The parameters of all instances, each at its place in the pool: companions come after all that is trained, so
+    /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
     /// that an update of the optimiser walks over the beginning of the pool.
-    pub(super) fn placed(mut self) -> Vec<Param> {
+    pub(super) fn place(&mut self) {
         let mut offset = 0;
         for trained in [true, false] {
             for param in self.params.iter_mut().filter(|p| p.trained == trained) {
@@ -255,7 +310,6 @@ impl<'d, 'p> Instances<'d, 'p> {
                 offset += words.next_multiple_of(CHUNK);
             }
         }
-        self.params
     }
 }
 

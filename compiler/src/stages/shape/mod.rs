@@ -103,7 +103,7 @@ impl<'s> Shaper<'s> {
                 };
                 ty.map_or(Known::Unknown, |ty| self.push(node, node.kind.clone(), vec![], ty))
             }
-            Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
+            Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
                 Some(ty) => self.push(node, node.kind.clone(), vec![], ty.clone()),
                 None => self.push(node, node.kind.clone(), vec![], Type::scalar(DType::U32)),
             },
@@ -140,6 +140,7 @@ impl<'s> Shaper<'s> {
                 bound.map_or(Known::Unknown, Known::Literal)
             }
             What::Index(items) => self.index(node, items, site),
+            What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);

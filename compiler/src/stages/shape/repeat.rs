@@ -34,7 +34,9 @@ impl Shaper<'_> {
         if changed || reported || sure.contains(&false) {
             return Known::Unknown;
         }
-        let kind = Kind::Repeat(Box::new(Repeat { body, ..repeat.clone() }));
+        let repeat = Repeat { body, ..repeat.clone() };
+        let results: Vec<Type> = (0..results.len()).map(|k| repeat.result(k)).collect();
+        let kind = Kind::Repeat(Box::new(repeat));
         let value = self.new.push(kind, args, results.first().cloned(), node.span);
         match results.len() {
             1 => Known::One(value),

@@ -115,9 +115,13 @@ impl Shaper<'_> {
             },
             Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
             Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
-            Kind::Param(_) | Kind::Source(_) | Kind::Op(_) | Kind::Prim(_) | Kind::Counter(_) | Kind::StopGradient => {
-                Some(format!("`{subject}` is {ty}"))
-            }
+            Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => Some(format!("`{subject}` is {ty}")),
         }
     }
 }

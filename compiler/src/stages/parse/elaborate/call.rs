@@ -4,6 +4,7 @@ use super::super::ast::*;
 use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
 use super::super::words;
+use super::companions::in_training;
 use super::graph::site_of;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
@@ -93,6 +94,7 @@ impl Elaborator<'_, '_> {
                 FieldInstance::Layer(layer) => format!("the layer `{}`", layer.layer.name),
                 FieldInstance::Block(_)
                 | FieldInstance::Param(_)
+                | FieldInstance::State(_)
                 | FieldInstance::Repeat(..)
                 | FieldInstance::Unknown => "a list of blocks".into(),
             };
@@ -106,6 +108,7 @@ impl Elaborator<'_, '_> {
             return self.call_value(expr, value, &callee, args);
         }
         if let Some(function) = self.declared.method(&instance.name, &text) {
+            self.check_receiver(&callee, function, expr.place);
             return self.inline(function, Some(module.clone()), &callee, args, expr.place);
         }
         let methods = self.declared.methods.get(&instance.name);
@@ -140,7 +143,10 @@ impl Elaborator<'_, '_> {
         match &module.held {
             FieldInstance::Layer(layer) => self.layer_call(expr, layer, &module, callee, args),
             FieldInstance::Block(instance) => match self.declared.method(&instance.name, "forward") {
-                Some(function) => self.inline(function, Some(module.clone()), callee, args, expr.place),
+                Some(function) => {
+                    self.check_receiver(callee, function, expr.place);
+                    self.inline(function, Some(module.clone()), callee, args, expr.place)
+                }
                 None => {
                     let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
                     let report = Diagnostic::new("no-forward", expr.place, message);
@@ -154,7 +160,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 
@@ -186,7 +192,7 @@ impl Elaborator<'_, '_> {
         if companions.is_empty() {
             return self.finish(op, attrs, callee, site, &tensors);
         }
-        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        let called = self.finish(op, in_training(attrs), callee, site, &tensors);
         self.keep_companions(called, &companions, module, expr.place)
     }
 

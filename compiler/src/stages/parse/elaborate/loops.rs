@@ -3,6 +3,7 @@
 use super::super::ast::*;
 use super::super::instance::FieldInstance;
 use super::super::words;
+use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
 use crate::ir::{Kind, Repeat, Value};
@@ -84,11 +85,6 @@ impl Elaborator<'_, '_> {
             unreachable!("only repeated blocks make regions");
         };
         let names = self.carried(body);
-        if names.is_empty() {
-            let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
-            let report = Diagnostic::new("loop-without-effect", place, message);
-            self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
-        }
         // What the loop carries, as tensors of the graph around it.
         let mut before = vec![];
         for name in &names {
@@ -112,6 +108,11 @@ impl Elaborator<'_, '_> {
         let text = words::pattern_text(pat);
         let block = self.pick(module, Pick::Frame(frame), text.clone(), place);
         self.iteration(pat, block, body, &text);
+        if names.is_empty() && !Regional::of(self.top()).assigns() {
+            let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
+            let report = Diagnostic::new("loop-without-effect", place, message);
+            self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
+        }
         self.close(&names, count, start, place);
     }
 
@@ -125,32 +126,36 @@ impl Elaborator<'_, '_> {
         }
         let known = after.len() == start.len();
         let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
-        let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
+        let Some(frame) = self.frames.pop() else {
             unreachable!("the region's graph is open");
         };
-        if !known || start.is_empty() {
+        self.report_aliases(&frame);
+        let states = Regional::of(&frame);
+        let Frame { mut graph, invariants, stacked, held: _ } = frame;
+        if !known || (start.is_empty() && !states.assigns()) {
             names.iter().for_each(|name| self.set(name, Val::Unknown));
             return;
         }
-        let order = stacked.iter().chain(&invariants);
+        let [carried_states, stacked_states, read_states] = states.inputs();
+        let carried = start.len() + carried_states.len();
+        let sliced = stacked.len() + stacked_states.len();
+        let lists = [&carried_states, &stacked, &stacked_states, &invariants, &read_states];
+        let order = lists.into_iter().flatten();
         for (k, (_, inner)) in order.clone().enumerate() {
             graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
         }
         let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
-        let carried = start.len();
-        graph.outputs = outputs;
-        let repeat = Repeat { count, reverse: false, carried, stacked: stacked.len(), body: graph };
+        graph.outputs = outputs.into_iter().chain(states.outputs()).collect();
+        let count_of_results = graph.outputs.len();
+        let repeat = Repeat { count, reverse: false, carried, stacked: sliced, body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
-        let results: Vec<Tensor> = match carried {
-            1 => vec![Tensor { frame, value: node }],
-            n => (0..n)
-                .map(|k| {
-                    let value = self.top().graph.push(Kind::Result(k), vec![node], None, place.first);
-                    Tensor { frame, value }
-                })
-                .collect(),
+        let result = |this: &mut Self, k: usize| match count_of_results {
+            1 => node,
+            _ => this.top().graph.push(Kind::Result(k), vec![node], None, place.first),
         };
+        let results: Vec<Tensor> = (0..start.len()).map(|k| Tensor { frame, value: result(self, k) }).collect();
+        self.release(&states, |this, k| result(this, start.len() + k));
         self.rebind(names, &results);
         if let Some(name) = names.first() {
             results.first().into_iter().for_each(|&t| self.name(t, name));

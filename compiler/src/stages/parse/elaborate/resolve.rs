@@ -22,6 +22,7 @@ impl Elaborator<'_, '_> {
                 value => value,
             };
         }
+        self.touched |= self.scopes.len() == 1 && self.given.contains(&text);
         if let Some(value) = self.scope().names.get(&text) {
             return value.clone().map_or(Val::Unknown, Val::Static);
         }
@@ -126,7 +127,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 
@@ -138,6 +139,7 @@ impl Elaborator<'_, '_> {
                 let tensor = self.parameter(*id, &module, place);
                 Val::Tensor(tensor)
             }
+            FieldInstance::State(id) => self.state(*id, &module, place),
             FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) => Val::Module(module),
         }
     }
