@@ -48,6 +48,61 @@ model! {
     }
 }
 
+model! {
+    /// Repeated blocks with a norm of their own, a norm that all of them share, and one block called by its number.
+    pub struct Stacked {
+        towers: [Tower(2); 2],
+        shared: BatchNorm1d(2, momentum = 0.2),
+    }
+
+    /// The same, written out.
+    pub struct Flat {
+        up: Tower(2),
+        down: Tower(2),
+        shared: BatchNorm1d(2, momentum = 0.2),
+    }
+
+    struct Tower(dim) {
+        mix: [Linear(dim, dim); 2],
+        norms: [BatchNorm1d(dim); 2],
+    }
+
+    impl Tower {
+        fn forward(&self, x: f32[B, dim]) -> f32[B, dim] {
+            let mut x = self.norms[1](x);
+            for mix in self.mix {
+                x = mix(x);
+            }
+            for norm in self.norms {
+                x = tanh(norm(x)) + x;
+            }
+            x
+        }
+    }
+
+    impl Stacked {
+        /// The mean square of what comes out, and of what a norm makes of it.
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 2]) -> f32 {
+            let mut x = x;
+            for tower in self.towers {
+                x = self.shared(tower(x)) + x;
+            }
+            mean(square(x)) + mean(square(self.towers[1].norms[0](x) - 1))
+        }
+    }
+
+    impl Flat {
+        /// The same.
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 2]) -> f32 {
+            let x = self.shared(self.up(x)) + x;
+            let x = self.shared(self.down(x)) + x;
+            mean(square(x)) + mean(square(self.down.norms[0](x) - 1))
+        }
+    }
+}
+
 type Image = [[[f32; 4]; 3]; 2];
 
 const CLASSES: [u32; 6] = [0, 1, 0, 1, 0, 1];
@@ -160,6 +215,32 @@ fn only_a_step_that_is_made_changes_running_statistics() {
     let _ = trainer.loss(&images(0), &CLASSES).unwrap();
     let now = running(trainer.model());
     assert!(now.iter().zip(&before).all(|(now, before)| now.is_finite() && now != before));
+}
+
+#[test]
+fn repeated_blocks_keep_statistics_of_their_own() {
+    let (mut stacked, mut flat) = (Stacked::init(3), Flat::init(4));
+    let other = |name: &str| name.replace("towers.0", "up").replace("towers.1", "down");
+    let values: Vec<_> = stacked.parameters().map(|(name, _, values)| (name, values.to_vec())).collect();
+    for (name, values) in &values {
+        flat.parameter_mut(&other(name)).unwrap().copy_from_slice(values);
+    }
+    let rule = Sgd { rate: 0.05, momentum: 0.5, ..default() };
+    let (mut deep, mut wide) = (stacked.trainer(rule.clone()), flat.trainer(rule));
+    for step in 0..3 {
+        let x: Vec<[f32; 2]> = numbers(10, step).chunks(2).map(|x| [x[0], x[1]]).collect();
+        let (a, b) = (deep.loss(&x).unwrap().value().unwrap(), wide.loss(&x).unwrap().value().unwrap());
+        assert!((a - b).abs() < 1e-4 * b, "step {step}: {a}, but {b} written out");
+    }
+    let mut moved = 0;
+    for (name, _, found) in deep.model().parameters() {
+        let expected = wide.model().parameter(&other(&name)).unwrap();
+        for (a, b) in found.iter().zip(expected) {
+            assert!((a - b).abs() < 1e-4, "{name}: {a}, but {b} written out");
+            moved += u32::from(is_running(&name) && *a != 0.0 && *a != 1.0);
+        }
+    }
+    assert_eq!(moved, 20, "running statistics that have changed");
 }
 
 #[test]
