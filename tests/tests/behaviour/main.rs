@@ -11,6 +11,7 @@ mod files;
 mod gradients;
 mod optimisers;
 mod repeats;
+mod resnet;
 mod results;
 mod state;
 mod threads;
