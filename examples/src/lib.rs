@@ -5,3 +5,4 @@ pub mod digits;
 pub mod idx;
 pub mod picture;
 pub mod progress;
+pub mod text;

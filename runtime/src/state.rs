@@ -173,7 +173,7 @@ impl<D: Device> State<D> {
         let mut reader = Reader::open(path)?;
         let all = instances(self.spec, &self.dims);
         let expected = all.iter().map(|one| (one.name.clone(), one.dtype, one.shape.clone()));
-        differ(self.spec.name, expected, &|_| false, &reader)?;
+        differ(self.spec, expected, &reader)?;
         let mut words = Words::zeroed(self.words)?;
         for one in &all {
             let entry = reader.tensors[&one.name].clone();

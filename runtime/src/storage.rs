@@ -104,22 +104,15 @@ fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
     let all = prefixes.iter().flat_map(|prefix| {
-        stored(spec, prefix)
-            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+        stored(spec, prefix).map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
     });
-    // PyTorch counts the batches of each batch norm, which nothing here needs.
-    let counts = |name: &str| {
-        let layer = name.strip_suffix("num_batches_tracked");
-        layer.is_some_and(|layer| spec.find(&format!("{layer}running_mean")).is_ok())
-    };
-    differ(spec.name, all, &counts, reader)
+    differ(spec, all, reader)
 }
 
-/// The file has exactly the tensors of these names, element types and shapes, besides those that may be there.
+/// The file has exactly the tensors of these names, element types and shapes.
 pub(crate) fn differ(
-    model: &'static str,
+    spec: &ModelSpec,
     all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
-    may_be: &dyn Fn(&str) -> bool,
     reader: &Reader,
 ) -> Result<()> {
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
@@ -138,14 +131,18 @@ pub(crate) fn differ(
             differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
-    rest.retain(|name, _| !may_be(name));
+    // PyTorch counts the batches of each batch norm, which nothing here needs.
+    rest.retain(|name, _| {
+        let layer = name.strip_suffix("num_batches_tracked");
+        !layer.is_some_and(|layer| spec.find(&format!("{layer}running_mean")).is_ok())
+    });
     let unexpected =
         |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
     differences.extend(rest.into_iter().map(unexpected));
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::Tensors { path: reader.path.clone(), model, differences })
+    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.

@@ -3,8 +3,10 @@
 //! Nodes stand in an order in which each uses only earlier ones. A body of a repeated region is a graph of
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
+use super::dim::Dim;
 use super::model::{ParamId, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
 use crate::ops::{Attrs, Op};
@@ -46,10 +48,14 @@ pub enum Kind {
     Result(usize),
     /// A primitive.
     Prim(Prim),
-    /// The index of the current slice (u32) in the repeat that many levels out: 0 is the innermost.
+    /// The index of the current slice (u32) in the repeat or map that many levels out: 0 is the innermost.
     Counter(usize),
     /// A body run several times.
     Repeat(Box<Repeat>),
+    /// One of several bodies run.
+    Branch(Box<Branch>),
+    /// A function mapped or differentiated, until grad.
+    Transform(Box<Transform>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.
@@ -96,7 +102,8 @@ pub struct Call {
     pub training: bool,
 }
 
-/// A region whose body runs `count` times.
+/// A region whose body runs `count` times. Where that is never, the carried values stay what they were and the
+/// stacked outputs are empty.
 ///
 /// The node's arguments are the initial values of the carried values, then the stacked inputs
 /// (`[count, …]`, of which iteration `i` sees slice `i`), then the invariants. The body's inputs are those
@@ -105,8 +112,8 @@ pub struct Call {
 /// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// How many times.
-    pub count: i64,
+    /// How many times: not negative, and the same for every slice of a stack.
+    pub count: Dim,
     /// Whether the last slice comes first.
     pub reverse: bool,
     /// How many carried values.
@@ -118,15 +125,46 @@ pub struct Repeat {
 }
 
 impl Repeat {
+    /// The same repetition of another body.
+    pub fn with_body(&self, body: Graph) -> Repeat {
+        let Repeat { count, reverse, carried, stacked, body: _ } = self;
+        Repeat { count: count.clone(), reverse: *reverse, carried: *carried, stacked: *stacked, body }
+    }
+
     /// The type of the k-th result. The body has types.
     pub fn result(&self, k: usize) -> Type {
         let slice = self.body.ty(self.body.outputs[k]);
         if k < self.carried {
             return slice.clone();
         }
-        let mut shape = vec![self.count.into()];
+        let mut shape = vec![self.count.clone()];
         shape.extend(slice.shape.iter().cloned());
         Type::new(slice.dtype, shape)
+    }
+}
+
+/// A region of which one case runs.
+///
+/// The node's first argument is the selector, a u32 or bool scalar: the number of the case that runs (false is 0);
+/// the last case stands for all larger numbers too. The other arguments are the inputs of every case. All cases have
+/// outputs of the same types, the node's results.
+/// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// At least one.
+    pub cases: Vec<Graph>,
+}
+
+impl Branch {
+    /// The number of results.
+    pub fn results(&self) -> usize {
+        self.cases.first().map_or(0, |case| case.outputs.len())
+    }
+
+    /// The type of the k-th result. The cases have types.
+    pub fn result(&self, k: usize) -> Type {
+        let case = &self.cases[0];
+        case.ty(case.outputs[k]).clone()
     }
 }
 
@@ -150,6 +188,14 @@ impl Graph {
     pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
         let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// Appends a branch and a `Result` node for each of its results. The cases have types.
+    pub fn branch(&mut self, branch: Branch, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
+        let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
         let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
         results.into_iter().enumerate().map(take).collect()
     }

@@ -438,10 +438,18 @@ pub enum Step<K = Kernel> {
     /// Steps that run several times; `Atom::Loop(0)` inside is this loop's slice index.
     Loop {
         /// How many times.
-        count: i64,
+        count: Dim,
         /// Whether the last slice comes first.
         reverse: bool,
         /// One iteration.
         body: Vec<Step<K>>,
+    },
+    /// Steps of which one case runs: that of the number in the selector's first word (u32 or bool), the last one where
+    /// it is larger.
+    Branch {
+        /// One word.
+        selector: BufferId,
+        /// At least one.
+        cases: Vec<Vec<Step<K>>>,
     },
 }

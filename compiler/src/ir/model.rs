@@ -33,6 +33,27 @@ pub enum Init {
         /// The bound.
         bound: f64,
     },
+    /// Normal with mean 0, cut at two standard deviations.
+    TruncNormal {
+        /// The standard deviation before it is cut.
+        std: f64,
+    },
+    /// Orthogonal rows or columns of the matrix whose rows are the first axis.
+    Orthogonal {
+        /// Their length.
+        gain: f64,
+    },
+}
+
+/// A public block as other macros read it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name.
+    pub name: Ident,
+    /// Who may import it.
+    pub vis: TokenStream,
+    /// Its declaration with all that it needs.
+    pub text: TokenStream,
 }
 
 /// A tensor that training changes: by the optimiser, or, where it is a companion of other parameters, by what a layer

@@ -8,6 +8,7 @@
 
 use super::Dim;
 use super::graph::Call;
+use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
 use crate::ops::{Attr, Attrs, Layer};
@@ -19,6 +20,8 @@ pub struct Written {
     pub what: What,
     /// Where and in which words it stands.
     pub site: Site,
+    /// What the macro's own text does with the travelled block whose text has the node.
+    pub via: Option<Place>,
 }
 
 /// What a written node means.
@@ -41,6 +44,46 @@ pub enum What {
     },
     /// The argument itself, which must fit a pattern.
     Fit(Fit),
+    /// A call of a function that is mapped or differentiated.
+    Transform(Box<Made>),
+    /// The argument with that axis first, along which a region steps.
+    Unstack {
+        /// The axis; negative ones count from the end.
+        axis: i64,
+        /// The name with `#` that the extent of the axis binds: how often the region runs.
+        count: Dim,
+    },
+    /// The first argument, a stacked result of a region, with its first axis where the second argument, which is
+    /// an `Unstack`, had it; last, where it has fewer axes.
+    Restack {
+        /// The axis of the `Unstack`.
+        axis: i64,
+    },
+    /// Zeros of the type that the body of the region which carries them asks for.
+    Zeros,
+    /// The argument itself, which must be one truth value.
+    Condition,
+    /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
+    /// they stand; what no arm takes goes to the one after the last.
+    Choice(Vec<Vec<(Attr, Place)>>),
+    /// The argument itself, which a branch gives.
+    Outcome,
+}
+
+/// A call of a function that `map`, `grad` or their kin made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The transform, whose body has no types.
+    pub transform: Transform,
+    /// How many of the node's arguments are the call's; then follow captured values, then directions. The
+    /// site has texts for those of the call and the directions.
+    pub arguments: usize,
+    /// `grad`
+    pub maker: &'static str,
+    /// How the user writes the function.
+    pub function: String,
+    /// Where the function stands.
+    pub place: Place,
 }
 
 /// One item between the brackets of `x[…]`.

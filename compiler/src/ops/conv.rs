@@ -2,10 +2,10 @@
 //!
 //! `Conv1d` and `Conv2d` differ in their examples only. Weights are `[outputs, channels / groups, kernel…]`.
 
+use super::initial::weight_and_bias;
 use super::sliding::{Taps, positive, windows};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
 use crate::ir::dim::product;
-use crate::ir::model::Init;
 use crate::ir::prim::Prim;
 use crate::ir::{Dim, Value};
 
@@ -37,13 +37,9 @@ pub(super) fn passed(attrs: &Attrs, names: &[&str]) -> Attrs {
 pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<Vec<LayerParam>, OpError> {
     let kernel = positive(attrs, "kernel", rank)?;
     let shape: Vec<Dim> = channels.iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
-    // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√fan_in, where the fan is the second
-    // extent times the kernel's.
+    // PyTorch's fan is the second extent times the kernel's, for transposed convolutions as well.
     let fan_in = channels[1] * kernel.iter().product::<i64>();
-    let init = Init::Uniform { bound: 1.0 / (fan_in as f64).sqrt() };
-    let weight = LayerParam { name: "weight", shape, init: init.clone(), trained: true };
-    let bias = LayerParam { name: "bias", shape: vec![attrs.positive("output")?.into()], init, trained: true };
-    Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
+    weight_and_bias(attrs, shape, attrs.positive("output")?, fan_in)
 }
 
 /// The channels of both sides of a layer and its groups, which divide them.

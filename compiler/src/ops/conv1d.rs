@@ -1,6 +1,7 @@
 //! `Conv1d(input, output, kernel = 3)` and `conv1d(x, weight, bias)`.
 
 use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params, passed};
+use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
 
@@ -49,6 +50,8 @@ static LAYER: Layer = Layer {
         DILATION,
         GROUPS,
         BIAS,
+        INIT,
+        BIAS_INIT,
     ],
     params: |attrs| {
         let (input, output, groups) = channels(attrs)?;

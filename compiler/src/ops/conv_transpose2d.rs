@@ -2,6 +2,7 @@
 
 use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, channels, params, passed};
 use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back};
+use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
 
@@ -46,6 +47,8 @@ static LAYER: Layer = Layer {
         OUTPUT_PADDING,
         GROUPS,
         BIAS,
+        INIT,
+        BIAS_INIT,
         DILATION,
     ],
     params: |attrs| {

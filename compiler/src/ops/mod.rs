@@ -10,6 +10,8 @@ mod conv;
 mod conv_transpose;
 mod derive;
 mod example;
+mod initial;
+mod labels;
 mod loss;
 mod pool;
 mod signature;
@@ -19,6 +21,7 @@ pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use example::read_dim;
+pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
@@ -47,6 +50,7 @@ list! {
     argmax
     logsumexp
     var
+    norm
     any
     reshape
     flatten
@@ -66,10 +70,19 @@ list! {
     einsum
     relu
     leaky_relu
+    prelu
+    elu
+    hard
+    shrink
     gelu
     silu
+    mish
+    glu
     softplus
+    log_sigmoid
+    softsign
     softmax
+    softmin
     log_softmax
     parameter
     linear
@@ -93,9 +106,13 @@ list! {
     upsample
     pixel_shuffle
     cross_entropy
+    nll_loss
     mse_loss
     huber_loss
+    distance_loss
     binary_cross_entropy_with_logits
+    likelihood_loss
+    margin_loss
     sgd
     adam
     rms_prop

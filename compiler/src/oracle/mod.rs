@@ -14,7 +14,7 @@ pub use tensor::{Data, Tensor};
 
 use crate::ir::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use crate::ir::model::{Effect, Function, Model};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, How, Transform};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -165,6 +165,15 @@ impl Run<'_> {
             Kind::Repeat(repeat) => {
                 return self.repeat(repeat, (0..node.args.len()).map(arg).collect(), counters);
             }
+            Kind::Branch(branch) => {
+                let selector = arg(0).data.element(0).as_f64() as usize;
+                let case = &branch.cases[selector.min(branch.cases.len() - 1)];
+                let inside = self.graph(case, (1..node.args.len()).map(arg).collect(), counters);
+                return case.outputs.iter().map(|v| inside.one(*v)).collect();
+            }
+            Kind::Transform(transform) => {
+                return self.map(transform, (0..node.args.len()).map(arg).collect(), counters);
+            }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
@@ -172,7 +181,7 @@ impl Run<'_> {
     }
 
     fn repeat(&self, repeat: &Repeat, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
-        let count = repeat.count as usize;
+        let count = self.size(&repeat.count) as usize;
         let mut carried = args[..repeat.carried].to_vec();
         let stacked = &args[repeat.carried..repeat.carried + repeat.stacked];
         let invariant = &args[repeat.carried + repeat.stacked..];
@@ -191,12 +200,33 @@ impl Run<'_> {
                 slot[at] = Some(result.clone());
             }
         }
-        let stack = |slot: Vec<Option<Rc<Tensor>>>| {
+        let stack = |(slot, output): (Vec<Option<Rc<Tensor>>>, &Value)| {
             let all: Vec<Rc<Tensor>> = slot.into_iter().flatten().collect();
+            if all.is_empty() {
+                let ty = repeat.body.ty(*output);
+                let slice = ty.shape.iter().map(|d| self.size(d) as usize);
+                return Rc::new(Tensor::zeros(ty.dtype, [0].into_iter().chain(slice).collect::<Vec<_>>()));
+            }
             Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()))
         };
-        carried.extend(slices.into_iter().map(stack));
+        carried.extend(slices.into_iter().zip(&repeat.body.outputs[repeat.carried..]).map(stack));
         carried
+    }
+
+    /// The body run for one slice after another.
+    fn map(&self, transform: &Transform, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
+        let How::Map { mapped } = transform.how else { unreachable!("grad resolves derivatives") };
+        let body = &transform.body;
+        let mut slices: Vec<Vec<Rc<Tensor>>> = vec![vec![]; body.outputs.len()];
+        for at in 0..args[0].shape[0] {
+            let slice = |(k, t): (usize, &Rc<Tensor>)| if k < mapped { Rc::new(t.slice(at)) } else { t.clone() };
+            let inputs = args.iter().enumerate().map(slice).collect();
+            let counters: Vec<u32> = counters.iter().copied().chain([at as u32]).collect();
+            let values = self.graph(body, inputs, &counters);
+            slices.iter_mut().zip(&body.outputs).for_each(|(slot, v)| slot.push(values.one(*v)));
+        }
+        let stack = |all: Vec<Rc<Tensor>>| Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()));
+        slices.into_iter().map(stack).collect()
     }
 
     fn source(&self, source: Source, values: &Values) -> Tensor {

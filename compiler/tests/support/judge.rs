@@ -207,8 +207,13 @@ fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
         for dim in node.ty.iter().flat_map(|t| &t.shape) {
             dim.names(&mut |name| _ = names.insert(name.to_owned()));
         }
-        if let Kind::Repeat(repeat) = &node.kind {
-            names_of(&repeat.body, names);
+        match &node.kind {
+            Kind::Repeat(repeat) => {
+                repeat.count.names(&mut |name| _ = names.insert(name.to_owned()));
+                names_of(&repeat.body, names);
+            }
+            Kind::Branch(branch) => branch.cases.iter().for_each(|case| names_of(case, names)),
+            _ => {}
         }
     }
 }

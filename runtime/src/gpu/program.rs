@@ -5,6 +5,12 @@
 //! (innermost first, four words), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
 //! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
 //! both.
+//!
+//! A dispatch inside of a branch takes its workgroups from a record of six words in the pool of dispatches: the three
+//! that the device reads, then the two that it has where its case runs, then the case. A branch has a record of its own
+//! before those of its cases, whose first word becomes the number of the case that runs. Its choice gets these slots:
+//! the selector, the number of the last case, the first word of the record of the branch around it (or 2³² − 1) and the
+//! case in that, the first words of its own record and of the next one, and how many follow.
 
 /// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -24,11 +30,13 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it.
     Scratch,
+    /// The workgroups of the dispatches in branches.
+    Dispatch,
 }
 
 impl Pool {
     /// Number of pools; with one buffer each they fit WebGPU's smallest limit of 8 storage buffers.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// Position in a table of all pools.
     pub const fn index(self) -> usize {
@@ -45,6 +53,7 @@ impl Pool {
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",
             Self::Scratch => "scratch memory",
+            Self::Dispatch => "dispatches",
         }
     }
 }
@@ -90,14 +99,23 @@ pub enum Command {
         /// Fills in a launch from the function's named dimensions.
         launch: fn(&[usize], &mut Launch),
     },
-    /// Runs `body` `count` times.
+    /// Runs `body` several times.
     Repeat {
-        /// Number of turns.
-        count: u32,
-        /// Whether the index runs from `count - 1` down to 0.
+        /// Number of turns, from the function's named dimensions.
+        count: fn(&[usize]) -> u64,
+        /// Whether the index runs from the last turn's down to 0.
         reverse: bool,
         /// What is repeated.
         body: &'static [Command],
+    },
+    /// Runs one of several cases.
+    Branch {
+        /// The entry point that chooses: index into [`Program::entries`].
+        entry: u16,
+        /// Fills in where the selector lies.
+        launch: fn(&[usize], &mut Launch),
+        /// The cases; the last one also stands for larger selectors.
+        cases: &'static [&'static [Command]],
     },
 }
 

@@ -143,9 +143,9 @@ impl Function for Turns {
 
     fn gpu() -> (&'static Program, &'static Plan) {
         static INNER: [Command; 1] = [Command::Dispatch { entry: 5, launch: ONCE }];
-        static OUTER: [Command; 1] = [Command::Repeat { count: 10, reverse: false, body: &INNER }];
+        static OUTER: [Command; 1] = [Command::Repeat { count: |_| 10, reverse: false, body: &INNER }];
         static PLAN: Plan =
-            Plan { dims: &[1], results: 1, commands: &[Command::Repeat { count: 3, reverse: true, body: &OUTER }] };
+            Plan { dims: &[1], results: 1, commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }] };
         (&NET, &PLAN)
     }
 }

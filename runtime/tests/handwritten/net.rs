@@ -331,7 +331,7 @@ mod plan {
                 shape: &[16, 2],
                 offset: 0,
                 repeats: &[],
-                init: rt::Init::KaimingUniform { fan_in: 2 },
+                init: rt::Init::Uniform { bound: 0.70710677f32 },
                 trained: true,
             },
             rt::ParameterSpec {
@@ -339,7 +339,7 @@ mod plan {
                 shape: &[16],
                 offset: 64,
                 repeats: &[],
-                init: rt::Init::BiasUniform { fan_in: 2 },
+                init: rt::Init::Uniform { bound: 0.70710677f32 },
                 trained: true,
             },
             rt::ParameterSpec {
@@ -347,7 +347,7 @@ mod plan {
                 shape: &[2, 16],
                 offset: 128,
                 repeats: &[],
-                init: rt::Init::KaimingUniform { fan_in: 16 },
+                init: rt::Init::Uniform { bound: 0.25f32 },
                 trained: true,
             },
             rt::ParameterSpec {
@@ -355,7 +355,7 @@ mod plan {
                 shape: &[2],
                 offset: 192,
                 repeats: &[],
-                init: rt::Init::BiasUniform { fan_in: 16 },
+                init: rt::Init::Uniform { bound: 0.25f32 },
                 trained: true,
             },
         ],

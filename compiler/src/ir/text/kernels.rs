@@ -175,6 +175,11 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
                 let body = indented(&steps(body, launch));
                 _ = writeln!(text, "loop count={count} reverse={reverse} {{\n{body}}}");
             }
+            Step::Branch { selector, cases } => {
+                let case = |case: &Vec<Step<K>>| format!("case {{\n{}}}\n", indented(&steps(case, launch)));
+                let cases: String = cases.iter().map(case).collect();
+                _ = writeln!(text, "branch(b{}) {{\n{}}}", selector.0, indented(&cases));
+            }
         }
     }
     text

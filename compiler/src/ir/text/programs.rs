@@ -171,9 +171,21 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
     while !cursor.sign('}') {
         if cursor.keyword("loop") {
             let fields = cursor.fields()?;
-            let (count, reverse) = (Read(&fields).int("count")?, Read(&fields).flag("reverse")?);
+            let (count, reverse) = (Read(&fields).dim("count")?, Read(&fields).flag("reverse")?);
             cursor.expect('{')?;
             steps.push(Step::Loop { count, reverse, body: self::steps(cursor, kernel)? });
+        } else if cursor.keyword("branch") {
+            cursor.expect('(')?;
+            let selector = BufferId(letter(cursor, 'b')?);
+            cursor.expect(')')?;
+            cursor.expect('{')?;
+            let mut cases = vec![];
+            while cursor.keyword("case") {
+                cursor.expect('{')?;
+                cases.push(self::steps(cursor, kernel)?);
+            }
+            cursor.expect('}')?;
+            steps.push(Step::Branch { selector, cases });
         } else if cursor.keyword("launch") {
             let name = cursor.word()?;
             cursor.expect('(')?;

@@ -138,8 +138,16 @@ impl Machine<'_> {
                     let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
                     ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
                 }
+                Step::Branch { selector, cases } => {
+                    let region = self.region(*selector)?;
+                    let Some(word) = self.pools[region.pool].get(region.start).copied().flatten() else {
+                        return Err(format!("the selector {} is not written", selector.0));
+                    };
+                    self.steps(&cases[(word.as_f64() as usize).min(cases.len() - 1)], counters)?;
+                }
                 Step::Loop { count, reverse, body } => {
-                    for step in 0..*count {
+                    let count = self.size(count);
+                    for step in 0..count {
                         counters.push(if *reverse { count - 1 - step } else { step });
                         self.steps(body, counters)?;
                         counters.pop();

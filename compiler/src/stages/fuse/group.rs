@@ -44,7 +44,7 @@ pub(super) enum Form {
         addend: ExprId,
     },
     /// A region.
-    Repeat(Value),
+    Region(Value),
 }
 
 /// An accumulator of a row group.
@@ -85,7 +85,7 @@ impl<'a> Grouping<'a> {
         match &self.scope.graph.node(value).kind {
             Kind::Result(_) => {
                 let region = self.scope.graph.node(value).args[0];
-                self.repeat(region);
+                self.region(region);
             }
             Kind::Prim(Prim::SetSlice(cuts)) if self.in_place.contains(&value) => self.set(value, &cuts.clone()),
             Kind::Prim(prim) if self.scope.is_heavy(value) => self.heavy(value, &prim.clone()),
@@ -149,7 +149,7 @@ impl<'a> Grouping<'a> {
     /// The groups that a group reads from.
     pub(super) fn dependencies(&self, group: usize) -> BTreeSet<usize> {
         match &self.groups[group].form {
-            Form::Repeat(region) => {
+            Form::Region(region) => {
                 let args = &self.scope.graph.node(*region).args;
                 args.iter().filter_map(|a| self.group_of.get(&self.scope.canon(*a)).copied()).collect()
             }
@@ -235,7 +235,7 @@ impl<'a> Grouping<'a> {
             // The tiles of a product hold floats.
             Form::Contract { .. } if !self.scope.graph.ty(value).dtype.is_float() => return false,
             Form::Row { .. } | Form::Contract { .. } => {}
-            Form::Scatter { .. } | Form::Repeat(_) => return false,
+            Form::Scatter { .. } | Form::Region(_) => return false,
         }
         let body = self.groups[group].body.clone();
         let forward = self.forward(value, &body, &mut BTreeMap::new());
@@ -280,11 +280,11 @@ impl<'a> Grouping<'a> {
         position
     }
 
-    fn repeat(&mut self, region: Value) {
+    fn region(&mut self, region: Value) {
         for arg in self.scope.graph.node(region).args.clone() {
             self.materialise(arg);
         }
-        let group = self.push(Form::Repeat(region), Body::default(), vec![]);
+        let group = self.push(Form::Region(region), Body::default(), vec![]);
         let results = self.scope.graph.values().filter(|&v| {
             let node = self.scope.graph.node(v);
             matches!(node.kind, Kind::Result(_)) && node.args == [region]

@@ -30,7 +30,7 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    fn home(&self) -> Home {
+    pub(super) fn home(&self) -> Home {
         Home { buffer: self.buffer, base: self.base.clone() }
     }
 }
@@ -71,7 +71,11 @@ impl Lowering {
         }
         for index in order {
             match &groups[index].form {
-                Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
+                Form::Region(region) => match &graph.node(*region).kind {
+                    Kind::Branch(branch) => self.branch(&scope, *region, branch, &stores, &mut steps),
+                    Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
+                    other => unreachable!("{other:?} is no region"),
+                },
                 form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
@@ -144,7 +148,7 @@ impl Lowering {
         }
         for group in &grouping.groups {
             match &group.form {
-                Form::Repeat(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
+                Form::Region(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
                 Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => read.extend(&group.body.slots),
             }
         }
@@ -160,7 +164,7 @@ impl Lowering {
     }
 
     /// A kernel that copies elements.
-    fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
+    pub(super) fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
         let dtype = self.buffers[to.buffer.0].dtype;
         let at = |home: &Home| home.base.plus(&Index::axis(0));
         let fill = crate::ir::prim::Scalar::of(dtype, 0.0);
@@ -247,7 +251,7 @@ impl Lowering {
         }
         let mut inside = self.region(body, inner, &destinations);
         inside.extend(copies);
-        steps.push(Step::Loop { count: *count, reverse: *reverse, body: inside });
+        steps.push(Step::Loop { count: count.clone(), reverse: *reverse, body: inside });
         for places in results.values().filter_map(|v| Some((*v, stores.get(v)?))) {
             let (value, [home, others @ ..]) = (places.0, places.1.as_slice()) else { continue };
             steps.extend(others.iter().map(|other| self.copy(home, other, scope.graph.ty(value).count())));
@@ -306,7 +310,7 @@ impl Lowering {
                 let (outer, source, inner) = (outer.clone(), source.clone(), inner.clone());
                 ("scatter", Skeleton::Scatter { outer, target: *target, source, inner, index: *index, store })
             }
-            Form::Repeat(_) => unreachable!("regions are lowered to loops"),
+            Form::Region(_) => unreachable!("regions are lowered to loops"),
         };
         let slot_of = |&(buffer, read, write): &(BufferId, bool, bool)| {
             let Buffer { dtype, len, .. } = &self.buffers[buffer.0];
@@ -425,7 +429,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
-            Kind::Repeat(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Repeat(_) | Kind::Branch(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
             Kind::Result(_) => {
                 forced.insert(value);
             }

@@ -147,13 +147,15 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         | Kind::Op(_)
         | Kind::Written(_)
         | Kind::Result(_)
-        | Kind::Repeat(_) => Origin::Dear,
+        | Kind::Repeat(_)
+        | Kind::Branch(_)
+        | Kind::Transform(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
 
 /// Whether computing costs about as much as reading the value back.
-fn cheap(prim: &Prim) -> bool {
+pub(super) fn cheap(prim: &Prim) -> bool {
     match prim {
         Prim::Const(_)
         | Prim::Extent(_)
@@ -241,7 +243,7 @@ impl Backward<'_> {
             };
             body.outputs.push(inside);
         }
-        let grown = Repeat { body, ..*self.forward };
+        let grown = self.forward.with_body(body);
         let types: Vec<_> = (first..grown.body.outputs.len()).map(|k| (k, grown.result(k))).collect();
         let span = self.graph.node(self.region).span;
         self.graph.node_mut(self.region).kind = Kind::Repeat(Box::new(grown));
@@ -279,7 +281,7 @@ impl Backward<'_> {
         }
         let body = self.body(split, &inputs)?;
         let reverse = !self.forward.reverse;
-        Ok((Repeat { count: self.forward.count, reverse, carried, stacked, body }, inputs.args))
+        Ok((Repeat { count: self.forward.count.clone(), reverse, carried, stacked, body }, inputs.args))
     }
 
     fn body(&self, split: &Split, inputs: &Inputs) -> Result<Graph, OpError> {

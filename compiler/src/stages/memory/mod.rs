@@ -7,6 +7,7 @@
 //! themselves by their factors, so that the decision holds for every binding; the areas of different
 //! products follow each other.
 
+mod carry;
 mod check;
 mod coalesce;
 mod lifetime;
@@ -28,7 +29,8 @@ const ALIGN: i64 = 64;
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
     let mut plans = Plans::default();
     for program in programs {
-        let program = coalesce::coalesce(program);
+        let mut program = coalesce::coalesce(program);
+        carry::carry(&mut program.steps, &program.buffers);
         let steps = number(program.steps, &mut plans.kernels);
         let program = Program { name: program.name, buffers: program.buffers, steps };
         let plan = place(model, program);
@@ -51,6 +53,9 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
                 Step::Launch { kernel: KernelId(id), buffers }
             }
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
+            Step::Branch { selector, cases } => {
+                Step::Branch { selector, cases: cases.into_iter().map(|case| number(case, kernels)).collect() }
+            }
         });
     }
     numbered

@@ -62,8 +62,20 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
         }
     }
     for value in graph.values() {
-        if let Kind::Repeat(repeat) = &graph.node(value).kind {
-            collect(&repeat.body, lowest, found);
+        match &graph.node(value).kind {
+            Kind::Repeat(repeat) => collect(&repeat.body, lowest, found),
+            Kind::Branch(branch) => branch.cases.iter().for_each(|case| collect(case, lowest, found)),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
     }
 }

@@ -158,15 +158,26 @@ impl Printer<'_> {
         for step in steps {
             let one = match step {
                 Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
+                Step::Branch { selector, cases } => {
+                    let word = self.read(*selector, DType::U32);
+                    let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };
+                    let arms = cases.iter().enumerate().map(|(n, case)| {
+                        let (n, body) = (Literal::u32_suffixed(n as u32), self.steps(case, loops));
+                        quote!(#n => { #body })
+                    });
+                    let arms: Vec<TokenStream> = arms.collect();
+                    let last = self.steps(last, loops);
+                    quote!(match (#word)[0] { #(#arms)* _ => { #last } })
+                }
                 Step::Loop { count, reverse, body } => {
                     let name = format_ident!("turn{}", loops.len());
                     loops.push(name.clone());
                     let body = self.steps(body, loops);
                     loops.pop();
-                    let count = Literal::usize_unsuffixed(*count as usize);
+                    let count = arith::dim(count);
                     match reverse {
-                        true => quote!(for #name in (0..#count).rev() { #body }),
-                        false => quote!(for #name in 0..#count { #body }),
+                        true => quote!(for #name in (0..(#count)).rev() { #body }),
+                        false => quote!(for #name in 0..(#count) { #body }),
                     }
                 }
             };

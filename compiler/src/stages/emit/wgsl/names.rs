@@ -28,11 +28,21 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it.
     Scratch,
+    /// The workgroups of the dispatches in branches.
+    Dispatch,
 }
 
 impl Pool {
-    pub(super) const ALL: [Pool; 7] =
-        [Pool::Weights, Pool::Gradients, Pool::State, Pool::Inputs, Pool::Numbers, Pool::Groups, Pool::Scratch];
+    pub(super) const ALL: [Pool; 8] = [
+        Pool::Weights,
+        Pool::Gradients,
+        Pool::State,
+        Pool::Inputs,
+        Pool::Numbers,
+        Pool::Groups,
+        Pool::Scratch,
+        Pool::Dispatch,
+    ];
 
     pub(super) fn of(pool: plan::Pool) -> Pool {
         match pool {
@@ -57,6 +67,7 @@ impl Pool {
             Pool::Numbers => "Numbers",
             Pool::Groups => "Groups",
             Pool::Scratch => "Scratch",
+            Pool::Dispatch => "Dispatch",
         }
     }
 

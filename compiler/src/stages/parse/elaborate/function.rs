@@ -44,7 +44,7 @@ pub(in super::super) fn entry<'p>(
     let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
-    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
+    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
     let mut elaborator = Elaborator {
         declared,
         params,
@@ -366,14 +366,17 @@ impl<'p> Elaborator<'_, 'p> {
             self.diags.push(report.note("every call is inlined, so that a function cannot contain itself"));
             return Val::Unknown;
         }
-        let Some(args) = self.match_args(function, callee, args, place) else {
+        let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+        let line = self.diags.line(function.name.span().into());
+        let note = format!("`{}` is declared on {line}", function.name);
+        let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };
         self.calls += 1;
         let number = self.calls;
         let mut names = match this.as_ref().and_then(super::block_of) {
             Some(instance) => instance.names.clone(),
-            None => self.declared.consts.clone(),
+            None => self.declared.consts(function.source).clone(),
         };
         for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
             for_each_axis(ty, &mut |axis| {
@@ -385,21 +388,32 @@ impl<'p> Elaborator<'_, 'p> {
                 }
             });
         }
-        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()] });
+        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()], captured: 0 });
         for ((pat, ty), arg) in function.params.iter().zip(args) {
             let name = words::pattern_text(pat);
             let role = Role::Argument { callee: callee.to_owned(), name };
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
+        let outside = self.diags.entered();
+        if function.source > 0 && outside.is_none() {
+            self.diags.enter(Some(place));
+        }
         let result = self.body(function);
+        self.diags.enter(outside);
         self.scopes.pop();
         result
     }
 
     /// The arguments in the order of the parameters; `None` after a report.
-    fn match_args(&mut self, function: &Fn, callee: &str, args: Vec<Argument>, place: Place) -> Option<Vec<Argument>> {
-        let wanted: Vec<String> = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+    pub(super) fn match_args(
+        &mut self,
+        wanted: Vec<String>,
+        note: String,
+        callee: &str,
+        args: Vec<Argument>,
+        place: Place,
+    ) -> Option<Vec<Argument>> {
         let given = args.len();
         let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
         let mut position = 0;
@@ -428,11 +442,12 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        self.diags.push(
-            Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on line {}", function.name, Place::from(function.name.span()).line()))
-                .help(format!("call it as `{callee}({})`", wanted.join(", "))),
-        );
+        self.diags.push(Diagnostic::new("wrong-arity", place, message).note(note).help(
+            match callee.starts_with('|') {
+                true => format!("give it `{}`", wanted.join(", ")),
+                false => format!("call it as `{callee}({})`", wanted.join(", ")),
+            },
+        ));
         None
     }
 }
@@ -443,7 +458,7 @@ fn flatten(val: &Val, into: &mut Vec<Option<Tensor>>) {
         Val::Tensor(tensor) => into.push(Some(*tensor)),
         Val::Tuple(items) => items.iter().for_each(|item| flatten(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| flatten(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => into.push(None),
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => into.push(None),
     }
 }
 

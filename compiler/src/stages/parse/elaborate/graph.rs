@@ -28,8 +28,8 @@ impl Elaborator<'_, '_> {
 
     /// Appends a node that shape will check.
     pub(super) fn write(&mut self, what: What, site: Site, args: &[Tensor]) -> Tensor {
-        let place = site.place;
-        self.push(Kind::Written(Box::new(Written { what, site })), args, None, place)
+        let (place, via) = (site.place, self.diags.entered());
+        self.push(Kind::Written(Box::new(Written { what, site, via })), args, None, place)
     }
 
     /// The value as seen by the innermost graph.
@@ -42,7 +42,7 @@ impl Elaborator<'_, '_> {
     }
 
     /// An input of a loop's body that gives a value of the graph around it, or a slice of that value.
-    fn import(&mut self, frame: usize, outer: Value, sliced: bool) -> Value {
+    pub(super) fn import(&mut self, frame: usize, outer: Value, sliced: bool) -> Value {
         let known = |list: &[(Value, Value)]| list.iter().find(|(o, _)| *o == outer).map(|(_, inner)| *inner);
         let list = if sliced { &self.frames[frame].stacked } else { &self.frames[frame].invariants };
         if let Some(inner) = known(list) {
@@ -89,7 +89,7 @@ impl Elaborator<'_, '_> {
             while let Some(Pick::Index(i)) = picks.next_if(|p| matches!(p, Pick::Index(_))) {
                 let what = What::Index(vec![Item::At((*i).into()), Item::Rest]);
                 let site = Site { args: vec![(module.text.clone(), place)], ..plain_site(&module.text, place) };
-                let kind = Kind::Written(Box::new(Written { what, site }));
+                let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
                 value = self.frames[frame].graph.push(kind, vec![value], None, place.first);
             }
         }
@@ -108,6 +108,10 @@ impl Elaborator<'_, '_> {
                 let message = format!("`{}` is a layer or block, not a tensor", module.text);
                 let report = Diagnostic::new("not-a-tensor", place, message);
                 self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                None
+            }
+            Val::Function(function) => {
+                self.not_called(&function, place);
                 None
             }
             Val::Tuple(items) => {

@@ -6,7 +6,7 @@ use super::super::words;
 use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
-use crate::ir::{Kind, Repeat, Value};
+use crate::ir::{Dim, Kind, Repeat, Value};
 use crate::ops::Attr;
 
 /// The most iterations that are written out.
@@ -43,7 +43,7 @@ impl Elaborator<'_, '_> {
                         self.region(pat, &module, body, field.place);
                     }
                     Val::Unknown => self.poison(pat, body),
-                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
                         let report = Diagnostic::new("bad-expression", field.place, message);
                         self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
@@ -124,42 +124,59 @@ impl Elaborator<'_, '_> {
             let value = self.materialise(value, name, place);
             leaves(&value, &mut after);
         }
-        let known = after.len() == start.len();
         let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
+        let assigns = Regional::of(self.top()).assigns();
+        if after.len() != start.len() || (start.is_empty() && !assigns) {
+            self.frames.pop();
+            names.iter().for_each(|name| self.set(name, Val::Unknown));
+            return;
+        }
+        let results = self.finish_region(start, outputs, count.into(), false, place);
+        self.rebind(names, &results);
+        if let Some(name) = names.first() {
+            results.first().into_iter().for_each(|&t| self.name(t, name));
+        }
+    }
+
+    /// Closes the innermost graph, the body of a region with these carried values, and gives the region's results.
+    pub(super) fn finish_region(
+        &mut self,
+        start: Vec<Value>,
+        outputs: Vec<Value>,
+        count: Dim,
+        reverse: bool,
+        place: Place,
+    ) -> Vec<Tensor> {
         let Some(frame) = self.frames.pop() else {
             unreachable!("the region's graph is open");
         };
         self.report_aliases(&frame);
         let states = Regional::of(&frame);
         let Frame { mut graph, invariants, stacked, held: _ } = frame;
-        if !known || (start.is_empty() && !states.assigns()) {
-            names.iter().for_each(|name| self.set(name, Val::Unknown));
-            return;
-        }
         let [carried_states, stacked_states, read_states] = states.inputs();
-        let carried = start.len() + carried_states.len();
-        let sliced = stacked.len() + stacked_states.len();
         let lists = [&carried_states, &stacked, &stacked_states, &invariants, &read_states];
         let order = lists.into_iter().flatten();
         for (k, (_, inner)) in order.clone().enumerate() {
             graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
         }
         let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
-        graph.outputs = outputs.into_iter().chain(states.outputs()).collect();
-        let count_of_results = graph.outputs.len();
-        let repeat = Repeat { count, reverse: false, carried, stacked: sliced, body: graph };
+        // Carried values come first: those of variables, then those of states.
+        let (own, more) = (start.len(), carried_states.len());
+        let (carried, sliced) = (own + more, stacked.len() + stacked_states.len());
+        let results = outputs.len();
+        let [first, last] = states.outputs();
+        graph.outputs = [&outputs[..own], &first, &outputs[own..], &last].concat();
+        let all = graph.outputs.len();
+        let repeat = Repeat { count, reverse, carried, stacked: sliced, body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
-        let result = |this: &mut Self, k: usize| match count_of_results {
+        let result = |this: &mut Self, k: usize| match all {
             1 => node,
             _ => this.top().graph.push(Kind::Result(k), vec![node], None, place.first),
         };
-        let results: Vec<Tensor> = (0..start.len()).map(|k| Tensor { frame, value: result(self, k) }).collect();
-        self.release(&states, |this, k| result(this, start.len() + k));
-        self.rebind(names, &results);
-        if let Some(name) = names.first() {
-            results.first().into_iter().for_each(|&t| self.name(t, name));
-        }
+        self.release(&states, |this, k| result(this, if k < more { own + k } else { results + k }));
+        let of_variables = (0..results).map(|k| if k < own { k } else { more + k });
+        of_variables.map(|k| Tensor { frame, value: result(self, k) }).collect()
     }
 
     /// The variables outside of a body that it assigns, in the order of the first assignment.
@@ -170,7 +187,7 @@ impl Elaborator<'_, '_> {
         names
     }
 
-    fn set(&mut self, name: &str, value: Val) {
+    pub(super) fn set(&mut self, name: &str, value: Val) {
         if let Some(local) = self.local(name) {
             local.value = value;
         }
@@ -187,36 +204,40 @@ impl Elaborator<'_, '_> {
     }
 
     /// The value with its numbers as tensors.
-    fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
+    pub(super) fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
         match value {
             Val::Tuple(items) => Val::Tuple(items.into_iter().map(|v| self.materialise(v, name, place)).collect()),
+            Val::Struct(of, fields) => {
+                let field = |(field, value)| (field, self.materialise(value, name, place));
+                Val::Struct(of, fields.into_iter().map(field).collect())
+            }
             value => self.tensor(value, name, place).map_or(Val::Unknown, Val::Tensor),
         }
     }
 }
 
 /// The tensors in a value, in order.
-fn leaves(value: &Val, into: &mut Vec<Tensor>) {
+pub(super) fn leaves(value: &Val, into: &mut Vec<Tensor>) {
     match value {
         Val::Tensor(tensor) => into.push(*tensor),
         Val::Tuple(items) => items.iter().for_each(|item| leaves(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| leaves(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
 /// Puts new tensors in the places of the old ones.
-fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
+pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
     match value {
         Val::Tensor(tensor) => *tensor = next.next().unwrap_or(*tensor),
         Val::Tuple(items) => items.iter_mut().for_each(|item| replace(item, next)),
         Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, value)| replace(value, next)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
 /// The names that a block assigns and does not declare itself.
-fn assigned(block: &Block, names: &mut Vec<String>) {
+pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {
@@ -250,13 +271,13 @@ fn inner(block: &Block, own: &[String], names: &mut Vec<String>) {
 }
 
 /// Assignments in the blocks of an expression.
-fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
+pub(super) fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
     let (exprs, blocks) = expr.inside();
     exprs.into_iter().for_each(|e| assigned_in(e, own, names));
     blocks.into_iter().for_each(|b| inner(b, own, names));
 }
 
-fn declare(pat: &Pat, own: &mut Vec<String>) {
+pub(super) fn declare(pat: &Pat, own: &mut Vec<String>) {
     match pat {
         Pat::Name { name, .. } => own.push(name.to_string()),
         Pat::Tuple(items, _) => items.iter().for_each(|item| declare(item, own)),

@@ -3,7 +3,9 @@
 //! Calls of the user's functions are inlined; a loop over repeated blocks becomes a region. A value that a
 //! reported mistake leaves unknown silences everything that uses it.
 
+mod branch;
 mod call;
+mod callable;
 mod companions;
 mod expr;
 mod fit;
@@ -13,8 +15,10 @@ mod index;
 mod loops;
 mod operator;
 mod resolve;
+mod scan;
 mod state;
 mod stmt;
+mod transform;
 
 use super::ast::Fn;
 use super::declared::Declared;
@@ -48,6 +52,7 @@ enum Val {
     Tuple(Vec<Val>),
     Struct(String, Vec<(String, Val)>),
     Module(Module),
+    Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
     Unknown,
 }
@@ -89,6 +94,8 @@ struct Scope<'p> {
     names: Names,
     /// Innermost last.
     locals: Vec<BTreeMap<String, Local>>,
+    /// How many of them a closure has copies of.
+    captured: usize,
 }
 
 /// A graph under construction.

@@ -74,9 +74,10 @@ impl Regional {
         [pairs(&self.carried), pairs(&self.stacked), pairs(&self.read)]
     }
 
-    /// What the body gives: carried states, then slices of stacked ones.
-    pub(super) fn outputs(&self) -> Vec<Value> {
-        self.results().map(|held| held.now).collect()
+    /// What the body gives: carried states, and slices of stacked ones.
+    pub(super) fn outputs(&self) -> [Vec<Value>; 2] {
+        let slices = self.stacked.iter().filter(|held| held.assigned);
+        [self.carried.iter().map(|held| held.now).collect(), slices.map(|held| held.now).collect()]
     }
 
     fn results(&self) -> impl Iterator<Item = &Held> {
@@ -191,7 +192,7 @@ impl Elaborator<'_, '_> {
         }
         let items = numbers.iter().map(|&i| Item::At(i.into())).chain([Item::Rest]).collect();
         let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };
-        let kind = Kind::Written(Box::new(Written { what: What::Index(items), site }));
+        let kind = Kind::Written(Box::new(Written { what: What::Index(items), site, via: self.diags.entered() }));
         self.frames[frame].graph.push(kind, vec![value], None, place.first)
     }
 
@@ -209,7 +210,8 @@ impl Elaborator<'_, '_> {
                     let (name, ..) = self.described(held.id);
                     let args = vec![(name.clone(), held.place); 2];
                     let site = Site { args, ..plain_site(&name, held.place) };
-                    let kind = Kind::Written(Box::new(Written { what: What::SetIndex(items), site }));
+                    let what = What::SetIndex(items);
+                    let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
                     self.frames[frame].graph.push(kind, vec![old, value], None, held.place.first)
                 }
             };
@@ -229,6 +231,34 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help("assign the one picked by number outside of the loop"));
             }
         }
+    }
+
+    /// Lets a graph that is no loop's body take the states and companions that it reads as invariants, and reports those
+    /// that it assigns, which makes the answer false: `text` is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) -> bool {
+        let mut only = true;
+        for held in std::mem::take(&mut frame.held) {
+            frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
+            if held.assigned {
+                only = false;
+                let (name, ..) = self.described(held.id);
+                let (message, note, help) = match held.id {
+                    Lasting::State(_) => (
+                        format!("`{name}` is assigned inside of `{text}`"),
+                        "only a function itself and its loops change states",
+                        format!("let `{text}` give the new value and assign it behind"),
+                    ),
+                    Lasting::Companion(_) => (
+                        format!("`{name}` would be updated inside of `{text}`"),
+                        "only a function itself and its loops update running statistics in training",
+                        format!("call the layer outside of `{text}`"),
+                    ),
+                };
+                let report = Diagnostic::new("state-inside", held.place, message);
+                self.diags.push(report.note(note).help(help));
+            }
+        }
+        only
     }
 
     /// What the function leaves in the states and companions that it assigned.
