@@ -101,10 +101,10 @@ impl Grower<'_> {
 
     /// A repeat that carries `x`, sees another value as an invariant and stacks a slice.
     fn region(&mut self, b: &mut Builder<'_>, x: Value, pool: &[Value]) -> Result<Value, OpError> {
-        let count = 2 + i64::from(self.numbers.below(2));
+        let count = [Dim::from(2), Dim::from(3), Dim::name("B")][self.numbers.below(3) as usize].clone();
         let ty = b.ty(x).clone();
         let invariant = self.pick(pool);
-        let stack: Vec<Dim> = [vec![count.into()], ty.shape.clone()].concat();
+        let stack: Vec<Dim> = [vec![count.clone()], ty.shape.clone()].concat();
         let along = b.iota(&stack, 0)?;
         let along = b.convert(along, DType::F32)?;
         let spread = b.broadcast_to(x, &stack)?;

@@ -53,8 +53,13 @@ impl Loop {
         let (s, i) = rest.split_at(stacked.len());
         let (next, outs) = step(&mut builder(&mut body, &mut 0), c, s, i)?;
         body.outputs = [next, outs].concat();
-        let region =
-            Repeat { count: self.count, reverse: self.reverse, carried: carried.len(), stacked: stacked.len(), body };
+        let region = Repeat {
+            count: self.count.into(),
+            reverse: self.reverse,
+            carried: carried.len(),
+            stacked: stacked.len(),
+            body,
+        };
         Ok(b.graph.repeat(region, args, Span::call_site()))
     }
 

@@ -3,6 +3,7 @@
 //! Nodes stand in an order in which each uses only earlier ones. A body of a repeated region is a graph of
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
+use super::dim::Dim;
 use super::model::ParamId;
 use super::prim::Prim;
 use super::ty::Type;
@@ -59,9 +60,9 @@ pub enum Kind {
 pub enum Source {
     /// A word (0 or 1) of the random key of this step: u32.
     Key(usize),
-    /// The whole parameter pool as chunks of 64: f32[CHUNKS, 64].
+    /// The trained part of the parameter pool as chunks of 64: f32[CHUNKS, 64].
     Weights,
-    /// The gradients in the layout of the parameter pool: f32[CHUNKS, 64].
+    /// The gradients in the layout of that part: f32[CHUNKS, 64].
     Gradients,
     /// The k-th optimiser state in that layout: f32[CHUNKS, 64].
     State(usize),
@@ -94,7 +95,8 @@ pub struct Call {
     pub training: bool,
 }
 
-/// A region whose body runs `count` times.
+/// A region whose body runs `count` times. Where that is never, the carried values stay what they were and the
+/// stacked outputs are empty.
 ///
 /// The node's arguments are the initial values of the carried values, then the stacked inputs
 /// (`[count, …]`, of which iteration `i` sees slice `i`), then the invariants. The body's inputs are those
@@ -103,8 +105,8 @@ pub struct Call {
 /// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
 #[derive(Clone, Debug)]
 pub struct Repeat {
-    /// How many times.
-    pub count: i64,
+    /// How many times: not negative, and the same for every slice of a stack.
+    pub count: Dim,
     /// Whether the last slice comes first.
     pub reverse: bool,
     /// How many carried values.
@@ -116,13 +118,19 @@ pub struct Repeat {
 }
 
 impl Repeat {
+    /// The same repetition of another body.
+    pub fn with_body(&self, body: Graph) -> Repeat {
+        let Repeat { count, reverse, carried, stacked, body: _ } = self;
+        Repeat { count: count.clone(), reverse: *reverse, carried: *carried, stacked: *stacked, body }
+    }
+
     /// The type of the k-th result. The body has types.
     pub fn result(&self, k: usize) -> Type {
         let slice = self.body.ty(self.body.outputs[k]);
         if k < self.carried {
             return slice.clone();
         }
-        let mut shape = vec![self.count.into()];
+        let mut shape = vec![self.count.clone()];
         shape.extend(slice.shape.iter().cloned());
         Type::new(slice.dtype, shape)
     }

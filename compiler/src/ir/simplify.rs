@@ -164,7 +164,7 @@ impl Pass {
         let args: Vec<Value> = node.args.iter().zip(&needed.inputs).filter(|(_, n)| **n).map(|(a, _)| *a).collect();
         let carried = kept(&needed.outputs[..repeat.carried]);
         let stacked = kept(&needed.inputs[repeat.carried..repeat.carried + repeat.stacked]);
-        let region = Repeat { carried, stacked, body: simplify(body, &mut []), ..*repeat };
+        let region = Repeat { carried, stacked, ..repeat.with_body(simplify(body, &mut [])) };
         let args = args.iter().map(|a| self.renamed[a.0 as usize]).collect();
         let new = self.graph.push(Kind::Repeat(Box::new(region)), args, None, node.span);
         self.graph.node_mut(new).name.clone_from(&node.name);

@@ -39,6 +39,21 @@ pub enum What {
     },
     /// The argument itself, which must fit a pattern.
     Fit(Fit),
+    /// The argument with that axis first, along which a region steps.
+    Unstack {
+        /// The axis; negative ones count from the end.
+        axis: i64,
+        /// The name with `#` that the extent of the axis binds: how often the region runs.
+        count: Dim,
+    },
+    /// The first argument, a stacked result of a region, with its first axis where the second argument, which is
+    /// an `Unstack`, had it; last, where it has fewer axes.
+    Restack {
+        /// The axis of the `Unstack`.
+        axis: i64,
+    },
+    /// Zeros of the type that the body of the region which carries them asks for.
+    Zeros,
 }
 
 /// One item between the brackets of `x[…]`.

@@ -42,7 +42,7 @@ static LAYER: Layer = Layer {
     params: |attrs| {
         let shape = vec![attrs.positive("count")?.into(), attrs.positive("dim")?.into()];
         let init = initial(attrs, "init", &shape, Init::Normal { std: 1.0 })?;
-        Ok(vec![LayerParam { name: "weight", shape, init }])
+        Ok(vec![LayerParam { name: "weight", shape, init, trained: true }])
     },
     op: &EMBEDDING,
     op_attrs: |_| Attrs::default(),

@@ -178,19 +178,23 @@ pub(super) fn initial(attrs: &Attrs, name: &'static str, shape: &[Dim], own: Ini
     (of.rule)(&Attrs(numbers), &Fans::of(shape)).map_err(|error| OpError { attr: Some(name), ..error })
 }
 
-/// The weight of that shape and, where the attribute `bias` asks for it, a bias for each of its outputs, the first
-/// extent. They start as the attributes say, or by PyTorch's default: Kaiming uniform with a = √5, which is uniform
+/// The weight of that shape and, where the attribute `bias` asks for it, a bias for each of the outputs. They start as the attributes say, or by PyTorch's default: Kaiming uniform with a = √5, which is uniform
 /// over ±1/√fan_in.
 ///
 /// # Errors
 /// Where an initialiser does not suit its parameter.
-pub(super) fn weight_and_bias(attrs: &Attrs, shape: Vec<Dim>, fan_in: i64) -> Result<Vec<LayerParam>, OpError> {
+pub(super) fn weight_and_bias(
+    attrs: &Attrs,
+    shape: Vec<Dim>,
+    outputs: i64,
+    fan_in: i64,
+) -> Result<Vec<LayerParam>, OpError> {
     let own = Init::Uniform { bound: 1.0 / (fan_in as f64).sqrt() };
-    let outputs = vec![shape[0].clone()];
+    let outputs = vec![Dim::from(outputs)];
     let start = |name, shape: &[Dim]| initial(attrs, name, shape, own.clone());
-    let mut params = vec![LayerParam { name: "weight", init: start("init", &shape)?, shape }];
+    let mut params = vec![LayerParam { name: "weight", init: start("init", &shape)?, shape, trained: true }];
     if attrs.flag("bias") {
-        params.push(LayerParam { name: "bias", init: start("bias_init", &outputs)?, shape: outputs });
+        params.push(LayerParam { name: "bias", init: start("bias_init", &outputs)?, shape: outputs, trained: true });
     } else if *attrs.get("bias_init") != Attr::Absent {
         return Err(OpError::new("wrong-attribute", "there is no bias that `bias_init` could start").attr("bias_init"));
     }

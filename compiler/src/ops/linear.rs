@@ -22,7 +22,11 @@ static LINEAR: Op = Op {
     },
     examples: &[
         Example {
-            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("w", "f32[17, 7]", Domain::Normal), ("c", "f32[17]", Domain::Normal)],
+            inputs: &[
+                ("x", "f32[5, 7]", Domain::Normal),
+                ("w", "f32[17, 7]", Domain::Normal),
+                ("c", "f32[17]", Domain::Normal),
+            ],
             call: "linear(x, w, c)",
             result: "f32[5, 17]",
         },
@@ -45,7 +49,7 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| {
         let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
-        weight_and_bias(attrs, vec![output.into(), input.into()], input)
+        weight_and_bias(attrs, vec![output.into(), input.into()], output, input)
     },
     op: &LINEAR,
     op_attrs: |_| Attrs::default(),

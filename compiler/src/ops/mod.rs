@@ -6,11 +6,14 @@
 mod attrs;
 mod axes;
 mod builder;
+mod conv;
+mod conv_transpose;
 mod derive;
 mod example;
 mod initial;
 mod labels;
 mod loss;
+mod pool;
 mod signature;
 mod sliding;
 
@@ -87,9 +90,21 @@ list! {
     layer_norm
     rms_norm
     dropout
+    group_norm
+    batch_norm
+    instance_norm
+    conv1d
     conv2d
+    conv_transpose1d
+    conv_transpose2d
+    max_pool1d
     max_pool2d
+    avg_pool1d
     avg_pool2d
+    global_pool
+    adaptive_pool
+    upsample
+    pixel_shuffle
     cross_entropy
     nll_loss
     mse_loss
@@ -170,6 +185,10 @@ pub struct LayerParam {
     pub shape: Vec<Dim>,
     /// How it starts.
     pub init: Init,
+    /// Whether the optimiser updates it. Others are companions, which come before the trained ones: where the layer is
+    /// called in training, its op's attribute `training` is true, and the op's results after the first are their new
+    /// values, in their order.
+    pub trained: bool,
 }
 
 /// An update rule.

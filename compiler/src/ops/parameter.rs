@@ -32,7 +32,7 @@ static LAYER: Layer = Layer {
             return Err(OpError::new("wrong-attribute", message).attr("shape"));
         }
         let init = initial(attrs, "init", &shape, Init::Normal { std: 1.0 })?;
-        Ok(vec![LayerParam { name: "", shape, init }])
+        Ok(vec![LayerParam { name: "", shape, init, trained: true }])
     },
     op: &IDENTITY,
     op_attrs: |_| Attrs::default(),

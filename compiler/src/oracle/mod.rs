@@ -169,7 +169,7 @@ impl Run<'_> {
     }
 
     fn repeat(&self, repeat: &Repeat, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
-        let count = repeat.count as usize;
+        let count = self.size(&repeat.count) as usize;
         let mut carried = args[..repeat.carried].to_vec();
         let stacked = &args[repeat.carried..repeat.carried + repeat.stacked];
         let invariant = &args[repeat.carried + repeat.stacked..];
@@ -188,27 +188,34 @@ impl Run<'_> {
                 slot[at] = Some(result.clone());
             }
         }
-        let stack = |slot: Vec<Option<Rc<Tensor>>>| {
+        let stack = |(slot, output): (Vec<Option<Rc<Tensor>>>, &Value)| {
             let all: Vec<Rc<Tensor>> = slot.into_iter().flatten().collect();
+            if all.is_empty() {
+                let ty = repeat.body.ty(*output);
+                let slice = ty.shape.iter().map(|d| self.size(d) as usize);
+                return Rc::new(Tensor::zeros(ty.dtype, [0].into_iter().chain(slice).collect::<Vec<_>>()));
+            }
             Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()))
         };
-        carried.extend(slices.into_iter().map(stack));
+        carried.extend(slices.into_iter().zip(&repeat.body.outputs[repeat.carried..]).map(stack));
         carried
     }
 
     fn source(&self, source: Source, values: &Values) -> Tensor {
         let Some(model) = self.model else { unreachable!("a graph alone has no sources") };
-        let words = model.pool_len();
+        let words = model.trained_len();
         let pool = |data: Vec<f64>| Tensor::floats([words / CHUNK, CHUNK], data);
         match source {
             Source::Key(word) => Tensor::words([], vec![self.env.key[word]]),
             Source::Weights => {
-                pool(place(model, words, model.params.iter().zip(&self.env.params).map(|(p, t)| (p.offset, t))))
+                let all = model.params.iter().zip(&self.env.params);
+                let trained = all.filter(|(p, _)| p.trained).map(|(p, t)| (p.offset, t));
+                pool(place(model, words, trained))
             }
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::State(_) | Effect::Updated => None,
+                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated => None,
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

@@ -487,13 +487,16 @@ impl Growing<'_> {
         if self.depth > 1 {
             return None;
         }
-        let count = 1 + self.below(3) as i64;
+        let count = match self.below(4) {
+            0 => Dim::name("T"),
+            n => Dim::from(n),
+        };
         let reverse = self.chance(2);
         let carried: Vec<Value> = (0..1 + self.below(2)).filter_map(|_| self.float()).collect();
         let mut stacked: Vec<Value> = vec![];
         for _ in 0..self.below(3) {
             let x = self.float()?;
-            let mut shape = vec![Dim::from(count)];
+            let mut shape = vec![count.clone()];
             shape.extend(self.ty(x).shape);
             let axes = (1..shape.len()).collect();
             stacked.extend(self.prim(Prim::Broadcast { shape: shape.clone(), axes }, &[x]).and_then(|wide| {
@@ -504,7 +507,7 @@ impl Growing<'_> {
                 })
             }));
         }
-        let fits = |v: &Value| self.graph.ty(*v).shape.first().is_some_and(|d| d.is(count));
+        let fits = |v: &Value| self.graph.ty(*v).shape.first().is_some_and(|d| *d == count);
         stacked.extend(self.values.iter().copied().filter(fits).take(1));
         let invariant: Vec<Value> = (0..self.below(3)).filter_map(|_| self.any()).collect();
         let args = [carried.clone(), stacked.clone(), invariant].concat();

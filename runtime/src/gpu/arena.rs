@@ -204,7 +204,9 @@ impl CallTable<'_> {
                     self.push(*entry, loops);
                 }
                 Command::Repeat { count, reverse, body } => {
-                    for turn in 0..*count {
+                    // More turns than a word counts have a table of calls that no memory holds.
+                    let count = count(self.dims) as u32;
+                    for turn in 0..count {
                         let mut inner = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
                         inner[1..].copy_from_slice(&loops[..DEPTH - 1]);
                         self.walk(body, inner);

@@ -89,11 +89,11 @@ pub enum Command {
         /// Fills in a launch from the function's named dimensions.
         launch: fn(&[usize], &mut Launch),
     },
-    /// Runs `body` `count` times.
+    /// Runs `body` several times.
     Repeat {
-        /// Number of turns.
-        count: u32,
-        /// Whether the index runs from `count - 1` down to 0.
+        /// Number of turns, from the function's named dimensions.
+        count: fn(&[usize]) -> u64,
+        /// Whether the index runs from the last turn's down to 0.
         reverse: bool,
         /// What is repeated.
         body: &'static [Command],

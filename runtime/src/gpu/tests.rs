@@ -31,9 +31,23 @@ static NET: Program = Program {
 static SPEC: ModelSpec = ModelSpec {
     name: "Net",
     parameters: &[
-        ParameterSpec { name: "hidden.weight", shape: &[4, 8], offset: 0, repeats: &[], init: Init::Zeros },
-        ParameterSpec { name: "hidden.bias", shape: &[8], offset: 64, repeats: &[], init: Init::Zeros },
-        ParameterSpec { name: "output.weight", shape: &[8], offset: 128, repeats: &[], init: Init::Zeros },
+        ParameterSpec {
+            name: "hidden.weight",
+            shape: &[4, 8],
+            offset: 0,
+            repeats: &[],
+            init: Init::Zeros,
+            trained: true,
+        },
+        ParameterSpec { name: "hidden.bias", shape: &[8], offset: 64, repeats: &[], init: Init::Zeros, trained: true },
+        ParameterSpec {
+            name: "output.weight",
+            shape: &[8],
+            offset: 128,
+            repeats: &[],
+            init: Init::Zeros,
+            trained: true,
+        },
     ],
     pool_len: 192,
 };
@@ -127,9 +141,9 @@ impl Function for Turns {
 
     fn gpu() -> (&'static Program, &'static Plan) {
         static INNER: [Command; 1] = [Command::Dispatch { entry: 5, launch: ONCE }];
-        static OUTER: [Command; 1] = [Command::Repeat { count: 10, reverse: false, body: &INNER }];
+        static OUTER: [Command; 1] = [Command::Repeat { count: |_| 10, reverse: false, body: &INNER }];
         static PLAN: Plan =
-            Plan { dims: &[1], results: 1, commands: &[Command::Repeat { count: 3, reverse: true, body: &OUTER }] };
+            Plan { dims: &[1], results: 1, commands: &[Command::Repeat { count: |_| 3, reverse: true, body: &OUTER }] };
         (&NET, &PLAN)
     }
 }

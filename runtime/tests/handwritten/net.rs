@@ -332,6 +332,7 @@ mod plan {
                 offset: 0,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.70710677f32 },
+                trained: true,
             },
             rt::ParameterSpec {
                 name: "hidden.bias",
@@ -339,6 +340,7 @@ mod plan {
                 offset: 64,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.70710677f32 },
+                trained: true,
             },
             rt::ParameterSpec {
                 name: "output.weight",
@@ -346,6 +348,7 @@ mod plan {
                 offset: 128,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.25f32 },
+                trained: true,
             },
             rt::ParameterSpec {
                 name: "output.bias",
@@ -353,6 +356,7 @@ mod plan {
                 offset: 192,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.25f32 },
+                trained: true,
             },
         ],
         pool_len: 256,

@@ -92,7 +92,8 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
         other => return cursor.fail(format!("init={other}")),
     };
     let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
-    Ok(Param { name, ty, stack, init, offset: read.index("offset")?, span: Span::call_site() })
+    let trained = read.find("trained").is_none();
+    Ok(Param { name, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
 }
 
 fn parse_init(read: Read<'_>) -> Result<Init, String> {
@@ -173,6 +174,7 @@ fn effect(cursor: &mut Cursor) -> Result<(Effect, Value), String> {
     let effect = match word.as_str() {
         "gradient" => Effect::Gradient(ParamId(index()? as u32)),
         "weights" => Effect::Weights,
+        "companion" => Effect::Companion(ParamId(index()? as u32)),
         "state" => Effect::State(index()?),
         "updated" => Effect::Updated,
         other => return cursor.fail(format!("no effect `{other}`")),
@@ -233,7 +235,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
             let body = graph(cursor)?;
             cursor.expect('}')?;
             Kind::Repeat(Box::new(Repeat {
-                count: read.int("count")?,
+                count: read.dim("count")?,
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,

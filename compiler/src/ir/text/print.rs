@@ -36,6 +36,7 @@ impl fmt::Display for Function {
             let (name, index) = match effect {
                 Effect::Gradient(id) => ("gradient", Some(id.0 as usize)),
                 Effect::Weights => ("weights", None),
+                Effect::Companion(id) => ("companion", Some(id.0 as usize)),
                 Effect::State(k) => ("state", Some(*k)),
                 Effect::Updated => ("updated", None),
             };
@@ -104,11 +105,14 @@ impl Listed<'_> {
         let mut init = vec![("of".to_owned(), Datum::word(kind))];
         let scalar = |x| Datum::Scalar(Scalar::F32(x));
         init.extend(number.map(|x| ("number".to_owned(), scalar(x))));
-        let fields = vec![
+        let mut fields = vec![
             ("stack".to_owned(), Datum::List(param.stack.iter().map(|&n| Datum::number(n)).collect())),
             ("offset".to_owned(), Datum::number(param.offset as i64)),
             ("init".to_owned(), Datum::Record(init)),
         ];
+        if !param.trained {
+            fields.push(("trained".to_owned(), Datum::word("no")));
+        }
         format!("param {:?}: {}{}", param.name, param.ty, Listed(&fields))
     }
 }
@@ -168,7 +172,7 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::StopGradient => ("stop_gradient", vec![]),
         Kind::Repeat(repeat) => {
             let fields = [
-                ("count", Datum::number(repeat.count)),
+                ("count", Datum::Dim(repeat.count.clone())),
                 ("reverse", Datum::Scalar(Scalar::Bool(repeat.reverse))),
                 ("carried", Datum::number(repeat.carried as i64)),
                 ("stacked", Datum::number(repeat.stacked as i64)),

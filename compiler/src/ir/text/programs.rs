@@ -139,6 +139,7 @@ fn role(word: &str, fields: &Fields) -> Parsed<Role> {
         "result" => Role::Result(index()?),
         "gradient" => Role::Effect(Effect::Gradient(ParamId(index()? as u32))),
         "weights" => Role::Effect(Effect::Weights),
+        "companion" => Role::Effect(Effect::Companion(ParamId(index()? as u32))),
         "state" => Role::Effect(Effect::State(index()?)),
         "updated" => Role::Effect(Effect::Updated),
         "scratch" => Role::Scratch,
@@ -167,7 +168,7 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
     while !cursor.sign('}') {
         if cursor.keyword("loop") {
             let fields = cursor.fields()?;
-            let (count, reverse) = (Read(&fields).int("count")?, Read(&fields).flag("reverse")?);
+            let (count, reverse) = (Read(&fields).dim("count")?, Read(&fields).flag("reverse")?);
             cursor.expect('{')?;
             steps.push(Step::Loop { count, reverse, body: self::steps(cursor, kernel)? });
         } else if cursor.keyword("launch") {

@@ -72,7 +72,9 @@ impl Machine<'_> {
             let range = param.offset..param.offset + tensor.data.len();
             weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
             // Every gradient has to be written before the pool of gradients is read.
-            gradients[range].fill(None);
+            if param.trained {
+                gradients[range].fill(None);
+            }
         }
         pools.insert(Pool::Weights, weights);
         pools.insert(Pool::Gradients, gradients);
@@ -131,7 +133,8 @@ impl Machine<'_> {
                     ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
                 }
                 Step::Loop { count, reverse, body } => {
-                    for step in 0..*count {
+                    let count = self.size(count);
+                    for step in 0..count {
                         counters.push(if *reverse { count - 1 - step } else { step });
                         self.steps(body, counters)?;
                         counters.pop();

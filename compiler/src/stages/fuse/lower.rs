@@ -36,7 +36,7 @@ impl Destination {
 
 /// Whether a buffer is a pool that holds old values until it is updated in place.
 pub(super) fn is_updated(role: Role) -> bool {
-    matches!(role, Role::Source(Source::Weights | Source::State(_)))
+    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))
 }
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
@@ -243,7 +243,7 @@ impl Lowering {
         }
         let mut inside = self.region(body, inner, &destinations);
         inside.extend(copies);
-        steps.push(Step::Loop { count: *count, reverse: *reverse, body: inside });
+        steps.push(Step::Loop { count: count.clone(), reverse: *reverse, body: inside });
         for places in results.values().filter_map(|v| Some((*v, stores.get(v)?))) {
             let (value, [home, others @ ..]) = (places.0, places.1.as_slice()) else { continue };
             steps.extend(others.iter().map(|other| self.copy(home, other, scope.graph.ty(value).count())));

@@ -236,7 +236,7 @@ impl Backward<'_> {
             };
             body.outputs.push(inside);
         }
-        let grown = Repeat { body, ..*self.forward };
+        let grown = self.forward.with_body(body);
         let types: Vec<_> = (first..grown.body.outputs.len()).map(|k| (k, grown.result(k))).collect();
         let span = self.graph.node(self.region).span;
         self.graph.node_mut(self.region).kind = Kind::Repeat(Box::new(grown));
@@ -274,7 +274,7 @@ impl Backward<'_> {
         }
         let body = self.body(split, &inputs)?;
         let reverse = !self.forward.reverse;
-        Ok((Repeat { count: self.forward.count, reverse, carried, stacked, body }, inputs.args))
+        Ok((Repeat { count: self.forward.count.clone(), reverse, carried, stacked, body }, inputs.args))
     }
 
     fn body(&self, split: &Split, inputs: &Inputs) -> Result<Graph, OpError> {

@@ -3,6 +3,7 @@
 //! Every word carries the name of the buffer that wrote it last. A launch that reads a buffer must find its
 //! own name on every word. Nothing of the planner is used: not its lifetimes, not its packing.
 
+use crate::ir::Dim;
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::Effect;
 use crate::ir::plan::{Plan, Pool};
@@ -20,10 +21,10 @@ pub struct Clash {
 
 /// Runs a plan under a binding of the named dimensions.
 pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
-    let size = |dim: &crate::ir::Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+    let size = |dim: &Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
     let ranges =
         plan.places.iter().map(|p| (p.pool == Pool::Scratch).then(|| size(&p.offset)..size(&p.offset) + size(&p.len)));
-    let mut run = Run { kernels, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
+    let mut run = Run { kernels, size: &size, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
     run.steps(&plan.program.steps)?;
     for (index, buffer) in plan.program.buffers.iter().enumerate() {
         if matches!(buffer.role, Role::Result(_) | Role::Effect(Effect::Updated)) {
@@ -35,6 +36,7 @@ pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i
 
 struct Run<'a> {
     kernels: &'a [Kernel],
+    size: &'a dyn Fn(&Dim) -> usize,
     ranges: Vec<Option<std::ops::Range<usize>>>,
     words: Vec<Option<BufferId>>,
 }
@@ -44,7 +46,7 @@ impl Run<'_> {
         for step in steps {
             match step {
                 Step::Loop { count, body, .. } => {
-                    for _ in 0..*count {
+                    for _ in 0..(self.size)(count) {
                         self.steps(body)?;
                     }
                 }

@@ -40,7 +40,7 @@ fn candidate(program: &Program, position: usize) -> Option<(BufferId, BufferId)>
 }
 
 /// Whether every load of one slot stands where the only store to the other does, and none comes after it.
-fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
+pub(super) fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
     let Skeleton::Row { passes, stores, .. } = &kernel.skeleton else { return false };
     let last = passes.len();
     let inner = passes.iter().enumerate().flat_map(|(number, p)| p.stores.iter().map(move |s| (number + 1, s)));
@@ -60,14 +60,14 @@ fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
     })
 }
 
-fn used(steps: &[Step], buffer: BufferId) -> bool {
+pub(super) fn used(steps: &[Step], buffer: BufferId) -> bool {
     steps.iter().any(|step| match step {
         Step::Launch { buffers, .. } => buffers.contains(&buffer),
         Step::Loop { body, .. } => used(body, buffer),
     })
 }
 
-fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
+pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
     for step in steps {
         match step {
             Step::Launch { buffers, .. } => buffers.iter_mut().filter(|b| **b == old).for_each(|b| *b = new),
@@ -77,7 +77,7 @@ fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
 }
 
 /// Makes the two slots of one buffer one.
-fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: BufferId) {
+pub(super) fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: BufferId) {
     let Some(kept) = buffers.iter().position(|b| *b == buffer) else { return };
     let Some(dropped) = buffers.iter().rposition(|b| *b == buffer).filter(|d| *d != kept) else { return };
     let other = kernel.slots.remove(dropped);

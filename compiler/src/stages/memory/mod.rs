@@ -7,6 +7,7 @@
 //! themselves by their factors, so that the decision holds for every binding; the areas of different
 //! products follow each other.
 
+mod carry;
 mod check;
 mod coalesce;
 mod lifetime;
@@ -28,7 +29,8 @@ const ALIGN: i64 = 64;
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
     let mut plans = Plans::default();
     for program in programs {
-        let program = coalesce::coalesce(program);
+        let mut program = coalesce::coalesce(program);
+        carry::carry(&mut program.steps, &program.buffers);
         let steps = number(program.steps, &mut plans.kernels);
         let program = Program { name: program.name, buffers: program.buffers, steps };
         let plan = place(model, program);
@@ -147,6 +149,7 @@ fn fixed(model: &Model, role: Role) -> Option<(Pool, usize)> {
         Role::Effect(effect) => match effect {
             Effect::Gradient(p) => (Pool::Gradients, offset(p)),
             Effect::Weights => (Pool::Weights, 0),
+            Effect::Companion(p) => (Pool::Weights, offset(p)),
             Effect::State(k) => (Pool::State(k), 0),
             Effect::Updated => return None,
         },

@@ -10,10 +10,10 @@ use super::statics::{self, Names, Wanted};
 use super::words;
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::model::{Init, Param, ParamId};
+use crate::ir::model::{Param, ParamId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
-use crate::ops::{self, Attr, Item, Layer};
+use crate::ops::{self, Attr, Item, Layer, LayerParam};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -49,7 +49,6 @@ pub(super) struct LayerInstance {
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
     pub(super) params: Vec<Param>,
-    offset: usize,
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
@@ -59,7 +58,7 @@ pub(super) struct Instances<'d, 'p> {
 
 impl<'d, 'p> Instances<'d, 'p> {
     pub(super) fn new(declared: &'d Declared<'p>) -> Self {
-        Instances { declared, params: vec![], offset: 0, open: vec![], path: String::new(), stack: vec![] }
+        Instances { declared, params: vec![], open: vec![], path: String::new(), stack: vec![] }
     }
 
     /// Instantiates a struct; `place` is where its arguments stand.
@@ -229,23 +228,34 @@ impl<'d, 'p> Instances<'d, 'p> {
         let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
         let mut ids = vec![];
         for param in params {
-            let ty = Type::new(DType::F32, param.shape);
             if param.name.is_empty() {
-                return FieldInstance::Param(self.param(self.path.clone(), ty, param.init, field));
+                return FieldInstance::Param(self.param(self.path.clone(), param, field));
             }
-            let name = format!("{}.{}", self.path, param.name);
-            ids.push((param.name, self.param(name, ty, param.init, field)));
+            let (name, own) = (format!("{}.{}", self.path, param.name), param.name);
+            ids.push((own, self.param(name, param, field)));
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
     }
 
-    fn param(&mut self, name: String, ty: Type, init: Init, field: &Field) -> ParamId {
-        let offset = self.offset;
-        let param = Param { name, ty, stack: self.stack.clone(), init, offset, span: field.name.span() };
-        let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        self.offset += words.next_multiple_of(CHUNK);
-        self.params.push(param);
+    fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {
+        let ty = Type::new(DType::F32, of.shape);
+        let (stack, span) = (self.stack.clone(), field.name.span());
+        self.params.push(Param { name, ty, stack, init: of.init, trained: of.trained, offset: 0, span });
         ParamId(self.params.len() as u32 - 1)
+    }
+
+    /// The parameters of all instances, each at its place in the pool: companions come after all that is trained, so
+    /// that an update of the optimiser walks over the beginning of the pool.
+    pub(super) fn placed(mut self) -> Vec<Param> {
+        let mut offset = 0;
+        for trained in [true, false] {
+            for param in self.params.iter_mut().filter(|p| p.trained == trained) {
+                param.offset = offset;
+                let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+                offset += words.next_multiple_of(CHUNK);
+            }
+        }
+        self.params
     }
 }
 

@@ -82,7 +82,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, &declared.consts, place, diags);
-    let params = instances.params;
+    let params = instances.placed();
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.

@@ -6,7 +6,7 @@ use crate::ops::{Attr, Attrs};
 use std::collections::BTreeMap;
 
 /// The bindings of one function's inlined calls.
-#[derive(Default)]
+#[derive(Clone, Default)]
 pub(super) struct Bindings {
     names: BTreeMap<String, Dim>,
     rests: BTreeMap<usize, Vec<Dim>>,
@@ -80,6 +80,31 @@ impl Bindings {
     pub(super) fn attrs(&self, attrs: &Attrs) -> Option<Attrs> {
         let all: Option<Vec<_>> = attrs.0.iter().map(|(name, attr)| Some((*name, self.attr(attr)?))).collect();
         all.map(Attrs)
+    }
+
+    /// The shape that a pattern stands for, where all of it is bound.
+    pub(super) fn shape(&self, fit: &Fit) -> Option<Vec<Dim>> {
+        let mut shape = vec![];
+        for axis in &fit.axes {
+            match axis {
+                Some(axis) => shape.push(self.dim(&axis.dim)?),
+                None => shape.extend(self.rests.get(&fit.scope)?.iter().cloned()),
+            }
+        }
+        Some(shape)
+    }
+
+    /// Binds a name; gives what it stands for already where that differs.
+    pub(super) fn bind(&mut self, name: &Dim, extent: &Dim) -> Result<(), Dim> {
+        let Some(name) = name.as_name() else { return if name == extent { Ok(()) } else { Err(name.clone()) } };
+        match self.names.get(name) {
+            Some(known) if known != extent => Err(known.clone()),
+            Some(_) => Ok(()),
+            None => {
+                self.names.insert(name.to_owned(), extent.clone());
+                Ok(())
+            }
+        }
     }
 
     /// Fits a shape to a pattern and binds the names in it.

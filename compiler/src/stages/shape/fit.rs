@@ -15,7 +15,7 @@ impl Shaper<'_> {
             Known::Literal(attr) => return self.report_literal(fit, site, &attr),
             _ => match self.one(node.args[0]) {
                 Some(value) => value,
-                None => return Known::Unknown,
+                None => return self.declared(node, fit),
             },
         };
         let ty = self.new.ty(value).clone();

@@ -94,7 +94,14 @@ impl Shaper<'_> {
             });
         }
         let mut all = vec![];
+        let guess = self.guessing && dtypes.iter().any(Option::is_some);
         for (k, &arg) in args.iter().enumerate() {
+            if guess && matches!(self.known(arg), Known::Unknown) {
+                // A scalar broadcasts, so that the others alone decide the type.
+                let like = dtypes.iter().copied().flatten().next().unwrap_or(DType::F32);
+                all.push(Some(self.literal(&Attr::Int(0.into()), like, site.place.first)));
+                continue;
+            }
             let Known::Literal(attr) = self.known(arg).clone() else {
                 all.push(self.one(arg));
                 continue;

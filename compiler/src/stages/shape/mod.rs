@@ -10,6 +10,7 @@ mod index;
 mod literal;
 mod repeat;
 mod report;
+mod scan;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -21,11 +22,15 @@ use bindings::Bindings;
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
     for function in models.iter_mut().flat_map(|model| &mut model.functions) {
-        let graph = std::mem::take(&mut function.graph);
+        let mut graph = std::mem::take(&mut function.graph);
+        let results = graph.outputs.len();
+        graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
         let mut bindings = Bindings::default();
         let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
         let (graph, sure) = shaper.run();
         function.graph = graph;
+        let stored = function.graph.outputs.split_off(results);
+        function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
         if sure.contains(&false) && diags.is_empty() {
             // A bug of ours must not pass for a model.
             let message = format!("the type of what `{}` returns could not be found", function.name);
@@ -58,6 +63,8 @@ struct Shaper<'s> {
     bindings: &'s mut Bindings,
     /// The types of the inputs where the graph is a body; `None` for unknown ones.
     inputs: Option<Vec<Option<Type>>>,
+    /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
+    guessing: bool,
 }
 
 impl<'s> Shaper<'s> {
@@ -68,7 +75,7 @@ impl<'s> Shaper<'s> {
         bindings: &'s mut Bindings,
         inputs: Option<Vec<Option<Type>>>,
     ) -> Shaper<'s> {
-        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs }
+        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs, guessing: false }
     }
 
     /// The new graph, and whether each output is known.
@@ -137,6 +144,9 @@ impl<'s> Shaper<'s> {
             }
             What::Index(items) => self.index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
+            What::Restack { axis } => self.restack(node, *axis),
+            What::Zeros => Known::Unknown,
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
                 match (&fitted, &fit.role) {

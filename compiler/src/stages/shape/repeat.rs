@@ -1,22 +1,24 @@
 //! Repeated regions: the body typed once, with what it carries unchanged in type.
 
 use super::report::{site_of, type_text};
+use super::scan::state_name;
 use super::{Known, Shaper};
 use crate::diag::Diagnostic;
 use crate::ir::{Kind, Node, Repeat, Type, Value};
 
 impl Shaper<'_> {
     pub(super) fn repeat(&mut self, node: &Node, repeat: &Repeat) -> Known {
-        let args: Vec<Option<Value>> = node.args.iter().map(|&a| self.one(a)).collect();
+        let mut args: Vec<Option<Value>> = node.args.iter().map(|&a| self.one(a)).collect();
         let slice = |k: usize, ty: &Type| match (repeat.carried..repeat.carried + repeat.stacked).contains(&k) {
             true => Type::new(ty.dtype, ty.shape.get(1..).unwrap_or_default()),
             false => ty.clone(),
         };
-        let inputs: Vec<Option<Type>> =
+        let mut inputs: Vec<Option<Type>> =
             args.iter().enumerate().map(|(k, arg)| arg.map(|a| slice(k, self.new.ty(a)))).collect();
         let before = self.diags.list().len();
+        self.start_with_zeros(node, repeat, &mut args, &mut inputs);
         let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.clone()));
-        let (body, sure) = body.run();
+        let (body, sure) = Shaper { guessing: self.guessing, ..body }.run();
         let reported = self.diags.list().len() > before;
         let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
         let mut changed = false;
@@ -28,14 +30,24 @@ impl Shaper<'_> {
                 self.report_change(node, repeat, k, input, &results[k]);
             }
         }
-        let Some(args) = args.into_iter().collect::<Option<Vec<Value>>>() else {
+        let args: Option<Vec<Value>> = args.into_iter().collect();
+        if args.is_none() && !self.guessing {
+            return Known::Unknown;
+        }
+        let Some(count) = self.bindings.dim(&repeat.count) else {
             return Known::Unknown;
         };
         if changed || reported || sure.contains(&false) {
             return Known::Unknown;
         }
-        let kind = Kind::Repeat(Box::new(Repeat { body, ..repeat.clone() }));
-        let value = self.new.push(kind, args, results.first().cloned(), node.span);
+        let repeat = Repeat { count, ..repeat.with_body(body) };
+        let results: Vec<Type> = (0..results.len()).map(|k| repeat.result(k)).collect();
+        let kind = match args.is_some() {
+            true => Kind::Repeat(Box::new(repeat)),
+            // Only the types are asked for.
+            false => Kind::Input(usize::MAX),
+        };
+        let value = self.new.push(kind, args.unwrap_or_default(), results.first().cloned(), node.span);
         match results.len() {
             1 => Known::One(value),
             _ => Known::Many(value, results),
@@ -46,15 +58,22 @@ impl Shaper<'_> {
         let output = repeat.body.node(repeat.body.outputs[k]);
         let name = self.old.node(node.args[k]).name.clone().unwrap_or_else(|| "the carried value".into());
         let name = output.name.clone().unwrap_or(name);
-        let message = format!(
-            "`{name}` is {} before the loop, but {} after its first round",
-            type_text(before),
-            type_text(after)
-        );
+        let (before, after) = (type_text(before), type_text(after));
+        // A loop over blocks has a count that is known; what it assigns is a variable.
+        let (message, note) = match repeat.count.as_const() {
+            Some(_) => (
+                format!("`{name}` is {before} before the loop, but {after} after its first round"),
+                format!("every round must give `{name}` the type that it had: {before}"),
+            ),
+            None => {
+                let name = state_name(repeat, k);
+                (
+                    format!("the state `{name}` is {before} when a step begins, but {after} when it ends"),
+                    format!("every step must give `{name}` the type that it had: {before}"),
+                )
+            }
+        };
         let site = site_of(output);
-        self.diags.push(
-            Diagnostic::new("carried-type-changes", site.place, message)
-                .note(format!("every round must give `{name}` the type that it had: {}", type_text(before))),
-        );
+        self.diags.push(Diagnostic::new("carried-type-changes", site.place, message).note(note));
     }
 }

@@ -26,14 +26,15 @@ pub(super) fn items(model: &Model) -> TokenStream {
     }
 }
 
-/// The number of parameters, those of every repeated block counted.
+/// The number of trained parameters, those of every repeated block counted.
 pub(super) fn count(model: &Model) -> Literal {
-    let words = model.params.iter().map(|p| extents(p).product::<usize>() * counts(p).product::<usize>());
+    let words =
+        model.params.iter().filter(|p| p.trained).map(|p| extents(p).product::<usize>() * counts(p).product::<usize>());
     Literal::usize_unsuffixed(words.sum())
 }
 
 fn parameter(param: &Param) -> TokenStream {
-    let Param { name, offset, .. } = param;
+    let Param { name, offset, trained, .. } = param;
     let shape = extents(param).map(Literal::usize_unsuffixed);
     let (offset, init) = (Literal::usize_unsuffixed(*offset), init(param));
     let mut stride = extents(param).product::<usize>();
@@ -50,6 +51,7 @@ fn parameter(param: &Param) -> TokenStream {
             offset: #offset,
             repeats: &[#(#repeats),*],
             init: #init,
+            trained: #trained,
         }
     }
 }

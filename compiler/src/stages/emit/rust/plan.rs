@@ -147,10 +147,10 @@ impl Printer<'_> {
                     loops.push(name.clone());
                     let body = self.steps(body, loops);
                     loops.pop();
-                    let count = Literal::usize_unsuffixed(*count as usize);
+                    let count = arith::dim(count);
                     match reverse {
-                        true => quote!(for #name in (0..#count).rev() { #body }),
-                        false => quote!(for #name in 0..#count { #body }),
+                        true => quote!(for #name in (0..(#count)).rev() { #body }),
+                        false => quote!(for #name in 0..(#count) { #body }),
                     }
                 }
             };

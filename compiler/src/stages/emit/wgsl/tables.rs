@@ -81,8 +81,10 @@ impl Tables<'_> {
                 quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
             }
             Step::Loop { count, reverse, body } => {
-                let (count, body) = (*count as u32, self.commands(body, function, plan));
-                quote!(rt::gpu::Command::Repeat { count: #count, reverse: #reverse, body: &[#(#body),*] })
+                // A parameter that nothing mentions stays unnamed, so that no warning arises.
+                let dims = if count.as_const().is_some() { quote!(_) } else { quote!(dims) };
+                let (count, body) = (value(function, count), self.commands(body, function, plan));
+                quote!(rt::gpu::Command::Repeat { count: |#dims| #count, reverse: #reverse, body: &[#(#body),*] })
             }
         };
         steps.iter().map(command).collect()

@@ -5,6 +5,7 @@ use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
 use super::super::words;
 use super::graph::site_of;
+use super::scan::Form;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
 use crate::ir::graph::Call;
@@ -13,7 +14,7 @@ use crate::ops::{self, Attrs, Op, Signature, Times};
 use proc_macro2::Ident;
 
 /// Functions over functions, whose names are kept for them.
-const PLANNED: [&str; 6] = ["scan", "map", "grad", "value_and_grad", "jvp", "hvp"];
+const PLANNED: [&str; 5] = ["map", "grad", "value_and_grad", "jvp", "hvp"];
 
 /// The arguments of an op, told apart.
 #[derive(Default)]
@@ -33,6 +34,13 @@ impl Elaborator<'_, '_> {
             let message = format!("`{name}` is not supported yet");
             self.diags.push(Diagnostic::new("not-supported", name.span(), message));
             return Val::Unknown;
+        }
+        if let ExprKind::Name(name) = &callee.kind
+            && let Some(form) = Form::of(name)
+            && self.local(&name.to_string()).is_none()
+            && !self.declared.fns.contains_key(&name.to_string())
+        {
+            return self.scan(form, expr, name, args);
         }
         let args = self.arguments(args);
         let ExprKind::Name(name) = &callee.kind else {
@@ -181,8 +189,13 @@ impl Elaborator<'_, '_> {
             layer: Some(Box::new(layer.site.clone())),
             ..site_of(expr)
         };
-        let attrs = (layer.layer.op_attrs)(&layer.site.attrs);
-        self.finish(layer.layer.op, attrs, callee, site, &tensors)
+        let (op, attrs) = (layer.layer.op, (layer.layer.op_attrs)(&layer.site.attrs));
+        let companions = self.companions(layer);
+        if companions.is_empty() {
+            return self.finish(op, attrs, callee, site, &tensors);
+        }
+        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        self.keep_companions(called, &companions, module, expr.place)
     }
 
     /// A call of an op.

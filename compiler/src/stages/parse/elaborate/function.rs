@@ -34,11 +34,20 @@ pub(in super::super) fn entry<'p>(
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
-    let mut elaborator =
-        Elaborator { declared, params, diags, training, frames: vec![Frame::default()], scopes: vec![scope], calls: 0 };
+    let mut elaborator = Elaborator {
+        declared,
+        params,
+        diags,
+        training,
+        frames: vec![Frame::default()],
+        scopes: vec![scope],
+        calls: 0,
+        kept: vec![],
+    };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
+    let effects = elaborator.committed();
     let (graph, types_known) = (std::mem::take(&mut elaborator.top().graph), outputs);
     let mut graph = graph;
     graph.outputs = types_known?.iter().map(|t| t.value).collect();
@@ -50,7 +59,7 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
-        effects: vec![],
+        effects,
         graph,
     })
 }

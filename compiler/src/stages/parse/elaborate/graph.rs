@@ -41,7 +41,7 @@ impl Elaborator<'_, '_> {
     }
 
     /// An input of a loop's body that gives a value of the graph around it, or a slice of that value.
-    fn import(&mut self, frame: usize, outer: Value, sliced: bool) -> Value {
+    pub(super) fn import(&mut self, frame: usize, outer: Value, sliced: bool) -> Value {
         let known = |list: &[(Value, Value)]| list.iter().find(|(o, _)| *o == outer).map(|(_, inner)| *inner);
         let list = if sliced { &self.frames[frame].stacked } else { &self.frames[frame].invariants };
         if let Some(inner) = known(list) {
@@ -76,6 +76,9 @@ impl Elaborator<'_, '_> {
                 value
             }
         };
+        if let Some((_, now)) = self.kept.iter().find(|(known, _)| *known == id) {
+            value = *now;
+        }
         let mut picks = module.picks.iter().peekable();
         for frame in 0..self.frames.len() {
             if frame > 0 {

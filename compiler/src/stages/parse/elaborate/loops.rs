@@ -5,7 +5,7 @@ use super::super::instance::FieldInstance;
 use super::super::words;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
-use crate::ir::{Kind, Repeat, Value};
+use crate::ir::{Dim, Kind, Repeat, Value};
 use crate::ops::Attr;
 
 /// The most iterations that are written out.
@@ -123,26 +123,44 @@ impl Elaborator<'_, '_> {
             let value = self.materialise(value, name, place);
             leaves(&value, &mut after);
         }
-        let known = after.len() == start.len();
+        let known = after.len() == start.len() && !start.is_empty();
         let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
-        let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
-            unreachable!("the region's graph is open");
-        };
-        if !known || start.is_empty() {
+        if !known {
+            self.frames.pop();
             names.iter().for_each(|name| self.set(name, Val::Unknown));
             return;
         }
+        let results = self.finish_region(start, outputs, count.into(), false, place);
+        self.rebind(names, &results);
+        if let Some(name) = names.first() {
+            results.first().into_iter().for_each(|&t| self.name(t, name));
+        }
+    }
+
+    /// Closes the innermost graph, the body of a region with these carried values, and gives the region's results.
+    pub(super) fn finish_region(
+        &mut self,
+        start: Vec<Value>,
+        outputs: Vec<Value>,
+        count: Dim,
+        reverse: bool,
+        place: Place,
+    ) -> Vec<Tensor> {
+        let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
+            unreachable!("the region's graph is open");
+        };
         let order = stacked.iter().chain(&invariants);
         for (k, (_, inner)) in order.clone().enumerate() {
             graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
         }
         let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
         let carried = start.len();
+        let results = outputs.len();
         graph.outputs = outputs;
-        let repeat = Repeat { count, reverse: false, carried, stacked: stacked.len(), body: graph };
+        let repeat = Repeat { count, reverse, carried, stacked: stacked.len(), body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
-        let results: Vec<Tensor> = match carried {
+        match results {
             1 => vec![Tensor { frame, value: node }],
             n => (0..n)
                 .map(|k| {
@@ -150,10 +168,6 @@ impl Elaborator<'_, '_> {
                     Tensor { frame, value }
                 })
                 .collect(),
-        };
-        self.rebind(names, &results);
-        if let Some(name) = names.first() {
-            results.first().into_iter().for_each(|&t| self.name(t, name));
         }
     }
 
@@ -191,7 +205,7 @@ impl Elaborator<'_, '_> {
 }
 
 /// The tensors in a value, in order.
-fn leaves(value: &Val, into: &mut Vec<Tensor>) {
+pub(super) fn leaves(value: &Val, into: &mut Vec<Tensor>) {
     match value {
         Val::Tensor(tensor) => into.push(*tensor),
         Val::Tuple(items) => items.iter().for_each(|item| leaves(item, into)),
@@ -201,7 +215,7 @@ fn leaves(value: &Val, into: &mut Vec<Tensor>) {
 }
 
 /// Puts new tensors in the places of the old ones.
-fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
+pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
     match value {
         Val::Tensor(tensor) => *tensor = next.next().unwrap_or(*tensor),
         Val::Tuple(items) => items.iter_mut().for_each(|item| replace(item, next)),
@@ -245,13 +259,13 @@ fn inner(block: &Block, own: &[String], names: &mut Vec<String>) {
 }
 
 /// Assignments in the blocks of an expression.
-fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
+pub(super) fn assigned_in(expr: &Expr, own: &[String], names: &mut Vec<String>) {
     let (exprs, blocks) = expr.inside();
     exprs.into_iter().for_each(|e| assigned_in(e, own, names));
     blocks.into_iter().for_each(|b| inner(b, own, names));
 }
 
-fn declare(pat: &Pat, own: &mut Vec<String>) {
+pub(super) fn declare(pat: &Pat, own: &mut Vec<String>) {
     match pat {
         Pat::Name { name, .. } => own.push(name.to_string()),
         Pat::Tuple(items, _) => items.iter().for_each(|item| declare(item, own)),

@@ -4,6 +4,7 @@
 //! reported mistake leaves unknown silences everything that uses it.
 
 mod call;
+mod companions;
 mod expr;
 mod fit;
 mod function;
@@ -12,6 +13,7 @@ mod index;
 mod loops;
 mod operator;
 mod resolve;
+mod scan;
 mod stmt;
 
 use super::ast::Fn;
@@ -19,7 +21,7 @@ use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::Param;
+use crate::ir::model::{Param, ParamId};
 use crate::ir::{Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
@@ -116,6 +118,8 @@ struct Elaborator<'e, 'p> {
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
     calls: usize,
+    /// The new values of companions.
+    kept: Vec<(ParamId, Value)>,
 }
 
 /// The struct that a module is an instance of.

@@ -1,0 +1,80 @@
+//! Carried values without copies: lets a loop's body write the next value of a carried buffer in its place.
+//!
+//! In: steps in which every round ends with copies from the next values to the carried ones. Out: the same without
+//! the copies of values that are written after the last use of the old ones. Always: what writes a carried buffer
+//! either does not read it, or reads each word at the very position where it writes it.
+
+use super::coalesce::{in_place, merge, rename, used};
+use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Role, Skeleton, Step};
+
+/// Writes carried values in place where that is possible.
+pub(super) fn carry(steps: &mut [Step], buffers: &[Buffer]) {
+    let mut uses = vec![0; buffers.len()];
+    count(steps, &mut uses);
+    loops(steps, buffers, &uses);
+}
+
+fn count(steps: &[Step], uses: &mut [usize]) {
+    for step in steps {
+        match step {
+            Step::Launch { buffers, .. } => buffers.iter().for_each(|b| uses[b.0] += 1),
+            Step::Loop { body, .. } => count(body, uses),
+        }
+    }
+}
+
+fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
+    for step in steps {
+        let Step::Loop { body, .. } = step else { continue };
+        loops(body, buffers, uses);
+        let mut at = 0;
+        while at < body.len() {
+            match found(body, at, buffers, uses) {
+                Some((next, own, writer)) => {
+                    body.remove(at);
+                    rename(body, next, own);
+                    if let Step::Launch { kernel, buffers } = &mut body[writer] {
+                        merge(kernel, buffers, own);
+                    }
+                }
+                None => at += 1,
+            }
+        }
+    }
+}
+
+/// The next value and the carried buffer of the copy at a position, and who writes the value, if they can be one.
+fn found(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Option<(BufferId, BufferId, usize)> {
+    let Step::Launch { kernel, buffers: bound } = &body[at] else { return None };
+    let (next, own) = copied(kernel, bound)?;
+    let own_memory = matches!(buffers[own.0].role, Role::Scratch | Role::Result(_));
+    let mut inside = vec![0; buffers.len()];
+    count(body, &mut inside);
+    if !own_memory || buffers[next.0].role != Role::Scratch || inside[next.0] != uses[next.0] {
+        return None;
+    }
+    let writer = body.iter().position(|step| used(std::slice::from_ref(step), next))?;
+    let Step::Launch { kernel, buffers: bound } = &body[writer] else { return None };
+    let write = bound.iter().position(|b| *b == next).filter(|&slot| writes(kernel, slot))?;
+    let free = match bound.iter().position(|b| *b == own) {
+        None => true,
+        Some(read) => !kernel.slots[read].write && in_place(kernel, read, write),
+    };
+    let others = body.iter().enumerate().skip(writer + 1).filter(|(k, _)| *k != at);
+    let late = others.map(|(_, step)| step).any(|step| used(std::slice::from_ref(step), own));
+    (writer < at && free && !late).then_some((next, own, writer))
+}
+
+fn writes(kernel: &Kernel, slot: usize) -> bool {
+    kernel.slots[slot].write && !kernel.slots[slot].read
+}
+
+/// From where to where a kernel copies a whole buffer, if it does nothing else.
+fn copied(kernel: &Kernel, bound: &[BufferId]) -> Option<(BufferId, BufferId)> {
+    let Skeleton::Row { reduced, passes, stores, .. } = &kernel.skeleton else { return None };
+    let ([from, to], [store]) = (bound, stores.as_slice()) else { return None };
+    let [Expr::Load { slot: 0, index, guards, .. }] = kernel.scalars.as_slice() else { return None };
+    let whole = kernel.slots[0].len == kernel.slots[1].len && kernel.slots[0].dtype == kernel.slots[1].dtype;
+    let plain = reduced.is_empty() && passes.is_empty() && guards.is_empty();
+    (whole && plain && store.slot == 1 && store.index == *index && from != to).then_some((*from, *to))
+}
