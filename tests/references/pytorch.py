@@ -201,7 +201,7 @@ op('kl_div(x, y, "batchmean")', lambda x, y: F.kl_div(x, y.detach(), reduction="
 op('kl_div(x, y, "none", log_target = true)', lambda x, y: F.kl_div(x, y, reduction="none", log_target=True), **pair)
 op("binary_cross_entropy(x, y)", F.binary_cross_entropy, x=lambda: unit(4, 3), y=lambda: unit(4, 3))
 op('binary_cross_entropy(x, y, "none")', lambda x, y: F.binary_cross_entropy(x, y.detach(), reduction="none"),
-   x=lambda: torch.tensor([0.01, 0.25, 0.5, 1.0]).float().double(), y=lambda: torch.tensor([0.0, 0.25, 1.0, 1.0]))
+   x=lambda: torch.tensor([0.01, 0.25, 0.5, 0.9]).float().double(), y=lambda: torch.tensor([0.0, 0.25, 1.0, 1.0]))
 op("binary_cross_entropy_with_logits(x, y)", F.binary_cross_entropy_with_logits, x=edges, y=lambda: unit(21))
 op("gaussian_nll_loss(x, y, v)", F.gaussian_nll_loss, **pair, v=lambda: positive(4, 3))
 op('gaussian_nll_loss(x, y, v, "sum", full = true)',
