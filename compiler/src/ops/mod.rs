@@ -48,10 +48,13 @@ list! {
     reduce
     mean
     argmax
+    cumulate
+    sort
     logsumexp
     var
     norm
     any
+    finite
     reshape
     flatten
     squeeze
@@ -62,12 +65,19 @@ list! {
     slice
     pad
     flip
+    unbind
+    tile
+    mask
+    diagonal
     take
     gather
+    segment
     one_hot
     full
+    range
     matmul
     einsum
+    outer
     relu
     leaky_relu
     prelu
