@@ -49,6 +49,8 @@ list! {
     reduce
     mean
     argmax
+    cumulate
+    sort
     logsumexp
     var
     norm
@@ -56,6 +58,7 @@ list! {
     attend
     heads
     rotary
+    finite
     reshape
     flatten
     squeeze
@@ -66,12 +69,19 @@ list! {
     slice
     pad
     flip
+    unbind
+    tile
+    mask
+    diagonal
     take
     gather
+    segment
     one_hot
     full
+    range
     matmul
     einsum
+    outer
     relu
     leaky_relu
     prelu

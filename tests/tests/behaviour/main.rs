@@ -4,6 +4,7 @@
 
 mod attention;
 mod bad_input;
+mod batch_norm;
 mod branches;
 mod corners;
 mod derivatives;
@@ -12,6 +13,7 @@ mod files;
 mod gradients;
 mod optimisers;
 mod repeats;
+mod resnet;
 mod results;
 mod state;
 mod threads;
