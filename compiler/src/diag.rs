@@ -11,40 +11,55 @@ pub const CODES: &[(&str, &str)] = &[
     ("axis-out-of-range", "the argument has no such axis"),
     ("bad-expression", "the expression has no meaning at this place"),
     ("bound-exceeded", "an extent may be larger than the bound that the signature declares"),
+    ("branch-types", "the branches of an `if` or `match` give different types"),
+    ("branch-without-effect", "a branch gives nothing and assigns no variable"),
     ("broadcast-mismatch", "two shapes do not broadcast against each other"),
-    ("captured-assignment", "a closure that runs several times assigns a variable outside of it"),
+    ("captured-assignment", "a closure assigns a variable that is declared outside of it"),
     ("carried-type-changes", "a variable or state does not have the same type after a round of the loop as before it"),
+    ("condition-not-scalar", "what chooses a branch must be one value, not a tensor of several"),
+    ("condition-type", "what chooses a branch is neither a bool nor, for `match`, an integer"),
     ("conflicting-dimension", "one name would stand for two different extents"),
     ("duplicate-attribute", "an attribute is given twice"),
     ("duplicate-name", "two declarations of the same kind share a name"),
-    ("dynamic-condition", "`if` needs a condition that is known at build time"),
     ("dynamic-value", "a number must be known at build time here"),
     ("einsum-spec", "an einsum notation cannot be read or does not suit its arguments"),
     ("index-out-of-range", "an index is outside of its axis"),
     ("inner-dimension", "the extents that a product sums over differ"),
+    ("integer-derivative", "only floats have derivatives"),
     ("kernel-too-large", "a kernel or window is larger than its padded input"),
     ("literal-out-of-range", "a number is beyond what its element type holds"),
     ("loop-without-effect", "a loop over blocks assigns no variable"),
+    ("map-axis", "what a function is mapped over has a first axis, the same for all arguments"),
     ("missing-argument", "a struct is not given a value for one of its parameters"),
+    ("missing-arm", "a `match` leaves values that no arm takes"),
     ("missing-attribute", "a required attribute is not given"),
     ("missing-else", "an `if` that gives a value needs both branches"),
     ("missing-self", "a field or function of the struct is named without `self.`"),
     ("mixed-dtype", "values of several element types meet without a conversion"),
     ("no-forward", "a block that is called like a function needs `fn forward`"),
     ("non-divisible", "a division of extents does not come out even"),
+    ("non-scalar-gradient", "the function gives something else than what can be differentiated"),
     ("non-scalar-loss", "what a training function minimises must be a single f32"),
+    ("not-a-block", "what is imported is no block of a `model!`"),
+    ("not-a-function", "a value stands where a function is needed"),
     ("not-a-model", "a struct with public functions needs a default for each of its parameters"),
     ("not-a-tensor", "a block, layer, tuple or word stands where a tensor is needed"),
     ("not-a-tuple", "a single value is taken apart"),
+    ("not-assignable", "what stands left of `=` is neither a variable nor a state"),
     ("not-callable", "what is called is neither a layer, a block nor a function"),
     ("not-supported", "the language reserves this, but it is not built yet"),
     ("op", "the op cannot be applied to these arguments"),
+    ("overlapping-patterns", "an arm of a `match` is never taken, because earlier ones take its values"),
+    ("pattern-type", "a pattern of a `match` is no value of the matched type"),
     ("private-training", "a training function that nobody can call"),
     ("recursion", "a function or struct contains itself"),
     ("reserved-name", "a public function has the name of a method that every model has"),
     ("reshape-count", "a reshape would change the number of elements"),
     ("shape-mismatch", "two shapes that must agree do not"),
     ("slice-out-of-range", "a slice reaches beyond its axis"),
+    ("state-in-training", "a function that is trained changes the state of a session"),
+    ("state-inside", "a branch or a function that is mapped or differentiated assigns a state"),
+    ("state-needs-mut", "state is assigned, or a function with `&mut self` called, in a function with `&self`"),
     ("state-not-inferable", "nothing tells the type of a state that begins as zeros"),
     ("syntax", "the text is not in the model language"),
     ("too-many-attributes", "a call gives more attributes than the op declares"),
@@ -59,7 +74,9 @@ pub const CODES: &[(&str, &str)] = &[
     ("unknown-struct", "the macro declares no such struct"),
     ("unknown-type", "no element type has that name"),
     ("unknown-variable", "no variable, constant or dimension has that name"),
+    ("unused-derivative", "a function is differentiated by a value that it does not use"),
     ("unused-field", "a field takes part in no function"),
+    ("unused-import", "an imported block is named nowhere"),
     ("wrong-arity", "a call gives another number of arguments than the declaration asks for"),
     ("wrong-attribute", "an attribute's value is not one that the op or layer accepts"),
     ("wrong-dimension", "an extent differs from the one that is asked for"),
@@ -89,6 +106,12 @@ impl Place {
     /// The line on which it starts, counted from one.
     pub fn line(self) -> usize {
         self.first.start().line
+    }
+
+    /// The line and, where rustc knows one, the file: `line 12 of src/blocks.rs`.
+    pub fn whereabouts(self) -> String {
+        let (line, file) = (self.line(), self.first.file());
+        if file.is_empty() || file.starts_with('<') { format!("line {line}") } else { format!("line {line} of {file}") }
     }
 
     fn key(self) -> String {
@@ -168,15 +191,72 @@ impl Diagnostic {
 #[derive(Default, Debug)]
 pub struct Diags {
     list: Vec<Diagnostic>,
+    travelled: Vec<Travelled>,
+    via: Option<Place>,
+}
+
+/// A text from elsewhere, whose places the reader of a message does not see.
+#[derive(Debug)]
+pub struct Travelled {
+    /// The block that was asked for.
+    pub block: String,
+    /// Where the macro's own text imports it.
+    pub import: Place,
+    /// All of it.
+    pub text: TokenStream,
+}
+
+impl Travelled {
+    fn holds(&self, span: Span) -> bool {
+        holds(&self.text, &format!("{span:?}"))
+    }
+}
+
+fn holds(text: &TokenStream, span: &str) -> bool {
+    let is = |other: Span| format!("{other:?}") == span;
+    text.clone().into_iter().any(|token| match token {
+        TokenTree::Group(group) => {
+            let ends = [group.span(), group.span_open(), group.span_close()];
+            ends.into_iter().any(is) || holds(&group.stream(), span)
+        }
+        token => is(token.span()),
+    })
 }
 
 impl Diags {
+    /// Declares a text from elsewhere: its mistakes are reported where the macro's own text uses it.
+    pub fn travelled(&mut self, text: Travelled) {
+        self.travelled.push(text);
+    }
+
+    /// Says what the macro's own text does with a block from elsewhere, whose mistakes follow.
+    pub fn enter(&mut self, via: Option<Place>) {
+        self.via = via;
+    }
+
+    /// What was said last.
+    pub fn entered(&self) -> Option<Place> {
+        self.via
+    }
+
+    /// Where a declaration stands: its line, and for a text from elsewhere its file.
+    pub fn line(&self, place: Place) -> String {
+        let elsewhere = self.travelled.iter().any(|text| text.holds(place.first));
+        if elsewhere { place.whereabouts() } else { format!("line {}", place.line()) }
+    }
+
     /// Records a mistake.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        if let Some(text) = self.travelled.iter().find(|text| text.holds(diagnostic.place.first)) {
+            let inside = diagnostic.place;
+            diagnostic.place = self.via.unwrap_or(text.import);
+            diagnostic.notes.insert(0, format!("inside `{}`, {}", text.block, inside.whereabouts()));
+        }
         diagnostic.message = outer_names(&diagnostic.message);
         diagnostic.notes.iter_mut().for_each(|note| *note = outer_names(note));
         diagnostic.help = diagnostic.help.map(|help| outer_names(&help));
-        let key = |d: &Diagnostic| (d.code, d.place.key());
+        let inside = |d: &Diagnostic| d.notes.first().filter(|n| n.starts_with("inside `")).cloned();
+        let key = |d: &Diagnostic| (d.code, d.place.key(), inside(d));
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
         }

@@ -5,22 +5,24 @@
 
 use super::ast::*;
 use super::attributes;
-use super::declared::Declared;
+use super::declared::{Declared, Named, key};
+use super::elaborate;
 use super::statics::{self, Names, Wanted};
 use super::words;
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::model::{Param, ParamId};
+use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
 use crate::ops::{self, Attr, Item, Layer, LayerParam};
+use proc_macro2::Ident;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// An instance of a struct.
 #[derive(Debug)]
 pub(super) struct Instance {
-    /// The struct's name.
+    /// The struct's key.
     pub(super) name: String,
     /// Constants and the struct's own parameters.
     pub(super) names: Names,
@@ -33,6 +35,7 @@ pub(super) enum FieldInstance {
     Layer(Rc<LayerInstance>),
     Block(Rc<Instance>),
     Param(ParamId),
+    State(StateId),
     Repeat(i64, Box<FieldInstance>),
     Unknown,
 }
@@ -49,6 +52,9 @@ pub(super) struct LayerInstance {
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
     pub(super) params: Vec<Param>,
+    pub(super) states: Vec<State>,
+    /// The dimensions that sessions are made with.
+    pub(super) dims: Vec<NamedDim>,
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
@@ -58,7 +64,15 @@ pub(super) struct Instances<'d, 'p> {
 
 impl<'d, 'p> Instances<'d, 'p> {
     pub(super) fn new(declared: &'d Declared<'p>) -> Self {
-        Instances { declared, params: vec![], open: vec![], path: String::new(), stack: vec![] }
+        Instances {
+            declared,
+            params: vec![],
+            states: vec![],
+            dims: vec![],
+            open: vec![],
+            path: String::new(),
+            stack: vec![],
+        }
     }
 
     /// Instantiates a struct; `place` is where its arguments stand.
@@ -70,24 +84,30 @@ impl<'d, 'p> Instances<'d, 'p> {
         place: Place,
         diags: &mut Diags,
     ) -> Rc<Instance> {
+        let outside = diags.entered();
+        if of.source > 0 && outside.is_none() {
+            diags.enter(Some(place));
+        }
         let names = self.struct_names(of, args, outer, place, diags);
-        self.open.push(of.name.to_string());
+        let name = key(of.source, &of.name);
+        self.open.push(name.clone());
         let mut fields = BTreeMap::new();
         for field in &of.fields {
             let outer = self.path.len();
             self.path.push_str(if outer == 0 { "" } else { "." });
             self.path.push_str(&field.name.to_string());
-            let made = self.field(&field.ty, field, &names, diags);
+            let made = self.field(&field.ty, field, of.source, &names, diags);
             self.path.truncate(outer);
             fields.entry(field.name.to_string()).or_insert(made);
         }
+        diags.enter(outside);
         self.open.pop();
-        Rc::new(Instance { name: of.name.to_string(), names, fields })
+        Rc::new(Instance { name, names, fields })
     }
 
     /// The values of a struct's parameters, on top of the constants.
     fn struct_names(&self, of: &Struct, args: &[Arg], outer: &Names, place: Place, diags: &mut Diags) -> Names {
-        let mut names = self.declared.consts.clone();
+        let mut names = self.declared.consts(of.source).clone();
         let mut given: BTreeMap<String, Option<Attr>> = BTreeMap::new();
         let mut position = 0;
         for arg in args {
@@ -137,9 +157,17 @@ impl<'d, 'p> Instances<'d, 'p> {
         names
     }
 
-    fn field(&mut self, ty: &'p FieldType, field: &'p Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+    fn field(
+        &mut self,
+        ty: &'p FieldType,
+        field: &'p Field,
+        source: usize,
+        names: &Names,
+        diags: &mut Diags,
+    ) -> FieldInstance {
         match ty {
-            FieldType::Error | FieldType::State { .. } => FieldInstance::Unknown,
+            FieldType::Error => FieldInstance::Unknown,
+            FieldType::State { ty, .. } => self.state(ty, field, names, diags),
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {
@@ -153,7 +181,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let outer = self.path.len();
                 self.path.push_str(".*");
                 self.stack.push(n.unwrap_or(1));
-                let made = self.field(item, field, names, diags);
+                let made = self.field(item, field, source, names, diags);
                 self.stack.pop();
                 self.path.truncate(outer);
                 match (n, made) {
@@ -163,18 +191,16 @@ impl<'d, 'p> Instances<'d, 'p> {
             }
             FieldType::One { name, args, place } => {
                 let text = name.to_string();
-                if let Some(of) = self.declared.structs.get(&text).copied() {
-                    if self.open.contains(&text) {
-                        let message = format!("`{text}` contains itself");
-                        diags.push(Diagnostic::new("recursion", name.span(), message));
-                        return FieldInstance::Unknown;
-                    }
-                    return FieldInstance::Block(self.instance(of, args, names, *place, diags));
+                match self.declared.block(source, &text) {
+                    Some(Named::Struct(of)) => return self.block(of, name, args, names, *place, diags),
+                    Some(Named::Alias(alias)) => return self.configured(alias, name, args, diags),
+                    Some(Named::Unknown) => return FieldInstance::Unknown,
+                    None => {}
                 }
                 match ops::layer(&text) {
                     Some(layer) => self.layer(layer, field, args, names, *place, diags),
                     None => {
-                        diags.push(self.unknown_layer(name));
+                        diags.push(self.unknown_layer(name, source));
                         FieldInstance::Unknown
                     }
                 }
@@ -182,13 +208,46 @@ impl<'d, 'p> Instances<'d, 'p> {
         }
     }
 
-    fn unknown_layer(&self, name: &proc_macro2::Ident) -> Diagnostic {
+    fn block(
+        &mut self,
+        of: &'p Struct,
+        name: &Ident,
+        args: &[Arg],
+        names: &Names,
+        place: Place,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        if self.open.contains(&key(of.source, &of.name)) {
+            let message = format!("`{}` contains itself", of.name);
+            diags.push(Diagnostic::new("recursion", name.span(), message));
+            return FieldInstance::Unknown;
+        }
+        FieldInstance::Block(self.instance(of, args, names, place, diags))
+    }
+
+    /// A block whose arguments stand in its declaration: `struct Small = Gpt(layers = 2);`
+    fn configured(&mut self, alias: &'p Alias, name: &Ident, args: &[Arg], diags: &mut Diags) -> FieldInstance {
+        if let Some(arg) = args.first() {
+            let message = format!("`{}` has its arguments already", alias.name);
+            let report = Diagnostic::new("wrong-arity", arg.value.place, message);
+            diags.push(report.help(format!("write `{name}`, or name `{}(…)`", alias.target)));
+            return FieldInstance::Unknown;
+        }
+        // A target that is none has been reported with the declaration.
+        let Some(Named::Struct(of)) = self.declared.block(alias.source, &alias.target.to_string()) else {
+            return FieldInstance::Unknown;
+        };
+        let names = self.declared.consts(alias.source);
+        self.block(of, name, &alias.args, names, name.span().into(), diags)
+    }
+
+    fn unknown_layer(&self, name: &Ident, source: usize) -> Diagnostic {
         let text = name.to_string();
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,
         });
-        let known: Vec<&str> = layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
+        let known: Vec<&str> = layers.chain(self.declared.blocks(source)).collect();
         let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
@@ -235,6 +294,47 @@ impl<'d, 'p> Instances<'d, 'p> {
             ids.push((own, self.param(name, param, field)));
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
+    }
+
+    /// What a session keeps. Capital names that are no constants are dimensions of the session.
+    fn state(&mut self, ty: &TypeExpr, field: &Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+        let TypeExpr::Tensor { dtype, axes, place } = ty else {
+            if !matches!(ty, TypeExpr::Error) {
+                let report = Diagnostic::new("not-supported", field.name.span(), "a state is one tensor");
+                diags.push(report.help("declare one `state` for each"));
+            }
+            return FieldInstance::Unknown;
+        };
+        if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
+            let message = format!("the number of dimensions of `{}` must be known", field.name);
+            diags.push(Diagnostic::new("wrong-rank", *place, message).help("name each dimension: `f32[B, 64]`"));
+            return FieldInstance::Unknown;
+        }
+        let mut names = names.clone();
+        let mut dims: Vec<NamedDim> = vec![];
+        elaborate::named_dims([ty], &mut names, &mut dims, diags);
+        for dim in dims {
+            let dim = NamedDim { binder: Binder::Session, ..dim };
+            match self.dims.iter_mut().find(|known| known.name == dim.name) {
+                Some(known) => known.bound = known.bound.into_iter().chain(dim.bound).min(),
+                None => self.dims.push(dim),
+            }
+        }
+        let shape = elaborate::axes(axes, &names, diags);
+        let shape = shape.map(|axes| axes.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
+        match elaborate::dtype(dtype, diags).zip(shape) {
+            Some((dtype, shape)) => {
+                let ty = Type::new(dtype, shape);
+                self.states.push(State {
+                    name: self.path.clone(),
+                    ty,
+                    stack: self.stack.clone(),
+                    span: field.name.span(),
+                });
+                FieldInstance::State(StateId(self.states.len() as u32 - 1))
+            }
+            None => FieldInstance::Unknown,
+        }
     }
 
     fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {

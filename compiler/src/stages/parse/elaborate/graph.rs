@@ -27,8 +27,8 @@ impl Elaborator<'_, '_> {
 
     /// Appends a node that shape will check.
     pub(super) fn write(&mut self, what: What, site: Site, args: &[Tensor]) -> Tensor {
-        let place = site.place;
-        self.push(Kind::Written(Box::new(Written { what, site })), args, None, place)
+        let (place, via) = (site.place, self.diags.entered());
+        self.push(Kind::Written(Box::new(Written { what, site, via })), args, None, place)
     }
 
     /// The value as seen by the innermost graph.
@@ -88,7 +88,7 @@ impl Elaborator<'_, '_> {
             while let Some(Pick::Index(i)) = picks.next_if(|p| matches!(p, Pick::Index(_))) {
                 let what = What::Index(vec![Item::At((*i).into()), Item::Rest]);
                 let site = Site { args: vec![(module.text.clone(), place)], ..plain_site(&module.text, place) };
-                let kind = Kind::Written(Box::new(Written { what, site }));
+                let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
                 value = self.frames[frame].graph.push(kind, vec![value], None, place.first);
             }
         }
@@ -107,6 +107,10 @@ impl Elaborator<'_, '_> {
                 let message = format!("`{}` is a layer or block, not a tensor", module.text);
                 let report = Diagnostic::new("not-a-tensor", place, message);
                 self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                None
+            }
+            Val::Function(function) => {
+                self.not_called(&function, place);
                 None
             }
             Val::Tuple(items) => {
