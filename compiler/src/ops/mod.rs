@@ -55,10 +55,10 @@ list! {
     var
     norm
     any
+    finite
     attend
     heads
     rotary
-    finite
     reshape
     flatten
     squeeze
