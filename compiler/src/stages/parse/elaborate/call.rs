@@ -38,7 +38,7 @@ impl Elaborator<'_, '_> {
         if let ExprKind::Name(name) = &callee.kind
             && let Some(form) = Form::of(name)
             && self.local(&name.to_string()).is_none()
-            && !self.declared.fns.contains_key(&name.to_string())
+            && self.user_function(&name.to_string()).is_none()
         {
             return self.scan(form, expr, name, args);
         }
