@@ -9,6 +9,7 @@ extern crate alloc;
 
 mod bind;
 mod checkpoint;
+mod count;
 mod cpu;
 mod device;
 mod error;
@@ -139,6 +140,7 @@ pub mod __rt {
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, product, room},
+        count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
         launch::{force_isa, isa, parts, threads},

@@ -5,6 +5,7 @@
 mod attention;
 mod bad_input;
 mod corners;
+mod costs;
 mod extents;
 mod files;
 mod gradients;

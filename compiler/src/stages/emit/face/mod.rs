@@ -5,6 +5,7 @@
 //! keep their spans, all others are hygienic; nothing grows with the depth of a repeated block.
 
 mod bind;
+mod costs;
 mod model;
 mod needs;
 mod records;

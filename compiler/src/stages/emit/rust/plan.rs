@@ -1,6 +1,6 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
-use super::super::names;
+use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
@@ -38,14 +38,27 @@ impl Printer<'_> {
         quote!(#(#dims)*)
     }
 
-    fn scratch(&self) -> TokenStream {
-        let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
+    /// What the function costs, as constant functions of the named dimensions.
+    fn costs(&self) -> TokenStream {
+        let marker = names::marker(self.function);
+        let dims: Vec<_> = self.function.dims.iter().map(|d| arith::name(&d.name)).collect();
+        let (words, flops) = (arith::count(&self.plan.scratch), arith::count(&cost::flops(&self.function.graph)));
         quote! {
+            impl #marker {
+                #[inline]
+                pub(super) const fn words(#(#dims: rt::Count),*) -> rt::Count { #words }
+                pub(super) const fn flops(#(#dims: rt::Count),*) -> rt::Count { #flops }
+            }
+        }
+    }
+
+    fn scratch(&self) -> TokenStream {
+        let marker = names::marker(self.function);
+        let dims = (0..self.function.dims.len()).map(Literal::usize_unsuffixed);
+        quote! {
+            #[inline]
             fn scratch(dims: &[usize]) -> core::option::Option<usize> {
-                #bind
-                let words = #words;
-                // Kernels count words in 32 bits.
-                (words <= i32::MAX as usize).then_some(words)
+                #marker::words(#(rt::Count::dim(dims[#dims])),*).words()
             }
         }
     }
@@ -69,7 +82,8 @@ impl Printer<'_> {
     fn evaluate(&self) -> TokenStream {
         let (marker, name) = (names::marker(self.function), self.function.name.to_string());
         let gpu = self.gpu("PLANS");
-        let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
+        let (costs, scratch) = (self.costs(), self.scratch());
+        let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
             let Some(place) = self.place(Role::Result(k)) else { unreachable!("every result has a place") };
@@ -77,6 +91,7 @@ impl Printer<'_> {
             quote!(#number => rt::Place { offset: #offset, len: #len })
         });
         quote! {
+            #costs
             impl rt::Function for #marker {
                 const NAME: &'static str = #name;
                 #scratch
@@ -98,7 +113,7 @@ impl Printer<'_> {
     fn train(&self, optimizer: &Ident) -> TokenStream {
         let (marker, gradients) = (names::marker(self.function), names::gradients(self.function));
         let name = self.function.name.to_string();
-        let (bind, scratch) = (self.bind(), self.scratch());
+        let (bind, costs, scratch) = (self.bind(), self.costs(), self.scratch());
         // The update stands last; a step that only wants gradients leaves it out.
         let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
@@ -124,6 +139,7 @@ impl Printer<'_> {
         let (with, without) = (implement(&marker, true), implement(&gradients, false));
         let pool_len = Literal::usize_unsuffixed(self.model.pool_len());
         quote! {
+            #costs
             fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) {
                 let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch } = memory;
                 let (isa, threads) = (rt::isa(), rt::threads());
