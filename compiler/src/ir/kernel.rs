@@ -7,7 +7,7 @@
 use super::dim::Dim;
 use super::graph::Source;
 use super::index::{Atom, Index};
-use super::model::{Effect, ParamId};
+use super::model::{Effect, ParamId, StateId};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::ty::DType;
 
@@ -389,11 +389,13 @@ pub enum Role {
     Argument(usize),
     /// A parameter stack, or part of the pool that the runtime supplies.
     Param(ParamId),
+    /// A state stack of the session.
+    State(StateId),
     /// What the runtime supplies.
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights` and `State` share memory with the sources of those names, companions with their parameters.
+    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace, companions with their parameters.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
@@ -406,6 +408,7 @@ impl Role {
             Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
             Role::Effect(Effect::Companion(id)) => Role::Param(id),
             Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            Role::Effect(Effect::Stored(id)) => Role::State(id),
             other => other,
         }
     }
@@ -440,5 +443,13 @@ pub enum Step<K = Kernel> {
         reverse: bool,
         /// One iteration.
         body: Vec<Step<K>>,
+    },
+    /// Steps of which one case runs: that of the number in the selector's first word (u32 or bool), the last one where
+    /// it is larger.
+    Branch {
+        /// One word.
+        selector: BufferId,
+        /// At least one.
+        cases: Vec<Vec<Step<K>>>,
     },
 }

@@ -175,6 +175,11 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
                 let body = indented(&steps(body, launch));
                 _ = writeln!(text, "loop count={count} reverse={reverse} {{\n{body}}}");
             }
+            Step::Branch { selector, cases } => {
+                let case = |case: &Vec<Step<K>>| format!("case {{\n{}}}\n", indented(&steps(case, launch)));
+                let cases: String = cases.iter().map(case).collect();
+                _ = writeln!(text, "branch(b{}) {{\n{}}}", selector.0, indented(&cases));
+            }
         }
     }
     text
@@ -209,6 +214,8 @@ fn role(role: Role) -> (&'static str, Fields) {
         Role::Effect(Effect::Companion(p)) => ("companion", vec![field("index", number(p.0 as usize))]),
         Role::Effect(Effect::State(k)) => ("state", vec![field("index", number(k))]),
         Role::Effect(Effect::Updated) => ("updated", vec![]),
+        Role::State(s) => ("session", vec![field("index", number(s.0 as usize))]),
+        Role::Effect(Effect::Stored(s)) => ("stored", vec![field("index", number(s.0 as usize))]),
         Role::Scratch => ("scratch", vec![]),
     }
 }
@@ -219,6 +226,7 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Weights => ("weights", vec![]),
         Pool::Gradients => ("gradients", vec![]),
         Pool::State(k) => ("state", vec![field("index", number(k))]),
+        Pool::Session => ("session", vec![]),
         Pool::Numbers => ("numbers", vec![]),
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),

@@ -18,8 +18,12 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
             node.ty.as_ref().map_or(0.into(), |ty| of_prim(prim, &args, ty))
         }
         Kind::Repeat(repeat) => repeat.count.clone() * flops(&repeat.body),
+        // The case that runs is known at run time.
+        Kind::Branch(branch) => branch.cases.iter().map(flops).fold(0.into(), |most: Dim, case| most.larger(&case)),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Transform(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -59,6 +63,7 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
+        | Prim::SetSlice(_)
         | Prim::Flip(_)
         | Prim::Pad { .. }
         | Prim::Concat { .. }

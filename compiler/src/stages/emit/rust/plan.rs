@@ -1,10 +1,11 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
+use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
-use crate::ir::model::Effect;
+use crate::ir::model::{Binder, Effect};
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -43,6 +44,20 @@ impl Printer<'_> {
         let marker = names::marker(self.function);
         let dims: Vec<_> = self.function.dims.iter().map(|d| arith::name(&d.name)).collect();
         let (words, flops) = (arith::count(&self.plan.scratch), arith::count(&cost::flops(&self.function.graph)));
+        // A position is another one in each call: there is room for the largest from the first call on.
+        let is_position = |name: &str| {
+            let dim = self.function.dims.iter().find(|dim| dim.name == name);
+            dim.is_some_and(|dim| matches!(dim.binder, Binder::Argument(_)))
+        };
+        let largest = |name: &str| most(self.function, name).filter(|_| is_position(name));
+        let room = self.plan.scratch.substitute(&|name| Some(largest(name)?.max(0).into()));
+        let words = match room == self.plan.scratch {
+            true => words,
+            false => {
+                let room = arith::count(&room);
+                quote!(#words.larger(#room))
+            }
+        };
         quote! {
             impl #marker {
                 #[inline]
@@ -101,7 +116,7 @@ impl Printer<'_> {
                 }
                 #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-                    let rt::Memory { parameters, inputs, scratch } = memory;
+                    let rt::Memory { parameters, session, inputs, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
                     #bind
                     #steps
@@ -158,6 +173,17 @@ impl Printer<'_> {
         for step in steps {
             let one = match step {
                 Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
+                Step::Branch { selector, cases } => {
+                    let word = self.read(*selector, DType::U32);
+                    let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };
+                    let arms = cases.iter().enumerate().map(|(n, case)| {
+                        let (n, body) = (Literal::u32_suffixed(n as u32), self.steps(case, loops));
+                        quote!(#n => { #body })
+                    });
+                    let arms: Vec<TokenStream> = arms.collect();
+                    let last = self.steps(last, loops);
+                    quote!(match (#word)[0] { #(#arms)* _ => { #last } })
+                }
                 Step::Loop { count, reverse, body } => {
                     let name = format_ident!("turn{}", loops.len());
                     loops.push(name.clone());
@@ -229,9 +255,13 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 (quote!(#k * pool_len + #offset), len)
             }
-            Pool::Argument(_) | Pool::Weights | Pool::Gradients | Pool::Numbers | Pool::Groups | Pool::Scratch => {
-                (offset, len)
-            }
+            Pool::Argument(_)
+            | Pool::Weights
+            | Pool::Gradients
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Groups
+            | Pool::Scratch => (offset, len),
         }
     }
 
@@ -246,7 +276,7 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 quote!(&inputs[#k][..#len])
             }
-            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Numbers | Pool::Scratch => {
+            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Session | Pool::Numbers | Pool::Scratch => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -266,6 +296,7 @@ fn pool(pool: Pool) -> Ident {
         Pool::Weights => format_ident!("parameters"),
         Pool::Gradients => format_ident!("gradients"),
         Pool::State(_) => format_ident!("states"),
+        Pool::Session => format_ident!("session"),
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),

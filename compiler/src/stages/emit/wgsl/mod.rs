@@ -4,6 +4,7 @@
 //! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
 //! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
+mod choose;
 mod contract;
 mod names;
 mod numbers;
@@ -32,7 +33,7 @@ pub struct Emitted {
     pub wgsl: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
     pub dims: Vec<String>,
-    /// The entry points of the text.
+    /// The entry points of the text that are kernels.
     pub entries: Vec<EntryPoint>,
     /// `PROGRAM` and, in the order of the functions, `PLANS`: items that name the runtime as `rt`.
     pub items: TokenStream,
@@ -41,12 +42,13 @@ pub struct Emitted {
 /// Prints a model for the GPU.
 pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let dims = named_dims(model);
-    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0);
-    let names = Names::new(dims.clone(), slots);
     let mut entries = Entries::default();
     for plan in &plans.plans {
         collect(&plan.program.steps, plan, plans, &mut entries);
     }
+    let of_choice = if entries.choices.is_empty() { 0 } else { choose::SLOTS };
+    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0).max(of_choice);
+    let names = Names::new(dims.clone(), slots);
     let mut body = String::new();
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
@@ -56,11 +58,12 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
     }
+    entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
     let blocks = precast_shaders::used_by(&body);
     let mut wgsl = String::new();
     let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
     validate::validate(&wgsl);
-    let items = tables::tables(model, plans, &names, &entries.list, &wgsl);
+    let items = tables::tables(model, plans, &names, &entries, &wgsl);
     Emitted { wgsl, dims, entries: entries.list, items }
 }
 
@@ -91,6 +94,8 @@ impl EntryPoint {
 #[derive(Default)]
 struct Entries {
     list: Vec<EntryPoint>,
+    /// The buffers in which selectors of branches lie; their entry points follow those of the list.
+    choices: Vec<Pool>,
 }
 
 impl Entries {
@@ -134,6 +139,13 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut E
         match step {
             Step::Launch { kernel, buffers } => {
                 entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
+            }
+            Step::Branch { selector, cases } => {
+                let pool = pools(plan, &[*selector])[0];
+                if !entries.choices.contains(&pool) {
+                    entries.choices.push(pool);
+                }
+                cases.iter().for_each(|case| collect(case, plan, plans, entries));
             }
             Step::Loop { body, count: _, reverse: _ } => collect(body, plan, plans, entries),
         }
