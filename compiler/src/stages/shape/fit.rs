@@ -83,7 +83,7 @@ impl Shaper<'_> {
                 let message = format!("`{name}` is {}, but `{text}` is {found}", fit.text);
                 let mut report = Diagnostic::new(code, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|note| note.contains("comes from")));
-                report.note(format!("`{name}` is declared on line {line}"))
+                report.note(format!("`{name}` is declared on {line}"))
             }
             Role::Result(name) => {
                 let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);

@@ -368,8 +368,8 @@ impl<'p> Elaborator<'_, 'p> {
             return Val::Unknown;
         }
         let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
-        let line = Place::from(function.name.span()).line();
-        let note = format!("`{}` is declared on line {line}", function.name);
+        let line = self.diags.line(function.name.span().into());
+        let note = format!("`{}` is declared on {line}", function.name);
         let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };

@@ -207,12 +207,14 @@ impl Elaborator<'_, '_> {
         }
     }
 
-    /// Lets a graph that is no loop's body take the states that it reads as invariants, and reports those that it assigns:
-    /// `text` is how the user calls what the graph belongs to.
-    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
+    /// Lets a graph that is no loop's body take the states that it reads as invariants, and reports those that it assigns,
+    /// which makes the answer false: `text` is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) -> bool {
+        let mut only = true;
         for held in std::mem::take(&mut frame.held) {
             frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
             if held.assigned {
+                only = false;
                 let name = &self.states[held.id.0 as usize].name;
                 let message = format!("`{name}` is assigned inside of `{text}`");
                 let report = Diagnostic::new("state-inside", held.place, message);
@@ -220,6 +222,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("let `{text}` give the new value and assign it behind")));
             }
         }
+        only
     }
 
     /// What the function leaves in the states that it assigned.
