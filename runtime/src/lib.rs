@@ -31,6 +31,7 @@ mod state;
 mod storage;
 mod trained;
 mod trainer;
+mod typed;
 mod view;
 mod weights;
 mod words;
@@ -149,6 +150,7 @@ pub mod __rt {
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,
         trained::Trained,
+        typed::{Reach, Read, Typed, Write},
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };

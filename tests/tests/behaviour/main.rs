@@ -15,6 +15,7 @@ mod repeats;
 mod results;
 mod state;
 mod threads;
+mod views;
 mod vision;
 
 /// Numbers between −1 and 1, the same in every run.

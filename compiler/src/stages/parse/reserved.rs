@@ -5,7 +5,7 @@ use super::ast::{AxisExpr, Fn, Program, TypeExpr};
 use crate::diag::{Diagnostic, Diags};
 
 /// Methods of every model.
-const MODEL: [&str; 20] = [
+const MODEL: [&str; 22] = [
     "device",
     "init",
     "load",
@@ -24,6 +24,8 @@ const MODEL: [&str; 20] = [
     "shared_session",
     "to_cpu",
     "trainer",
+    "views",
+    "views_mut",
     "write",
     "write_async",
 ];
