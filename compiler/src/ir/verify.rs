@@ -164,7 +164,12 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
+            Kind::Op(_)
+            | Kind::Written(_)
+            | Kind::Result(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_) => Ok(()),
         }
     }
 

@@ -6,6 +6,7 @@ mod attributes;
 mod declared;
 mod elaborate;
 mod instance;
+mod reserved;
 mod statics;
 mod syntax;
 mod travel;
