@@ -10,7 +10,7 @@
 )]
 
 use precast_compiler::ir::graph::{Call, GROUPS};
-use precast_compiler::ir::model::{Argument, Effect, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results};
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, ParamId, Type, Value};
@@ -58,12 +58,21 @@ fn regression(rule: &str) -> Model {
         attrs: vec![],
         mode: Mode::Train(optimizer(rule).unwrap()),
         args: vec![Argument { name: ident("x"), ty: x }, Argument { name: ident("y"), ty: y }],
-        dims: vec![NamedDim { name: "B".into(), bound: None }],
+        dims: vec![NamedDim { name: "B".into(), bound: None, binder: Binder::Extents }],
         results: Results::One,
+        in_session: false,
         effects: vec![],
         graph,
     };
-    Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+    Model {
+        name: ident("Net"),
+        vis: TokenStream::new(),
+        attrs: vec![],
+        params,
+        states: vec![],
+        dims: vec![],
+        functions: vec![function],
+    }
 }
 
 fn mean_square(b: &mut Builder<'_>, guess: Value, target: Value) -> Result<Value, OpError> {

@@ -4,8 +4,9 @@
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
 use super::dim::Dim;
-use super::model::ParamId;
+use super::model::{ParamId, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
 use crate::ops::{Attrs, Op};
@@ -37,6 +38,8 @@ pub enum Kind {
     Input(usize),
     /// A parameter of the model (outside of regions; a body receives its slice as an input).
     Param(ParamId),
+    /// A state of the session, as it is before the call (outside of regions, like a parameter).
+    State(StateId),
     /// A value that the runtime supplies to a training plan.
     Source(Source),
     /// A call of an op, until expand.
@@ -45,12 +48,14 @@ pub enum Kind {
     Result(usize),
     /// A primitive.
     Prim(Prim),
-    /// The index of the current slice (u32) in the repeat that many levels out: 0 is the innermost.
+    /// The index of the current slice (u32) in the repeat or map that many levels out: 0 is the innermost.
     Counter(usize),
     /// A body run several times.
     Repeat(Box<Repeat>),
     /// One of several bodies run.
     Branch(Box<Branch>),
+    /// A function mapped or differentiated, until grad.
+    Transform(Box<Transform>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.

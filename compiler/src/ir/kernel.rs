@@ -8,7 +8,7 @@ use super::attend::Attention;
 use super::dim::Dim;
 use super::graph::Source;
 use super::index::{Atom, Index};
-use super::model::{Effect, ParamId};
+use super::model::{Effect, ParamId, StateId};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::ty::DType;
 
@@ -397,11 +397,13 @@ pub enum Role {
     Argument(usize),
     /// A parameter stack, or part of the pool that the runtime supplies.
     Param(ParamId),
+    /// A state stack of the session.
+    State(StateId),
     /// What the runtime supplies.
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights` and `State` share memory with the sources of those names, companions with their parameters.
+    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace, companions with their parameters.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
@@ -414,6 +416,7 @@ impl Role {
             Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
             Role::Effect(Effect::Companion(id)) => Role::Param(id),
             Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            Role::Effect(Effect::Stored(id)) => Role::State(id),
             other => other,
         }
     }

@@ -14,13 +14,15 @@ pub mod plan;
 pub mod prim;
 pub mod simplify;
 mod text;
+pub mod transform;
 pub mod ty;
 pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
 pub use graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
-pub use model::{Block, Function, Mode, Model, Param, ParamId};
+pub use model::{Block, Function, Mode, Model, Param, ParamId, State, StateId};
 pub use prim::Prim;
+pub use transform::{How, Transform};
 pub use ty::{DType, Type};
 pub use written::Written;

@@ -15,6 +15,8 @@ pub enum Pool {
     Gradients,
     /// The k-th optimiser state, laid out as the parameters.
     State(usize),
+    /// The states of the session.
+    Session,
     /// The random key (2 words), the clip norm, the skip flag (words 0, 1, 2, 3), then 12 words of room, then
     /// the numbers: number k of group g is word 16 + k·GROUPS + g.
     Numbers,

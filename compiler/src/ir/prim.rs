@@ -367,6 +367,8 @@ pub enum Prim {
     },
     /// A part of each axis.
     Slice(Vec<Cut>),
+    /// `(whole, part)`: the whole with those positions replaced by the part, whose shape is that of the slice.
+    SetSlice(Vec<Cut>),
     /// Reverses the axes.
     Flip(Vec<usize>),
     /// Surrounds and spreads with a value.

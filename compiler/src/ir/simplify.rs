@@ -4,8 +4,9 @@
 //! No floating-point result changes: `x · 1`, `x + 0` and `−(−x)` are the only arithmetic here.
 
 use super::graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::ParamId;
+use super::model::{ParamId, StateId};
 use super::prim::{MapOp, Prim};
+use super::transform::Transform;
 use super::ty::Type;
 use std::collections::HashMap;
 
@@ -79,11 +80,13 @@ impl Uses {
                 }
                 Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
                 | Kind::Written(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
+                | Kind::Transform(_)
                 | Kind::StopGradient => node.args.iter().for_each(|a| uses.live[a.0 as usize] = true),
             }
         }
@@ -145,6 +148,7 @@ fn narrowed(body: &Graph, needed: &RegionUses) -> Graph {
 enum Key {
     Input(usize),
     Param(ParamId),
+    State(StateId),
     Source(Source),
     Counter(usize),
     Prim(Prim),
@@ -167,6 +171,7 @@ impl Pass {
         let key = match &node.kind {
             Kind::Input(k) => Key::Input(*k),
             Kind::Param(p) => Key::Param(*p),
+            Kind::State(s) => Key::State(*s),
             Kind::Source(s) => Key::Source(*s),
             Kind::Counter(d) => Key::Counter(*d),
             Kind::Prim(prim) => Key::Prim(prim.clone()),
@@ -174,6 +179,12 @@ impl Pass {
             Kind::Op(_) | Kind::Written(_) => {
                 let node = Node { args: args(self), ..node.clone() };
                 self.graph.nodes.push(node);
+                return Value(self.graph.nodes.len() as u32 - 1);
+            }
+            Kind::Transform(transform) => {
+                let body = simplify(transform.body.clone(), &mut []);
+                let kind = Kind::Transform(Box::new(Transform { how: transform.how.clone(), body }));
+                self.graph.nodes.push(Node { kind, args: args(self), ..node.clone() });
                 return Value(self.graph.nodes.len() as u32 - 1);
             }
             Kind::Repeat(repeat) => return self.repeat(old, value, repeat, &uses.regions[&value]),
@@ -222,7 +233,9 @@ impl Pass {
         let kind = match &key {
             Key::Prim(prim) => Kind::Prim(prim.clone()),
             Key::Result(k) => Kind::Result(*k),
-            Key::Input(_) | Key::Param(_) | Key::Source(_) | Key::Counter(_) | Key::StopGradient => node.kind.clone(),
+            Key::Input(_) | Key::Param(_) | Key::State(_) | Key::Source(_) | Key::Counter(_) | Key::StopGradient => {
+                node.kind.clone()
+            }
         };
         let graph = &mut self.graph;
         let value = *self
@@ -277,6 +290,8 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         Prim::Convert(dtype) => identity(graph.ty(args[0]).dtype == *dtype),
         Prim::Reduce { axes, .. } | Prim::Flip(axes) => identity(axes.is_empty()),
         Prim::Slice(cuts) => identity(same(args[0]) && cuts.iter().all(|c| c.start.is(0) && c.step == 1)),
+        Prim::SetSlice(_) if same(args[1]) => Dissolved::Into(args[1]),
+        Prim::SetSlice(_) => Dissolved::No,
         Prim::Pad { borders, .. } => identity(borders.iter().all(|b| b.low.is(0) && b.high.is(0) && b.interior == 0)),
         Prim::Concat { .. } => identity(args.len() == 1),
         Prim::Map(op) => arithmetic(graph, *op, args),

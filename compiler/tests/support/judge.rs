@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
-use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
@@ -185,12 +185,21 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         attrs: vec![],
         mode,
         args,
-        dims: names.into_iter().map(|name| NamedDim { name, bound: None }).collect(),
+        dims: names.into_iter().map(|name| NamedDim { name, bound: None, binder: Binder::Extents }).collect(),
         results: Results::Tuple,
+        in_session: false,
         effects: vec![],
         graph,
     };
-    Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+    Model {
+        name: ident("Net"),
+        vis: TokenStream::new(),
+        attrs: vec![],
+        params,
+        states: vec![],
+        dims: vec![],
+        functions: vec![function],
+    }
 }
 
 fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {

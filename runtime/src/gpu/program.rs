@@ -19,7 +19,8 @@ pub enum Pool {
     Weights,
     /// Gradients, laid out as the parameters.
     Gradients,
-    /// The states of the optimiser one after the other, each laid out as the parameters.
+    /// The states of the optimiser one after the other, each laid out as the parameters; outside of training the states
+    /// of the session.
     State,
     /// The arguments of a call one after the other.
     Inputs,
@@ -47,7 +48,7 @@ impl Pool {
         match self {
             Self::Weights => "parameters",
             Self::Gradients => "gradients",
-            Self::State => "optimiser state",
+            Self::State => "state",
             Self::Inputs => "arguments",
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",

@@ -12,6 +12,7 @@ mod gradients;
 mod optimisers;
 mod repeats;
 mod results;
+mod state;
 mod threads;
 mod vision;
 

@@ -216,6 +216,8 @@ fn role(role: Role) -> (&'static str, Fields) {
         Role::Effect(Effect::Companion(p)) => ("companion", vec![field("index", number(p.0 as usize))]),
         Role::Effect(Effect::State(k)) => ("state", vec![field("index", number(k))]),
         Role::Effect(Effect::Updated) => ("updated", vec![]),
+        Role::State(s) => ("session", vec![field("index", number(s.0 as usize))]),
+        Role::Effect(Effect::Stored(s)) => ("stored", vec![field("index", number(s.0 as usize))]),
         Role::Scratch => ("scratch", vec![]),
     }
 }
@@ -226,6 +228,7 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Weights => ("weights", vec![]),
         Pool::Gradients => ("gradients", vec![]),
         Pool::State(k) => ("state", vec![field("index", number(k))]),
+        Pool::Session => ("session", vec![]),
         Pool::Numbers => ("numbers", vec![]),
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),

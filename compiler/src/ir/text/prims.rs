@@ -41,6 +41,7 @@ pub(super) fn print(prim: &Prim) -> (&'static str, Fields) {
             ("broadcast", fields([("shape", Datum::dims(shape)), ("axes", Datum::numbers(axes.iter().copied()))]))
         }
         Prim::Slice(cuts) => ("slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
+        Prim::SetSlice(cuts) => ("set_slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
         Prim::Flip(axes) => ("flip", fields([("axes", Datum::numbers(axes.iter().copied()))])),
         Prim::Pad { borders, value } => {
             let borders = Datum::List(borders.iter().map(print_border).collect());
@@ -91,9 +92,8 @@ pub(super) fn parse(name: &str, fields: &Fields) -> Result<Prim, String> {
         "reshape" => Prim::Reshape(read.dims("shape")?),
         "transpose" => Prim::Transpose(read.indices("permutation")?),
         "broadcast" => Prim::Broadcast { shape: read.dims("shape")?, axes: read.indices("axes")? },
-        "slice" => Prim::Slice(
-            read.records("cuts", |r| Ok(Cut { start: r.dim("start")?, len: r.dim("len")?, step: r.int("step")? }))?,
-        ),
+        "slice" => Prim::Slice(read.records("cuts", parse_cut)?),
+        "set_slice" => Prim::SetSlice(read.records("cuts", parse_cut)?),
         "flip" => Prim::Flip(read.indices("axes")?),
         "pad" => {
             let border =
@@ -139,6 +139,10 @@ fn parse_window(r: Read<'_>) -> Result<Window, String> {
         high: r.dim("high")?,
         base: r.int("base")?,
     })
+}
+
+fn parse_cut(r: Read<'_>) -> Result<Cut, String> {
+    Ok(Cut { start: r.dim("start")?, len: r.dim("len")?, step: r.int("step")? })
 }
 
 fn print_cut(cut: &Cut) -> Datum {

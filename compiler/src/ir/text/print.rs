@@ -2,9 +2,9 @@
 
 use super::datum::{Datum, Fields};
 use super::prims;
-use crate::ir::model::{Effect, Init, Results};
+use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, Value};
+use crate::ir::{Function, Graph, How, Kind, Mode, Model, Node, Param, State, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -15,10 +15,14 @@ impl fmt::Display for Model {
         if !vis.is_empty() {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
+        fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
         for param in &self.params {
             writeln!(f, "  {}", Listed::param(param))?;
+        }
+        for state in &self.states {
+            writeln!(f, "  {}", Listed::state(state))?;
         }
         for function in &self.functions {
             write!(f, "{}", indented(&function.to_string()))?;
@@ -39,6 +43,7 @@ impl fmt::Display for Function {
                 Effect::Companion(id) => ("companion", Some(id.0 as usize)),
                 Effect::State(k) => ("state", Some(*k)),
                 Effect::Updated => ("updated", None),
+                Effect::Stored(id) => ("stored", Some(id.0 as usize)),
             };
             let index = index.map_or(String::new(), |k| format!(" index={k}"));
             writeln!(f, "  effect {name}{index} = %{}", value.0)?;
@@ -62,13 +67,9 @@ fn header(function: &Function) -> Fields {
         Mode::Evaluate => {}
         Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
     }
-    let dim = |d: &crate::ir::model::NamedDim| {
-        let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
-        of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));
-        Datum::Record(of_dim)
-    };
-    if !function.dims.is_empty() {
-        fields.push(("dims".to_owned(), Datum::List(function.dims.iter().map(dim).collect())));
+    fields.extend(dims(&function.dims));
+    if function.in_session {
+        fields.push(("in_session".to_owned(), Datum::Scalar(Scalar::Bool(true))));
     }
     match &function.results {
         Results::One => {}
@@ -83,6 +84,20 @@ fn header(function: &Function) -> Fields {
     fields
 }
 
+fn dims(dims: &[NamedDim]) -> Option<(String, Datum)> {
+    let dim = |d: &NamedDim| {
+        let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
+        of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));
+        of_dim.extend(match d.binder {
+            Binder::Extents => None,
+            Binder::Argument(k) => Some(("argument".to_owned(), Datum::number(k as i64))),
+            Binder::Session => Some(("session".to_owned(), Datum::Scalar(Scalar::Bool(true)))),
+        });
+        Datum::Record(of_dim)
+    };
+    (!dims.is_empty()).then(|| ("dims".to_owned(), Datum::List(dims.iter().map(dim).collect())))
+}
+
 fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
     let texts = attrs.iter().map(|a| Datum::Text(a.to_string())).collect();
     (!attrs.is_empty()).then(|| ("attrs".to_owned(), Datum::List(texts)))
@@ -92,6 +107,11 @@ fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
 pub(super) struct Listed<'a>(pub(super) &'a Fields);
 
 impl Listed<'_> {
+    fn state(state: &State) -> String {
+        let stack = Datum::List(state.stack.iter().map(|&n| Datum::number(n)).collect());
+        format!("state {:?}: {}{}", state.name, state.ty, Listed(&vec![("stack".to_owned(), stack)]))
+    }
+
     fn param(param: &Param) -> String {
         let (kind, number) = match param.init {
             Init::Zeros => ("zeros", None),
@@ -144,8 +164,10 @@ fn line(value: Value, node: &Node) -> String {
             let cases = branch.cases.iter().map(|case| format!("case {{\n{}}}\n", indented(&case.to_string())));
             format!(" {{\n{}}}", indented(&cases.collect::<String>()))
         }
+        Kind::Transform(transform) => format!(" {{\n{}}}", indented(&transform.body.to_string())),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -169,6 +191,7 @@ fn head(kind: &Kind) -> (String, Fields) {
     let (head, fields) = match kind {
         Kind::Input(k) => ("input", numbered("index", *k)),
         Kind::Param(id) => ("param", numbered("index", id.0 as usize)),
+        Kind::State(id) => ("state", numbered("index", id.0 as usize)),
         Kind::Source(source) => ("source", prims::print_source(*source)),
         Kind::Result(k) => ("result", numbered("index", *k)),
         Kind::Prim(prim) => prims::print(prim),
@@ -184,6 +207,7 @@ fn head(kind: &Kind) -> (String, Fields) {
             ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
         }
         Kind::Branch(_) => ("branch", vec![]),
+        Kind::Transform(transform) => ("transform", print_how(&transform.how)),
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),
@@ -196,6 +220,20 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };
     (head.to_owned(), fields)
+}
+
+fn print_how(how: &How) -> Fields {
+    let mut fields = vec![("how".to_owned(), Datum::word(how.name()))];
+    let wanted = |wrt: &[usize]| ("wrt".to_owned(), Datum::numbers(wrt.iter().copied()));
+    match how {
+        How::Map { mapped } => fields.push(("mapped".to_owned(), Datum::number(*mapped as i64))),
+        How::Gradient { wrt, value } => {
+            fields.extend([wanted(wrt), ("value".to_owned(), Datum::Scalar(Scalar::Bool(*value)))]);
+        }
+        How::Jvp { wrt } => fields.push(("wrt".to_owned(), Datum::number(*wrt as i64))),
+        How::Jacobian { wrt } => fields.push(wanted(wrt)),
+    }
+    fields
 }
 
 /// Absent attributes do not print.

@@ -10,7 +10,7 @@ use crate::ir::kernel::{
     Accumulator, AccumulatorOp, Buffer, BufferId, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role,
     Schedule, Skeleton, Slot, Step, Store,
 };
-use crate::ir::model::{Effect, ParamId};
+use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
@@ -143,6 +143,8 @@ fn role(word: &str, fields: &Fields) -> Parsed<Role> {
         "companion" => Role::Effect(Effect::Companion(ParamId(index()? as u32))),
         "state" => Role::Effect(Effect::State(index()?)),
         "updated" => Role::Effect(Effect::Updated),
+        "session" => Role::State(StateId(index()? as u32)),
+        "stored" => Role::Effect(Effect::Stored(StateId(index()? as u32))),
         "scratch" => Role::Scratch,
         other => return Err(format!("no role `{other}`")),
     })
@@ -154,6 +156,7 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "weights" => Pool::Weights,
         "gradients" => Pool::Gradients,
         "state" => Pool::State(read.index("index")?),
+        "session" => Pool::Session,
         "numbers" => Pool::Numbers,
         "groups" => Pool::Groups,
         "scratch" => Pool::Scratch,

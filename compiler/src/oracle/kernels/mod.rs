@@ -13,7 +13,7 @@ mod skeleton;
 use super::{Env, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
-use crate::ir::model::{Effect, Model};
+use crate::ir::model::{Effect, Model, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type};
@@ -85,6 +85,12 @@ impl Machine<'_> {
                 pools.insert(Pool::State(k), floats(env.states.get(k).unwrap_or(&zeros)));
             }
         }
+        let mut session: Vec<Word> = vec![];
+        for (k, tensor) in env.session.iter().enumerate() {
+            session.resize(self.size(&model.state_offset(StateId(k as u32))) as usize, None);
+            session.extend((0..tensor.data.len()).map(|i| Some(tensor.data.element(i))));
+        }
+        pools.insert(Pool::Session, session);
         let mut numbers = vec![None; number_offset(env.numbers.len())];
         numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::U32(word))));
         numbers[2] = Some(Scalar::F32(env.clip_norm.unwrap_or(f64::INFINITY)));

@@ -12,7 +12,7 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId};
-use crate::ir::prim::{Prim, Window};
+use crate::ir::prim::{Cut, Prim, Window};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -24,6 +24,8 @@ pub(super) struct Group {
     pub(super) body: Body,
     /// Shapes whose elements are positions of this kernel: shape and index.
     pub(super) spaces: Vec<(Vec<Dim>, Vec<Index>)>,
+    /// Whether it computes a part of its value only: nothing else can be computed from that beside it.
+    pub(super) partial: bool,
 }
 
 /// The loops of a group.
@@ -68,11 +70,13 @@ pub(super) struct Grouping<'a> {
     pub(super) roots: BTreeSet<Value>,
     /// Gradients of parameters: reading the pool of gradients depends on them.
     gradients: BTreeSet<Value>,
+    /// Values of which only the part that is set is written.
+    in_place: BTreeSet<Value>,
 }
 
 impl<'a> Grouping<'a> {
-    pub(super) fn new(scope: &'a Scope<'a>, gradients: BTreeSet<Value>) -> Grouping<'a> {
-        Grouping { scope, groups: vec![], group_of: BTreeMap::new(), roots: BTreeSet::new(), gradients }
+    pub(super) fn new(scope: &'a Scope<'a>, gradients: BTreeSet<Value>, in_place: BTreeSet<Value>) -> Grouping<'a> {
+        Grouping { scope, groups: vec![], group_of: BTreeMap::new(), roots: BTreeSet::new(), gradients, in_place }
     }
 
     /// Makes sure that a kernel puts the value into memory.
@@ -86,6 +90,7 @@ impl<'a> Grouping<'a> {
                 let region = self.scope.graph.node(value).args[0];
                 self.region(region);
             }
+            Kind::Prim(Prim::SetSlice(cuts)) if self.in_place.contains(&value) => self.set(value, &cuts.clone()),
             Kind::Prim(prim) if self.scope.is_heavy(value) => self.heavy(value, &prim.clone()),
             _ => self.elementwise(value),
         }
@@ -97,7 +102,7 @@ impl<'a> Grouping<'a> {
     }
 
     pub(super) fn push(&mut self, form: Form, body: Body, spaces: Vec<(Vec<Dim>, Vec<Index>)>) -> usize {
-        self.groups.push(Group { form, body, spaces });
+        self.groups.push(Group { form, body, spaces, partial: false });
         self.groups.len() - 1
     }
 
@@ -187,6 +192,24 @@ impl<'a> Grouping<'a> {
         self.assign(value, group);
     }
 
+    /// A kernel that writes the part that is set into the place of the whole.
+    fn set(&mut self, value: Value, cuts: &[Cut]) {
+        let part = self.scope.graph.node(value).args[1];
+        let shape = self.scope.graph.ty(part).shape.clone();
+        let at = positions(&shape);
+        let map = Body::over(shape.clone());
+        let Some((mut body, id)) = self.attempt(&map, |inliner| inliner.value(part, &at, &[])) else {
+            unreachable!("a map of its own computes nothing elsewhere")
+        };
+        let whole = at.iter().zip(cuts).map(|(i, cut)| i.times(&cut.step.into()).offset(cut.start.clone())).collect();
+        body.inside.insert(value, (whole, id));
+        let form =
+            Form::Row { parallel: (0..shape.len()).collect(), reduced: vec![], windows: vec![], accumulators: vec![] };
+        let group = self.push(form, body, vec![]);
+        self.groups[group].partial = true;
+        self.assign(value, group);
+    }
+
     /// Groups that a value with this stand-alone body may join: those that it reads, and maps over the same
     /// shape that read the same; the latest first.
     fn candidates(&self, body: &Body, shape: &[Dim]) -> Vec<usize> {
@@ -202,6 +225,9 @@ impl<'a> Grouping<'a> {
     /// Tries to compute an elementwise value in a group.
     fn join(&mut self, value: Value, group: usize) -> bool {
         let shape = self.scope.graph.ty(value).shape.clone();
+        if self.groups[group].partial {
+            return false;
+        }
         match &self.groups[group].form {
             Form::Row { parallel, reduced, .. } if !reduced.is_empty() && parallel.is_empty() => {
                 // One row over everything would run alone; only what is as small as the row's result joins.

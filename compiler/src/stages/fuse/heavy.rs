@@ -45,6 +45,7 @@ impl Grouping<'_> {
             | Prim::Transpose(_)
             | Prim::Broadcast { .. }
             | Prim::Slice(_)
+            | Prim::SetSlice(_)
             | Prim::Flip(_)
             | Prim::Pad { .. }
             | Prim::Concat { .. }
@@ -127,7 +128,8 @@ impl Grouping<'_> {
         let reads = self.reads(&alone);
         let large = rank > 0 || extents.iter().all(|d| d.as_const().is_some_and(|n| n <= 1024));
         for group in (0..self.groups.len()).rev().filter(|_| large) {
-            let Group { form: Form::Row { parallel, windows, reduced, .. }, body, spaces: own } = &self.groups[group]
+            let Group { form: Form::Row { parallel, windows, reduced, .. }, body, spaces: own, .. } =
+                &self.groups[group]
             else {
                 continue;
             };

@@ -3,6 +3,7 @@
 
 use super::Kept;
 use super::group::{Form, Group, Grouping, levels};
+use super::in_place::{self, Versions};
 use super::order::{self, Order};
 use super::scope::{Home, Scope};
 use crate::ir::attend::Attention;
@@ -37,7 +38,7 @@ impl Destination {
 
 /// Whether a buffer is a pool that holds old values until it is updated in place.
 pub(super) fn is_updated(role: Role) -> bool {
-    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))
+    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_) | Role::State(_))
 }
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
@@ -52,18 +53,17 @@ impl Lowering {
         destinations: &[Destination],
     ) -> Vec<Step> {
         let mut scope = Scope { graph, homes };
-        let mut kept = Kept::new();
-        let mut grouping = loop {
-            let grouping = group(&scope, destinations, &kept, &self.buffers);
-            let more = worth_keeping(&grouping, &kept);
-            if more.is_empty() {
-                break grouping;
+        let mut refused = BTreeSet::new();
+        let (mut grouping, Order { groups: order, deferred }, versions) = loop {
+            let versions = in_place::find(&scope, destinations, &self.buffers, &refused);
+            let grouping = grouped(&scope, destinations, &self.buffers, &versions);
+            match order::order(&grouping, destinations, &self.buffers, &versions) {
+                Ok(order) => break (grouping, order, versions),
+                Err(destination) => _ = refused.insert(destination),
             }
-            kept.extend(more);
         };
-        let Order { groups: order, deferred } = order::order(&grouping, destinations, &self.buffers);
         let (mut steps, mut last) = self.copies(&scope, destinations);
-        let stores = self.stores(&grouping, destinations, &deferred);
+        let stores = self.stores(&grouping, destinations, &deferred, &versions);
         let groups = std::mem::take(&mut grouping.groups);
         let group_of = std::mem::take(&mut grouping.group_of);
         for (value, places) in &stores {
@@ -129,13 +129,17 @@ impl Lowering {
         grouping: &Grouping<'_>,
         destinations: &[Destination],
         deferred: &BTreeSet<usize>,
+        versions: &[Versions],
     ) -> BTreeMap<Value, Vec<Home>> {
         let scope = grouping.scope;
         let mut stores: BTreeMap<Value, Vec<Home>> = BTreeMap::new();
+        let in_place = versions.iter().flat_map(|v| v.values.iter().map(|value| (*value, vec![v.home.clone()])));
+        stores.extend(in_place);
+        let made: BTreeSet<Value> = stores.keys().copied().collect();
         let mut read: BTreeSet<Value> = BTreeSet::new();
         for destination in destinations {
             let canon = scope.canon(destination.value);
-            let Some(group) = grouping.group_of.get(&canon) else { continue };
+            let Some(group) = grouping.group_of.get(&canon).filter(|_| !made.contains(&canon)) else { continue };
             let is_region = matches!(scope.graph.node(canon).kind, Kind::Result(_));
             if is_updated(self.buffers[destination.buffer.0].role) && (is_region || deferred.contains(group)) {
                 read.insert(canon);
@@ -361,13 +365,38 @@ fn row(
     Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
 }
 
-/// Groups everything that the destinations need.
-fn group<'a>(scope: &'a Scope<'a>, destinations: &[Destination], kept: &Kept, buffers: &[Buffer]) -> Grouping<'a> {
+/// Groups everything that the destinations need, and keeps what several kernels would compute.
+fn grouped<'a>(
+    scope: &'a Scope<'a>,
+    destinations: &[Destination],
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Grouping<'a> {
+    let mut kept = Kept::new();
+    loop {
+        let grouping = group(scope, destinations, &kept, buffers, versions);
+        let more = worth_keeping(&grouping, &kept);
+        if more.is_empty() {
+            return grouping;
+        }
+        kept.extend(more);
+    }
+}
+
+fn group<'a>(
+    scope: &'a Scope<'a>,
+    destinations: &[Destination],
+    kept: &Kept,
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Grouping<'a> {
     let is_gradient = |d: &&Destination| matches!(buffers[d.buffer.0].role, Role::Effect(Effect::Gradient(_)));
     let gradients = destinations.iter().filter(is_gradient).map(|d| d.value).collect();
-    let mut grouping = Grouping::new(scope, gradients);
+    let made: BTreeSet<Value> = versions.iter().flat_map(|v| v.values.iter().copied()).collect();
     let live = live(scope, destinations);
-    let forced = forced(scope, destinations, &live);
+    let mut forced = forced(scope, destinations, &live);
+    forced.extend(&made);
+    let mut grouping = Grouping::new(scope, gradients, made);
     for value in scope.graph.values().filter(|v| live.contains(v)) {
         if forced.contains(&value) || kept.contains(&value) || scope.is_heavy(value) {
             grouping.materialise(value);

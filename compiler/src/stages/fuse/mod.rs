@@ -8,6 +8,7 @@ mod attend;
 mod branch;
 mod group;
 mod heavy;
+mod in_place;
 mod inline;
 mod lower;
 mod operand;
@@ -35,6 +36,7 @@ fn program(model: &Model, function: &Function) -> Program {
         let role = match graph.node(value).kind {
             Kind::Input(k) => Role::Argument(k),
             Kind::Param(p) => Role::Param(p),
+            Kind::State(id) => Role::State(id),
             Kind::Source(source) => Role::Source(source),
             _ => continue,
         };

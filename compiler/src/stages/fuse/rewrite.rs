@@ -28,11 +28,13 @@ fn sign_of_rectified(graph: &mut Graph) {
             Kind::Branch(branch) => branch.cases.iter_mut().for_each(sign_of_rectified),
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Op(_)
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
+            | Kind::Transform(_)
             | Kind::StopGradient
             | Kind::Written(_) => {}
         }

@@ -65,6 +65,7 @@ impl Scope<'_> {
                 | Prim::Transpose(_)
                 | Prim::Broadcast { .. }
                 | Prim::Slice(_)
+                | Prim::SetSlice(_)
                 | Prim::Flip(_)
                 | Prim::Pad { .. }
                 | Prim::Concat { .. }

@@ -14,7 +14,12 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
         let args: Vec<bool> = node.args.iter().map(|a| active[a.0 as usize]).collect();
         let any = args.contains(&true);
         let flows = match &node.kind {
-            Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => false,
             Kind::Prim(_) => float && any,
             Kind::Repeat(repeat) => {
                 regions.insert(value, outputs(repeat, &inputs(repeat, &args)));
@@ -25,6 +30,7 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
                 any
             }
             Kind::Result(k) => float && regions.get(&node.args[0]).is_some_and(|r| r[*k]),
+            Kind::Transform(_) => unreachable!("transforms are resolved before derivatives are taken"),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         };

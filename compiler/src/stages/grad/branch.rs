@@ -130,11 +130,13 @@ fn origin(node: &Node) -> Origin {
         Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
         Kind::Prim(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Op(_)
         | Kind::Written(_)
         | Kind::Result(_)
         | Kind::Repeat(_)
-        | Kind::Branch(_) => Origin::Dear,
+        | Kind::Branch(_)
+        | Kind::Transform(_) => Origin::Dear,
     }
 }
 

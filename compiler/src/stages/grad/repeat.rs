@@ -143,11 +143,13 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
         Kind::Prim(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Op(_)
         | Kind::Written(_)
         | Kind::Result(_)
         | Kind::Repeat(_)
-        | Kind::Branch(_) => Origin::Dear,
+        | Kind::Branch(_)
+        | Kind::Transform(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
@@ -164,6 +166,7 @@ pub(super) fn cheap(prim: &Prim) -> bool {
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
+        | Prim::SetSlice(_)
         | Prim::Flip(_)
         | Prim::Pad { .. }
         | Prim::Concat { .. } => true,

@@ -91,7 +91,16 @@ pub(super) fn pull_back(
                 let prim = prim.clone();
                 write(graph, value, |b| rules::pull_back(b, &prim, &args, value, cotangent, &flows))?
             }
-            (Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient, _) => continue,
+            (
+                Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Counter(_)
+                | Kind::StopGradient,
+                _,
+            ) => continue,
+            (Kind::Transform(_), _) => unreachable!("transforms are resolved before derivatives are taken"),
             (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op.name),
             (Kind::Written(_), _) => unreachable!("shape has resolved what the user wrote"),
         };

@@ -52,6 +52,7 @@ pub(super) fn pull_back(
             one(b.sum(g, &repeated)?)
         }
         Prim::Slice(cuts) => one(movement::slice(b, cuts, x(), g)?),
+        Prim::SetSlice(cuts) => movement::set_slice(b, cuts, args[1], g, wanted),
         Prim::Flip(axes) => one(b.prim(Prim::Flip(axes.clone()), &[g])?),
         Prim::Pad { borders, .. } => one(movement::pad(b, borders, x(), g)?),
         Prim::Concat { axis } => movement::concat(b, *axis, args, g, wanted),

@@ -12,6 +12,7 @@ mod literal;
 mod repeat;
 mod report;
 mod scan;
+mod transform;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -126,7 +127,7 @@ impl<'s> Shaper<'s> {
                 };
                 ty.map_or(Known::Unknown, |ty| self.push(node, node.kind.clone(), vec![], ty))
             }
-            Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
+            Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
                 Some(ty) => self.push(node, node.kind.clone(), vec![], ty.clone()),
                 None => self.push(node, node.kind.clone(), vec![], Type::scalar(DType::U32)),
             },
@@ -142,6 +143,7 @@ impl<'s> Shaper<'s> {
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
             Kind::Branch(branch) => self.branch(node, branch),
+            Kind::Transform(_) => unreachable!("parse writes transforms as what the user wrote"),
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
                     let ty = self.new.ty(arg).clone();
@@ -169,7 +171,9 @@ impl<'s> Shaper<'s> {
                 bound.map_or(Known::Unknown, Known::Literal)
             }
             What::Index(items) => self.index(node, items, site),
+            What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
             What::Restack { axis } => self.restack(node, *axis),
             What::Zeros => Known::Unknown,

@@ -1,10 +1,11 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
+use super::super::face::needs::most;
 use super::super::names;
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
-use crate::ir::model::Effect;
+use crate::ir::model::{Binder, Effect};
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -40,10 +41,25 @@ impl Printer<'_> {
 
     fn scratch(&self) -> TokenStream {
         let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
+        // A position is another one in each call: there is room for the largest from the first call on.
+        let positions = self.function.dims.iter().filter(|dim| matches!(dim.binder, Binder::Argument(_)));
+        let most = positions.filter_map(|dim| {
+            let (name, most) = (arith::name(&dim.name), most(self.function, &dim.name)?);
+            let most = Literal::i64_unsuffixed(most.max(0));
+            Some(quote!(let #name: usize = #most;))
+        });
+        let most = quote!(#(#most)*);
+        let room = (!most.is_empty()).then(|| {
+            quote! {
+                #most
+                let words = core::cmp::Ord::max(words, #words);
+            }
+        });
         quote! {
             fn scratch(dims: &[usize]) -> core::option::Option<usize> {
                 #bind
                 let words = #words;
+                #room
                 // Kernels count words in 32 bits.
                 (words <= i32::MAX as usize).then_some(words)
             }
@@ -86,7 +102,7 @@ impl Printer<'_> {
                 }
                 #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-                    let rt::Memory { parameters, inputs, scratch } = memory;
+                    let rt::Memory { parameters, session, inputs, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
                     #bind
                     #steps
@@ -224,9 +240,13 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 (quote!(#k * pool_len + #offset), len)
             }
-            Pool::Argument(_) | Pool::Weights | Pool::Gradients | Pool::Numbers | Pool::Groups | Pool::Scratch => {
-                (offset, len)
-            }
+            Pool::Argument(_)
+            | Pool::Weights
+            | Pool::Gradients
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Groups
+            | Pool::Scratch => (offset, len),
         }
     }
 
@@ -241,7 +261,7 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 quote!(&inputs[#k][..#len])
             }
-            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Numbers | Pool::Scratch => {
+            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Session | Pool::Numbers | Pool::Scratch => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -261,6 +281,7 @@ fn pool(pool: Pool) -> Ident {
         Pool::Weights => format_ident!("parameters"),
         Pool::Gradients => format_ident!("gradients"),
         Pool::State(_) => format_ident!("states"),
+        Pool::Session => format_ident!("session"),
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),

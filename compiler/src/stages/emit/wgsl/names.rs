@@ -17,7 +17,8 @@ pub enum Pool {
     Weights,
     /// All gradients, laid out as the parameters.
     Gradients,
-    /// All states of the optimiser one after the other, each laid out as the parameters.
+    /// All states of the optimiser one after the other, each laid out as the parameters; outside of training those of
+    /// the session.
     State,
     /// All arguments of the call one after the other.
     Inputs,
@@ -48,7 +49,8 @@ impl Pool {
             plan::Pool::Argument(_) => Pool::Inputs,
             plan::Pool::Weights => Pool::Weights,
             plan::Pool::Gradients => Pool::Gradients,
-            plan::Pool::State(_) => Pool::State,
+            // A step of training knows no session, so that both kinds of state share a binding.
+            plan::Pool::State(_) | plan::Pool::Session => Pool::State,
             plan::Pool::Numbers => Pool::Numbers,
             plan::Pool::Groups => Pool::Groups,
             plan::Pool::Scratch => Pool::Scratch,

@@ -126,6 +126,7 @@ impl Tables<'_> {
             plan::Pool::Argument(k) => argument_offset(function, k),
             plan::Pool::State(k) => (k * self.model.pool_len()).into(),
             plan::Pool::Weights
+            | plan::Pool::Session
             | plan::Pool::Gradients
             | plan::Pool::Numbers
             | plan::Pool::Groups

@@ -195,7 +195,10 @@ impl Elaborator<'_, '_> {
         }
         given.iter_mut().for_each(|val| self.inside(val));
         self.scope().locals = before;
-        let Some(frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        let Some(mut frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
+        if !self.only_read(&mut frame, &words::brief(expr)) {
+            given[0] = Val::Unknown;
+        }
         Taken { frame, given, sites, via: self.diags.entered() }
     }
 
@@ -208,7 +211,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Tuple(items) => items.iter_mut().for_each(|item| self.inside(item)),
             Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, item)| self.inside(item)),
-            Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+            Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
         }
     }
 
@@ -253,7 +256,7 @@ impl Elaborator<'_, '_> {
                 };
                 Val::Struct(name.clone(), fields.iter().enumerate().map(merge).collect())
             }
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => {
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => {
                 self.report_kinds(vals, k, taken);
                 Val::Unknown
             }
@@ -268,6 +271,7 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) => format!("a tuple of {}", items.len()),
             Val::Struct(name, _) => format!("the struct `{name}`"),
             Val::Module(module) => format!("the layer or block `{}`", module.text),
+            Val::Function(function) => format!("the function `{}`", function.text),
             Val::Unknown => "something unknown".into(),
         };
         let kinds: Vec<String> = vals.iter().map(describe).collect();
@@ -348,7 +352,7 @@ impl Taken {
                 let written = Written { what, site: site.clone(), via: self.via };
                 graph.push(Kind::Written(Box::new(written)), vec![], None, place.first)
             }
-            Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => {
+            Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => {
                 unreachable!("only tensors and numbers become outputs")
             }
         };
@@ -360,7 +364,7 @@ impl Taken {
 fn is_tensor(val: &Val) -> bool {
     match val {
         Val::Tensor(_) | Val::Static(Attr::Int(_) | Attr::Float(_) | Attr::Bool(_)) => true,
-        Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => false,
+        Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => false,
     }
 }
 
@@ -374,7 +378,7 @@ fn place_results(val: &mut Val, results: &[Tensor]) {
         Val::Tensor(tensor) => *tensor = results[tensor.value.0 as usize],
         Val::Tuple(items) => items.iter_mut().for_each(|item| place_results(item, results)),
         Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, item)| place_results(item, results)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
