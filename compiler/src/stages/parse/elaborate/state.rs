@@ -273,23 +273,21 @@ impl Elaborator<'_, '_> {
     }
 
     /// Lets a graph that is no loop's body take the states and companions that it reads as invariants, and reports those
-    /// that it assigns, which makes the answer false: `text` is how the user calls what the graph belongs to.
-    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) -> bool {
-        let mut only = true;
+    /// that it assigns: `text` is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
         for held in std::mem::take(&mut frame.held) {
             frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
             if held.assigned {
-                only = false;
                 let (name, ..) = self.described(held.id);
                 let (message, note, help) = match held.id {
                     Lasting::State(_) => (
                         format!("`{name}` is assigned inside of `{text}`"),
-                        "only a function itself and its loops change states",
+                        "only functions, with their loops, scans and branches, change states",
                         format!("let `{text}` give the new value and assign it behind"),
                     ),
                     Lasting::Companion(_) => (
                         format!("`{name}` would be updated inside of `{text}`"),
-                        "only a function itself and its loops update running statistics in training",
+                        "only functions, with their loops, scans and branches, update running statistics in training",
                         format!("call the layer outside of `{text}`"),
                     ),
                 };
@@ -297,7 +295,6 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.note(note).help(help));
             }
         }
-        only
     }
 
     /// What the function leaves in the states and companions that it assigned.
