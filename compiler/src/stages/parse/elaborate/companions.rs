@@ -31,7 +31,7 @@ impl Elaborator<'_, '_> {
             results.push(self.push(Kind::Result(k), &[node], None, place));
         }
         if self.frames.len() > 1 || !module.picks.is_empty() {
-            let message = format!("`{}` has running statistics and stands in repeated blocks", module.text);
+            let message = format!("`{}` has running statistics and stands in repeated blocks or in a mapped function", module.text);
             self.diags.push(Diagnostic::new("not-supported", place, message));
             return Val::Unknown;
         }

@@ -64,12 +64,12 @@ impl Elaborator<'_, '_> {
         leaves(&result, &mut outputs);
         let known = is_known(&result) && !outputs.is_empty();
         let outputs: Vec<Value> = outputs.into_iter().map(|t| self.reach(t)).collect();
-        let Some(Frame { mut graph, invariants, .. }) = self.frames.pop() else {
-            unreachable!("the body's graph is open");
-        };
-        if !known {
+        let Some(mut frame) = self.frames.pop() else { unreachable!("the body's graph is open") };
+        let only_reads = self.only_read(&mut frame, &derived.of.text);
+        if !known || !only_reads {
             return None;
         }
+        let Frame { mut graph, invariants, .. } = frame;
         for (k, (_, inner)) in invariants.iter().enumerate() {
             graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
         }
