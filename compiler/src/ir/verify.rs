@@ -3,7 +3,7 @@
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
 use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model, State, StateId};
+use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
 use super::prim::Prim;
 use super::transform::Transform;
 use super::ty::{DType, Type};
@@ -145,9 +145,7 @@ impl Scope<'_> {
             }
             Kind::Param(id) => {
                 leaf()?;
-                ensure(self.regions == 0, || "a parameter inside a region".into())?;
-                let param = self.model.and_then(|m| m.params.get(id.0 as usize));
-                expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
+                expect(&self.param(*id)?)
             }
             Kind::State(id) => {
                 leaf()?;
@@ -191,6 +189,13 @@ impl Scope<'_> {
             inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
         errors.extend(transform.misfit(&types));
         errors
+    }
+
+    /// The type of a parameter stack, which stands outside of regions.
+    fn param(&self, id: ParamId) -> Result<Type, String> {
+        ensure(self.regions == 0, || "a parameter inside a region".into())?;
+        let param = self.model.and_then(|m| m.params.get(id.0 as usize));
+        param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
     }
 
     /// The type of a state stack, which stands outside of regions.
@@ -339,6 +344,7 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Attend(attend) => (attend.part.inputs(), attend.part.inputs() + 1),
         Prim::Concat { .. } => (1, usize::MAX),
     }
 }

@@ -4,6 +4,7 @@
 //! two can be compared. Every pool is one array, so that sharing that is wrong shows; a word that nothing has
 //! written cannot be read, and no position of a kernel may touch what another position writes.
 
+mod attend;
 mod launch;
 mod number;
 mod race;

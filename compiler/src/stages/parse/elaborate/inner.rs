@@ -65,8 +65,8 @@ impl Elaborator<'_, '_> {
         let known = is_known(&result) && !outputs.is_empty();
         let outputs: Vec<Value> = outputs.into_iter().map(|t| self.reach(t)).collect();
         let Some(mut frame) = self.frames.pop() else { unreachable!("the body's graph is open") };
-        let only_reads = self.only_read(&mut frame, &derived.of.text);
-        if !known || !only_reads {
+        self.only_read(&mut frame, &derived.of.text);
+        if !known {
             return None;
         }
         let Frame { mut graph, invariants, .. } = frame;
