@@ -6,6 +6,7 @@
 use super::dim::Dim;
 use super::model::{ParamId, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
 use crate::ops::{Attrs, Op};
@@ -47,12 +48,14 @@ pub enum Kind {
     Result(usize),
     /// A primitive.
     Prim(Prim),
-    /// The index of the current slice (u32) in the repeat that many levels out: 0 is the innermost.
+    /// The index of the current slice (u32) in the repeat or map that many levels out: 0 is the innermost.
     Counter(usize),
     /// A body run several times.
     Repeat(Box<Repeat>),
     /// One of several bodies run.
     Branch(Box<Branch>),
+    /// A function mapped or differentiated, until grad.
+    Transform(Box<Transform>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.

@@ -6,6 +6,7 @@
 use super::graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
 use super::model::{ParamId, StateId};
 use super::prim::{MapOp, Prim};
+use super::transform::Transform;
 use super::ty::Type;
 use std::collections::HashMap;
 
@@ -85,6 +86,7 @@ impl Uses {
                 | Kind::Written(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
+                | Kind::Transform(_)
                 | Kind::StopGradient => node.args.iter().for_each(|a| uses.live[a.0 as usize] = true),
             }
         }
@@ -177,6 +179,12 @@ impl Pass {
             Kind::Op(_) | Kind::Written(_) => {
                 let node = Node { args: args(self), ..node.clone() };
                 self.graph.nodes.push(node);
+                return Value(self.graph.nodes.len() as u32 - 1);
+            }
+            Kind::Transform(transform) => {
+                let body = simplify(transform.body.clone(), &mut []);
+                let kind = Kind::Transform(Box::new(Transform { how: transform.how.clone(), body }));
+                self.graph.nodes.push(Node { kind, args: args(self), ..node.clone() });
                 return Value(self.graph.nodes.len() as u32 - 1);
             }
             Kind::Repeat(repeat) => return self.repeat(old, value, repeat, &uses.regions[&value]),

@@ -5,6 +5,7 @@
 use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::{DType, Type};
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub fn verify(model: &Model, after: After) -> Result<(), Vec<String>> {
     let mut errors = vec![];
     for function in &model.functions {
         let args: Vec<Type> = function.args.iter().map(|a| a.ty.clone()).collect();
-        let scope = Scope { model: Some(model), after, depth: 0, inside: false, inputs: Some(&args) };
+        let scope = Scope { model: Some(model), after, depth: 0, regions: 0, inputs: Some(&args) };
         let mut found = scope.graph(&function.graph);
         if after >= After::Grad {
             found.extend(effects(model, function));
@@ -36,7 +37,7 @@ pub fn verify(model: &Model, after: After) -> Result<(), Vec<String>> {
 
 /// Checks a graph of primitives and regions that belongs to no model.
 pub fn verify_graph(graph: &Graph) -> Result<(), Vec<String>> {
-    let errors = Scope { model: None, after: After::Expand, depth: 0, inside: false, inputs: None }.graph(graph);
+    let errors = Scope { model: None, after: After::Expand, depth: 0, regions: 0, inputs: None }.graph(graph);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -44,10 +45,10 @@ pub fn verify_graph(graph: &Graph) -> Result<(), Vec<String>> {
 struct Scope<'a> {
     model: Option<&'a Model>,
     after: After,
-    /// How many repeats.
+    /// How many regions with a counter.
     depth: usize,
-    /// Whether there is a region around it.
-    inside: bool,
+    /// How many regions and transforms.
+    regions: usize,
     /// The types of the inputs, where they are declared.
     inputs: Option<&'a [Type]>,
 }
@@ -74,6 +75,7 @@ impl Scope<'_> {
             }
             let inside = match &node.kind {
                 Kind::Repeat(repeat) => self.body(graph, node, repeat),
+                Kind::Transform(transform) => self.transform(graph, node, transform),
                 Kind::Branch(branch) => self.cases(graph, node, branch),
                 Kind::Input(_)
                 | Kind::Param(_)
@@ -106,7 +108,11 @@ impl Scope<'_> {
             Kind::Repeat(_) | Kind::Branch(_) if expanded => {
                 return ensure(node.ty.is_none(), || "a region has no type of its own".into());
             }
-            Kind::Repeat(_) | Kind::Branch(_) => return Ok(()),
+            Kind::Transform(_) if self.after >= After::Grad => return Err("a transform after grad".into()),
+            Kind::Transform(_) if expanded => {
+                return ensure(node.ty.is_none(), || "a transform has no type of its own".into());
+            }
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => return Ok(()),
             Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
             Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
@@ -158,20 +164,38 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) => Ok(()),
+            Kind::Op(_)
+            | Kind::Written(_)
+            | Kind::Result(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_) => Ok(()),
         }
     }
 
     /// The type of a parameter stack, which stands outside of regions.
     fn param(&self, id: ParamId) -> Result<Type, String> {
-        ensure(!self.inside, || "a parameter inside a region".into())?;
+        ensure(self.regions == 0, || "a parameter inside a region".into())?;
         let param = self.model.and_then(|m| m.params.get(id.0 as usize));
         param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
     }
 
+    /// The body of a transform, and how it fits the node's arguments.
+    fn transform(&self, graph: &Graph, node: &Node, transform: &Transform) -> Vec<String> {
+        let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+        let Some(types) = types else { return vec!["an argument has no type".into()] };
+        let inputs = transform.slices(&types);
+        let depth = self.depth + transform.counters();
+        let inside = Scope { depth, regions: self.regions + 1, inputs: Some(&inputs), ..*self };
+        let mut errors: Vec<String> =
+            inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
+        errors.extend(transform.misfit(&types));
+        errors
+    }
+
     /// The type of a state stack, which stands outside of regions.
     fn state(&self, id: StateId) -> Result<Type, String> {
-        ensure(!self.inside, || "a state inside a region".into())?;
+        ensure(self.regions == 0, || "a state inside a region".into())?;
         let state = self.model.and_then(|m| m.states.get(id.0 as usize));
         state.map(State::stacked).ok_or_else(|| format!("there is no state {}", id.0))
     }
@@ -202,7 +226,7 @@ impl Scope<'_> {
             errors.push(format!("{} arguments, {} outputs", inputs.len(), repeat.body.outputs.len()));
             return errors;
         }
-        let inside = Scope { depth: self.depth + 1, inside: true, inputs: Some(&inputs), ..*self };
+        let inside = Scope { depth: self.depth + 1, regions: self.regions + 1, inputs: Some(&inputs), ..*self };
         errors.extend(inside.graph(&repeat.body).into_iter().map(|e| format!("in its body {e}")));
         if errors.is_empty() {
             for (k, input) in inputs[..repeat.carried].iter().enumerate() {
@@ -226,7 +250,7 @@ impl Scope<'_> {
         if branch.cases.is_empty() {
             return vec!["a branch without cases".into()];
         }
-        let inside = Scope { inside: true, inputs: Some(inputs), ..*self };
+        let inside = Scope { regions: self.regions + 1, inputs: Some(inputs), ..*self };
         let mut errors = vec![];
         for (n, case) in branch.cases.iter().enumerate() {
             errors.extend(inside.graph(case).into_iter().map(|e| format!("in case {n} {e}")));
@@ -259,6 +283,12 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
             ensure(k < branch.results(), || format!("the branch has no result {k}"))?;
             let want = branch.cases[0].node(branch.cases[0].outputs[k]).ty.as_ref();
             ensure(node.ty.as_ref() == want, || format!("is {:?}, not {want:?}", node.ty))
+        }
+        Kind::Transform(transform) => {
+            let args: Option<Vec<Type>> = graph.node(*region).args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+            let results = args.map(|args| transform.results(&args)).unwrap_or_default();
+            let Some(want) = results.get(k) else { return Err(format!("the transform has no result {k}")) };
+            ensure(node.ty.as_ref() == Some(want), || format!("is not {want}"))
         }
         Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
         Kind::Input(_)

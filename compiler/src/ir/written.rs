@@ -8,6 +8,7 @@
 
 use super::Dim;
 use super::graph::Call;
+use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
 use crate::ops::{Attr, Attrs, Layer};
@@ -43,6 +44,8 @@ pub enum What {
     },
     /// The argument itself, which must fit a pattern.
     Fit(Fit),
+    /// A call of a function that is mapped or differentiated.
+    Transform(Box<Made>),
     /// The argument with that axis first, along which a region steps.
     Unstack {
         /// The axis; negative ones count from the end.
@@ -65,6 +68,22 @@ pub enum What {
     Choice(Vec<Vec<(Attr, Place)>>),
     /// The argument itself, which a branch gives.
     Outcome,
+}
+
+/// A call of a function that `map`, `grad` or their kin made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The transform, whose body has no types.
+    pub transform: Transform,
+    /// How many of the node's arguments are the call's; then follow captured values, then directions. The
+    /// site has texts for those of the call and the directions.
+    pub arguments: usize,
+    /// `grad`
+    pub maker: &'static str,
+    /// How the user writes the function.
+    pub function: String,
+    /// Where the function stands.
+    pub place: Place,
 }
 
 /// One item between the brackets of `x[…]`.

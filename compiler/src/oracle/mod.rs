@@ -14,7 +14,7 @@ pub use tensor::{Data, Tensor};
 
 use crate::ir::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use crate::ir::model::{Effect, Function, Model};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, How, Transform};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -171,6 +171,9 @@ impl Run<'_> {
                 let inside = self.graph(case, (1..node.args.len()).map(arg).collect(), counters);
                 return case.outputs.iter().map(|v| inside.one(*v)).collect();
             }
+            Kind::Transform(transform) => {
+                return self.map(transform, (0..node.args.len()).map(arg).collect(), counters);
+            }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
@@ -208,6 +211,22 @@ impl Run<'_> {
         };
         carried.extend(slices.into_iter().zip(&repeat.body.outputs[repeat.carried..]).map(stack));
         carried
+    }
+
+    /// The body run for one slice after another.
+    fn map(&self, transform: &Transform, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
+        let How::Map { mapped } = transform.how else { unreachable!("grad resolves derivatives") };
+        let body = &transform.body;
+        let mut slices: Vec<Vec<Rc<Tensor>>> = vec![vec![]; body.outputs.len()];
+        for at in 0..args[0].shape[0] {
+            let slice = |(k, t): (usize, &Rc<Tensor>)| if k < mapped { Rc::new(t.slice(at)) } else { t.clone() };
+            let inputs = args.iter().enumerate().map(slice).collect();
+            let counters: Vec<u32> = counters.iter().copied().chain([at as u32]).collect();
+            let values = self.graph(body, inputs, &counters);
+            slices.iter_mut().zip(&body.outputs).for_each(|(slot, v)| slot.push(values.one(*v)));
+        }
+        let stack = |all: Vec<Rc<Tensor>>| Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()));
+        slices.into_iter().map(stack).collect()
     }
 
     fn source(&self, source: Source, values: &Values) -> Tensor {

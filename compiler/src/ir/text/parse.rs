@@ -6,7 +6,7 @@ use super::prims;
 use crate::ir::graph::Call;
 use crate::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
-use crate::ir::{Branch, Function, Graph, Kind, Mode, Model, Node, Param, ParamId, Repeat, Value};
+use crate::ir::{Branch, Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -275,6 +275,13 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
             cursor.expect('}')?;
             Kind::Branch(Box::new(Branch { cases }))
         }
+        "transform" => {
+            let how = parse_how(&read)?;
+            cursor.expect('{')?;
+            let body = graph(cursor)?;
+            cursor.expect('}')?;
+            Kind::Transform(Box::new(Transform { how, body }))
+        }
         "op" => {
             let name = read.word("name")?;
             let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
@@ -287,6 +294,16 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         }
         "written" => return Err("what the user wrote does not parse from this form".into()),
         primitive => Kind::Prim(prims::parse(primitive, fields)?),
+    })
+}
+
+fn parse_how(read: &Read<'_>) -> Result<How, String> {
+    Ok(match read.word("how")?.as_str() {
+        "map" => How::Map { mapped: read.index("mapped")? },
+        "gradient" => How::Gradient { wrt: read.indices("wrt")?, value: read.flag("value")? },
+        "jvp" => How::Jvp { wrt: read.index("wrt")? },
+        "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
+        other => return Err(format!("no transform `{other}`")),
     })
 }
 

@@ -4,7 +4,7 @@ use super::datum::{Datum, Fields};
 use super::prims;
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, State, Value};
+use crate::ir::{Function, Graph, How, Kind, Mode, Model, Node, Param, State, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -164,6 +164,7 @@ fn line(value: Value, node: &Node) -> String {
             let cases = branch.cases.iter().map(|case| format!("case {{\n{}}}\n", indented(&case.to_string())));
             format!(" {{\n{}}}", indented(&cases.collect::<String>()))
         }
+        Kind::Transform(transform) => format!(" {{\n{}}}", indented(&transform.body.to_string())),
         Kind::Input(_)
         | Kind::Param(_)
         | Kind::State(_)
@@ -206,6 +207,7 @@ fn head(kind: &Kind) -> (String, Fields) {
             ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
         }
         Kind::Branch(_) => ("branch", vec![]),
+        Kind::Transform(transform) => ("transform", print_how(&transform.how)),
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),
@@ -218,6 +220,20 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };
     (head.to_owned(), fields)
+}
+
+fn print_how(how: &How) -> Fields {
+    let mut fields = vec![("how".to_owned(), Datum::word(how.name()))];
+    let wanted = |wrt: &[usize]| ("wrt".to_owned(), Datum::numbers(wrt.iter().copied()));
+    match how {
+        How::Map { mapped } => fields.push(("mapped".to_owned(), Datum::number(*mapped as i64))),
+        How::Gradient { wrt, value } => {
+            fields.extend([wanted(wrt), ("value".to_owned(), Datum::Scalar(Scalar::Bool(*value)))]);
+        }
+        How::Jvp { wrt } => fields.push(("wrt".to_owned(), Datum::number(*wrt as i64))),
+        How::Jacobian { wrt } => fields.push(wanted(wrt)),
+    }
+    fields
 }
 
 /// Absent attributes do not print.

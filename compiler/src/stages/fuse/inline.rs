@@ -135,6 +135,7 @@ impl Inliner<'_> {
             Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Result(_) => {
                 unreachable!("inputs and results of regions have homes")
             }
+            Kind::Transform(_) => unreachable!("grad has resolved transforms"),
             Kind::Op(_) => unreachable!("expand replaced all ops"),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
             Kind::Repeat(_) | Kind::Branch(_) => unreachable!("a region is used through its results"),

@@ -34,6 +34,7 @@ fn sign_of_rectified(graph: &mut Graph) {
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
+            | Kind::Transform(_)
             | Kind::StopGradient
             | Kind::Written(_) => {}
         }

@@ -135,7 +135,8 @@ fn origin(node: &Node) -> Origin {
         | Kind::Written(_)
         | Kind::Result(_)
         | Kind::Repeat(_)
-        | Kind::Branch(_) => Origin::Dear,
+        | Kind::Branch(_)
+        | Kind::Transform(_) => Origin::Dear,
     }
 }
 

@@ -148,7 +148,8 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         | Kind::Written(_)
         | Kind::Result(_)
         | Kind::Repeat(_)
-        | Kind::Branch(_) => Origin::Dear,
+        | Kind::Branch(_)
+        | Kind::Transform(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }

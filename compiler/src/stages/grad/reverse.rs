@@ -100,6 +100,7 @@ pub(super) fn pull_back(
                 | Kind::StopGradient,
                 _,
             ) => continue,
+            (Kind::Transform(_), _) => unreachable!("transforms are resolved before derivatives are taken"),
             (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op.name),
             (Kind::Written(_), _) => unreachable!("shape has resolved what the user wrote"),
         };

@@ -12,6 +12,7 @@ mod literal;
 mod repeat;
 mod report;
 mod scan;
+mod transform;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -142,6 +143,7 @@ impl<'s> Shaper<'s> {
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
             Kind::Branch(branch) => self.branch(node, branch),
+            Kind::Transform(_) => unreachable!("parse writes transforms as what the user wrote"),
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
                     let ty = self.new.ty(arg).clone();
@@ -171,6 +173,7 @@ impl<'s> Shaper<'s> {
             What::Index(items) => self.index(node, items, site),
             What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
             What::Restack { axis } => self.restack(node, *axis),
             What::Zeros => Known::Unknown,

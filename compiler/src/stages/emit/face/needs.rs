@@ -73,6 +73,7 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
+            | Kind::Transform(_)
             | Kind::StopGradient
             | Kind::Written(_) => {}
         }

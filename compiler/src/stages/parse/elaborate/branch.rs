@@ -212,7 +212,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Tuple(items) => items.iter_mut().for_each(|item| self.inside(item)),
             Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, item)| self.inside(item)),
-            Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+            Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
         }
     }
 
@@ -257,7 +257,13 @@ impl Elaborator<'_, '_> {
                 };
                 Val::Struct(name.clone(), fields.iter().enumerate().map(merge).collect())
             }
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => {
+            Val::Tensor(_)
+            | Val::Static(_)
+            | Val::Tuple(_)
+            | Val::Struct(..)
+            | Val::Module(_)
+            | Val::Function(_)
+            | Val::Unknown => {
                 self.report_kinds(vals, k, taken);
                 Val::Unknown
             }
@@ -272,6 +278,7 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) => format!("a tuple of {}", items.len()),
             Val::Struct(name, _) => format!("the struct `{name}`"),
             Val::Module(module) => format!("the layer or block `{}`", module.text),
+            Val::Function(function) => format!("the function `{}`", function.text),
             Val::Unknown => "something unknown".into(),
         };
         let kinds: Vec<String> = vals.iter().map(describe).collect();
@@ -353,7 +360,7 @@ impl Taken {
                 let written = Written { what, site: site.clone(), via: self.via };
                 graph.push(Kind::Written(Box::new(written)), vec![], None, place.first)
             }
-            Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => {
+            Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => {
                 unreachable!("only tensors and numbers become outputs")
             }
         };
@@ -365,7 +372,7 @@ impl Taken {
 fn is_tensor(val: &Val) -> bool {
     match val {
         Val::Tensor(_) | Val::Static(Attr::Int(_) | Attr::Float(_) | Attr::Bool(_)) => true,
-        Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => false,
+        Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => false,
     }
 }
 
@@ -379,7 +386,7 @@ fn place_results(val: &mut Val, results: &[Tensor]) {
         Val::Tensor(tensor) => *tensor = results[tensor.value.0 as usize],
         Val::Tuple(items) => items.iter_mut().for_each(|item| place_results(item, results)),
         Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, item)| place_results(item, results)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 

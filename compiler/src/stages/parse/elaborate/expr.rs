@@ -53,10 +53,7 @@ impl Elaborator<'_, '_> {
                 let fields = fields.iter().map(|(name, value)| (name.to_string(), self.expr(value))).collect();
                 Val::Struct(name.to_string(), fields)
             }
-            ExprKind::Closure(_) => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, "closures are not supported yet"));
-                Val::Unknown
-            }
+            ExprKind::Closure(closure) => self.closure(expr, closure),
             ExprKind::Match(of, arms) => self.choice(expr, of, arms),
             ExprKind::Error => Val::Unknown,
         }
@@ -67,7 +64,7 @@ impl Elaborator<'_, '_> {
         let values: Vec<Val> = items.iter().map(|item| self.expr(item)).collect();
         let numbers = values.iter().map(|value| match value {
             Val::Static(attr) => Some(attr.clone()),
-            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => None,
+            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => None,
         });
         match numbers.collect::<Option<Vec<_>>>() {
             Some(numbers) => Val::Static(Attr::List(numbers)),
@@ -88,7 +85,7 @@ impl Elaborator<'_, '_> {
                 }
             },
             Val::Unknown => Val::Unknown,
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) => {
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Function(_) => {
                 let message = format!("`{}` is a value without fields", words::brief(of));
                 let report = Diagnostic::new("unknown-field", name.span(), message);
                 self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
@@ -108,7 +105,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),
             Val::Unknown => Val::Unknown,
-            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{text}` is not a tuple");
                 self.diags.push(Diagnostic::new("not-a-tuple", expr.place, message));
                 Val::Unknown

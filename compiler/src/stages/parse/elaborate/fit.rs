@@ -149,7 +149,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Static(Attr::List(items)) if items.len() == n => Some(items.into_iter().map(Val::Static).collect()),
             Val::Unknown => Some(vec![Val::Unknown; n]),
-            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 self.diags.push(Diagnostic::new("not-a-tuple", place, format!("`{text}` is one value, not {n}")));
                 None
             }

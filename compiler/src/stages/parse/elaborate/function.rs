@@ -44,7 +44,7 @@ pub(in super::super) fn entry<'p>(
     let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
-    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
+    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
     let mut elaborator = Elaborator {
         declared,
         params,
@@ -367,7 +367,10 @@ impl<'p> Elaborator<'_, 'p> {
             self.diags.push(report.note("every call is inlined, so that a function cannot contain itself"));
             return Val::Unknown;
         }
-        let Some(args) = self.match_args(function, callee, args, place) else {
+        let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+        let line = self.diags.line(function.name.span().into());
+        let note = format!("`{}` is declared on {line}", function.name);
+        let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };
         self.calls += 1;
@@ -386,7 +389,7 @@ impl<'p> Elaborator<'_, 'p> {
                 }
             });
         }
-        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()] });
+        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()], captured: 0 });
         for ((pat, ty), arg) in function.params.iter().zip(args) {
             let name = words::pattern_text(pat);
             let role = Role::Argument { callee: callee.to_owned(), name };
@@ -404,8 +407,14 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// The arguments in the order of the parameters; `None` after a report.
-    fn match_args(&mut self, function: &Fn, callee: &str, args: Vec<Argument>, place: Place) -> Option<Vec<Argument>> {
-        let wanted: Vec<String> = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+    pub(super) fn match_args(
+        &mut self,
+        wanted: Vec<String>,
+        note: String,
+        callee: &str,
+        args: Vec<Argument>,
+        place: Place,
+    ) -> Option<Vec<Argument>> {
         let given = args.len();
         let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
         let mut position = 0;
@@ -434,12 +443,12 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        let line = self.diags.line(function.name.span().into());
-        self.diags.push(
-            Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on {line}", function.name))
-                .help(format!("call it as `{callee}({})`", wanted.join(", "))),
-        );
+        self.diags.push(Diagnostic::new("wrong-arity", place, message).note(note).help(
+            match callee.starts_with('|') {
+                true => format!("give it `{}`", wanted.join(", ")),
+                false => format!("call it as `{callee}({})`", wanted.join(", ")),
+            },
+        ));
         None
     }
 }
@@ -450,7 +459,7 @@ fn flatten(val: &Val, into: &mut Vec<Option<Tensor>>) {
         Val::Tensor(tensor) => into.push(Some(*tensor)),
         Val::Tuple(items) => items.iter().for_each(|item| flatten(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| flatten(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => into.push(None),
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => into.push(None),
     }
 }
 

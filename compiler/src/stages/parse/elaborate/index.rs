@@ -31,7 +31,7 @@ impl Elaborator<'_, '_> {
                 }
                 None => Val::Unknown,
             },
-            Val::Static(_) | Val::Struct(..) => {
+            Val::Static(_) | Val::Struct(..) | Val::Function(_) => {
                 self.diags.push(Diagnostic::new("not-a-tensor", of.place, format!("`{text}` is not a tensor")));
                 Val::Unknown
             }
@@ -82,7 +82,7 @@ impl Elaborator<'_, '_> {
                         }
                     }
                     Val::Unknown => None,
-                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{}` is not an index", words::brief(at));
                         self.diags.push(Diagnostic::new("bad-expression", at.place, message));
                         None
@@ -120,7 +120,7 @@ impl Elaborator<'_, '_> {
             Val::Static(Attr::Int(dim)) => Some(dim),
             Val::Unknown => None,
             Val::Tensor(tensor) if self.scalar(tensor).is_some() => self.position(tensor),
-            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{}` is not an integer that is known at build time", words::brief(expr));
                 self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
                 None

@@ -43,7 +43,7 @@ impl Elaborator<'_, '_> {
                         self.region(pat, &module, body, field.place);
                     }
                     Val::Unknown => self.poison(pat, body),
-                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
                         let report = Diagnostic::new("bad-expression", field.place, message);
                         self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
@@ -204,9 +204,13 @@ impl Elaborator<'_, '_> {
     }
 
     /// The value with its numbers as tensors.
-    fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
+    pub(super) fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
         match value {
             Val::Tuple(items) => Val::Tuple(items.into_iter().map(|v| self.materialise(v, name, place)).collect()),
+            Val::Struct(of, fields) => {
+                let field = |(field, value)| (field, self.materialise(value, name, place));
+                Val::Struct(of, fields.into_iter().map(field).collect())
+            }
             value => self.tensor(value, name, place).map_or(Val::Unknown, Val::Tensor),
         }
     }
@@ -218,7 +222,7 @@ pub(super) fn leaves(value: &Val, into: &mut Vec<Tensor>) {
         Val::Tensor(tensor) => into.push(*tensor),
         Val::Tuple(items) => items.iter().for_each(|item| leaves(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| leaves(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
@@ -228,7 +232,7 @@ pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
         Val::Tensor(tensor) => *tensor = next.next().unwrap_or(*tensor),
         Val::Tuple(items) => items.iter_mut().for_each(|item| replace(item, next)),
         Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, value)| replace(value, next)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 

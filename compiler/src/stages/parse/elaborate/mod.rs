@@ -5,6 +5,7 @@
 
 mod branch;
 mod call;
+mod callable;
 mod companions;
 mod expr;
 mod fit;
@@ -17,6 +18,7 @@ mod resolve;
 mod scan;
 mod state;
 mod stmt;
+mod transform;
 
 use super::ast::Fn;
 use super::declared::Declared;
@@ -50,6 +52,7 @@ enum Val {
     Tuple(Vec<Val>),
     Struct(String, Vec<(String, Val)>),
     Module(Module),
+    Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
     Unknown,
 }
@@ -91,6 +94,8 @@ struct Scope<'p> {
     names: Names,
     /// Innermost last.
     locals: Vec<BTreeMap<String, Local>>,
+    /// How many of them a closure has copies of.
+    captured: usize,
 }
 
 /// A graph under construction.

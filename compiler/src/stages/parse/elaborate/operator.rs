@@ -53,7 +53,7 @@ impl Elaborator<'_, '_> {
         let integer = |value: &Val| match value {
             Val::Static(Attr::Int(dim)) => Some(dim.clone()),
             Val::Tensor(tensor) => self.scalar(*tensor),
-            Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => None,
+            Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => None,
         };
         let (a, b) = (integer(a)?, integer(b)?);
         match op {

@@ -2,11 +2,13 @@
 
 use super::super::ast::Fn;
 use super::super::instance::FieldInstance;
+use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Diagnostic, Place, closest};
 use crate::ir::DType;
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
+use std::rc::Rc;
 
 impl<'p> Elaborator<'_, 'p> {
     /// The variable of that name.
@@ -20,6 +22,7 @@ impl<'p> Elaborator<'_, 'p> {
         if let Some(local) = self.local(&text) {
             return match local.value.clone() {
                 Val::Module(module) => Val::Module(Module { text, ..module }),
+                Val::Function(function) => Val::Function(Rc::new(Function { text, ..(*function).clone() })),
                 value => value,
             };
         }

@@ -246,6 +246,21 @@ impl Elaborator<'_, '_> {
         }
     }
 
+    /// Lets the graph of a closure take the states that it reads as invariants, and reports those that it assigns: `text`
+    /// is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
+        for held in std::mem::take(&mut frame.held) {
+            frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
+            if held.assigned {
+                let name = &self.states[held.id.0 as usize].name;
+                let message = format!("`{name}` is assigned inside of `{text}`");
+                let report = Diagnostic::new("state-inside", held.place, message);
+                let report = report.note("only functions, with their loops, scans and branches, change states");
+                self.diags.push(report.help(format!("let `{text}` give the new value and assign it behind")));
+            }
+        }
+    }
+
     /// What the function leaves in the states that it assigned.
     pub(super) fn stored(&self) -> Vec<(Effect, Value)> {
         let assigned = self.frames[0].held.iter().filter(|held| held.assigned);

@@ -65,7 +65,14 @@ impl Elaborator<'_, '_> {
         let (mutable, declared, old) = (local.mutable, local.span.start().line, local.value.clone());
         // Once reported it may be assigned.
         local.mutable = true;
-        if !mutable {
+        let captured = self.scope().captured;
+        let inside = self.scope().locals.iter().rposition(|block| block.contains_key(&text));
+        if inside.is_some_and(|at| at < captured) {
+            let message = format!("a closure cannot assign `{text}`, which is declared outside of it");
+            let report = Diagnostic::new("captured-assignment", name.span(), message)
+                .note(format!("`{text}` is declared on line {declared}"));
+            self.diags.push(report.help("let the closure give the new value as its result"));
+        } else if !mutable {
             // The outermost names are the arguments.
             let argument = !self.scope().locals.iter().skip(1).any(|block| block.contains_key(&text));
             let word = if argument { "" } else { "let " };
@@ -108,7 +115,7 @@ impl Elaborator<'_, '_> {
             let module = match self.expr(owner) {
                 Val::Module(module) => module,
                 Val::Unknown => return None,
-                Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) => {
+                Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Function(_) => {
                     return self.not_a_state(target, &text, "is a part of a value");
                 }
             };
