@@ -173,13 +173,6 @@ impl Scope<'_> {
         }
     }
 
-    /// The type of a parameter stack, which stands outside of regions.
-    fn param(&self, id: ParamId) -> Result<Type, String> {
-        ensure(self.regions == 0, || "a parameter inside a region".into())?;
-        let param = self.model.and_then(|m| m.params.get(id.0 as usize));
-        param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
-    }
-
     /// The body of a transform, and how it fits the node's arguments.
     fn transform(&self, graph: &Graph, node: &Node, transform: &Transform) -> Vec<String> {
         let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
@@ -191,6 +184,13 @@ impl Scope<'_> {
             inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
         errors.extend(transform.misfit(&types));
         errors
+    }
+
+    /// The type of a parameter stack, which stands outside of regions.
+    fn param(&self, id: ParamId) -> Result<Type, String> {
+        ensure(self.regions == 0, || "a parameter inside a region".into())?;
+        let param = self.model.and_then(|m| m.params.get(id.0 as usize));
+        param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
     }
 
     /// The type of a state stack, which stands outside of regions.
@@ -339,6 +339,7 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Attend(attend) => (attend.part.inputs(), attend.part.inputs() + 1),
         Prim::Concat { .. } => (1, usize::MAX),
     }
 }
@@ -361,7 +362,8 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         return stored(model, function);
     };
     let mut want: Vec<(Effect, Type)> = vec![];
-    want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
+    let trained = model.trained().filter(|id| !function.frozen.contains(id));
+    want.extend(trained.map(|id| (Effect::Gradient(id), model.param(id).stacked())));
     // Only companions of layers that the function calls change.
     let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
         Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),

@@ -17,6 +17,7 @@ mod pool;
 mod signature;
 mod sliding;
 
+pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -48,10 +49,16 @@ list! {
     reduce
     mean
     argmax
+    cumulate
+    sort
     logsumexp
     var
     norm
     any
+    finite
+    attend
+    heads
+    rotary
     reshape
     flatten
     squeeze
@@ -62,12 +69,19 @@ list! {
     slice
     pad
     flip
+    unbind
+    tile
+    mask
+    diagonal
     take
     gather
+    segment
     one_hot
     full
+    range
     matmul
     einsum
+    outer
     relu
     leaky_relu
     prelu
