@@ -17,6 +17,7 @@ mod pool;
 mod signature;
 mod sliding;
 
+pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -55,6 +56,9 @@ list! {
     norm
     any
     finite
+    attend
+    heads
+    rotary
     reshape
     flatten
     squeeze

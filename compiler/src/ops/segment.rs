@@ -81,6 +81,15 @@ static INDEX_ADD: Op = Op {
         },
         Example {
             inputs: &[
+                ("x", "i32[17, 3]", Domain::Below(9)),
+                ("i", "i32[B]", Domain::Below(17)),
+                ("u", "i32[B, 3]", Domain::Below(9)),
+            ],
+            call: "index_add(x, i, u)",
+            result: "i32[17, 3]",
+        },
+        Example {
+            inputs: &[
                 ("x", "f32[3, 17]", Domain::Normal),
                 ("i", "i32[B]", Domain::Below(17)),
                 ("u", "f32[3, B]", Domain::Normal),
@@ -108,9 +117,9 @@ static SEGMENT_SUM: Op = Op {
             result: "f32[5, 7]",
         },
         Example {
-            inputs: &[("x", "f32[B, 3]", Domain::Normal), ("i", "i32[B]", Domain::Below(4))],
+            inputs: &[("x", "u32[B]", Domain::Below(9)), ("i", "i32[B]", Domain::Below(4))],
             call: "segment_sum(x, i, count = 4)",
-            result: "f32[4, 3]",
+            result: "u32[4]",
         },
     ],
 };

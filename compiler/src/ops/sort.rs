@@ -5,10 +5,9 @@
 //! sort quickly on every device.
 
 use super::finite::is_nan;
-use super::gather::along;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Type, Value};
+use crate::ir::{DType, Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&ARGSORT), Item::Op(&SORT), Item::Op(&TOP_K)];
 
@@ -27,7 +26,8 @@ static ARGSORT: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         let extent = b.shape(args[0])[axis].clone();
-        Ok(vec![positions(b, args[0], axis, attrs.flag("descending"), &extent)?])
+        let place = places(b, args[0], axis, attrs.flag("descending"))?;
+        Ok(vec![positions(b, place, axis, &extent)?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "argsort(x)", result: "u32[5, 7]" },
@@ -48,8 +48,8 @@ static SORT: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         let extent = b.shape(args[0])[axis].clone();
-        let order = positions(b, args[0], axis, attrs.flag("descending"), &extent)?;
-        Ok(vec![along(b, args[0], order, axis)?])
+        let place = places(b, args[0], axis, attrs.flag("descending"))?;
+        Ok(vec![ordered(b, args[0], place, axis, &extent)?])
     },
     examples: &[
         Example {
@@ -84,8 +84,8 @@ static TOP_K: Op = Op {
             let message = format!("`k` is {k}, but axis {axis} of {{0}} has {extent} elements");
             return Err(OpError::new("wrong-attribute", message).attr("k"));
         }
-        let order = positions(b, args[0], axis, attrs.flag("largest"), &k)?;
-        Ok(vec![along(b, args[0], order, axis)?, order])
+        let place = places(b, args[0], axis, attrs.flag("largest"))?;
+        Ok(vec![ordered(b, args[0], place, axis, &k)?, positions(b, place, axis, &k)?])
     },
     examples: &[
         Example {
@@ -102,28 +102,31 @@ static TOP_K: Op = Op {
 };
 
 /// The positions of the first `count` elements along an axis in their order.
-fn positions(b: &mut Builder<'_>, x: Value, axis: usize, descending: bool, count: &Dim) -> Result<Value, OpError> {
-    let place = places(b, x, axis, descending)?;
-    let mut ty = Type::new(DType::U32, b.shape(x));
-    ty.shape[axis] = count.clone();
-    // Each position goes to its place; those beyond `count` are dropped.
-    let kept = b.extent_u32(count)?;
-    let inside = b.map(MapOp::Lt, &[place, kept])?;
-    let shape = b.shape(x);
-    let mut flat = b.u32(0)?;
-    for (a, stride) in Type::strides(&ty).iter().enumerate() {
-        let at = if a == axis { place } else { b.iota(&shape, a)? };
-        let stride = b.extent_u32(stride)?;
-        let step = b.mul(at, stride)?;
-        flat = b.add(flat, step)?;
-    }
-    let outside = b.u32(u32::MAX)?;
-    let flat = b.select(inside, flat, outside)?;
-    let all = [b.ty(x).count()];
-    let position = b.iota(&shape, axis)?;
-    let (flat, position) = (b.reshape(flat, &all)?, b.reshape(position, &all)?);
-    let order = b.prim(Prim::ScatterAdd { axis: 0, extent: ty.count() }, &[position, flat])?;
-    b.reshape(order, &ty.shape)
+fn positions(b: &mut Builder<'_>, place: Value, axis: usize, count: &Dim) -> Result<Value, OpError> {
+    let position = b.iota(&b.shape(place), axis)?;
+    ordered(b, position, place, axis, count)
+}
+
+/// The first `count` elements along an axis, from the place of each. A masked sum: the derivative flows back to where
+/// an element came from, and no device needs to write to places that it computes.
+fn ordered(b: &mut Builder<'_>, x: Value, place: Value, axis: usize, count: &Dim) -> Result<Value, OpError> {
+    let (own, from) = (b.shape(x), b.rank(x));
+    // `to` runs over the places, and the elements along a new last axis.
+    let mut all = own.clone();
+    all[axis] = count.clone();
+    all.push(own[axis].clone());
+    let mut turned: Vec<usize> = (0..from).filter(|&a| a != axis).collect();
+    let axes: Vec<usize> = turned.iter().copied().chain([from]).collect();
+    turned.push(axis);
+    let mut spread = |x| {
+        let rows = b.transpose(x, &turned)?;
+        b.prim(Prim::Broadcast { shape: all.clone(), axes: axes.clone() }, &[rows])
+    };
+    let (x, place) = (spread(x)?, spread(place)?);
+    let to = b.iota(&all, axis)?;
+    let (here, zero) = (b.map(MapOp::Eq, &[place, to])?, b.constant(x, 0.0)?);
+    let masked = b.select(here, x, zero)?;
+    b.sum(masked, &[from])
 }
 
 /// The place of each element: how many others stand before it.

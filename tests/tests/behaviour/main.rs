@@ -7,6 +7,8 @@ mod bad_input;
 mod batch_norm;
 mod branches;
 mod corners;
+mod costs;
+mod derivatives;
 mod extents;
 mod files;
 mod gradients;
@@ -16,6 +18,7 @@ mod resnet;
 mod results;
 mod state;
 mod threads;
+mod views;
 mod vision;
 
 /// Numbers between −1 and 1, the same in every run.

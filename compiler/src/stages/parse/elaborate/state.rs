@@ -41,6 +41,39 @@ pub(super) struct Held {
     place: Place,
 }
 
+impl Held {
+    /// The value of the graph around, and the input that gives it.
+    pub(super) fn input(&self) -> Option<(Value, Value)> {
+        Some((self.outer?, self.first))
+    }
+
+    fn is(&self, other: &Held) -> bool {
+        self.id == other.id && self.key == other.key
+    }
+}
+
+/// The states that an arm of a branch assigns. Every arm gives each of them: those that do not assign it as it was.
+pub(super) fn branch_states<'f>(frames: impl Iterator<Item = &'f mut Frame>, outputs: &mut [Vec<Value>]) -> Vec<Held> {
+    let mut frames: Vec<&mut Frame> = frames.collect();
+    let mut states: Vec<Held> = vec![];
+    for held in frames.iter().flat_map(|frame| &frame.held).filter(|held| held.assigned) {
+        if !states.iter().any(|known| known.is(held)) {
+            states.push(held.clone());
+        }
+    }
+    for (frame, list) in frames.iter_mut().zip(outputs) {
+        for state in &states {
+            let at = frame.held.iter().position(|held| held.is(state)).unwrap_or_else(|| {
+                let first = frame.graph.push(Kind::Input(usize::MAX), vec![], None, state.place.first);
+                frame.held.push(Held { first, now: first, assigned: false, ..state.clone() });
+                frame.held.len() - 1
+            });
+            list.push(frame.held[at].now);
+        }
+    }
+    states
+}
+
 /// What a region does with states: arguments and results beside those of its variables.
 #[derive(Default)]
 pub(super) struct Regional {
@@ -70,7 +103,7 @@ impl Regional {
 
     /// The outer and inner values that are carried, stacked and only read.
     pub(super) fn inputs(&self) -> [Vec<(Value, Value)>; 3] {
-        let pairs = |list: &[Held]| list.iter().filter_map(|h| Some((h.outer?, h.first))).collect();
+        let pairs = |list: &[Held]| list.iter().filter_map(Held::input).collect();
         [pairs(&self.carried), pairs(&self.stacked), pairs(&self.read)]
     }
 
@@ -218,6 +251,12 @@ impl Elaborator<'_, '_> {
             let around = &mut self.frames[frame].held[at];
             (around.now, around.assigned) = (value, true);
         }
+    }
+
+    /// Gives the results of a branch to the states of the graph around.
+    pub(super) fn release_states(&mut self, states: Vec<Held>, results: &[Tensor]) {
+        let regional = Regional { carried: states, ..Regional::default() };
+        self.release(&regional, |_, k| results[k].value);
     }
 
     /// Reports states that a loop sees under two names and assigns under one: the names may mean the same one.
