@@ -2,6 +2,7 @@
 //! dimensions. Always: a multiply-add is two operations, every other arithmetic of an element one, and what only moves,
 //! compares or chooses is none; a repeated block counts as often as it runs.
 
+use crate::ir::attend::Part;
 use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, Prim, Window};
 use crate::ir::{DType, Dim, Graph, Kind, Node, Type};
@@ -45,6 +46,18 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
                 }
             }
             Dim::from(2) * product(extents.into_iter().map(|(_, dim)| dim))
+        }
+        Prim::Attend(attend) => {
+            let (q, rank) = (args[0], args[0].rank());
+            let (pairs, d) = (product(&q.shape[..rank - 1]) * args[1].shape[rank - 2].clone(), q.shape[rank - 1].clone());
+            let e = args[2].shape[rank - 1].clone();
+            // The derivatives compute the scores again.
+            let each = match attend.part {
+                Part::Norm => d,
+                Part::Output | Part::Value => d + e,
+                Part::Query | Part::Key => d.clone() + d + e,
+            };
+            Dim::from(2) * pairs * each
         }
         // The weight is `[G, O, I, K…]`; each result sums over I and the taps.
         Prim::Conv { .. } => Dim::from(2) * ty.count() * product(&args[1].shape[2..]),

@@ -199,10 +199,7 @@ impl Elaborator<'_, '_> {
         }
         given.iter_mut().for_each(|val| self.inside(val));
         self.scope().locals = before;
-        let Some(mut frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
-        if !self.only_read(&mut frame, &words::brief(expr)) {
-            given[0] = Val::Unknown;
-        }
+        let Some(frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
         Taken { frame, given, sites, via: self.diags.entered() }
     }
 

@@ -281,26 +281,24 @@ impl Elaborator<'_, '_> {
     }
 
     /// Lets a graph that is no loop's body take the states and companions that it reads as invariants, and reports those
-    /// that it assigns, which makes the answer false: `text` is how the user calls what the graph belongs to.
-    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) -> bool {
-        let mut only = true;
+    /// that it assigns: `text` is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
         let mut said: Vec<String> = vec![];
         for held in std::mem::take(&mut frame.held) {
             frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
             if !held.assigned {
                 continue;
             }
-            only = false;
             let (name, ..) = self.described(held.id);
             let (message, note, help) = match held.id {
                 Lasting::State(_) => (
                     format!("`{name}` is assigned inside of `{text}`"),
-                    "only a function itself and its loops change states",
+                    "only functions, with their loops, scans and branches, change states",
                     format!("let `{text}` give the new value and assign it behind"),
                 ),
                 Lasting::Companion(_) => (
                     format!("`{}` keeps running statistics, but is called inside of `{text}`", layer_of(&name)),
-                    "in training only a function itself and its loops change them",
+                    "in training only functions, with their loops, scans and branches, change them",
                     format!("call it outside of `{text}`"),
                 ),
             };
@@ -311,7 +309,6 @@ impl Elaborator<'_, '_> {
                 said.push(message);
             }
         }
-        only
     }
 
     /// What the function leaves in the states and companions that it assigned.
