@@ -27,6 +27,11 @@ def normal(*shape):
     return torch.randn(*shape, dtype=torch.float32).double()
 
 
+def low(*shape):
+    """Numbers of which most are negative."""
+    return (normal(*shape) - 1).float().double()
+
+
 def positive(*shape):
     """Numbers between 0.2 and 3."""
     return (0.2 + 2.8 * torch.rand(*shape, dtype=torch.float32)).float().double()
@@ -263,3 +268,52 @@ op("conv2d(x, w, c, dilation = 2)", lambda x, w, c: F.conv2d(x, w, c, dilation=2
    x=lambda: normal(1, 2, 6, 7), w=lambda: normal(3, 2, 2, 3), c=lambda: normal(3))
 op("max_pool2d(x, window = 3, stride = 2, padding = 1)", lambda x: F.max_pool2d(x, 3, 2, 1), x=lambda: normal(2, 6, 7))
 op("avg_pool2d(x, window = 2, stride = 1, padding = 1)", lambda x: F.avg_pool2d(x, 2, 1, 1), x=lambda: normal(2, 4, 5))
+
+# Convolutions and pools over one and two axes.
+op("conv1d(x, w, c, stride = 2, padding = 3, dilation = 2, groups = 2)",
+   lambda x, w, c: F.conv1d(x, w, c, 2, 3, 2, 2), x=lambda: normal(2, 4, 9), w=lambda: normal(6, 2, 3), c=lambda: normal(6))
+op('conv1d(x, w, padding = "same")', lambda x, w: F.conv1d(x, w, padding="same"), x=lambda: normal(2, 3, 7), w=lambda: normal(2, 3, 4))
+op('conv2d(x, w, padding = "same", dilation = [1, 2])', lambda x, w: F.conv2d(x, w, padding="same", dilation=(1, 2)),
+   x=lambda: normal(1, 2, 5, 6), w=lambda: normal(2, 2, 2, 3))
+layer("Conv1d(2, 4, kernel = 3, stride = 2)", lambda: nn.Conv1d(2, 4, 3, stride=2), lambda: normal(2, 2, 8))
+op("conv_transpose1d(x, w, c, stride = 3, padding = 2, output_padding = 2, groups = 2, dilation = 2)",
+   lambda x, w, c: F.conv_transpose1d(x, w, c, 3, 2, 2, 2, 2), x=lambda: normal(2, 4, 5), w=lambda: normal(4, 3, 3), c=lambda: normal(6))
+op("conv_transpose2d(x, w, c, stride = [2, 3], padding = [0, 1], output_padding = [1, 0], groups = 2, dilation = [2, 1])",
+   lambda x, w, c: F.conv_transpose2d(x, w, c, (2, 3), (0, 1), (1, 0), 2, (2, 1)),
+   x=lambda: normal(1, 4, 3, 4), w=lambda: normal(4, 2, 3, 2), c=lambda: normal(4))
+layer("ConvTranspose2d(4, 2, kernel = 3, stride = 2, padding = 1, output_padding = 1)",
+      lambda: nn.ConvTranspose2d(4, 2, 3, 2, 1, 1), lambda: normal(1, 4, 3, 2))
+layer("ConvTranspose1d(4, 2, kernel = 2, groups = 2, bias = false)", lambda: nn.ConvTranspose1d(4, 2, 2, groups=2, bias=False), lambda: normal(2, 4, 3))
+op("max_pool1d(x, 4, 3, 1, 2, ceil_mode = true)", lambda x: F.max_pool1d(x, 4, 3, 1, 2, True), x=lambda: normal(2, 3, 18))
+op("max_pool2d(x, 3, 2, ceil_mode = true)", lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True), x=lambda: normal(2, 7, 6))
+op("max_pool2d(x, 2, 3, 1, ceil_mode = true)", lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True), x=lambda: normal(2, 7, 5))
+op("max_pool2d(relu(x), 3, 2, 1)", lambda x: F.max_pool2d(F.relu(x), 3, 2, 1), x=lambda: low(2, 7, 6))
+op("avg_pool1d(x, 3, 2, 1)", lambda x: F.avg_pool1d(x, 3, 2, 1), x=lambda: normal(2, 3, 8))
+op("avg_pool2d(x, 3, 2, 1, ceil_mode = true)", lambda x: F.avg_pool2d(x, 3, 2, 1, True), x=lambda: normal(2, 7, 6))
+op("avg_pool2d(x, [3, 2], 2, 1, true, false)", lambda x: F.avg_pool2d(x, (3, 2), 2, 1, True, False), x=lambda: normal(2, 6, 5))
+op("adaptive_avg_pool1d(x, 3)", lambda x: F.adaptive_avg_pool1d(x, 3), x=lambda: normal(2, 2, 7))
+op("adaptive_avg_pool2d(x, [3, 2])", lambda x: F.adaptive_avg_pool2d(x, (3, 2)), x=lambda: normal(2, 7, 5))
+op("adaptive_max_pool1d(relu(x), 3)", lambda x: F.adaptive_max_pool1d(F.relu(x), 3), x=lambda: normal(2, 2, 8))
+op("adaptive_max_pool2d(relu(x), [3, 4])", lambda x: F.adaptive_max_pool2d(F.relu(x), (3, 4)), x=lambda: low(2, 5, 6))
+op("global_avg_pool(x)", lambda x: F.adaptive_avg_pool2d(x, 1), x=lambda: normal(2, 3, 4, 3))
+op("global_max_pool(relu(x))", lambda x: F.adaptive_max_pool2d(F.relu(x), 1), x=lambda: low(2, 3, 2, 2))
+
+# Norms of channels.
+op("group_norm(x, w, c, groups = 3)", lambda x, w, c: F.group_norm(x, 3, w, c), x=lambda: normal(2, 6, 4), w=lambda: normal(6), c=lambda: normal(6))
+op("instance_norm(x, w, c, eps = 0.01)", lambda x, w, c: F.instance_norm(x, weight=w, bias=c, eps=0.01),
+   x=lambda: normal(2, 3, 2, 3), w=lambda: normal(3), c=lambda: normal(3))
+op("batch_norm(x, m, v, w, c, 0.01)", lambda x, m, v, w, c: F.batch_norm(x, m.detach(), v.detach(), w, c, eps=0.01),
+   x=lambda: normal(3, 2, 4), m=lambda: normal(2), v=lambda: positive(2), w=lambda: normal(2), c=lambda: normal(2))
+
+# Other sizes and places.
+op("upsample(x, 2)", lambda x: F.interpolate(x, scale_factor=2), x=lambda: normal(1, 2, 2, 3))
+op("upsample(x, size = [5, 4])", lambda x: F.interpolate(x, (5, 4)), x=lambda: normal(1, 2, 3, 7))
+op('upsample(x, size = 5, mode = "linear")', lambda x: F.interpolate(x, 5, mode="linear"), x=lambda: normal(1, 2, 8))
+op('upsample(x, [2, 3], "bilinear")', lambda x: F.interpolate(x, scale_factor=(2, 3), mode="bilinear"), x=lambda: normal(1, 2, 3, 2))
+op('upsample(x, size = [6, 3], mode = "bilinear", align_corners = true)',
+   lambda x: F.interpolate(x, (6, 3), mode="bilinear", align_corners=True), x=lambda: normal(1, 2, 4, 5))
+op("pixel_shuffle(x, 2)", lambda x: F.pixel_shuffle(x, 2), x=lambda: normal(1, 8, 2, 3))
+op("pixel_unshuffle(x, 3)", lambda x: F.pixel_unshuffle(x, 3), x=lambda: normal(1, 2, 3, 6))
+for mode in ["reflect", "replicate", "circular"]:
+    op(f'pad(x, low = [1, 2], high = [2, 3], axis = [2, 3], mode = "{mode}")',
+       lambda x: F.pad(x, (2, 3, 1, 2), mode), x=lambda: normal(1, 2, 3, 4))

@@ -93,7 +93,7 @@ impl Judged {
         let mut workspace = device.workspace(&pool);
         let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
-        device.call::<F>(&pool, &mut workspace, &[], &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &[], &inputs).await.expect("a call");
         let stored = self.program.cases.iter().flat_map(|case| &case.results);
         let found: Vec<Vec<f64>> = stored
             .enumerate()

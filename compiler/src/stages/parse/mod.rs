@@ -6,6 +6,7 @@ mod attributes;
 mod declared;
 mod elaborate;
 mod instance;
+mod reserved;
 mod statics;
 mod syntax;
 mod travel;
@@ -104,8 +105,8 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
-    let (states, dims) = (std::mem::take(&mut instances.states), std::mem::take(&mut instances.dims));
-    let params = instances.placed();
+    instances.place();
+    let Instances { params, states, dims, .. } = instances;
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
