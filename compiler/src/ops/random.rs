@@ -117,9 +117,9 @@ static SPLIT_KEY: Op = Op {
     examples: &[
         Example { inputs: &[("k", "u32[2]", WORDS)], call: "split_key(k, 2)", result: "(u32[2], u32[2])" },
         Example {
-            inputs: &[("k", "u32[2]", WORDS), ("n", "u32[B]", WORDS)],
-            call: "split_key(fold_in(k, sum(n)), 1)",
-            result: "u32[2]",
+            inputs: &[("x", "u32[B, 2]", WORDS), ("k", "u32[2]", WORDS)],
+            call: "add(x, split_key(k, 1))",
+            result: "u32[B, 2]",
         },
     ],
 };
