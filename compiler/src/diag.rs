@@ -34,6 +34,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("missing-arm", "a `match` leaves values that no arm takes"),
     ("missing-attribute", "a required attribute is not given"),
     ("missing-else", "an `if` that gives a value needs both branches"),
+    ("missing-key", "random numbers are drawn outside of training without a key"),
     ("missing-self", "a field or function of the struct is named without `self.`"),
     ("mixed-dtype", "values of several element types meet without a conversion"),
     ("no-forward", "a block that is called like a function needs `fn forward`"),
