@@ -14,6 +14,7 @@ mod repeats;
 mod results;
 mod state;
 mod threads;
+mod transformer;
 mod vision;
 
 /// Numbers between −1 and 1, the same in every run.
