@@ -10,6 +10,7 @@ extern crate alloc;
 mod bind;
 pub mod blocks;
 mod checkpoint;
+mod count;
 mod cpu;
 mod device;
 mod error;
@@ -31,6 +32,7 @@ mod state;
 mod storage;
 mod trained;
 mod trainer;
+mod typed;
 mod view;
 mod weights;
 mod words;
@@ -141,6 +143,7 @@ pub mod __rt {
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
+        count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
         launch::{force_isa, isa, parts, threads},
@@ -148,6 +151,7 @@ pub mod __rt {
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,
         trained::Trained,
+        typed::{Reach, Read, Typed, Write},
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,
     };

@@ -10,6 +10,7 @@ use crate::{
     device::{Blocking, Compiled, Cpu, Device, Function},
     error::{Error, Result},
     spec::ModelSpec,
+    typed::{Read, Write},
     words::Words,
 };
 
@@ -61,6 +62,20 @@ impl Weights<Cpu> {
     pub fn parameter(&self, name: &str) -> Result<&[f32]> {
         let (parameter, offset) = self.spec.find(name)?;
         Ok(&self.pool.as_slice()[offset..][..parameter.len()])
+    }
+
+    /// All parameters, to be lent as arrays.
+    #[doc(hidden)]
+    #[inline]
+    pub fn read(&self) -> Read<'_> {
+        Read(self.pool.as_slice())
+    }
+
+    /// All parameters, to be lent as arrays and written.
+    #[doc(hidden)]
+    #[inline]
+    pub fn write_all(&mut self) -> Write<'_> {
+        Write::new(self.pool.as_mut_slice())
     }
 
     /// The values of one parameter, to be written.

@@ -9,6 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
@@ -16,6 +17,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -114,6 +116,13 @@ fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
         };
         assert_eq!(allocations(answers), 0, "several results, {n} images");
     }
+    for n in shapes {
+        let before = BYTES.load(Ordering::SeqCst);
+        let mut fresh = net.session();
+        fresh.scores(&images[..n]).unwrap();
+        let allocated = BYTES.load(Ordering::SeqCst) - before;
+        assert_eq!(allocated, Net::scores_arena_bytes(n), "the arena for {n} images");
+    }
     // An error that is ruled out before the work costs nothing either.
     assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
 }
@@ -131,4 +140,15 @@ fn training(net: &mut Net, images: &[[[[f32; 4]; 4]; 1]], labels: &[u32]) {
     epoch(0);
     assert_eq!(allocations(|| epoch(1)), 0, "an epoch, its ragged last batch included");
     assert_eq!(allocations(|| epoch(2)), 0, "another epoch");
+    drop(loader);
+    let mut fresh = net.trainer(AdamW::default());
+    let before = BYTES.load(Ordering::SeqCst);
+    fresh.loss(&images[..9], &labels[..9]).unwrap().value().unwrap();
+    let small = BYTES.load(Ordering::SeqCst) - before;
+    fresh.loss(&images[..32], &labels[..32]).unwrap().value().unwrap();
+    let more = BYTES.load(Ordering::SeqCst) - before - small;
+    // Besides the arena the first step allocates gradients and two states of the optimiser, the next one only room.
+    let arena = NetTrainer::<AdamW>::loss_arena_bytes;
+    assert!(small >= arena(9) + 3 * 4 * Net::PARAMS, "{small} bytes");
+    assert_eq!(more, arena(32), "the arena of a larger batch, whose words are moved there");
 }

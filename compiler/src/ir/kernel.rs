@@ -403,7 +403,7 @@ pub enum Role {
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace, companions with their parameters.
+    /// A pool write. `Weights`, `State`, `Stored` and `Companion` share memory with what they replace.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,

@@ -3,7 +3,7 @@
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
 use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model, State, StateId};
+use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
 use super::prim::Prim;
 use super::transform::Transform;
 use super::ty::{DType, Type};
@@ -140,9 +140,7 @@ impl Scope<'_> {
             }
             Kind::Param(id) => {
                 leaf()?;
-                ensure(self.regions == 0, || "a parameter inside a region".into())?;
-                let param = self.model.and_then(|m| m.params.get(id.0 as usize));
-                expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
+                expect(&self.param(*id)?)
             }
             Kind::State(id) => {
                 leaf()?;
@@ -166,7 +164,12 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
+            Kind::Op(_)
+            | Kind::Written(_)
+            | Kind::Result(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_) => Ok(()),
         }
     }
 
@@ -181,6 +184,13 @@ impl Scope<'_> {
             inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
         errors.extend(transform.misfit(&types));
         errors
+    }
+
+    /// The type of a parameter stack, which stands outside of regions.
+    fn param(&self, id: ParamId) -> Result<Type, String> {
+        ensure(self.regions == 0, || "a parameter inside a region".into())?;
+        let param = self.model.and_then(|m| m.params.get(id.0 as usize));
+        param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
     }
 
     /// The type of a state stack, which stands outside of regions.
@@ -352,7 +362,8 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         return stored(model, function);
     };
     let mut want: Vec<(Effect, Type)> = vec![];
-    want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
+    let trained = model.trained().filter(|id| !function.frozen.contains(id));
+    want.extend(trained.map(|id| (Effect::Gradient(id), model.param(id).stacked())));
     // Only companions of layers that the function calls change.
     let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
         Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),

@@ -49,10 +49,13 @@ list! {
     reduce
     mean
     argmax
+    cumulate
+    sort
     logsumexp
     var
     norm
     any
+    finite
     attend
     heads
     rotary
@@ -66,12 +69,19 @@ list! {
     slice
     pad
     flip
+    unbind
+    tile
+    mask
+    diagonal
     take
     gather
+    segment
     one_hot
     full
+    range
     matmul
     einsum
+    outer
     relu
     leaky_relu
     prelu

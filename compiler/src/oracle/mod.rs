@@ -244,7 +244,9 @@ impl Run<'_> {
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
+                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated | Effect::Stored(_) => {
+                        None
+                    }
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

@@ -4,17 +4,22 @@
 
 mod attention;
 mod bad_input;
+mod batch_norm;
 mod branches;
 mod corners;
+mod costs;
+mod derivatives;
 mod extents;
 mod files;
 mod gradients;
 mod optimisers;
 mod repeats;
+mod resnet;
 mod results;
 mod state;
 mod threads;
 mod transformer;
+mod views;
 mod vision;
 
 /// Numbers between −1 and 1, the same in every run.

@@ -189,7 +189,12 @@ impl<'a> Batch<'a> {
                 Some(results) => Lane { value: results[*k], varies },
                 None => self.result(old, node, *k, args[0].value, varies)?,
             },
-            Kind::Input(_) | Kind::Source(_) | Kind::Param(_) | Kind::State(_) | Kind::Counter(_) | Kind::StopGradient => {
+            Kind::Input(_)
+            | Kind::Source(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => {
                 let ty = old.ty(value).clone();
                 let ty = if varies { lanes::with_lanes(&ty, self.count) } else { ty };
                 let args = args.iter().map(|lane| lane.value).collect();

@@ -1,6 +1,7 @@
 //! The names that the macro declares, found by name; duplicates and fields without use are reported here.
 
 use super::ast::*;
+use super::reserved;
 use super::statics::{self, Names, Wanted};
 use super::travel::Source;
 use crate::diag::{Diagnostic, Diags, closest};
@@ -48,6 +49,7 @@ impl<'p> Declared<'p> {
             let diags = if number == 0 { &mut *diags } else { silent };
             all.collect(number, diags);
             all.collect_methods(number, diags);
+            reserved::report(&sources[number].program, diags);
         }
         all.report_unused_fields(diags);
         all
@@ -95,7 +97,6 @@ impl<'p> Declared<'p> {
             let mut names = vec![];
             one.params.iter().for_each(|(pat, _)| pattern_names(pat, &mut names));
             all_distinct("argument", names, diags);
-            report_reserved(one, diags);
         }
     }
 
@@ -196,35 +197,6 @@ fn all_distinct<'a>(what: &str, names: impl IntoIterator<Item = &'a Ident>, diag
         if names[..i].contains(name) {
             duplicate(what, name, names.iter().copied(), diags);
         }
-    }
-}
-
-/// Methods of every model, whose names its functions cannot have.
-const RESERVED: [&str; 17] = [
-    "init",
-    "load",
-    "load_async",
-    "on",
-    "on_async",
-    "open",
-    "open_async",
-    "open_bytes",
-    "parameter",
-    "parameter_mut",
-    "save",
-    "session",
-    "shared_session",
-    "to_cpu",
-    "trainer",
-    "write",
-    "write_async",
-];
-
-fn report_reserved(one: &Fn, diags: &mut Diags) {
-    if one.is_pub() && RESERVED.iter().any(|name| one.name == name) {
-        let message = format!("every model has a method `{}` of its own", one.name);
-        let report = Diagnostic::new("reserved-name", one.name.span(), message);
-        diags.push(report.help(format!("rename this one, for example to `{}_of`", one.name)));
     }
 }
 

@@ -6,6 +6,7 @@ mod attributes;
 mod declared;
 mod elaborate;
 mod instance;
+mod reserved;
 mod statics;
 mod syntax;
 mod travel;
@@ -104,15 +105,15 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
-    let (states, dims) = (std::mem::take(&mut instances.states), std::mem::take(&mut instances.dims));
-    let params = instances.placed();
+    instances.place();
+    let Instances { params, states, dims, .. } = instances;
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
         let trained = function.train.iter().filter(|_| !refused);
         let kept = elaborate::Kept { params: &params, states: &states, dims: &dims };
-        for train in [None].into_iter().chain(trained.map(|train| Some(&train.optimizer))) {
+        for train in [None].into_iter().chain(trained.map(Some)) {
             functions.extend(elaborate::entry(function, train, &this, declared, kept, diags));
         }
     }

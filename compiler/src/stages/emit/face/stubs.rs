@@ -16,6 +16,14 @@ pub(super) fn items(model: &Model) -> TokenStream {
     let mut all = quote!();
     for function in &model.functions {
         let (name, marker) = (function.name.to_string(), names::marker(function));
+        let dims = || function.dims.iter().map(|_| quote!(_: rt::Count));
+        let (words, flops) = (dims(), dims());
+        all.extend(quote! {
+            impl #marker {
+                pub(super) const fn words(#(#words),*) -> rt::Count { rt::Count::of(0) }
+                pub(super) const fn flops(#(#flops),*) -> rt::Count { rt::Count::of(0) }
+            }
+        });
         let Mode::Train(optimizer) = &function.mode else {
             all.extend(quote! {
                 impl rt::Function for #marker {

@@ -1,11 +1,11 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
 use super::super::face::needs::most;
-use super::super::names;
+use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
-use crate::ir::model::{Binder, Effect};
+use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -39,29 +39,41 @@ impl Printer<'_> {
         quote!(#(#dims)*)
     }
 
-    fn scratch(&self) -> TokenStream {
-        let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
+    /// What the function costs, as constant functions of the named dimensions.
+    fn costs(&self) -> TokenStream {
+        let marker = names::marker(self.function);
+        let dims: Vec<_> = self.function.dims.iter().map(|d| arith::name(&d.name)).collect();
+        let (words, flops) = (arith::count(&self.plan.scratch), arith::count(&cost::flops(&self.function.graph)));
         // A position is another one in each call: there is room for the largest from the first call on.
-        let positions = self.function.dims.iter().filter(|dim| matches!(dim.binder, Binder::Argument(_)));
-        let most = positions.filter_map(|dim| {
-            let (name, most) = (arith::name(&dim.name), most(self.function, &dim.name)?);
-            let most = Literal::i64_unsuffixed(most.max(0));
-            Some(quote!(let #name: usize = #most;))
-        });
-        let most = quote!(#(#most)*);
-        let room = (!most.is_empty()).then(|| {
-            quote! {
-                #most
-                let words = core::cmp::Ord::max(words, #words);
+        let is_position = |name: &str| {
+            let dim = self.function.dims.iter().find(|dim| dim.name == name);
+            dim.is_some_and(|dim| matches!(dim.binder, Binder::Argument(_)))
+        };
+        let largest = |name: &str| most(self.function, name).filter(|_| is_position(name));
+        let room = self.plan.scratch.substitute(&|name| Some(largest(name)?.max(0).into()));
+        let words = match room == self.plan.scratch {
+            true => words,
+            false => {
+                let room = arith::count(&room);
+                quote!(#words.larger(#room))
             }
-        });
+        };
         quote! {
+            impl #marker {
+                #[inline]
+                pub(super) const fn words(#(#dims: rt::Count),*) -> rt::Count { #words }
+                pub(super) const fn flops(#(#dims: rt::Count),*) -> rt::Count { #flops }
+            }
+        }
+    }
+
+    fn scratch(&self) -> TokenStream {
+        let marker = names::marker(self.function);
+        let dims = (0..self.function.dims.len()).map(Literal::usize_unsuffixed);
+        quote! {
+            #[inline]
             fn scratch(dims: &[usize]) -> core::option::Option<usize> {
-                #bind
-                let words = #words;
-                #room
-                // Kernels count words in 32 bits.
-                (words <= i32::MAX as usize).then_some(words)
+                #marker::words(#(rt::Count::dim(dims[#dims])),*).words()
             }
         }
     }
@@ -85,7 +97,8 @@ impl Printer<'_> {
     fn evaluate(&self) -> TokenStream {
         let (marker, name) = (names::marker(self.function), self.function.name.to_string());
         let gpu = self.gpu("PLANS");
-        let (bind, scratch, steps) = (self.bind(), self.scratch(), self.steps(&self.plan.program.steps, &mut vec![]));
+        let (costs, scratch) = (self.costs(), self.scratch());
+        let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
             let Some(place) = self.place(Role::Result(k)) else { unreachable!("every result has a place") };
@@ -93,6 +106,7 @@ impl Printer<'_> {
             quote!(#number => rt::Place { offset: #offset, len: #len })
         });
         quote! {
+            #costs
             impl rt::Function for #marker {
                 const NAME: &'static str = #name;
                 #scratch
@@ -111,10 +125,24 @@ impl Printer<'_> {
         }
     }
 
+    /// Where the gradients lie that the plan does not write; nothing where it writes all.
+    fn frozen(&self) -> Option<TokenStream> {
+        let range = |id: &ParamId| {
+            let param = self.model.param(*id);
+            let len = param.stacked().count().as_const().map_or(0, |n| n as usize);
+            let (first, end) = (param.offset, param.offset + len);
+            let (first, end) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(end));
+            quote!(#first..#end)
+        };
+        let ranges: Vec<TokenStream> = self.function.frozen.iter().map(range).collect();
+        let frozen = || quote!(const FROZEN: &'static [::core::ops::Range<usize>] = &[#(#ranges),*];);
+        (!ranges.is_empty()).then(frozen)
+    }
+
     fn train(&self, optimizer: &Ident) -> TokenStream {
         let (marker, gradients) = (names::marker(self.function), names::gradients(self.function));
         let name = self.function.name.to_string();
-        let (bind, scratch) = (self.bind(), self.scratch());
+        let (bind, costs, scratch) = (self.bind(), self.costs(), self.scratch());
         // The update stands last; a step that only wants gradients leaves it out.
         let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
@@ -126,10 +154,12 @@ impl Printer<'_> {
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
             let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
+            let frozen = self.frozen();
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
+                    #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
                     #gpu
@@ -140,6 +170,7 @@ impl Printer<'_> {
         let (with, without) = (implement(&marker, true), implement(&gradients, false));
         let pool_len = Literal::usize_unsuffixed(self.model.pool_len());
         quote! {
+            #costs
             fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) {
                 let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch } = memory;
                 let (isa, threads) = (rt::isa(), rt::threads());
