@@ -18,6 +18,7 @@ mod resnet;
 mod results;
 mod state;
 mod threads;
+mod transformer;
 mod views;
 mod vision;
 
