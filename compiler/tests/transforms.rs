@@ -1,11 +1,27 @@
 //! Functions mapped and differentiated in the model language, against closed forms, loops and finite
 //! differences on the oracle.
 
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
 use precast_compiler::diag::Diags;
+use precast_compiler::dump::Dumps;
 use precast_compiler::ir::model::{Effect, Model};
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor, run};
+use precast_compiler::pipeline::{compile, lower};
 use precast_compiler::stages::{expand::expand, grad::grad, parse::parse, shape::shape};
+use support::Numbers;
 
 /// The model of a program without mistakes, after expand.
 fn model(source: &str) -> Model {
@@ -291,4 +307,112 @@ fn derivatives_inside_of_a_loss_are_trained_through() {
     }
     // One product for all points: no loop is left.
     assert!(!m.to_string().contains("repeat"));
+}
+
+const TUNED: &str = "
+    pub struct Net { body: Body, norm: LayerNorm(4), head: Linear(4, 2) }
+    struct Body { up: Linear(4, 4), down: Linear(4, 4) }
+    impl Body { fn forward(&self, x: f32[B, 4]) -> f32[B, 4] { self.down(tanh(self.up(x))) } }
+    impl Net {
+        #[train(AdamW, only = PATHS)]
+        pub fn loss(&self, x: f32[B, 4]) -> f32 { mean(square(self.head(self.norm(self.body(x))))) }
+    }";
+
+#[test]
+fn frozen_parameters_have_no_gradient_and_do_not_move() {
+    let whole = |paths: &str| resolved(model(&TUNED.replace("PATHS", paths)));
+    let trained = |m: &Model| -> Vec<String> {
+        let step = m.functions.iter().find(|f| !f.effects.is_empty()).expect("a training function");
+        let gradients = step.effects.iter().filter_map(|(effect, _)| match effect {
+            Effect::Gradient(id) => Some(m.param(*id).name.clone()),
+            _ => None,
+        });
+        gradients.collect()
+    };
+    assert_eq!(trained(&whole("head")), ["head.weight", "head.bias"]);
+    assert_eq!(trained(&whole("[head.bias, body.down]")), ["body.down.weight", "body.down.bias", "head.bias"]);
+    assert_eq!(trained(&whole("[norm, self.body.up.weight]")), ["body.up.weight", "norm.weight", "norm.bias"]);
+
+    let m = whole("head");
+    let step = m.functions.iter().find(|f| !f.effects.is_empty()).expect("a training function");
+    // The only derivatives are those of the head: backward there is one product for its weight.
+    let products = step.graph.to_string().matches("= contract(").count();
+    assert_eq!(products, 3 + 1, "{}", step.graph);
+    let mut env = env(&m, &[&[3, 4]]);
+    env.states = vec![vec![0.25; m.pool_len()]; 2];
+    let outputs = run(step, &m, &env).expect("fitting arguments");
+    for (effect, value) in &outputs.effects {
+        let moves = |at: usize, before: f64| value.f64s()[at] != before;
+        for (param, before) in m.params.iter().zip(&env.params) {
+            let tuned = param.name.starts_with("head");
+            match effect {
+                Effect::Weights => assert_eq!(moves(param.offset, before.f64s()[0]), tuned, "{}", param.name),
+                Effect::State(_) => assert_eq!(moves(param.offset, 0.25), tuned, "{}", param.name),
+                _ => {}
+            }
+        }
+    }
+}
+
+const CHOOSING: &str = "
+    pub struct Net { blocks: [Linear(3, 3); 2] }
+    impl Net {
+        fn piece(&self, x: f32[3], n: u32) -> f32[3] {
+            let mut y = x;
+            for layer in self.blocks {
+                y = match n { 0 => tanh(layer(y)), 1 => y * y, _ => dropout(y + x, 0.5) };
+            }
+            y
+        }
+        #[train(Sgd)]
+        pub fn each(&self, x: f32[B, 3], n: u32[B]) -> f32 { mean(square(map(self.piece)(x, n))) }
+        #[train(Sgd)]
+        pub fn same(&self, x: f32[B, 3], n: u32) -> f32 { mean(square(map(|x| self.piece(x, n))(x))) }
+    }";
+
+#[test]
+fn slices_choose_their_branches() {
+    let looped = model(CHOOSING);
+    let of = |m: &Model, name: &str| {
+        m.functions.iter().rposition(|f| f.name == name).expect("the training function, which comes last")
+    };
+    let fast = resolved(looped.clone());
+    let choices = |n: Vec<u32>| if n.len() == 1 { Tensor::words([], n) } else { Tensor::words([4], n) };
+    for (name, n) in [("each", vec![2, 0, 1, 7]), ("same", vec![0]), ("same", vec![2])] {
+        let mut env = env(&looped, &[&[4, 3]]);
+        env.args.push(choices(n));
+        let slow = run(&looped.functions[of(&looped, name)], &looped, &env).expect("fitting arguments");
+        let step = run(&fast.functions[of(&fast, name)], &fast, &env).expect("fitting arguments");
+        close(&step.results[0], slow.results[0].f64s());
+        let gradient = step.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(_)));
+        let gradient = gradient.expect("a gradient").1.f64s()[1];
+        let loss = |h: f64| {
+            let mut env = env.clone();
+            if let Data::F32(w) = &mut env.params[0].data {
+                w[1] += h;
+            }
+            run(&looped.functions[of(&looped, name)], &looped, &env).expect("fitting").results[0].f64s()[0]
+        };
+        let slope = (loss(1e-5) - loss(-1e-5)) / 2e-5;
+        assert!((gradient - slope).abs() < 1e-7 * (1.0 + slope.abs()), "{gradient} against {slope} of {name}");
+    }
+}
+
+/// Plans against the oracle on their interpreter; with the feature `gpu` all WGSL is validated.
+#[test]
+fn kernels_compute_what_the_oracle_says() {
+    let tuned = TUNED.replace("PATHS", "[head.weight, body.up]");
+    for (what, source) in [("blocks", BLOCKS), ("heat", HEAT), ("choosing", CHOOSING), ("tuned", &tuned)] {
+        let mut diags = Diags::default();
+        let mut models = parse(source.parse().unwrap(), &mut diags);
+        shape(&mut models, &mut diags);
+        let compiled = lower(models.remove(0));
+        judge::check_memory(what, &compiled, &mut Numbers::new(3));
+        for n in [1, 4] {
+            judge::judge(what, &compiled, &[("B", n), ("N", n), ("M", n + 1)], &judge::plain);
+        }
+        let text: proc_macro2::TokenStream = source.parse().unwrap();
+        let emitted = compile(quote::quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+        assert!(!emitted.contains("compile_error"), "{what}");
+    }
 }

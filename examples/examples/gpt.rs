@@ -95,3 +95,166 @@ model! {
         }
     }
 }
+
+const USAGE: &str = "usage: gpt [--steps N] [--seed N] [--batch N] [--write N] [--device cpu|gpu]
+  --write N lets the network write so many characters";
+
+/// The extents of the network that the program counts with.
+const CONTEXT: usize = 64;
+const VOCAB: usize = 65;
+
+struct Options {
+    steps: u32,
+    seed: u64,
+    batch: usize,
+    write: usize,
+}
+
+fn main() -> Result<(), Box<dyn Error>> {
+    let arguments = Arguments::read(USAGE)?;
+    let options = Options {
+        steps: arguments.get("--steps", 2000)?,
+        seed: arguments.get("--seed", 1)?,
+        batch: arguments.get("--batch", 12)?,
+        write: arguments.get("--write", 500)?,
+    };
+    match arguments.get("--device", String::from("cpu"))?.as_str() {
+        "cpu" => run(&Cpu, &options),
+        #[cfg(feature = "gpu")]
+        "gpu" => run(&Gpu::new()?, &options),
+        #[cfg(not(feature = "gpu"))]
+        "gpu" => Err("build with `--features gpu`".into()),
+        other => Err(format!("there is no device `{other}`\n{USAGE}").into()),
+    }
+}
+
+fn run<D: Blocking>(device: &D, options: &Options) -> Result<(), Box<dyn Error>> {
+    println!("{} parameters on {device:?}", Gpt::PARAMS);
+    let alphabet = Alphabet::of(SHAKESPEARE);
+    let ids = alphabet.encode(SHAKESPEARE);
+    // Nine tenths are learnt from, the rest is kept for testing.
+    let (learnt, kept) = ids.split_at(ids.len() / 10 * 9);
+    let mut gpt = Gpt::init(options.seed).on(device)?;
+    let start = Instant::now();
+    train(&mut gpt, learnt, options)?;
+    let seconds = start.elapsed().as_secs_f32();
+    println!("{} steps of {} windows in {seconds:.1} s", options.steps, options.batch);
+    println!("loss on text that it has not seen: {:.4}", evaluate(&gpt, kept)?);
+    println!("\n{}", alphabet.decode(&write(&gpt, &alphabet.encode("\n"), options)?));
+    let (whole, cached) = (without_cache(&gpt)?, with_cache(&gpt)?);
+    println!(
+        "with and without the cache the most likely characters are {}",
+        if whole == cached { "the same" } else { "different" }
+    );
+    Ok(())
+}
+
+/// The rate of a step: a hundred steps up to 1e-3, then half a cosine down to 1e-4.
+fn rate(step: u32, steps: u32) -> f32 {
+    let (warm, most, least) = (100.min(steps), 1e-3, 1e-4);
+    if step < warm {
+        return most * (step + 1) as f32 / (warm + 1) as f32;
+    }
+    let turn = (step - warm) as f32 / (steps - warm) as f32 * core::f32::consts::PI;
+    least + (most - least) * (1.0 + turn.cos()) / 2.0
+}
+
+fn train<D: Blocking>(gpt: &mut Gpt<D>, text: &[u32], options: &Options) -> precast::Result<()> {
+    let mut trainer = gpt.trainer(AdamW { beta2: 0.99, decay: 0.1, clip: Some(1.0), ..default() });
+    trainer.group("*norm*", |o| o.decay = 0.0)?;
+    let mut windows = Windows::new(text, options.seed);
+    let (mut id, mut next) = (vec![], vec![]);
+    let mut losses = vec![];
+    let mut progress = Progress::new(options.steps as usize);
+    for step in 0..options.steps {
+        trainer.optimizer.rate = rate(step, options.steps);
+        windows.draw(options.batch, CONTEXT, &mut id, &mut next);
+        let shape = [options.batch, CONTEXT];
+        losses.push(trainer.loss(View::new(&id, shape)?, View::new(&next, shape)?)?);
+        progress.step(format_args!("step {:>4}", step + 1));
+        // Losses are read now and then, so that a GPU never waits for the program.
+        if losses.len() == 250 || step + 1 == options.steps {
+            let mut sum = 0.0;
+            for loss in &losses {
+                sum += loss.value()?;
+            }
+            println!("step {:>4}: loss {:.4}", step + 1, sum / losses.len() as f32);
+            losses.clear();
+        }
+    }
+    Ok(())
+}
+
+/// The mean cross-entropy over two hundred batches of windows, the same in every run.
+fn evaluate<D: Blocking>(gpt: &Gpt<D>, text: &[u32]) -> precast::Result<f32> {
+    let mut windows = Windows::new(text, 0);
+    let mut session = gpt.session(GptDims { B: 12 })?;
+    let (mut id, mut next) = (vec![], vec![]);
+    let mut sum = 0.0;
+    for _ in 0..200 {
+        windows.draw(12, CONTEXT, &mut id, &mut next);
+        sum += session.loss(View::new(&id, [12, CONTEXT])?, View::new(&next, [12, CONTEXT])?)?;
+    }
+    Ok(sum / 200.0)
+}
+
+/// Characters drawn one after the other. Where the context is full, it goes on from its second half.
+fn write<D: Blocking>(gpt: &Gpt<D>, prompt: &[u32], options: &Options) -> precast::Result<Vec<u32>> {
+    let mut session = gpt.session(GptDims { B: 1 })?;
+    let mut text = prompt.to_vec();
+    let mut state = options.seed;
+    let (mut seen, mut at) = (0, 0);
+    while text.len() < prompt.len() + options.write {
+        if at == CONTEXT {
+            (seen, at) = (text.len() - CONTEXT / 2, 0);
+        }
+        let scores = session.next(&[text[seen]], at as u32)?[0];
+        (seen, at) = (seen + 1, at + 1);
+        if seen == text.len() {
+            text.push(draw(&scores, &mut state));
+        }
+    }
+    Ok(text)
+}
+
+/// A character as likely as its score says.
+fn draw(scores: &[f32; VOCAB], state: &mut u64) -> u32 {
+    let most = scores.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+    let weights = scores.map(|score| (score - most).exp());
+    *state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+    let mut rest = (*state >> 40) as f32 / (1u64 << 24) as f32 * weights.iter().sum::<f32>();
+    for (id, weight) in weights.iter().enumerate() {
+        rest -= weight;
+        if rest < 0.0 {
+            return id as u32;
+        }
+    }
+    VOCAB as u32 - 1
+}
+
+/// The character with the largest score.
+fn largest(scores: &[f32; VOCAB]) -> u32 {
+    (0..VOCAB).max_by(|&a, &b| scores[a].total_cmp(&scores[b])).unwrap_or(0) as u32
+}
+
+/// A full context of most likely characters, each from all those before it.
+fn without_cache<D: Blocking>(gpt: &Gpt<D>) -> precast::Result<Vec<u32>> {
+    let mut text = vec![0];
+    while text.len() <= CONTEXT {
+        let scores = gpt.scores(View::new(&text, [1, text.len()])?)?;
+        let last = &scores.data()[(text.len() - 1) * VOCAB..];
+        text.push(largest(&core::array::from_fn(|id| last[id])));
+    }
+    Ok(text)
+}
+
+/// The same against the cache.
+fn with_cache<D: Blocking>(gpt: &Gpt<D>) -> precast::Result<Vec<u32>> {
+    let mut session = gpt.session(GptDims { B: 1 })?;
+    let mut text = vec![0];
+    for at in 0..CONTEXT {
+        let scores = session.next(&[text[at]], at as u32)?[0];
+        text.push(largest(&scores));
+    }
+    Ok(text)
+}

@@ -73,6 +73,8 @@ pub trait Step: 'static {
     const NAME: &'static str;
     /// The optimiser that the plan fuses.
     type Optimizer: Optimizer;
+    /// The words of the gradients that the plan does not write, because it trains other parameters.
+    const FROZEN: &'static [core::ops::Range<usize>] = &[];
 
     /// Words of scratch memory, as for [`Function::scratch`].
     fn scratch(dims: &[usize]) -> Option<usize>;

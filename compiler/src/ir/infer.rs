@@ -121,6 +121,7 @@ impl Prim {
                 let (before, after) = args[0].shape.split_at(*axis);
                 Ok(Type::new(args[0].dtype, [before, &args[1].shape, &after[1..]].concat()))
             }
+            Prim::Attend(attend) => attend.infer(args),
             Prim::ScatterAdd { axis, extent } => {
                 let end = axis + args[1].rank();
                 let shape = args[0].shape.get(*axis..end);

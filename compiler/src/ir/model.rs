@@ -188,6 +188,9 @@ pub struct Function {
     pub dims: Vec<NamedDim>,
     /// The form of the results; their values are the graph's outputs, in order.
     pub results: Results,
+    /// Trained parameters that training by this function leaves alone, ascending: those that `only` leaves out, and
+    /// from grad on those that the loss does not depend on.
+    pub frozen: Vec<ParamId>,
     /// Whether only sessions have it, because it needs or changes their state.
     pub in_session: bool,
     /// Pool writes; those of training are filled by grad.

@@ -306,7 +306,8 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         | Prim::Contract { .. }
         | Prim::Conv { .. }
         | Prim::Gather { .. }
-        | Prim::ScatterAdd { .. } => Dissolved::No,
+        | Prim::ScatterAdd { .. }
+        | Prim::Attend(_) => Dissolved::No,
     }
 }
 

@@ -334,6 +334,7 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Attend(attend) => (attend.part.inputs(), attend.part.inputs() + 1),
         Prim::Concat { .. } => (1, usize::MAX),
     }
 }
@@ -356,7 +357,8 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         return stored(model, function);
     };
     let mut want: Vec<(Effect, Type)> = vec![];
-    want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
+    let trained = model.trained().filter(|id| !function.frozen.contains(id));
+    want.extend(trained.map(|id| (Effect::Gradient(id), model.param(id).stacked())));
     // Only companions of layers that the function calls change.
     let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
         Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),

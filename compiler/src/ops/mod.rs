@@ -17,6 +17,7 @@ mod pool;
 mod signature;
 mod sliding;
 
+pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -52,6 +53,9 @@ list! {
     var
     norm
     any
+    attend
+    heads
+    rotary
     reshape
     flatten
     squeeze

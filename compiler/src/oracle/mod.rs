@@ -3,6 +3,7 @@
 //! Floats are computed in binary64, integers wrap in 32 bits, random bits are those of the back ends. It
 //! shares no code with the stages that make kernels.
 
+mod attend;
 pub mod kernels;
 mod prim;
 mod scalar;

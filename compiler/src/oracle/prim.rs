@@ -1,5 +1,6 @@
 //! The meaning of every primitive on concrete tensors: definitions as loops over indices.
 
+use super::attend;
 use super::scalar::{convert, largest, map};
 use super::tensor::{Data, Tensor, indices, offsets, steps, strides};
 use super::window::{self, Sliding};
@@ -65,6 +66,7 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Concat { axis } => concat(args, *axis),
         Prim::Contract { lhs, rhs, out } => contract(arg(0), lhs, arg(1), rhs, out),
         Prim::Gather { axis } => gather(arg(0), arg(1), *axis),
+        Prim::Attend(attend) => attend::apply(attend, args),
         Prim::ScatterAdd { axis, extent } => scatter_add(arg(0), arg(1), *axis, size(extent) as usize),
     }
 }

@@ -187,6 +187,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         args,
         dims: names.into_iter().map(|name| NamedDim { name, bound: None, binder: Binder::Extents }).collect(),
         results: Results::Tuple,
+        frozen: vec![],
         in_session: false,
         effects: vec![],
         graph,

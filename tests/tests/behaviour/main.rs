@@ -7,6 +7,7 @@ mod bad_input;
 mod branches;
 mod corners;
 mod costs;
+mod derivatives;
 mod extents;
 mod files;
 mod gradients;

@@ -3,6 +3,7 @@
 //! Axes are `i0`, slices of loops `l0`, scalars `v0`, slots `s0`, buffers `b0`, numbered kernels `k0`; no
 //! dimension of a model may have such a name.
 
+use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
 use super::print::{Listed, indented};
@@ -149,6 +150,7 @@ fn skeleton(f: &mut fmt::Formatter<'_>, skeleton: &Skeleton) -> fmt::Result {
             ];
             ("scatter", fields, stores(std::slice::from_ref(store)))
         }
+        Skeleton::Attend(attention) => ("attend", attend::print_loops(attention), stores(&attention.stores)),
     };
     writeln!(f, "{name}{} {{\n{}}}", Listed(&fields), indented(&body))
 }

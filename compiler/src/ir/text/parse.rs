@@ -143,10 +143,10 @@ fn function(cursor: &mut Cursor) -> Result<Function, String> {
     while !cursor.sign('}') {
         effects.push(effect(cursor)?);
     }
-    let (mode, results) = (mode(&fields)?, results(&fields)?);
+    let (mode, results, frozen) = (mode(&fields)?, results(&fields)?, frozen(&fields)?);
     let in_session = Read(&fields).find("in_session").is_some();
     let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
-    Ok(Function { name, attrs, mode, args, dims, results, in_session, effects, graph })
+    Ok(Function { name, attrs, mode, args, dims, results, frozen, in_session, effects, graph })
 }
 
 fn mode(fields: &Fields) -> Result<Mode, String> {
@@ -155,6 +155,12 @@ fn mode(fields: &Fields) -> Result<Mode, String> {
     }
     let name = Read(fields).word("train")?;
     ops::optimizer(&name).map(Mode::Train).ok_or_else(|| format!("no optimiser `{name}`"))
+}
+
+fn frozen(fields: &Fields) -> Result<Vec<ParamId>, String> {
+    let read = Read(fields);
+    let indices = if read.find("frozen").is_some() { read.indices("frozen")? } else { vec![] };
+    Ok(indices.into_iter().map(|k| ParamId(k as u32)).collect())
 }
 
 fn dims(fields: &Fields) -> Result<Vec<NamedDim>, String> {

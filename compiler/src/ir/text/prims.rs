@@ -1,5 +1,6 @@
 //! Primitives and sources as names and fields, both ways.
 
+use super::attend;
 use super::datum::{Datum, Fields, Read};
 use crate::ir::graph::Source;
 use crate::ir::prim::{ArgOp, Border, Cut, MapOp, Prim, ReduceOp, Window};
@@ -52,6 +53,7 @@ pub(super) fn print(prim: &Prim) -> (&'static str, Fields) {
         }
         Prim::Conv { windows } => ("conv", fields([("windows", print_windows(windows))])),
         Prim::Gather { axis } => ("gather", fields([("axis", index(*axis))])),
+        Prim::Attend(attend) => ("attend", attend::print(attend)),
         Prim::ScatterAdd { axis, extent } => {
             ("scatter_add", fields([("axis", index(*axis)), ("extent", Datum::Dim(extent.clone()))]))
         }
@@ -107,6 +109,7 @@ pub(super) fn parse(name: &str, fields: &Fields) -> Result<Prim, String> {
         "conv" => Prim::Conv { windows: windows()? },
         "gather" => Prim::Gather { axis: read.index("axis")? },
         "scatter_add" => Prim::ScatterAdd { axis: read.index("axis")?, extent: read.dim("extent")? },
+        "attend" => Prim::Attend(attend::parse(&read)?),
         other => return Err(format!("no primitive `{other}`")),
     })
 }

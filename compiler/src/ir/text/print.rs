@@ -67,6 +67,10 @@ fn header(function: &Function) -> Fields {
         Mode::Evaluate => {}
         Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
     }
+    if !function.frozen.is_empty() {
+        let frozen = function.frozen.iter().map(|id| id.0 as usize);
+        fields.push(("frozen".to_owned(), Datum::numbers(frozen)));
+    }
     fields.extend(dims(&function.dims));
     if function.in_session {
         fields.push(("in_session".to_owned(), Datum::Scalar(Scalar::Bool(true))));

@@ -1,5 +1,6 @@
 //! Text to kernels, programs and plans.
 
+use super::attend;
 use super::datum::{Fields, Read};
 use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
@@ -402,6 +403,7 @@ fn skeleton(cursor: &mut Cursor) -> Parsed<Skeleton> {
             let Some(store) = list.pop().filter(|_| list.is_empty()) else { return cursor.fail("one store") };
             Skeleton::Scatter { outer, target, source, inner, index, store }
         }
+        "attend" => Skeleton::Attend(Box::new(attend::parse_loops(&read, stores(cursor)?)?)),
         other => return cursor.fail(format!("no skeleton `{other}`")),
     };
     cursor.expect('}')?;

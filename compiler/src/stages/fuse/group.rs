@@ -7,6 +7,7 @@
 use super::inline::{Body, Inliner, Stop};
 use super::operand::Reading;
 use super::scope::Scope;
+use crate::ir::attend::Attention;
 use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
@@ -43,6 +44,8 @@ pub(super) enum Form {
         result: Value,
         addend: ExprId,
     },
+    /// Attention, without its stores, and the arguments of the parts that share it.
+    Attend { attention: Attention, args: Vec<Value> },
     /// A region.
     Region(Value),
 }
@@ -153,7 +156,7 @@ impl<'a> Grouping<'a> {
                 let args = &self.scope.graph.node(*region).args;
                 args.iter().filter_map(|a| self.group_of.get(&self.scope.canon(*a)).copied()).collect()
             }
-            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
                 let mut groups = self.reads(&self.groups[group].body);
                 groups.remove(&group);
                 groups
@@ -234,7 +237,7 @@ impl<'a> Grouping<'a> {
             }
             // The tiles of a product hold floats.
             Form::Contract { .. } if !self.scope.graph.ty(value).dtype.is_float() => return false,
-            Form::Row { .. } | Form::Contract { .. } => {}
+            Form::Row { .. } | Form::Contract { .. } | Form::Attend { .. } => {}
             Form::Scatter { .. } | Form::Region(_) => return false,
         }
         let body = self.groups[group].body.clone();
@@ -243,6 +246,7 @@ impl<'a> Grouping<'a> {
         for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()) {
             if let Some((mut joined, id)) = self.attempt(&body, |inliner| inliner.value(value, &at, &[]))
                 && !self.cyclic(&joined, group, value)
+                && self.holds(group, &joined.exprs[id], &at)
             {
                 joined.inside.insert(value, (at, id));
                 self.groups[group].body = joined;
@@ -251,6 +255,14 @@ impl<'a> Grouping<'a> {
             }
         }
         false
+    }
+
+    /// Whether a group can store a scalar at a position: drivers of attention move results and do no arithmetic.
+    fn holds(&self, group: usize, scalar: &Expr, at: &[Index]) -> bool {
+        match &self.groups[group].form {
+            Form::Attend { .. } => matches!(scalar, Expr::Accumulated { .. }) && at.iter().all(Index::is_affine),
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => true,
+        }
     }
 
     /// The position of a value in a kernel that computes something that it is made of elementwise.

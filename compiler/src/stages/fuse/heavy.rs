@@ -18,6 +18,7 @@ impl Grouping<'_> {
             Prim::Contract { lhs, rhs, out } => self.contract(value, &args, lhs, rhs, out),
             Prim::Conv { windows } => self.conv(value, &args, windows),
             Prim::ScatterAdd { axis, .. } => self.scatter(value, &args, *axis),
+            Prim::Attend(attend) => self.attend(value, &args, attend),
             Prim::Reduce { op, axes } => {
                 let arg = self.scope.graph.ty(args[0]).shape.clone();
                 let op = AccumulatorOp::Reduce(*op);
@@ -174,7 +175,7 @@ impl Grouping<'_> {
     }
 
     /// An operand as one load; puts it into memory where it is more than that.
-    fn operand(&mut self, axes: &[Dim], value: Value, at: &[Index], guards: &[Guard]) -> Reading {
+    pub(super) fn operand(&mut self, axes: &[Dim], value: Value, at: &[Index], guards: &[Guard]) -> Reading {
         let mut bottom = value;
         while !self.known(bottom) && self.scope.is_movement(bottom) {
             bottom = self.scope.graph.node(bottom).args[0];

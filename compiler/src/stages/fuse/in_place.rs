@@ -129,7 +129,7 @@ fn is_old(scope: &Scope<'_>, slot: Value, before: Option<Value>, role: Role, buf
 fn reads(grouping: &Grouping<'_>, group: usize, old: &dyn Fn(Value) -> bool) -> bool {
     match &grouping.groups[group].form {
         Form::Region(region) => grouping.scope.graph.node(*region).args.iter().any(|&a| old(a)),
-        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
             grouping.groups[group].body.slots.iter().any(|&v| old(v))
         }
     }

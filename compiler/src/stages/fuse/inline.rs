@@ -202,7 +202,8 @@ impl Inliner<'_> {
             | Prim::WindowPut { .. }
             | Prim::Contract { .. }
             | Prim::Conv { .. }
-            | Prim::ScatterAdd { .. } => Err(Stop::Materialise(value)),
+            | Prim::ScatterAdd { .. }
+            | Prim::Attend(_) => Err(Stop::Materialise(value)),
         }
     }
 

@@ -6,6 +6,7 @@ use super::group::{Form, Group, Grouping, levels};
 use super::in_place::{self, Versions};
 use super::order::{self, Order};
 use super::scope::{Home, Scope};
+use crate::ir::attend::Attention;
 use crate::ir::graph::Source;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{
@@ -76,7 +77,7 @@ impl Lowering {
                     Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
                     other => unreachable!("{other:?} is no region"),
                 },
-                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
+                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
                     // A scatter adds up in one place.
@@ -149,7 +150,9 @@ impl Lowering {
         for group in &grouping.groups {
             match &group.form {
                 Form::Region(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
-                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => read.extend(&group.body.slots),
+                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
+                    read.extend(&group.body.slots)
+                }
             }
         }
         read.extend(grouping.group_of.keys().filter(|v| matches!(scope.graph.node(**v).kind, Kind::Result(_))));
@@ -310,6 +313,10 @@ impl Lowering {
                 let (outer, source, inner) = (outer.clone(), source.clone(), inner.clone());
                 ("scatter", Skeleton::Scatter { outer, target: *target, source, inner, index: *index, store })
             }
+            Form::Attend { attention, .. } => {
+                let attention = Attention { stores, ..attention.clone() };
+                ("attend", Skeleton::Attend(Box::new(attention)))
+            }
             Form::Region(_) => unreachable!("regions are lowered to loops"),
         };
         let slot_of = |&(buffer, read, write): &(BufferId, bool, bool)| {
@@ -423,7 +430,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
     for &value in live {
         let node = scope.graph.node(value);
         match &node.kind {
-            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. }) => {
+            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. } | Prim::Attend(_)) => {
                 forced.extend(node.args.iter().map(|&a| bottom(a)))
             }
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {

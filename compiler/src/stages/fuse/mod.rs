@@ -4,6 +4,7 @@
 //! Always: a value that is read by a kernel is in memory before it, and nothing is computed that no result
 //! or effect needs.
 
+mod attend;
 mod branch;
 mod group;
 mod heavy;

@@ -101,7 +101,7 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, buffers: &[Buff
     let Group { form, body, .. } = &grouping.groups[group];
     let is_map = match form {
         Form::Row { accumulators, .. } => accumulators.iter().all(|a| a.pass == 0),
-        Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => false,
+        Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } | Form::Region(_) => false,
     };
     let strides = scope.graph.ty(value).strides();
     let position = body.inside.get(&value)?.0.iter().zip(&strides);
@@ -125,7 +125,7 @@ fn reads(grouping: &Grouping<'_>, group: usize, role: Role, buffers: &[Buffer]) 
     let of_pool = |&v: &Value| is_of_pool(scope, v, role, buffers);
     match &grouping.groups[group].form {
         Form::Region(region) => scope.graph.node(*region).args.iter().any(of_pool),
-        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
             grouping.groups[group].body.slots.iter().any(of_pool)
         }
     }

@@ -53,7 +53,8 @@ impl Scope<'_> {
                 | Prim::WindowPut { .. }
                 | Prim::Contract { .. }
                 | Prim::Conv { .. }
-                | Prim::ScatterAdd { .. } => true,
+                | Prim::ScatterAdd { .. }
+                | Prim::Attend(_) => true,
                 Prim::Const(_)
                 | Prim::Extent(_)
                 | Prim::Iota { .. }

@@ -71,8 +71,9 @@ fn batched(b: &mut Builder<'_>, prim: &Prim, args: &[Lane], count: &Dim) -> Made
         Prim::Conv { .. } => return conv(b, prim, args, count),
         Prim::Gather { axis } => return gather(b, *axis, args, count),
         Prim::ScatterAdd { axis, extent } => return scatter_add(b, *axis, extent, args, count),
-        // Windows slide along the last axes.
+        // Windows slide along the last axes; attention has any number of leading ones.
         Prim::Map(_)
+        | Prim::Attend(_)
         | Prim::Convert(_)
         | Prim::WindowReduce { .. }
         | Prim::WindowArgMax { .. }

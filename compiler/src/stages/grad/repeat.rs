@@ -179,7 +179,8 @@ pub(super) fn cheap(prim: &Prim) -> bool {
         | Prim::Contract { .. }
         | Prim::Conv { .. }
         | Prim::Gather { .. }
-        | Prim::ScatterAdd { .. } => false,
+        | Prim::ScatterAdd { .. }
+        | Prim::Attend(_) => false,
     }
 }
 

@@ -113,7 +113,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
         let trained = function.train.iter().filter(|_| !refused);
         let kept = elaborate::Kept { params: &params, states: &states, dims: &dims };
-        for train in [None].into_iter().chain(trained.map(|train| Some(&train.optimizer))) {
+        for train in [None].into_iter().chain(trained.map(Some)) {
             functions.extend(elaborate::entry(function, train, &this, declared, kept, diags));
         }
     }

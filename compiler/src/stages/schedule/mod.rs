@@ -35,5 +35,7 @@ fn numbers(kernel: &mut Kernel) {
         Skeleton::Contract { .. } => product::tiles(kernel),
         Skeleton::Row { .. } => vector::choose(kernel),
         Skeleton::Scatter { .. } => vector::innermost(kernel),
+        // Drivers choose tiles by the registers that they have.
+        Skeleton::Attend(_) => {}
     }
 }

@@ -5,7 +5,7 @@ use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
-use crate::ir::model::{Binder, Effect};
+use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -125,6 +125,20 @@ impl Printer<'_> {
         }
     }
 
+    /// Where the gradients lie that the plan does not write; nothing where it writes all.
+    fn frozen(&self) -> Option<TokenStream> {
+        let range = |id: &ParamId| {
+            let param = self.model.param(*id);
+            let len = param.stacked().count().as_const().map_or(0, |n| n as usize);
+            let (first, end) = (param.offset, param.offset + len);
+            let (first, end) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(end));
+            quote!(#first..#end)
+        };
+        let ranges: Vec<TokenStream> = self.function.frozen.iter().map(range).collect();
+        let frozen = || quote!(const FROZEN: &'static [::core::ops::Range<usize>] = &[#(#ranges),*];);
+        (!ranges.is_empty()).then(frozen)
+    }
+
     fn train(&self, optimizer: &Ident) -> TokenStream {
         let (marker, gradients) = (names::marker(self.function), names::gradients(self.function));
         let name = self.function.name.to_string();
@@ -140,10 +154,12 @@ impl Printer<'_> {
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
             let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
+            let frozen = self.frozen();
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
+                    #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
                     #gpu

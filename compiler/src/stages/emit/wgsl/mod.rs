@@ -4,6 +4,8 @@
 //! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
 //! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
+mod attend;
+mod attend_single;
 mod choose;
 mod contract;
 mod names;
@@ -179,6 +181,11 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
             let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
             let grid = Grid::new(kernel, &elements, source, false);
             of_grid(scatter::scatter(&scalars, name, &grid, &axes, *index, store), &grid)
+        }
+        Skeleton::Attend(attention) => {
+            let attend = attend::Attend { scalars: &scalars, name, attention };
+            let (groups, bytes) = (attend.groups(), attend.bytes());
+            Printed { text: attend.print(), groups, threads: attend::THREADS, bytes }
         }
         Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
             let Some(sides) = sides(kernel) else { unreachable!("the skeleton is a contraction") };

@@ -6,6 +6,7 @@ use super::super::instance::{FieldInstance, Instance, count};
 use super::super::statics::Names;
 use super::super::words;
 use super::fit;
+use super::frozen;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
@@ -20,7 +21,7 @@ use std::rc::Rc;
 /// The graph of a public function, evaluated or trained by an optimiser; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
-    train: Option<&Ident>,
+    train: Option<&Train>,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
     kept: Kept<'_>,
@@ -41,7 +42,9 @@ pub(in super::super) fn entry<'p>(
         }
     });
     let args = entry_args(function, &names, diags);
-    let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
+    let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
+    let only = train.and_then(|train| train.only.as_deref());
+    let frozen = only.map_or(vec![], |only| frozen::frozen(only, this, params, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
@@ -77,6 +80,7 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
+        frozen,
         in_session,
         effects,
         graph,

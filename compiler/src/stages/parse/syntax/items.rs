@@ -295,7 +295,6 @@ impl Syntax {
             return Err(syn::Error::new(only.span(), format!("`#[train(…)]` has no argument `{only}`")));
         }
         input.parse::<Token![=]>()?;
-        self.unsupported(only.span(), "trained parts of a model are");
         let value = self.expr(input)?;
         let only = match value.kind {
             ExprKind::List(items) => items,
