@@ -64,6 +64,7 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
         Prim::Reduce { .. } => floats(args[0]),
         Prim::WindowReduce { windows, .. } => floats(ty) * taps(windows),
         Prim::WindowPut { .. } | Prim::ScatterAdd { .. } => floats(args[0]),
+        Prim::Attend(attend) => of_attention(attend.part, args),
         Prim::Map(_)
         | Prim::Const(_)
         | Prim::Extent(_)
@@ -82,6 +83,22 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
         | Prim::Concat { .. }
         | Prim::Gather { .. } => 0.into(),
     }
+}
+
+/// Every pair of a query and a key counts, also those that a causal kernel leaves out.
+fn of_attention(part: Part, args: &[&Type]) -> Dim {
+    let (q, k, v) = (&args[0].shape, &args[1].shape, &args[2].shape);
+    let rank = q.len();
+    let pairs = product(&q[..rank - 1]) * k[rank - 2].clone();
+    let (d, e) = (q[rank - 1].clone(), v[rank - 1].clone());
+    // Products with keys and values, and for each pair the factor, the exponential and what becomes of it.
+    let (keys, values, others) = match part {
+        Part::Norm => (1, 0, 3),
+        Part::Output => (1, 1, 3),
+        Part::Query | Part::Key => (2, 1, 4),
+        Part::Value => (1, 1, 2),
+    };
+    pairs * (Dim::from(2 * keys) * d + Dim::from(2 * values) * e + others.into())
 }
 
 fn taps(windows: &[Window]) -> Dim {
