@@ -25,6 +25,7 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
         | Kind::Param(_)
         | Kind::State(_)
         | Kind::Transform(_)
+        | Kind::Foreign(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -46,18 +47,6 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
                 }
             }
             Dim::from(2) * product(extents.into_iter().map(|(_, dim)| dim))
-        }
-        Prim::Attend(attend) => {
-            let (q, rank) = (args[0], args[0].rank());
-            let (pairs, d) = (product(&q.shape[..rank - 1]) * args[1].shape[rank - 2].clone(), q.shape[rank - 1].clone());
-            let e = args[2].shape[rank - 1].clone();
-            // The derivatives compute the scores again.
-            let each = match attend.part {
-                Part::Norm => d,
-                Part::Output | Part::Value => d + e,
-                Part::Query | Part::Key => d.clone() + d + e,
-            };
-            Dim::from(2) * pairs * each
         }
         // The weight is `[G, O, I, K…]`; each result sums over I and the taps.
         Prim::Conv { .. } => Dim::from(2) * ty.count() * product(&args[1].shape[2..]),

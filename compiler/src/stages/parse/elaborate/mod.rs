@@ -9,6 +9,7 @@ mod callable;
 mod companions;
 mod expr;
 mod fit;
+mod foreign;
 mod frozen;
 mod function;
 mod gradient;
