@@ -13,7 +13,7 @@ use precast_compiler::ir::graph::{Call, GROUPS};
 use precast_compiler::ir::model::{Argument, Effect, Init, NamedDim, Results};
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, ParamId, Type, Value};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, ParamId, Type, Value};
 use precast_compiler::ops::{Attrs, Builder, OpError, op, optimizer};
 use precast_compiler::oracle::{Env, Outputs, Tensor, run};
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -62,7 +62,14 @@ fn regression(rule: &str) -> Model {
         effects: vec![],
         graph,
     };
-    Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+    Model {
+        name: ident("Net"),
+        vis: TokenStream::new(),
+        attrs: vec![],
+        memory: Memory::default(),
+        params,
+        functions: vec![function],
+    }
 }
 
 fn mean_square(b: &mut Builder<'_>, guess: Value, target: Value) -> Result<Value, OpError> {

@@ -18,7 +18,7 @@ pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
-pub use graph::{Graph, Kind, Node, Repeat, Source, Value};
+pub use graph::{Graph, Kind, Memory, Node, Repeat, Source, Value};
 pub use model::{Function, Mode, Model, Param, ParamId};
 pub use prim::Prim;
 pub use ty::{DType, Type};

@@ -1,6 +1,6 @@
 //! A model: its parameters and its public functions, each with a graph.
 
-use super::graph::{Graph, Value};
+use super::graph::{Graph, Memory, Value};
 use super::ty::Type;
 use crate::ops::Optimizer;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -136,6 +136,8 @@ pub struct Model {
     pub vis: TokenStream,
     /// Doc comments and other outer attributes, passed through.
     pub attrs: Vec<TokenStream>,
+    /// What the backward passes of regions compute again, where the regions do not say.
+    pub memory: Memory,
     /// In the order of the declaration.
     pub params: Vec<Param>,
     /// In the order of the declaration.

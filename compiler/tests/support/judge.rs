@@ -4,7 +4,7 @@ use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use precast_compiler::stages::memory;
@@ -188,7 +188,14 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         effects: vec![],
         graph,
     };
-    Model { name: ident("Net"), vis: TokenStream::new(), attrs: vec![], params, functions: vec![function] }
+    Model {
+        name: ident("Net"),
+        vis: TokenStream::new(),
+        attrs: vec![],
+        memory: Memory::default(),
+        params,
+        functions: vec![function],
+    }
 }
 
 fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {

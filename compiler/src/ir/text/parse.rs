@@ -6,7 +6,7 @@ use super::prims;
 use crate::ir::graph::Call;
 use crate::ir::model::{Argument, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, ParamId, Repeat, Value};
+use crate::ir::{Function, Graph, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Value};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -70,7 +70,14 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let fields = cursor.fields()?;
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
-    let mut model = Model { name, vis, attrs: attributes(&fields)?, params: vec![], functions: vec![] };
+    let mut model = Model {
+        name,
+        vis,
+        attrs: attributes(&fields)?,
+        memory: memory(&Read(&fields))?,
+        params: vec![],
+        functions: vec![],
+    };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
@@ -79,6 +86,17 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         model.functions.push(function(cursor)?);
     }
     Ok(model)
+}
+
+/// The default where nothing is said.
+fn memory(read: &Read<'_>) -> Result<Memory, String> {
+    match read.find("memory") {
+        None => Ok(Memory::default()),
+        Some(_) => {
+            let name = read.word("memory")?;
+            Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
 }
 
 fn param(cursor: &mut Cursor) -> Result<Param, String> {
@@ -235,6 +253,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,
+                memory: memory(&read)?,
                 body,
             }))
         }

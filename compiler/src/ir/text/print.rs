@@ -4,7 +4,7 @@ use super::datum::{Datum, Fields};
 use super::prims;
 use crate::ir::model::{Effect, Init, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Mode, Model, Node, Param, Value};
+use crate::ir::{Function, Graph, Kind, Memory, Mode, Model, Node, Param, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -15,6 +15,7 @@ impl fmt::Display for Model {
         if !vis.is_empty() {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
+        fields.extend(memory(self.memory));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
         for param in &self.params {
@@ -171,7 +172,8 @@ fn head(kind: &Kind) -> (String, Fields) {
                 ("carried", Datum::number(repeat.carried as i64)),
                 ("stacked", Datum::number(repeat.stacked as i64)),
             ];
-            ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+            let fields = fields.map(|(key, value)| (key.to_owned(), value)).into_iter();
+            ("repeat", fields.chain(memory(repeat.memory)).collect())
         }
         Kind::Op(call) => {
             let fields = [
@@ -185,6 +187,11 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };
     (head.to_owned(), fields)
+}
+
+/// What is chosen by default does not print.
+fn memory(memory: Memory) -> Option<(String, Datum)> {
+    (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
 }
 
 /// Absent attributes do not print.

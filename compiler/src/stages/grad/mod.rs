@@ -17,12 +17,13 @@ pub use reverse::differentiate;
 
 use crate::ir::model::Mode;
 use crate::ir::simplify::simplify;
-use crate::ir::{Graph, Kind, Model, Value};
+use crate::ir::{Graph, Kind, Memory, Model, Value};
 
 /// Completes every training function; the others stay as they are.
 pub fn grad(mut model: Model) -> Model {
     let mut functions = std::mem::take(&mut model.functions);
     for function in &mut functions {
+        choose(&mut function.graph, model.memory);
         match function.mode {
             Mode::Evaluate => {}
             Mode::Train(optimizer) => train::complete(&model, function, optimizer),
@@ -33,6 +34,18 @@ pub fn grad(mut model: Model) -> Model {
         function.effects.iter_mut().zip(written).for_each(|((_, v), new)| *v = new);
     }
     Model { functions, ..model }
+}
+
+/// Tells every region that says nothing itself what its backward pass computes again.
+fn choose(graph: &mut Graph, memory: Memory) {
+    for node in &mut graph.nodes {
+        if let Kind::Repeat(repeat) = &mut node.kind {
+            if repeat.memory == Memory::default() {
+                repeat.memory = memory;
+            }
+            choose(&mut repeat.body, memory);
+        }
+    }
 }
 
 /// Lets uses of a `StopGradient` use its argument, which it equals once all derivatives are taken.

@@ -227,7 +227,7 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// The function's result, which fits its signature.
-    fn body(&mut self, function: &'p Fn) -> Val {
+    pub(super) fn body(&mut self, function: &'p Fn) -> Val {
         let value = self.block(&function.body);
         let (text, place) = match &function.body.tail {
             Some(tail) => (words::brief(tail), tail.place),
@@ -306,7 +306,10 @@ impl<'p> Elaborator<'_, 'p> {
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
-        let result = self.body(function);
+        let result = match function.remat {
+            Some(_) if self.training => self.rematerialised(function, place),
+            _ => self.body(function),
+        };
         self.scopes.pop();
         result
     }

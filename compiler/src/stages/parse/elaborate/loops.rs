@@ -5,7 +5,7 @@ use super::super::instance::FieldInstance;
 use super::super::words;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
-use crate::ir::{Dim, Kind, Repeat, Value};
+use crate::ir::{Dim, Kind, Memory, Repeat, Value};
 use crate::ops::Attr;
 
 /// The most iterations that are written out.
@@ -130,7 +130,7 @@ impl Elaborator<'_, '_> {
             names.iter().for_each(|name| self.set(name, Val::Unknown));
             return;
         }
-        let results = self.finish_region(start, outputs, count.into(), false, place);
+        let results = self.finish_region(start, outputs, (count.into(), false, Memory::default()), place);
         self.rebind(names, &results);
         if let Some(name) = names.first() {
             results.first().into_iter().for_each(|&t| self.name(t, name));
@@ -142,8 +142,7 @@ impl Elaborator<'_, '_> {
         &mut self,
         start: Vec<Value>,
         outputs: Vec<Value>,
-        count: Dim,
-        reverse: bool,
+        (count, reverse, memory): (Dim, bool, Memory),
         place: Place,
     ) -> Vec<Tensor> {
         let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
@@ -157,7 +156,7 @@ impl Elaborator<'_, '_> {
         let carried = start.len();
         let results = outputs.len();
         graph.outputs = outputs;
-        let repeat = Repeat { count, reverse, carried, stacked: stacked.len(), body: graph };
+        let repeat = Repeat { count, reverse, carried, stacked: stacked.len(), memory, body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
         match results {

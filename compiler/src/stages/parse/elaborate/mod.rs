@@ -11,6 +11,7 @@ mod graph;
 mod index;
 mod loops;
 mod operator;
+mod remat;
 mod resolve;
 mod scan;
 mod stmt;
