@@ -33,6 +33,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("no-forward", "a block that is called like a function needs `fn forward`"),
     ("non-divisible", "a division of extents does not come out even"),
     ("non-scalar-loss", "what a training function minimises must be a single f32"),
+    ("not-a-block", "what is imported is no block of a `model!`"),
     ("not-a-model", "a struct with public functions needs a default for each of its parameters"),
     ("not-a-tensor", "a block, layer, tuple or word stands where a tensor is needed"),
     ("not-a-tuple", "a single value is taken apart"),
@@ -60,6 +61,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("unknown-type", "no element type has that name"),
     ("unknown-variable", "no variable, constant or dimension has that name"),
     ("unused-field", "a field takes part in no function"),
+    ("unused-import", "an imported block is named nowhere"),
     ("wrong-arity", "a call gives another number of arguments than the declaration asks for"),
     ("wrong-attribute", "an attribute's value is not one that the op or layer accepts"),
     ("wrong-dimension", "an extent differs from the one that is asked for"),
@@ -89,6 +91,12 @@ impl Place {
     /// The line on which it starts, counted from one.
     pub fn line(self) -> usize {
         self.first.start().line
+    }
+
+    /// The line and, where rustc knows one, the file: `line 12 of src/blocks.rs`.
+    pub fn whereabouts(self) -> String {
+        let (line, file) = (self.line(), self.first.file());
+        if file.is_empty() || file.starts_with('<') { format!("line {line}") } else { format!("line {line} of {file}") }
     }
 
     fn key(self) -> String {
@@ -168,15 +176,72 @@ impl Diagnostic {
 #[derive(Default, Debug)]
 pub struct Diags {
     list: Vec<Diagnostic>,
+    travelled: Vec<Travelled>,
+    via: Option<Place>,
+}
+
+/// A text from elsewhere, whose places the reader of a message does not see.
+#[derive(Debug)]
+pub struct Travelled {
+    /// The block that was asked for.
+    pub block: String,
+    /// Where the macro's own text imports it.
+    pub import: Place,
+    /// All of it.
+    pub text: TokenStream,
+}
+
+impl Travelled {
+    fn holds(&self, span: Span) -> bool {
+        holds(&self.text, &format!("{span:?}"))
+    }
+}
+
+fn holds(text: &TokenStream, span: &str) -> bool {
+    let is = |other: Span| format!("{other:?}") == span;
+    text.clone().into_iter().any(|token| match token {
+        TokenTree::Group(group) => {
+            let ends = [group.span(), group.span_open(), group.span_close()];
+            ends.into_iter().any(is) || holds(&group.stream(), span)
+        }
+        token => is(token.span()),
+    })
 }
 
 impl Diags {
+    /// Declares a text from elsewhere: its mistakes are reported where the macro's own text uses it.
+    pub fn travelled(&mut self, text: Travelled) {
+        self.travelled.push(text);
+    }
+
+    /// Says what the macro's own text does with a block from elsewhere, whose mistakes follow.
+    pub fn enter(&mut self, via: Option<Place>) {
+        self.via = via;
+    }
+
+    /// What was said last.
+    pub fn entered(&self) -> Option<Place> {
+        self.via
+    }
+
+    /// Where a declaration stands: its line, and for a text from elsewhere its file.
+    pub fn line(&self, place: Place) -> String {
+        let elsewhere = self.travelled.iter().any(|text| text.holds(place.first));
+        if elsewhere { place.whereabouts() } else { format!("line {}", place.line()) }
+    }
+
     /// Records a mistake.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
+        if let Some(text) = self.travelled.iter().find(|text| text.holds(diagnostic.place.first)) {
+            let inside = diagnostic.place;
+            diagnostic.place = self.via.unwrap_or(text.import);
+            diagnostic.notes.insert(0, format!("inside `{}`, {}", text.block, inside.whereabouts()));
+        }
         diagnostic.message = outer_names(&diagnostic.message);
         diagnostic.notes.iter_mut().for_each(|note| *note = outer_names(note));
         diagnostic.help = diagnostic.help.map(|help| outer_names(&help));
-        let key = |d: &Diagnostic| (d.code, d.place.key());
+        let inside = |d: &Diagnostic| d.notes.first().filter(|n| n.starts_with("inside `")).cloned();
+        let key = |d: &Diagnostic| (d.code, d.place.key(), inside(d));
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
         }

@@ -33,7 +33,7 @@ fn run() -> Result<String, String> {
         let mistakes = diags.list().iter().map(|d| format!("{path}:{}: [{}] {}", d.place.line(), d.code, d.text()));
         return Err(mistakes.collect::<Vec<_>>().join("\n"));
     }
-    pipeline::compile(quote::quote!({ ::precast } #tokens), &mut dumps);
+    pipeline::compile(quote::quote!({ ::precast } #tokens), 0, &mut dumps);
     let files = dumps.files.iter().map(|f| format!("// {}\n{}\n", f.name, f.text));
     Ok(files.collect())
 }

@@ -2,11 +2,12 @@
 
 use crate::diag::Diags;
 use crate::dump::Dumps;
-use crate::ir::Model;
 use crate::ir::kernel::Program;
 use crate::ir::plan::Plans;
-use crate::stages::{emit, expand, fuse, grad, memory, parse, schedule, shape};
-use proc_macro2::{TokenStream, TokenTree};
+use crate::ir::{Block, Model};
+use crate::stages::parse::{self, Texts};
+use crate::stages::{emit, expand, fuse, grad, memory, schedule, shape};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 
 /// The stages, in order. Dumps, the folders of stage tests and the README use these names.
 pub const STAGES: [&str; 8] = ["parse", "shape", "expand", "grad", "fuse", "schedule", "memory", "emit"];
@@ -21,16 +22,17 @@ pub struct Compiled {
 
 /// Checks the text of a `model!`; the models are complete where no mistake was found.
 pub fn check(tokens: TokenStream) -> (Vec<Model>, Diags) {
-    checked(tokens, &mut Dumps::default())
+    let (models, _, diags) = checked(Texts { own: tokens, blocks: vec![] }, &mut Dumps::default());
+    (models, diags)
 }
 
-fn checked(tokens: TokenStream, dumps: &mut Dumps) -> (Vec<Model>, Diags) {
+fn checked(texts: Texts, dumps: &mut Dumps) -> (Vec<Model>, Vec<Block>, Diags) {
     let mut diags = Diags::default();
-    let mut models = parse::parse(tokens, &mut diags);
+    let (mut models, blocks) = parse::texts(texts, &mut diags);
     models.iter().for_each(|model| dumps.graphs("parse", model));
     shape::shape(&mut models, &mut diags);
     models.iter().for_each(|model| dumps.graphs("shape", model));
-    (models, diags)
+    (models, blocks, diags)
 }
 
 /// Runs a model that has no mistakes through the stages from expand to memory.
@@ -56,20 +58,33 @@ fn text(programs: &[Program]) -> String {
     programs.iter().map(Program::to_string).collect()
 }
 
-/// What `model!` expands to. The input starts with a group that holds the path of the runtime crate.
-pub fn compile(tokens: TokenStream, dumps: &mut Dumps) -> TokenStream {
-    let mut tokens = tokens.into_iter();
+/// What `model!` expands to; `number` is another one for each call in a crate.
+///
+/// The input starts with a group that holds the path of the runtime crate. The texts of imported blocks follow, one
+/// brace group for each, and then the macro's own text. As long as there are fewer texts than imports, the result asks
+/// the macro of the next block for its text: it calls this function again, with one text more.
+pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenStream {
+    let mut tokens = tokens.into_iter().peekable();
     let runtime = match tokens.next() {
         Some(TokenTree::Group(group)) => group.stream(),
         other => other.into_iter().collect(),
     };
-    let (models, diags) = checked(tokens.collect(), dumps);
+    let is_text = |token: &TokenTree| matches!(token, TokenTree::Group(g) if g.delimiter() == Delimiter::Brace);
+    let mut blocks = vec![];
+    while let Some(TokenTree::Group(group)) = tokens.next_if(is_text) {
+        blocks.push(group.stream());
+    }
+    let own: TokenStream = tokens.collect();
+    if let Some(path) = parse::imports(&own).get(blocks.len()) {
+        return emit::request(path, &runtime, &blocks, &own);
+    }
+    let (models, own_blocks, diags) = checked(Texts { own, blocks }, dumps);
+    let mut out: TokenStream = own_blocks.iter().map(|block| emit::block(block, number)).collect();
     if !diags.is_empty() {
-        let mut out = diags.to_compile_errors();
+        out.extend(diags.to_compile_errors());
         out.extend(models.iter().map(|model| emit::outline(model, &runtime)));
         return out;
     }
-    let mut out = TokenStream::new();
     for model in models {
         let Compiled { model, plans } = lowered(model, dumps);
         let emitted = emit::emit(&model, &plans, &runtime);

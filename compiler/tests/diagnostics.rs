@@ -4,9 +4,12 @@
 //! guilty text and line, message, notes and help; `BLESS=1 cargo test` rewrites it. The third holds
 //! replacements: the new text of `replace` stands in the report's help, so that pasting the help is what
 //! mends the model; that of `edit` is what the message asks for. The mended model has no mistake.
+//! What stands before a line of four equality signs is the text of another macro, from which the model imports.
 
 use precast_compiler::diag::{CODES, Diagnostic, Diags, Place};
-use precast_compiler::stages::{parse::parse, shape::shape};
+use precast_compiler::stages::parse::{Texts, imports, texts};
+use precast_compiler::stages::shape::shape;
+use proc_macro2::TokenStream;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
@@ -26,11 +29,26 @@ fn stem(file: &Path) -> String {
     name.split('.').next().unwrap_or_default().to_owned()
 }
 
+/// The text of the library and that of the model.
+fn parts(source: &str) -> (&str, &str) {
+    source.split_once("====\n").unwrap_or(("", source))
+}
+
 /// All reports about a model.
 fn check(source: &str) -> Vec<Diagnostic> {
-    let tokens = source.parse().expect("balanced brackets");
+    let (library, source) = parts(source);
+    let own: TokenStream = source.parse().expect("balanced brackets");
     let mut diags = Diags::default();
-    let mut models = parse(tokens, &mut diags);
+    let library = Texts { own: library.parse().expect("balanced brackets"), blocks: vec![] };
+    let (_, library) = texts(library, &mut diags);
+    assert!(diags.is_empty(), "a mistake in the library: {:?}", diags.list());
+    let found = |path: TokenStream| {
+        let name = path.into_iter().last().map(|name| name.to_string());
+        let block = library.iter().find(|block| Some(block.name.to_string()) == name);
+        block.map_or_else(TokenStream::new, |block| block.text.clone())
+    };
+    let blocks = imports(&own).into_iter().map(found).collect();
+    let (mut models, _) = texts(Texts { own, blocks }, &mut diags);
     shape(&mut models, &mut diags);
     diags.list().to_vec()
 }
@@ -47,6 +65,7 @@ fn text_at(source: &str, place: Place) -> String {
 }
 
 fn describe(source: &str, reports: &[Diagnostic]) -> String {
+    let source = parts(source).1;
     let mut out = String::new();
     for report in reports {
         let line = report.place.line();

@@ -153,6 +153,49 @@ fn a_loop_over_blocks_is_the_blocks_one_after_the_other() {
 }
 
 #[test]
+fn parameters_start_as_they_say() {
+    let source = "
+        const STD: f32 = 0.01;
+        pub struct Net(dim = 4) {
+            plain: Linear(dim, 12),
+            a: Linear(dim, 12, init = kaiming_normal, bias_init = zeros),
+            b: Linear(dim, 12, init = normal(2 * STD), bias = false),
+            c: Linear(dim, 12, init = xavier_uniform(gain = 2)),
+            d: Conv2d(2, 6, kernel = 3, init = kaiming_uniform(a = 1, mode = \"fan_out\")),
+            e: Embedding(9, dim, init = trunc_normal(0.02)),
+            f: Linear(dim, 12, init = orthogonal(0.5)),
+            g: Parameter(dim, init = constant(-1)),
+            h: Parameter(dim, dim, init = uniform(0.25)),
+        }
+        impl Net {
+            pub fn out(&self, x: f32[B, dim], image: f32[B, 2, 8, 8], id: u32[B]) -> (f32[B, 12], f32[B, 6, 6, 6], f32[B, dim]) {
+                let x = matmul(x * self.g, self.h);
+                (self.plain(x) + self.a(x) + self.b(x) + self.c(x) + self.f(x), self.d(image), self.e(id))
+            }
+        }";
+    let model = models(source).remove(0);
+    let starts: Vec<Init> = model.params.iter().map(|p| p.init.clone()).collect();
+    let uniform = |bound: f64| Init::Uniform { bound };
+    let expected = [
+        uniform(0.5),
+        uniform(0.5),
+        Init::Normal { std: 0.5_f64.sqrt() },
+        Init::Zeros,
+        Init::Normal { std: 0.02 },
+        uniform(2.0 * (6.0 / 16.0_f64).sqrt()),
+        uniform(0.5),
+        uniform(3_f64.sqrt() * (1.0 / 54.0_f64).sqrt()),
+        uniform(1.0 / 18_f64.sqrt()),
+        Init::TruncNormal { std: 0.02 },
+        Init::Orthogonal { gain: 0.5 },
+        uniform(0.5),
+        Init::Constant(-1.0),
+        uniform(0.25),
+    ];
+    assert_eq!(starts, expected);
+}
+
+#[test]
 fn repeats_nest() {
     let source = "
         pub struct Nest { groups: [Group(2); 2], last: Linear(3, 3) }

@@ -39,7 +39,7 @@ fn derived_programs_are_emitted() {
     for program in programs() {
         let text: proc_macro2::TokenStream = program.text.parse().unwrap();
         let tokens =
-            precast_compiler::pipeline::compile(quote::quote!((::precast) #text), &mut Dumps::default()).to_string();
+            precast_compiler::pipeline::compile(quote::quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
         assert!(!tokens.contains("compile_error"), "{}: {tokens}", program.name);
     }
 }

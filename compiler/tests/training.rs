@@ -36,6 +36,7 @@ fn regression(rule: &str) -> Model {
         ty: f32s(shape),
         stack: vec![],
         init: Init::Zeros,
+        trained: true,
         offset,
         span: Span::call_site(),
     };

@@ -4,3 +4,4 @@ pub mod arguments;
 pub mod digits;
 pub mod picture;
 pub mod progress;
+pub mod text;

@@ -2,6 +2,10 @@
 
 use precast_compiler::{dump::Dumps, pipeline};
 use proc_macro::TokenStream;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// The calls in this crate: rustc runs for one crate and expands it in the same order each time.
+static CALLS: AtomicUsize = AtomicUsize::new(0);
 
 /// The models of a text in the model language. The tokens start with a group that holds the path of the runtime
 /// crate, which `precast::model!` knows as `$crate`; programs call that macro and not this one.
@@ -15,7 +19,8 @@ pub fn model(tokens: TokenStream) -> TokenStream {
         Ok(dumps) => dumps,
         Err(word) => return failure(&format!("PRECAST_DUMP names `{word}`, which is no stage")),
     };
-    let tokens = pipeline::compile(tokens.into(), &mut dumps).into();
+    let number = CALLS.fetch_add(1, Ordering::Relaxed);
+    let tokens = pipeline::compile(tokens.into(), number, &mut dumps).into();
     match write(&dumps) {
         Ok(()) => tokens,
         Err(why) => failure(&format!("PRECAST_DUMP cannot write: {why}")),

@@ -3,9 +3,13 @@
 
 use alloc::string::String;
 
-use crate::{error::Result, spec::ModelSpec, words::Words};
+use crate::{
+    error::{Error, Result},
+    spec::ModelSpec,
+    words::Words,
+};
 
-/// The gradient of a loss with respect to every parameter.
+/// The gradient of a loss with respect to every trained parameter.
 #[derive(Debug)]
 pub struct Gradients {
     /// The loss.
@@ -17,7 +21,7 @@ pub struct Gradients {
 impl Gradients {
     /// Every gradient by the name of its parameter, with shape and values, row-major.
     pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
-        self.spec.instances().map(|(name, parameter, offset)| {
+        self.spec.trained().map(|(name, parameter, offset)| {
             (name, parameter.shape, &self.words.as_slice()[offset..][..parameter.len()])
         })
     }
@@ -25,9 +29,13 @@ impl Gradients {
     /// The gradient of one parameter, row-major.
     ///
     /// # Errors
-    /// If no parameter has this name.
+    /// If no trained parameter has this name.
     pub fn get(&self, name: &str) -> Result<&[f32]> {
-        let (parameter, offset) = self.spec.find(name)?;
+        let found = self.spec.trained().find(|(other, ..)| other == name);
+        let Some((_, parameter, offset)) = found else {
+            let similar = crate::error::similar(name, self.spec.trained().map(|(name, ..)| name));
+            return Err(Error::UnknownParameter { name: name.into(), similar });
+        };
         Ok(&self.words.as_slice()[offset..][..parameter.len()])
     }
 }

@@ -1,13 +1,13 @@
 //! First values of parameters: in comes a rule, a seed and a name, out come values. Always: a
-//! value depends on the seed, the full name of its parameter and its position alone, so adding a
-//! layer leaves every other parameter as it was.
+//! value depends on the seed, the full name of its parameter and its position alone (an orthogonal one on
+//! the shape too), so adding a layer leaves every other parameter as it was; and it is the same on every
+//! machine.
 
+use crate::exact::{cos_of_turns, ln};
 use crate::random::{key, threefry};
+use alloc::vec::Vec;
 
 /// How the values of a parameter are drawn.
-///
-/// Fans are those of PyTorch: for a weight `[out, in, …kernel]`, `fan_in` is `in · ∏kernel` and
-/// `fan_out` is `out · ∏kernel`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[non_exhaustive]
 pub enum Init {
@@ -27,76 +27,36 @@ pub enum Init {
         /// The bound.
         bound: f32,
     },
-    /// He et al., "Delving Deep into Rectifiers" (2015), with the slope a = √5 that PyTorch takes
-    /// for weights of `Linear` and `Conv2d`: uniform with bound √(6 / ((1 + a²) · fan_in)), which
-    /// is 1/√fan_in.
-    KaimingUniform {
-        /// The number of inputs of one output.
-        fan_in: usize,
-    },
-    /// He et al. (2015) for rectifiers: normal with standard deviation √(2 / fan_in).
-    KaimingNormal {
-        /// The number of inputs of one output.
-        fan_in: usize,
-    },
-    /// PyTorch's rule for biases of `Linear` and `Conv2d`: uniform with bound 1/√fan_in.
-    BiasUniform {
-        /// The number of inputs of one output.
-        fan_in: usize,
-    },
-    /// Glorot and Bengio, "Understanding the Difficulty of Training Deep Feedforward Neural
-    /// Networks" (2010): uniform with bound √(6 / (fan_in + fan_out)).
-    XavierUniform {
-        /// The number of inputs of one output.
-        fan_in: usize,
-        /// The number of outputs of one input.
-        fan_out: usize,
-    },
-    /// Glorot and Bengio (2010): normal with standard deviation √(2 / (fan_in + fan_out)).
-    XavierNormal {
-        /// The number of inputs of one output.
-        fan_in: usize,
-        /// The number of outputs of one input.
-        fan_out: usize,
-    },
     /// Normal with mean 0, drawn again while further than two standard deviations from it.
     TruncNormal {
         /// The standard deviation before truncation.
         std: f32,
+    },
+    /// A matrix with orthogonal rows, or columns where these are fewer, uniform among all such
+    /// (Saxe, McClelland and Ganguli, "Exact Solutions to the Nonlinear Dynamics of Learning in
+    /// Deep Linear Neural Networks", 2013).
+    Orthogonal {
+        /// The number of rows; all axes but the first are columns.
+        rows: usize,
+        /// The length of each row or column.
+        gain: f32,
     },
 }
 
 impl Init {
     /// Draws `values`, which are those of the parameter called `name`.
     pub(crate) fn fill(self, seed: u64, name: &str, values: &mut [f32]) {
+        let draws = || Draws::new(seed, name);
         match self {
             Init::Zeros => values.fill(0.0),
             Init::Ones => values.fill(1.0),
             Init::Constant(value) => values.fill(value),
-            Init::Normal { std } => Draws::new(seed, name).normal(values, f64::from(std)),
-            Init::Uniform { bound } => Draws::new(seed, name).uniform(values, f64::from(bound)),
-            Init::KaimingUniform { fan_in } | Init::BiasUniform { fan_in } => {
-                Draws::new(seed, name).uniform(values, ratio(1, fan_in));
-            }
-            Init::KaimingNormal { fan_in } => {
-                Draws::new(seed, name).normal(values, ratio(2, fan_in));
-            }
-            Init::XavierUniform { fan_in, fan_out } => {
-                Draws::new(seed, name).uniform(values, ratio(6, fan_in + fan_out));
-            }
-            Init::XavierNormal { fan_in, fan_out } => {
-                Draws::new(seed, name).normal(values, ratio(2, fan_in + fan_out));
-            }
-            Init::TruncNormal { std } => {
-                Draws::new(seed, name).trunc_normal(values, f64::from(std));
-            }
+            Init::Normal { std } => draws().normal(values, f64::from(std)),
+            Init::Uniform { bound } => draws().uniform(values, f64::from(bound)),
+            Init::TruncNormal { std } => draws().trunc_normal(values, f64::from(std)),
+            Init::Orthogonal { rows, gain } => draws().orthogonal(values, rows.max(1), f64::from(gain)),
         }
     }
-}
-
-/// √(gain / fan).
-fn ratio(gain: u32, fan: usize) -> f64 {
-    (f64::from(gain) / fan.max(1) as f64).sqrt()
 }
 
 /// The draws of one parameter.
@@ -113,7 +73,7 @@ impl Draws {
     fn at(&self, position: usize, attempt: u32) -> [f64; 2] {
         // 2⁴⁸ values and 2¹⁶ attempts are more than any parameter has.
         let [low, high] = key(position as u64);
-        threefry(self.key, [low, high | attempt << 16]).map(|bits| (f64::from(bits) + 0.5) * (-32f64).exp2())
+        threefry(self.key, [low, high | attempt << 16]).map(|bits| (f64::from(bits) + 0.5) * WORD)
     }
 
     fn uniform(&self, values: &mut [f32], bound: f64) {
@@ -125,7 +85,7 @@ impl Draws {
     /// Box and Muller's transform of the two uniform numbers.
     fn standard(&self, position: usize, attempt: u32) -> f64 {
         let [u, v] = self.at(position, attempt);
-        (-2.0 * u.ln()).sqrt() * (core::f64::consts::TAU * v).cos()
+        (-2.0 * ln(u)).sqrt() * cos_of_turns(v)
     }
 
     fn normal(&self, values: &mut [f32], std: f64) {
@@ -140,6 +100,37 @@ impl Draws {
             *value = (draw.unwrap_or(0.0) * std) as f32;
         }
     }
+
+    /// Gram and Schmidt's method on normal vectors, which leaves no direction preferred. Each vector is cleared of the
+    /// earlier ones twice: once loses digits where it is nearly in their span.
+    fn orthogonal(&self, values: &mut [f32], rows: usize, gain: f64) {
+        let columns = values.len() / rows;
+        let (count, len) = (rows.min(columns), rows.max(columns));
+        let mut basis: Vec<Vec<f64>> = Vec::with_capacity(count);
+        for k in 0..count {
+            let mut vector: Vec<f64> = (0..len).map(|i| self.standard(k * len + i, 0)).collect();
+            for _ in 0..2 {
+                for other in &basis {
+                    let shared = dot(&vector, other);
+                    vector.iter_mut().zip(other).for_each(|(x, y)| *x -= shared * y);
+                }
+            }
+            let length = dot(&vector, &vector).sqrt();
+            vector.iter_mut().for_each(|x| *x /= length);
+            for (i, &x) in vector.iter().enumerate() {
+                let at = if rows <= columns { k * columns + i } else { i * columns + k };
+                values[at] = (x * gain) as f32;
+            }
+            basis.push(vector);
+        }
+    }
+}
+
+/// 2⁻³², which makes a word a number below 1.
+const WORD: f64 = 1.0 / 4_294_967_296.0;
+
+fn dot(x: &[f64], y: &[f64]) -> f64 {
+    x.iter().zip(y).map(|(x, y)| x * y).sum()
 }
 
 /// The 64-bit FNV-1a hash (Fowler, Noll and Vo).
@@ -150,7 +141,7 @@ fn fnv1a(text: &str) -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::{vec, vec::Vec};
+    use alloc::vec;
 
     fn draw(init: Init, seed: u64, name: &str) -> Vec<f32> {
         let mut values = vec![f32::NAN; 20_000];
@@ -167,17 +158,12 @@ mod tests {
 
     #[test]
     fn distributions_have_their_moments_and_bounds() {
-        let uniform = |bound: f64| bound / 3f64.sqrt();
         // A normal cut at two standard deviations has 0.8796 of its standard deviation.
         for (init, std, bound) in [
             (Init::Normal { std: 0.02 }, 0.02, f64::INFINITY),
-            (Init::Uniform { bound: 0.5 }, uniform(0.5), 0.5),
-            (Init::KaimingUniform { fan_in: 16 }, uniform(0.25), 0.25),
-            (Init::BiasUniform { fan_in: 4 }, uniform(0.5), 0.5),
-            (Init::KaimingNormal { fan_in: 8 }, 0.5, f64::INFINITY),
-            (Init::XavierUniform { fan_in: 10, fan_out: 14 }, uniform(0.5), 0.5),
-            (Init::XavierNormal { fan_in: 3, fan_out: 5 }, 0.5, f64::INFINITY),
+            (Init::Uniform { bound: 0.5 }, 0.5 / 3f64.sqrt(), 0.5),
             (Init::TruncNormal { std: 0.02 }, 0.02 * 0.8796, 0.04),
+            (Init::Orthogonal { rows: 100, gain: 2.0 }, 2.0 / 200f64.sqrt(), 2.0),
         ] {
             let values = draw(init, 7, "weight");
             let (mean, found) = moments(&values);
@@ -185,6 +171,40 @@ mod tests {
             assert!((found / std - 1.0).abs() < 0.03, "{init:?}: std {found}");
             let largest = values.iter().fold(0f32, |a, x| a.max(x.abs()));
             assert!(f64::from(largest) <= bound * 1.000_001, "{init:?}: {largest}");
+        }
+    }
+
+    /// The share of draws below each tenth of the distribution is that of the distribution itself.
+    #[test]
+    fn distributions_have_their_quantiles() {
+        // The deciles of the standard normal distribution, from tables.
+        let normal = [-1.281_552, -0.841_621, -0.524_401, -0.253_347, 0.0, 0.253_347, 0.524_401, 0.841_621, 1.281_552];
+        let uniform = [-0.8, -0.6, -0.4, -0.2, 0.0, 0.2, 0.4, 0.6, 0.8];
+        for (init, deciles) in [(Init::Normal { std: 1.0 }, normal), (Init::Uniform { bound: 1.0 }, uniform)] {
+            let values = draw(init, 11, "weight");
+            for (k, decile) in deciles.into_iter().enumerate() {
+                let below = values.iter().filter(|&&x| f64::from(x) < decile).count() as f64 / values.len() as f64;
+                // Four standard deviations of a share of 20000 draws.
+                assert!((below - (k + 1) as f64 / 10.0).abs() < 0.0142, "{init:?}: {below} below {decile}");
+            }
+        }
+    }
+
+    #[test]
+    fn orthogonal_vectors_are_orthogonal_whichever_are_fewer() {
+        for (rows, columns) in [(5, 17), (17, 5), (8, 8), (1, 3)] {
+            let mut values = vec![0.0; rows * columns];
+            Init::Orthogonal { rows, gain: 3.0 }.fill(1, "w", &mut values);
+            let at = |k: usize, i: usize| {
+                f64::from(if rows <= columns { values[k * columns + i] } else { values[i * columns + k] })
+            };
+            for a in 0..rows.min(columns) {
+                for b in 0..=a {
+                    let product: f64 = (0..rows.max(columns)).map(|i| at(a, i) * at(b, i)).sum();
+                    let expected = if a == b { 9.0 } else { 0.0 };
+                    assert!((product - expected).abs() < 1e-5, "{rows}×{columns}: {a} · {b} = {product}");
+                }
+            }
         }
     }
 
@@ -198,4 +218,20 @@ mod tests {
         init.fill(1, "a", &mut short);
         assert_eq!(draw(init, 1, "a")[..5], short);
     }
+
+    /// Bits that another program computed from the definitions, with the logarithm and cosine of another library.
+    #[test]
+    fn values_are_those_of_every_machine() {
+        let bits = |init: Init| {
+            let mut values = [0.0; 6];
+            init.fill(42, "weight", &mut values);
+            values.map(f32::to_bits)
+        };
+        assert_eq!(bits(Init::Normal { std: 1.0 }), NORMAL);
+        assert_eq!(bits(Init::Orthogonal { rows: 2, gain: 1.0 }), ORTHOGONAL);
+    }
+
+    const NORMAL: [u32; 6] = [3_169_648_729, 3_208_456_086, 3_206_169_815, 1_062_932_585, 1_064_496_497, 3_216_768_439];
+    const ORTHOGONAL: [u32; 6] =
+        [3_170_399_314, 3_209_055_140, 3_206_658_386, 1_055_078_821, 1_057_902_026, 3_207_852_084];
 }

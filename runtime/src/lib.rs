@@ -12,6 +12,7 @@ mod checkpoint;
 mod cpu;
 mod device;
 mod error;
+mod exact;
 mod flags;
 #[cfg(feature = "gpu")]
 pub mod gpu;

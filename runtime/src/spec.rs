@@ -15,7 +15,7 @@ pub const CHUNK: usize = 64;
 pub struct ModelSpec {
     /// The name of the model.
     pub name: &'static str,
-    /// Its parameters, in the order of their offsets.
+    /// Its parameters. In the pool, those that are trained come first.
     pub parameters: &'static [ParameterSpec],
     /// Words of the whole pool, a multiple of [`CHUNK`].
     pub pool_len: usize,
@@ -35,6 +35,9 @@ pub struct ParameterSpec {
     pub repeats: &'static [(usize, usize)],
     /// How values are drawn at first.
     pub init: Init,
+    /// Whether the optimiser updates it. Companions, such as running statistics, are changed by what
+    /// a step computes and have no gradient.
+    pub trained: bool,
 }
 
 impl ParameterSpec {
@@ -88,6 +91,11 @@ impl ModelSpec {
         })
     }
 
+    /// Every parameter that the optimiser updates.
+    pub(crate) fn trained(&self) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
+        self.instances().filter(|(_, parameter, _)| parameter.trained)
+    }
+
     /// The specification and offset of the parameter with this full name.
     pub(crate) fn find(&self, name: &str) -> crate::Result<(&'static ParameterSpec, usize)> {
         let found = self.instances().find(|(other, ..)| other == name);
@@ -121,6 +129,7 @@ mod tests {
             offset: 128,
             repeats: &[(2, 24), (3, 8)],
             init: Init::Zeros,
+            trained: true,
         };
         let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();
         assert_eq!(all.len(), 6);

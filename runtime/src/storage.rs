@@ -8,7 +8,7 @@ use crate::{
     device::{Blocking, Compiled, Cpu, Device},
     error::{Difference, Error, Result},
     safetensors::{self, Entry, Reader, Tensor},
-    spec::ModelSpec,
+    spec::{ModelSpec, ParameterSpec},
     weights::Weights,
     words::Words,
 };
@@ -78,14 +78,20 @@ impl Weights<Cpu> {
     }
 }
 
+/// The parameters that a file has under `prefix`: all under none, and those with optimiser states under another.
+fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
+    let all = prefix.is_empty();
+    spec.instances().filter(move |(_, parameter, _)| all || parameter.trained)
+}
+
 /// The tensors of a pool, `prefix` before every name.
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
-    let tensor = |(name, parameter, offset): (String, &'static crate::spec::ParameterSpec, usize)| Tensor {
+    let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| Tensor {
         name: format!("{prefix}{name}"),
         shape: parameter.shape,
         values: &words[offset..][..parameter.len()],
     };
-    spec.instances().map(tensor).collect()
+    stored(spec, prefix).map(tensor).collect()
 }
 
 /// A pool with the values of a file that holds this model and nothing else.
@@ -99,7 +105,7 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
     let mut differences = vec![];
     for prefix in prefixes {
-        for (name, parameter, _) in spec.instances() {
+        for (name, parameter, _) in stored(spec, prefix) {
             let name = format!("{prefix}{name}");
             let shape = parameter.shape.to_vec();
             let Some(entry) = rest.remove(&name) else {
@@ -116,6 +122,11 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
             }
         }
     }
+    // PyTorch counts the batches of each batch norm, which nothing here needs.
+    rest.retain(|name, _| {
+        let layer = name.strip_suffix("num_batches_tracked");
+        !layer.is_some_and(|layer| spec.find(&format!("{layer}running_mean")).is_ok())
+    });
     let unexpected =
         |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
     differences.extend(rest.into_iter().map(unexpected));
@@ -128,7 +139,7 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
 /// A pool with the values under `prefix` of a file that has been compared.
 pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
     let mut words = Words::zeroed(spec.pool_len)?;
-    for (name, parameter, offset) in spec.instances() {
+    for (name, parameter, offset) in stored(spec, prefix) {
         let entry = reader.tensors[&format!("{prefix}{name}")].clone();
         reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
     }

@@ -40,7 +40,7 @@ fn program(depth: usize) -> String {
 
 fn expand(text: &str) -> TokenStream {
     let text: TokenStream = text.parse().unwrap();
-    compile(quote!({ ::precast } #text), &mut Dumps::default())
+    compile(quote!({ ::precast } #text), 0, &mut Dumps::default())
 }
 
 /// The code as rustfmt would show it, with the shaders where they are emitted.

@@ -60,9 +60,9 @@ pub enum Kind {
 pub enum Source {
     /// A word (0 or 1) of the random key of this step: u32.
     Key(usize),
-    /// The whole parameter pool as chunks of 64: f32[CHUNKS, 64].
+    /// The trained part of the parameter pool as chunks of 64: f32[CHUNKS, 64].
     Weights,
-    /// The gradients in the layout of the parameter pool: f32[CHUNKS, 64].
+    /// The gradients in the layout of that part: f32[CHUNKS, 64].
     Gradients,
     /// The k-th optimiser state in that layout: f32[CHUNKS, 64].
     State(usize),

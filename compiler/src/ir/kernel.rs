@@ -393,7 +393,7 @@ pub enum Role {
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights` and `State` share memory with the sources of those names.
+    /// A pool write. `Weights` and `State` share memory with the sources of those names, companions with their parameters.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
@@ -404,6 +404,7 @@ impl Role {
     pub fn shared(self) -> Role {
         match self {
             Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
+            Role::Effect(Effect::Companion(id)) => Role::Param(id),
             Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
             other => other,
         }

@@ -19,7 +19,7 @@ pub mod written;
 
 pub use dim::Dim;
 pub use graph::{Graph, Kind, Memory, Node, Repeat, Source, Value};
-pub use model::{Function, Mode, Model, Param, ParamId};
+pub use model::{Block, Function, Mode, Model, Param, ParamId};
 pub use prim::Prim;
 pub use ty::{DType, Type};
 pub use written::Written;

@@ -28,9 +28,31 @@ pub enum Init {
         /// The bound.
         bound: f64,
     },
+    /// Normal with mean 0, cut at two standard deviations.
+    TruncNormal {
+        /// The standard deviation before it is cut.
+        std: f64,
+    },
+    /// Orthogonal rows or columns of the matrix whose rows are the first axis.
+    Orthogonal {
+        /// Their length.
+        gain: f64,
+    },
 }
 
-/// A tensor that training changes.
+/// A public block as other macros read it.
+#[derive(Clone, Debug)]
+pub struct Block {
+    /// Its name.
+    pub name: Ident,
+    /// Who may import it.
+    pub vis: TokenStream,
+    /// Its declaration with all that it needs.
+    pub text: TokenStream,
+}
+
+/// A tensor that training changes: by the optimiser, or, where it is a companion of other parameters, by what a layer
+/// computes from the batch.
 #[derive(Clone, Debug)]
 pub struct Param {
     /// PyTorch's name; `*` stands for the index of a repeated block: `blocks.*.up.weight`.
@@ -41,7 +63,9 @@ pub struct Param {
     pub stack: Vec<i64>,
     /// How it starts.
     pub init: Init,
-    /// The first word in the parameter pool, a multiple of `CHUNK`.
+    /// Whether the optimiser updates it; companions (running statistics) have no gradient.
+    pub trained: bool,
+    /// The first word in the parameter pool, a multiple of `CHUNK`. Trained parameters come before all companions.
     pub offset: usize,
     /// The field that declares it.
     pub span: Span,
@@ -69,8 +93,10 @@ pub enum Mode {
 pub enum Effect {
     /// The gradient of a parameter stack, at its place in the gradient pool.
     Gradient(ParamId),
-    /// The whole parameter pool.
+    /// All trained parameters.
     Weights,
+    /// The new value of a companion (stack), at its place in the parameter pool.
+    Companion(ParamId),
     /// The k-th optimiser state.
     State(usize),
     /// A u32 scalar: 1 where the update was made, 0 where non-finite numbers prevented it.
@@ -152,7 +178,21 @@ impl Model {
 
     /// The words in the parameter pool.
     pub fn pool_len(&self) -> usize {
-        let end = |p: &Param| p.stacked().count().as_const().map_or(0, |n| p.offset + n as usize);
-        self.params.iter().map(end).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
+        end(self.params.iter())
     }
+
+    /// The words of trained parameters, with which the pool begins.
+    pub fn trained_len(&self) -> usize {
+        end(self.params.iter().filter(|p| p.trained))
+    }
+
+    /// The parameters that the optimiser updates.
+    pub fn trained(&self) -> impl Iterator<Item = ParamId> + '_ {
+        (0..self.params.len() as u32).map(ParamId).filter(|&id| self.param(id).trained)
+    }
+}
+
+fn end<'p>(params: impl Iterator<Item = &'p Param>) -> usize {
+    let end = |p: &Param| p.stacked().count().as_const().map_or(0, |n| p.offset + n as usize);
+    params.map(end).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
 }

@@ -59,7 +59,7 @@ impl Plan {
             Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
             Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
                 let role = self.program.buffers[b.0].role;
-                slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)))
+                slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))
             }),
         }
     }

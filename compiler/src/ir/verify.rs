@@ -3,7 +3,7 @@
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
 use super::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model, ParamId};
+use super::model::{Effect, Function, Mode, Model};
 use super::prim::Prim;
 use super::ty::{DType, Type};
 use std::collections::BTreeSet;
@@ -125,7 +125,7 @@ impl Scope<'_> {
             }
             Kind::Source(source) => {
                 leaf()?;
-                expect(&source_type(*source, self.model.map_or(0, Model::pool_len)))
+                expect(&source_type(*source, self.model.map_or(0, Model::trained_len)))
             }
             Kind::Counter(depth) => {
                 leaf()?;
@@ -261,10 +261,14 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         };
     };
     let mut want: Vec<(Effect, Type)> = vec![];
-    want.extend(
-        (0..model.params.len() as u32).map(|i| (Effect::Gradient(ParamId(i)), model.param(ParamId(i)).stacked())),
-    );
-    let pool = source_type(Source::Weights, model.pool_len());
+    want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
+    // Only companions of layers that the function calls change.
+    let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
+        Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),
+        Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated => None,
+    });
+    want.extend(changed);
+    let pool = source_type(Source::Weights, model.trained_len());
     want.push((Effect::Weights, pool.clone()));
     want.extend((0..optimizer.states.len()).map(|k| (Effect::State(k), pool.clone())));
     want.push((Effect::Updated, Type::scalar(DType::U32)));

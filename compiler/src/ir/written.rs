@@ -19,6 +19,8 @@ pub struct Written {
     pub what: What,
     /// Where and in which words it stands.
     pub site: Site,
+    /// What the macro's own text does with the travelled block whose text has the node.
+    pub via: Option<Place>,
 }
 
 /// What a written node means.

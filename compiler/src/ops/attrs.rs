@@ -1,6 +1,7 @@
 //! Attributes: the numbers of an op or layer that are known at build time.
 
 use super::OpError;
+use super::initial::fit_initial;
 use crate::diag::closest;
 use crate::ir::Dim;
 use std::fmt;
@@ -41,6 +42,8 @@ pub enum AttrKind {
     Word(&'static [&'static str]),
     /// Any text.
     Text,
+    /// How a parameter starts: `xavier_uniform`, `normal(0.02)`.
+    Init,
 }
 
 /// The declaration of an attribute.
@@ -81,6 +84,9 @@ impl AttrDecl {
     /// # Errors
     /// `wrong-attribute`, with what the attribute accepts.
     pub fn fit(&self, value: Attr) -> Result<Attr, OpError> {
+        if self.kind == AttrKind::Init && value != Attr::Absent {
+            return fit_initial(self.name, value);
+        }
         let is_int = |attr: &Attr| matches!(attr, Attr::Int(_));
         let ints = |list: &[Attr]| list.iter().all(is_int);
         let fitted = match (self.kind, value) {
@@ -113,6 +119,7 @@ impl AttrDecl {
             AttrKind::Bool => "true or false".to_owned(),
             AttrKind::Word(list) => words(list),
             AttrKind::Text => "a text".to_owned(),
+            AttrKind::Init => "an initialiser".to_owned(),
         };
         let error =
             OpError::new("wrong-attribute", format!("`{}` must be {wanted}, not {value}", self.name)).attr(self.name);

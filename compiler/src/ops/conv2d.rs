@@ -1,23 +1,11 @@
 //! `Conv2d(input, output, kernel = 3)` and `conv2d(x, weight, bias)`.
 
-use super::sliding::{DILATION, Taps, positive, windows};
-use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
-use crate::ir::dim::product;
-use crate::ir::model::Init;
-use crate::ir::prim::Prim;
-use crate::ir::{Dim, Value};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params, passed};
+use super::initial::{BIAS_INIT, INIT};
+use super::sliding::DILATION;
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV2D), Item::Layer(&LAYER)];
-
-const STRIDE: AttrDecl = AttrDecl::optional("stride", AttrKind::Ints, "1", "from one window to the next");
-const PADDING: AttrDecl = AttrDecl::optional(
-    "padding",
-    AttrKind::IntsOr(&["same"]),
-    "0",
-    "zeros around each spatial axis; \"same\" keeps the extents (stride 1)",
-);
-const GROUPS: AttrDecl =
-    AttrDecl::optional("groups", AttrKind::Int, "1", "parts of the channels that do not see each other");
 
 static CONV2D: Op = Op {
     name: "conv2d",
@@ -27,10 +15,14 @@ static CONV2D: Op = Op {
     doc: "The cross-correlation `y[b, o, s] = Σ x[b, i, s · stride + k · dilation − padding] · weight[o, i, k] + bias[o]` \
           over channels `i` of the output's group and kernel positions `k`, in PyTorch's layouts.",
     onnx: Some("Conv"),
-    body: |b, args, attrs| Ok(vec![convolve(b, args, attrs)?]),
+    body: |b, args, attrs| convolve(b, args, attrs),
     examples: &[
         Example {
-            inputs: &[("x", "f32[2, 3, 7, 5]", Domain::Normal), ("w", "f32[5, 3, 3, 3]", Domain::Normal), ("c", "f32[5]", Domain::Normal)],
+            inputs: &[
+                ("x", "f32[2, 3, 7, 5]", Domain::Normal),
+                ("w", "f32[5, 3, 3, 3]", Domain::Normal),
+                ("c", "f32[5]", Domain::Normal),
+            ],
             call: "conv2d(x, w, c, padding = 1)",
             result: "f32[2, 5, 7, 5]",
         },
@@ -44,81 +36,33 @@ static CONV2D: Op = Op {
             call: "conv2d(x, w, padding = \"same\", groups = 3)",
             result: "f32[B, 3, 5, 17]",
         },
+        Example {
+            inputs: &[("x", "f32[B, 2, 12, 11]", Domain::Normal), ("w", "f32[4, 1, 3, 2]", Domain::Normal)],
+            call: "conv2d(x, w, stride = [2, 3], padding = [0, 1], dilation = [3, 2], groups = 2)",
+            result: "f32[B, 4, 3, 4]",
+        },
     ],
 };
 
 static LAYER: Layer = Layer {
     name: "Conv2d",
     attrs: &[
-        AttrDecl::required("input", AttrKind::Int, "channels of the argument"),
-        AttrDecl::required("output", AttrKind::Int, "channels of the result"),
+        INPUT,
+        OUTPUT,
         AttrDecl::required("kernel", AttrKind::Ints, "height and width of the window"),
         STRIDE,
         PADDING,
         DILATION,
         GROUPS,
-        AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added to each channel"),
+        BIAS,
+        INIT,
+        BIAS_INIT,
     ],
     params: |attrs| {
-        let (input, output, groups) = (attrs.positive("input")?, attrs.positive("output")?, attrs.positive("groups")?);
-        let kernel = positive(attrs, "kernel", 2)?;
-        for (name, channels) in [("input", input), ("output", output)] {
-            if channels % groups != 0 {
-                return Err(uneven(groups, channels, &format!("the {channels} channels of `{name}`")));
-            }
-        }
-        let shape: Vec<Dim> = [output, input / groups].iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
-        // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√fan_in.
-        let fan_in = input / groups * kernel.iter().product::<i64>();
-        let init = Init::Uniform { bound: 1.0 / (fan_in as f64).sqrt() };
-        let weight = LayerParam { name: "weight", shape, init: init.clone() };
-        let bias = LayerParam { name: "bias", shape: vec![output.into()], init };
-        Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
+        let (input, output, groups) = channels(attrs)?;
+        params(attrs, [output, input / groups], 2)
     },
     op: &CONV2D,
-    op_attrs: |attrs| {
-        let passed = ["stride", "padding", "dilation", "groups"];
-        Attrs(attrs.0.iter().filter(|(name, _)| passed.contains(name)).cloned().collect())
-    },
+    op_attrs: |attrs| passed(attrs, &["stride", "padding", "dilation", "groups"]),
     doc: "A learnt convolution over height and width of `[batch, channels, height, width]`.",
 };
-
-fn uneven(groups: i64, channels: i64, what: &str) -> OpError {
-    let fitting = (1..=groups).rev().find(|g| channels % g == 0).unwrap_or(1);
-    OpError::new("non-divisible", format!("{groups} groups do not divide {what}"))
-        .attr("groups")
-        .help(format!("write `groups = {fitting}`"))
-}
-
-fn convolve(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<Value, OpError> {
-    let (x, weight) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
-    let groups = attrs.positive("groups")?;
-    let each = weight.shape[1].clone();
-    let wanted = each.clone() * Dim::from(groups);
-    if x.shape[1] != wanted {
-        let word = if wanted.is(1) { "channel" } else { "channels" };
-        let message = format!("`{{callee}}` takes {wanted} {word}, but {{0}} has {}", x.shape[1]);
-        return Err(OpError::new("wrong-features", message).arg(0));
-    }
-    let groups_dim = Dim::from(groups);
-    let Some(outputs) = weight.shape[0].exact_div(&groups_dim) else {
-        let channels = weight.shape[0].as_const().unwrap_or(1);
-        return Err(uneven(groups, channels, &format!("the {} outputs of {{1}}", weight.shape[0])));
-    };
-    let (stride, dilation) = (positive(attrs, "stride", 2)?, positive(attrs, "dilation", 2)?);
-    let tap = |k: usize| Taps { size: weight.shape[2 + k].clone(), stride: stride[k], dilation: dilation[k] };
-    let windows = windows(attrs, &x, vec![tap(0), tap(1)])?;
-    let grouped = [&[x.shape[0].clone(), groups_dim.clone(), each.clone()], &x.shape[2..]].concat();
-    let kernels = [&[groups_dim, outputs, each], &weight.shape[2..]].concat();
-    let (grouped, kernels) = (b.reshape(args[0], &grouped)?, b.reshape(args[1], &kernels)?);
-    let y = b.prim(Prim::Conv { windows }, &[grouped, kernels])?;
-    let full = b.shape(y);
-    let y = b.reshape(y, &[&[full[0].clone(), product(&full[1..3])], &full[3..]].concat())?;
-    match args.get(2) {
-        None => Ok(y),
-        Some(&bias) => {
-            let column = b.reshape(bias, &[weight.shape[0].clone(), Dim::from(1), Dim::from(1)])?;
-            b.add(y, column)
-        }
-    }
-}

@@ -1,5 +1,6 @@
 //! `Embedding(count, dim)` and `embedding(index, weight)`.
 
+use super::initial::{INIT, initial};
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
 use crate::ir::DType;
 use crate::ir::model::Init;
@@ -36,10 +37,12 @@ static LAYER: Layer = Layer {
     attrs: &[
         AttrDecl::required("count", AttrKind::Int, "rows of the table: indices are below it"),
         AttrDecl::required("dim", AttrKind::Int, "features of a row"),
+        INIT,
     ],
     params: |attrs| {
         let shape = vec![attrs.positive("count")?.into(), attrs.positive("dim")?.into()];
-        Ok(vec![LayerParam { name: "weight", shape, init: Init::Normal { std: 1.0 } }])
+        let init = initial(attrs, "init", &shape, Init::Normal { std: 1.0 })?;
+        Ok(vec![LayerParam { name: "weight", shape, init, trained: true }])
     },
     op: &EMBEDDING,
     op_attrs: |_| Attrs::default(),

@@ -38,7 +38,11 @@ static LAYER_NORM: Op = Op {
     },
     examples: &[
         Example {
-            inputs: &[("x", "f32[5, 17]", Domain::Normal), ("w", "f32[17]", Domain::Normal), ("c", "f32[17]", Domain::Normal)],
+            inputs: &[
+                ("x", "f32[5, 17]", Domain::Normal),
+                ("w", "f32[17]", Domain::Normal),
+                ("c", "f32[17]", Domain::Normal),
+            ],
             call: "layer_norm(x, w, c)",
             result: "f32[5, 17]",
         },
@@ -60,8 +64,8 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| {
         let shape = vec![attrs.positive("dim")?.into()];
-        let weight = LayerParam { name: "weight", shape: shape.clone(), init: Init::Ones };
-        let bias = LayerParam { name: "bias", shape, init: Init::Zeros };
+        let weight = LayerParam { name: "weight", shape: shape.clone(), init: Init::Ones, trained: true };
+        let bias = LayerParam { name: "bias", shape, init: Init::Zeros, trained: true };
         Ok(match (attrs.flag("elementwise_affine"), attrs.flag("bias")) {
             (true, true) => vec![weight, bias],
             (true, false) => vec![weight],

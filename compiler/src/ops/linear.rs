@@ -1,7 +1,7 @@
 //! `Linear(input, output, bias = true)` and `linear(x, weight, bias)`.
 
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
-use crate::ir::model::Init;
+use super::initial::{BIAS_INIT, INIT, weight_and_bias};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&LINEAR), Item::Layer(&LAYER)];
 
@@ -22,7 +22,11 @@ static LINEAR: Op = Op {
     },
     examples: &[
         Example {
-            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("w", "f32[17, 7]", Domain::Normal), ("c", "f32[17]", Domain::Normal)],
+            inputs: &[
+                ("x", "f32[5, 7]", Domain::Normal),
+                ("w", "f32[17, 7]", Domain::Normal),
+                ("c", "f32[17]", Domain::Normal),
+            ],
             call: "linear(x, w, c)",
             result: "f32[5, 17]",
         },
@@ -40,14 +44,12 @@ static LAYER: Layer = Layer {
         AttrDecl::required("input", AttrKind::Int, "features of the argument"),
         AttrDecl::required("output", AttrKind::Int, "features of the result"),
         AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added"),
+        INIT,
+        BIAS_INIT,
     ],
     params: |attrs| {
         let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
-        // PyTorch's default: Kaiming uniform with a = √5, which is uniform over ±1/√input.
-        let init = Init::Uniform { bound: 1.0 / (input as f64).sqrt() };
-        let weight = LayerParam { name: "weight", shape: vec![output.into(), input.into()], init: init.clone() };
-        let bias = LayerParam { name: "bias", shape: vec![output.into()], init };
-        Ok(if attrs.flag("bias") { vec![weight, bias] } else { vec![weight] })
+        weight_and_bias(attrs, vec![output.into(), input.into()], output, input)
     },
     op: &LINEAR,
     op_attrs: |_| Attrs::default(),

@@ -6,9 +6,14 @@
 mod attrs;
 mod axes;
 mod builder;
+mod conv;
+mod conv_transpose;
 mod derive;
 mod example;
+mod initial;
+mod labels;
 mod loss;
+mod pool;
 mod signature;
 mod sliding;
 
@@ -16,6 +21,7 @@ pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use example::read_dim;
+pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Times, check};
 
 use crate::ir::model::Init;
@@ -44,6 +50,7 @@ list! {
     argmax
     logsumexp
     var
+    norm
     any
     reshape
     flatten
@@ -63,10 +70,19 @@ list! {
     einsum
     relu
     leaky_relu
+    prelu
+    elu
+    hard
+    shrink
     gelu
     silu
+    mish
+    glu
     softplus
+    log_sigmoid
+    softsign
     softmax
+    softmin
     log_softmax
     parameter
     linear
@@ -74,13 +90,29 @@ list! {
     layer_norm
     rms_norm
     dropout
+    group_norm
+    batch_norm
+    instance_norm
+    conv1d
     conv2d
+    conv_transpose1d
+    conv_transpose2d
+    max_pool1d
     max_pool2d
+    avg_pool1d
     avg_pool2d
+    global_pool
+    adaptive_pool
+    upsample
+    pixel_shuffle
     cross_entropy
+    nll_loss
     mse_loss
     huber_loss
+    distance_loss
     binary_cross_entropy_with_logits
+    likelihood_loss
+    margin_loss
     sgd
     adam
     rms_prop
@@ -153,6 +185,10 @@ pub struct LayerParam {
     pub shape: Vec<Dim>,
     /// How it starts.
     pub init: Init,
+    /// Whether the optimiser updates it. Others are companions, which come before the trained ones: where the layer is
+    /// called in training, its op's attribute `training` is true, and the op's results after the first are their new
+    /// values, in their order.
+    pub trained: bool,
 }
 
 /// An update rule.

@@ -36,7 +36,11 @@ static RMS_NORM: Op = Op {
             call: "rms_norm(x, w)",
             result: "f32[5, 17]",
         },
-        Example { inputs: &[("x", "f32[B, 3, 7]", Domain::Normal)], call: "rms_norm(x, eps = 0.1)", result: "f32[B, 3, 7]" },
+        Example {
+            inputs: &[("x", "f32[B, 3, 7]", Domain::Normal)],
+            call: "rms_norm(x, eps = 0.1)",
+            result: "f32[B, 3, 7]",
+        },
     ],
 };
 
@@ -48,7 +52,8 @@ static LAYER: Layer = Layer {
         AttrDecl::optional("elementwise_affine", AttrKind::Bool, "true", "whether a learnt scale follows"),
     ],
     params: |attrs| {
-        let weight = LayerParam { name: "weight", shape: vec![attrs.positive("dim")?.into()], init: Init::Ones };
+        let weight =
+            LayerParam { name: "weight", shape: vec![attrs.positive("dim")?.into()], init: Init::Ones, trained: true };
         Ok(if attrs.flag("elementwise_affine") { vec![weight] } else { vec![] })
     },
     op: &RMS_NORM,

@@ -18,6 +18,15 @@ pub(super) fn positive(attrs: &Attrs, name: &'static str, rank: usize) -> Result
     }
 }
 
+/// One number of at least zero for each spatial axis.
+pub(super) fn nonnegative(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
+    let list = numbers(attrs, name, rank)?;
+    match list.iter().find(|&&n| n < 0) {
+        Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` cannot be {n}")).attr(name)),
+        None => Ok(list),
+    }
+}
+
 /// One number for each spatial axis.
 fn numbers(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
     attrs.spatial(name, rank).ok_or_else(|| {
@@ -40,10 +49,7 @@ pub(super) struct Taps {
 /// `kernel-too-large` where a window does not fit into its padded axis.
 pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Window>, OpError> {
     let same = *attrs.get("padding") == Attr::Text("same".into());
-    let padding = if same { vec![0; taps.len()] } else { numbers(attrs, "padding", taps.len())? };
-    if let Some(n) = padding.iter().find(|&&n| n < 0) {
-        return Err(OpError::new("wrong-attribute", format!("`padding` cannot be {n}")).attr("padding"));
-    }
+    let padding = if same { vec![0; taps.len()] } else { nonnegative(attrs, "padding", taps.len())? };
     let first = x.rank() - taps.len();
     let mut windows = vec![];
     for (k, tap) in taps.into_iter().enumerate() {

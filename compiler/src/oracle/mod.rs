@@ -203,17 +203,19 @@ impl Run<'_> {
 
     fn source(&self, source: Source, values: &Values) -> Tensor {
         let Some(model) = self.model else { unreachable!("a graph alone has no sources") };
-        let words = model.pool_len();
+        let words = model.trained_len();
         let pool = |data: Vec<f64>| Tensor::floats([words / CHUNK, CHUNK], data);
         match source {
             Source::Key(word) => Tensor::words([], vec![self.env.key[word]]),
             Source::Weights => {
-                pool(place(model, words, model.params.iter().zip(&self.env.params).map(|(p, t)| (p.offset, t))))
+                let all = model.params.iter().zip(&self.env.params);
+                let trained = all.filter(|(p, _)| p.trained).map(|(p, t)| (p.offset, t));
+                pool(place(model, words, trained))
             }
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::State(_) | Effect::Updated => None,
+                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated => None,
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

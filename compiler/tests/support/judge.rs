@@ -111,12 +111,14 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     let param = |p: &Param, numbers: &mut Numbers| {
         let shape: Vec<usize> = p.stacked().shape.iter().map(size).collect();
         let count = shape.iter().product();
-        Tensor::floats(shape, (0..count).map(|_| 0.3 * numbers.float()).collect())
+        // Companions are running statistics, and variances are not negative.
+        let value = |x: f64| if p.trained { 0.3 * x } else { 0.3 * x.abs() };
+        Tensor::floats(shape, (0..count).map(|_| value(numbers.float())).collect())
     };
     let params = model.params.iter().map(|p| param(p, &mut numbers)).collect();
     let mut env = Env { args, params, dims: bound, key: [17, 23], ..Env::default() };
     if let Mode::Train(optimizer) = function.mode {
-        let words = model.pool_len();
+        let words = model.trained_len();
         // Whatever the optimiser, its second moments must not be negative.
         env.states = optimizer.states.iter().map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
         env.numbers =
@@ -218,7 +220,7 @@ pub fn params(shapes: &[Vec<Dim>]) -> Vec<Param> {
         let ty = Type::new(DType::F32, shape.clone());
         let words = ty.count().as_const().unwrap() as usize;
         let (name, init, span) = (format!("p{k}"), Init::Zeros, Span::call_site());
-        params.push(Param { name, ty, stack: vec![], init, offset, span });
+        params.push(Param { name, ty, stack: vec![], init, trained: true, offset, span });
         offset += words.next_multiple_of(CHUNK);
     }
     params

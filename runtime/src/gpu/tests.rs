@@ -31,9 +31,23 @@ static NET: Program = Program {
 static SPEC: ModelSpec = ModelSpec {
     name: "Net",
     parameters: &[
-        ParameterSpec { name: "hidden.weight", shape: &[4, 8], offset: 0, repeats: &[], init: Init::Zeros },
-        ParameterSpec { name: "hidden.bias", shape: &[8], offset: 64, repeats: &[], init: Init::Zeros },
-        ParameterSpec { name: "output.weight", shape: &[8], offset: 128, repeats: &[], init: Init::Zeros },
+        ParameterSpec {
+            name: "hidden.weight",
+            shape: &[4, 8],
+            offset: 0,
+            repeats: &[],
+            init: Init::Zeros,
+            trained: true,
+        },
+        ParameterSpec { name: "hidden.bias", shape: &[8], offset: 64, repeats: &[], init: Init::Zeros, trained: true },
+        ParameterSpec {
+            name: "output.weight",
+            shape: &[8],
+            offset: 128,
+            repeats: &[],
+            init: Init::Zeros,
+            trained: true,
+        },
     ],
     pool_len: 192,
 };

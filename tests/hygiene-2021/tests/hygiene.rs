@@ -6,3 +6,5 @@
 pub mod models;
 #[path = "../../hygiene/places.rs"]
 pub mod places;
+#[path = "../../hygiene/travel.rs"]
+pub mod travel;

@@ -206,6 +206,7 @@ fn role(role: Role) -> (&'static str, Fields) {
         Role::Result(k) => ("result", vec![field("index", number(k))]),
         Role::Effect(Effect::Gradient(p)) => ("gradient", vec![field("index", number(p.0 as usize))]),
         Role::Effect(Effect::Weights) => ("weights", vec![]),
+        Role::Effect(Effect::Companion(p)) => ("companion", vec![field("index", number(p.0 as usize))]),
         Role::Effect(Effect::State(k)) => ("state", vec![field("index", number(k))]),
         Role::Effect(Effect::Updated) => ("updated", vec![]),
         Role::Scratch => ("scratch", vec![]),

@@ -110,7 +110,8 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
         other => return cursor.fail(format!("init={other}")),
     };
     let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
-    Ok(Param { name, ty, stack, init, offset: read.index("offset")?, span: Span::call_site() })
+    let trained = read.find("trained").is_none();
+    Ok(Param { name, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
 }
 
 fn parse_init(read: Read<'_>) -> Result<Init, String> {
@@ -121,6 +122,8 @@ fn parse_init(read: Read<'_>) -> Result<Init, String> {
         "constant" => Init::Constant(number()?),
         "normal" => Init::Normal { std: number()? },
         "uniform" => Init::Uniform { bound: number()? },
+        "trunc_normal" => Init::TruncNormal { std: number()? },
+        "orthogonal" => Init::Orthogonal { gain: number()? },
         other => return Err(format!("no initialiser `{other}`")),
     })
 }
@@ -189,6 +192,7 @@ fn effect(cursor: &mut Cursor) -> Result<(Effect, Value), String> {
     let effect = match word.as_str() {
         "gradient" => Effect::Gradient(ParamId(index()? as u32)),
         "weights" => Effect::Weights,
+        "companion" => Effect::Companion(ParamId(index()? as u32)),
         "state" => Effect::State(index()?),
         "updated" => Effect::Updated,
         other => return cursor.fail(format!("no effect `{other}`")),

@@ -37,6 +37,7 @@ impl fmt::Display for Function {
             let (name, index) = match effect {
                 Effect::Gradient(id) => ("gradient", Some(id.0 as usize)),
                 Effect::Weights => ("weights", None),
+                Effect::Companion(id) => ("companion", Some(id.0 as usize)),
                 Effect::State(k) => ("state", Some(*k)),
                 Effect::Updated => ("updated", None),
             };
@@ -99,15 +100,20 @@ impl Listed<'_> {
             Init::Constant(x) => ("constant", Some(x)),
             Init::Normal { std } => ("normal", Some(std)),
             Init::Uniform { bound } => ("uniform", Some(bound)),
+            Init::TruncNormal { std } => ("trunc_normal", Some(std)),
+            Init::Orthogonal { gain } => ("orthogonal", Some(gain)),
         };
         let mut init = vec![("of".to_owned(), Datum::word(kind))];
         let scalar = |x| Datum::Scalar(Scalar::F32(x));
         init.extend(number.map(|x| ("number".to_owned(), scalar(x))));
-        let fields = vec![
+        let mut fields = vec![
             ("stack".to_owned(), Datum::List(param.stack.iter().map(|&n| Datum::number(n)).collect())),
             ("offset".to_owned(), Datum::number(param.offset as i64)),
             ("init".to_owned(), Datum::Record(init)),
         ];
+        if !param.trained {
+            fields.push(("trained".to_owned(), Datum::word("no")));
+        }
         format!("param {:?}: {}{}", param.name, param.ty, Listed(&fields))
     }
 }

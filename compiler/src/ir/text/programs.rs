@@ -139,6 +139,7 @@ fn role(word: &str, fields: &Fields) -> Parsed<Role> {
         "result" => Role::Result(index()?),
         "gradient" => Role::Effect(Effect::Gradient(ParamId(index()? as u32))),
         "weights" => Role::Effect(Effect::Weights),
+        "companion" => Role::Effect(Effect::Companion(ParamId(index()? as u32))),
         "state" => Role::Effect(Effect::State(index()?)),
         "updated" => Role::Effect(Effect::Updated),
         "scratch" => Role::Scratch,

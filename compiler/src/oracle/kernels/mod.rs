@@ -72,7 +72,9 @@ impl Machine<'_> {
             let range = param.offset..param.offset + tensor.data.len();
             weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
             // Every gradient has to be written before the pool of gradients is read.
-            gradients[range].fill(None);
+            if param.trained {
+                gradients[range].fill(None);
+            }
         }
         pools.insert(Pool::Weights, weights);
         pools.insert(Pool::Gradients, gradients);

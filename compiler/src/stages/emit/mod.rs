@@ -4,11 +4,14 @@
 //! module with the kernels and plans. Always: the same input gives the same bytes, and emitted code names `core` and
 //! the hidden module of the runtime only.
 
+mod block;
 mod face;
 mod names;
 mod rust;
 #[cfg(feature = "gpu")]
 pub mod wgsl;
+
+pub use block::{block, request};
 
 use crate::ir::Model;
 use crate::ir::plan::Plans;

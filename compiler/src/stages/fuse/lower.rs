@@ -36,7 +36,7 @@ impl Destination {
 
 /// Whether a buffer is a pool that holds old values until it is updated in place.
 pub(super) fn is_updated(role: Role) -> bool {
-    matches!(role, Role::Source(Source::Weights | Source::State(_)))
+    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))
 }
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.

@@ -105,7 +105,7 @@ fn reads(grouping: &Grouping<'_>, group: usize, role: Role) -> bool {
 
 fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role) -> bool {
     match scope.graph.node(scope.canon(value)).kind {
-        Kind::Param(_) => role == Role::Source(Source::Weights),
+        Kind::Param(id) => role == Role::Source(Source::Weights) || role == Role::Param(id),
         Kind::Source(source) => role == Role::Source(source),
         Kind::Input(_)
         | Kind::Op(_)

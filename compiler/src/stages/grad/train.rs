@@ -15,33 +15,30 @@ const CLIP_EPSILON: f64 = 1e-6;
 /// Appends the derivatives and the update of a training function, whose first result is the loss.
 pub(super) fn complete(model: &Model, function: &mut Function, optimizer: &'static Optimizer) {
     let loss = function.graph.outputs[0];
-    function.effects = gradients(model, &mut function.graph, loss);
+    let companions = std::mem::replace(&mut function.effects, gradients(model, &mut function.graph, loss));
     let update = Update { model, optimizer, loss };
-    match update.append(&mut function.graph) {
+    match update.append(&mut function.graph, &companions) {
         Ok(effects) => function.effects.extend(effects),
         Err(error) => unreachable!("updates are well typed: {}", error.message),
     }
 }
 
-/// The gradient of the loss with respect to every parameter stack; zeros for those that it does not use.
+/// The gradient of the loss with respect to every trained parameter stack; zeros for those that it does not use.
 fn gradients(model: &Model, graph: &mut Graph, loss: Value) -> Vec<(Effect, Value)> {
     let span = graph.node(loss).span;
-    let ids: Vec<ParamId> = (0..model.params.len() as u32).map(ParamId).collect();
-    let find =
-        |graph: &Graph, id: ParamId| graph.values().find(|v| matches!(graph.node(*v).kind, Kind::Param(p) if p == id));
-    let mut params = vec![];
-    for &id in &ids {
-        let node = find(graph, id);
-        params.push(match node {
-            Some(node) => node,
-            None => graph.push(Kind::Param(id), vec![], Some(model.param(id).stacked()), span),
-        });
-    }
+    let ids: Vec<ParamId> = model.trained().collect();
+    let params: Vec<Value> = ids.iter().map(|&id| param(model, graph, id, span)).collect();
     let gradients = differentiate(graph, loss, &params);
     ids.into_iter().map(Effect::Gradient).zip(gradients).collect()
 }
 
-/// One optimiser step over the parameter pool, in chunks.
+/// The node of a parameter stack.
+fn param(model: &Model, graph: &mut Graph, id: ParamId, span: Span) -> Value {
+    let known = graph.values().find(|v| matches!(graph.node(*v).kind, Kind::Param(p) if p == id));
+    known.unwrap_or_else(|| graph.push(Kind::Param(id), vec![], Some(model.param(id).stacked()), span))
+}
+
+/// One optimiser step over the trained parameters, in chunks, and the new values of companions.
 struct Update<'a> {
     model: &'a Model,
     optimizer: &'static Optimizer,
@@ -49,9 +46,9 @@ struct Update<'a> {
 }
 
 impl Update<'_> {
-    fn append(&self, graph: &mut Graph) -> Result<Vec<(Effect, Value)>, OpError> {
+    fn append(&self, graph: &mut Graph, companions: &[(Effect, Value)]) -> Result<Vec<(Effect, Value)>, OpError> {
         let b = &mut Builder { graph, span: Span::call_site(), training: true, sites: &mut 0, loops: vec![] };
-        let chunks = Dim::from(self.model.pool_len() / CHUNK);
+        let chunks = Dim::from(self.model.trained_len() / CHUNK);
         let pool = Type::new(DType::F32, [chunks, CHUNK.into()]);
         let weights = b.source(Source::Weights, pool.clone());
         let gradients = b.source(Source::Gradients, pool.clone());
@@ -65,6 +62,11 @@ impl Update<'_> {
         let mut effects = vec![(Effect::Weights, b.select(made, new, weights)?)];
         for (k, (new, old)) in new_states.into_iter().zip(states).enumerate() {
             effects.push((Effect::State(k), b.select(made, new, old)?));
+        }
+        for &(effect, new) in companions {
+            let Effect::Companion(id) = effect else { unreachable!("training changes companions alone: {effect:?}") };
+            let old = param(self.model, b.graph, id, b.span);
+            effects.push((effect, b.select(made, new, old)?));
         }
         effects.push((Effect::Updated, b.convert(made, DType::U32)?));
         Ok(effects)

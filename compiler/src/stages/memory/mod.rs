@@ -149,6 +149,7 @@ fn fixed(model: &Model, role: Role) -> Option<(Pool, usize)> {
         Role::Effect(effect) => match effect {
             Effect::Gradient(p) => (Pool::Gradients, offset(p)),
             Effect::Weights => (Pool::Weights, 0),
+            Effect::Companion(p) => (Pool::Weights, offset(p)),
             Effect::State(k) => (Pool::State(k), 0),
             Effect::Updated => return None,
         },

@@ -3,11 +3,12 @@
 //! `Error` stands where the text could not be read; it has been reported, and nothing is said about its uses.
 
 use crate::diag::Place;
-use proc_macro2::{Ident, Span};
+use proc_macro2::{Ident, Span, TokenStream};
 
-/// Everything inside the macro.
+/// Everything inside the macro, or in one text that travelled to it.
 #[derive(Default, Debug)]
 pub(super) struct Program {
+    pub(super) items: Vec<Item>,
     pub(super) uses: Vec<Use>,
     pub(super) consts: Vec<Const>,
     pub(super) externs: Vec<Extern>,
@@ -17,9 +18,19 @@ pub(super) struct Program {
     pub(super) impls: Vec<Impl>,
 }
 
+/// One item as it was written; imports are none.
+#[derive(Debug)]
+pub(super) struct Item {
+    /// What it declares, or the struct that it implements.
+    pub(super) name: String,
+    pub(super) tokens: TokenStream,
+}
+
 /// One block of `use path::{Block, Other as Mine};`
 #[derive(Debug)]
 pub(super) struct Use {
+    /// Whether the path starts with `::`.
+    pub(super) absolute: bool,
     /// What stands before the last `::`.
     pub(super) path: Vec<Ident>,
     /// The block's own name.
@@ -56,6 +67,8 @@ pub(super) struct Const {
 /// `pub struct Name(dim, hidden = 4 * dim) { … }`
 #[derive(Debug)]
 pub(super) struct Struct {
+    /// In which text it stands: 0 is the macro's own.
+    pub(super) source: usize,
     pub(super) attrs: Vec<syn::Attribute>,
     pub(super) vis: syn::Visibility,
     pub(super) name: Ident,
@@ -66,6 +79,8 @@ pub(super) struct Struct {
 /// `pub struct Small = Gpt(layers = 2);`
 #[derive(Debug)]
 pub(super) struct Alias {
+    /// In which text it stands.
+    pub(super) source: usize,
     pub(super) attrs: Vec<syn::Attribute>,
     pub(super) vis: syn::Visibility,
     pub(super) name: Ident,
@@ -110,6 +125,8 @@ pub(super) struct Arg {
 /// A function.
 #[derive(Debug)]
 pub(super) struct Fn {
+    /// In which text it stands.
+    pub(super) source: usize,
     /// Outer attributes without those of the language.
     pub(super) attrs: Vec<syn::Attribute>,
     /// The optimisers named by `#[train(…)]`, each once.

@@ -2,61 +2,86 @@
 
 use super::ast::*;
 use super::statics::{self, Names, Wanted};
+use super::travel::Source;
 use crate::diag::{Diagnostic, Diags, closest};
 use proc_macro2::Ident;
 use std::collections::{BTreeMap, BTreeSet};
 
-/// All declarations.
+/// All declarations of all texts.
 pub(super) struct Declared<'p> {
-    pub(super) program: &'p Program,
-    pub(super) consts: Names,
-    pub(super) structs: BTreeMap<String, &'p Struct>,
-    /// By struct, then by name.
+    pub(super) sources: &'p [Source],
+    /// By text.
+    consts: Vec<Names>,
+    /// By key.
+    structs: BTreeMap<String, &'p Struct>,
+    /// By the key of the struct, then by name.
     pub(super) methods: BTreeMap<String, BTreeMap<String, &'p Fn>>,
-    pub(super) fns: BTreeMap<String, &'p Fn>,
+    /// By key.
+    fns: BTreeMap<String, &'p Fn>,
+}
+
+/// What a name of a block stands for.
+pub(super) enum Named<'p> {
+    Struct(&'p Struct),
+    Alias(&'p Alias),
+    /// Nothing is known of it, which has been reported.
+    Unknown,
+}
+
+/// What the tables call an item. Messages leave out the number of the text.
+pub(super) fn key(source: usize, name: impl std::fmt::Display) -> String {
+    if source == 0 { name.to_string() } else { format!("{name}#{source}") }
 }
 
 impl<'p> Declared<'p> {
-    /// Collects the declarations.
-    pub(super) fn new(program: &'p Program, diags: &mut Diags) -> Declared<'p> {
+    /// Collects the declarations. What is wrong with those that travelled has been reported where they come from.
+    pub(super) fn new(sources: &'p [Source], diags: &mut Diags) -> Declared<'p> {
         let mut all = Declared {
-            program,
-            consts: Names::new(),
+            sources,
+            consts: vec![],
             structs: BTreeMap::new(),
             methods: BTreeMap::new(),
             fns: BTreeMap::new(),
         };
+        for number in 0..sources.len() {
+            let silent = &mut Diags::default();
+            let diags = if number == 0 { &mut *diags } else { silent };
+            all.collect(number, diags);
+            all.collect_methods(number, diags);
+        }
+        all.report_unused_fields(diags);
+        all
+    }
+
+    fn collect(&mut self, number: usize, diags: &mut Diags) {
+        let program = &self.sources[number].program;
+        let mut consts = Names::new();
         for one in &program.consts {
-            let value = statics::eval(&one.value, &all.consts, Wanted::Value, diags);
-            if all.consts.insert(one.name.to_string(), value).is_some() {
+            let value = statics::eval(&one.value, &consts, Wanted::Value, diags);
+            if consts.insert(one.name.to_string(), value).is_some() {
                 duplicate("constant", &one.name, program.consts.iter().map(|c| &c.name), diags);
             }
         }
+        self.consts.push(consts);
         for one in &program.structs {
-            if all.structs.insert(one.name.to_string(), one).is_some() {
+            if self.structs.insert(key(number, &one.name), one).is_some() {
                 duplicate("struct", &one.name, program.structs.iter().map(|s| &s.name), diags);
             }
             all_distinct("field", one.fields.iter().map(|f| &f.name), diags);
             all_distinct("parameter", one.params.iter().map(|(name, _)| name), diags);
         }
         for one in &program.fns {
-            all.fns.insert(one.name.to_string(), one);
+            self.fns.insert(key(number, &one.name), one);
         }
         all_distinct("function", program.fns.iter().map(|f| &f.name), diags);
-        all.collect_methods(diags);
-        all.report_unused_fields(diags);
-        all
     }
 
-    fn collect_methods(&mut self, diags: &mut Diags) {
-        for block in &self.program.impls {
-            let name = block.name.to_string();
+    fn collect_methods(&mut self, number: usize, diags: &mut Diags) {
+        let source = &self.sources[number];
+        for block in &source.program.impls {
+            let name = key(number, &block.name);
             if !self.structs.contains_key(&name) {
-                let near = closest(&name, self.structs.keys().map(String::as_str));
-                let mut report =
-                    Diagnostic::new("unknown-struct", block.name.span(), format!("there is no struct `{name}` here"));
-                report.help = near.map(|near| format!("write `impl {near}`"));
-                diags.push(report);
+                diags.push(self.unknown_owner(number, &block.name));
                 continue;
             }
             let methods = self.methods.entry(name).or_default();
@@ -66,7 +91,7 @@ impl<'p> Declared<'p> {
                 }
             }
         }
-        for one in self.every_fn() {
+        for one in fns_of(source) {
             let mut names = vec![];
             one.params.iter().for_each(|(pat, _)| pattern_names(pat, &mut names));
             all_distinct("argument", names, diags);
@@ -74,15 +99,63 @@ impl<'p> Declared<'p> {
         }
     }
 
-    fn every_fn(&self) -> impl Iterator<Item = &'p Fn> {
-        self.program.impls.iter().flat_map(|i| &i.fns).chain(&self.program.fns)
+    fn unknown_owner(&self, number: usize, name: &Ident) -> Diagnostic {
+        let text = name.to_string();
+        if self.sources[number].imports.contains_key(&text) {
+            let message = format!("`{text}` is declared elsewhere, and its functions with it");
+            let report = Diagnostic::new("unknown-struct", name.span(), message);
+            return report.help(format!("declare a struct with a field `inner: {text}`, or write a plain `fn`"));
+        }
+        let known = self.sources[number].program.structs.iter().map(|s| s.name.to_string()).collect::<Vec<_>>();
+        let near = closest(&text, known.iter().map(String::as_str));
+        let mut report = Diagnostic::new("unknown-struct", name.span(), format!("there is no struct `{text}` here"));
+        report.help = near.map(|near| format!("write `impl {near}`"));
+        report
+    }
+
+    /// The constants of a text.
+    pub(super) fn consts(&self, source: usize) -> &Names {
+        &self.consts[source]
+    }
+
+    /// What a text calls by that name.
+    pub(super) fn block(&self, source: usize, name: &str) -> Option<Named<'p>> {
+        let here = |source: usize, name: &str| {
+            let aliases = &self.sources[source].program.aliases;
+            let alias = || aliases.iter().find(|alias| alias.name == name).map(Named::Alias);
+            self.structs.get(&key(source, name)).map(|&one| Named::Struct(one)).or_else(alias)
+        };
+        here(source, name).or_else(|| {
+            if self.sources[source].failed.contains(name) {
+                return Some(Named::Unknown);
+            }
+            let (other, name) = self.sources[source].imports.get(name)?;
+            here(*other, name)
+        })
+    }
+
+    /// The names by which a text knows blocks.
+    pub(super) fn blocks(&self, source: usize) -> Vec<&'p str> {
+        let source = &self.sources[source];
+        source.names.iter().chain(source.imports.keys()).map(String::as_str).collect()
+    }
+
+    /// The function of a text that belongs to no struct.
+    pub(super) fn function(&self, source: usize, name: &str) -> Option<&'p Fn> {
+        self.fns.get(&key(source, name)).copied()
+    }
+
+    /// The names of such functions.
+    pub(super) fn functions(&self, source: usize) -> impl Iterator<Item = String> + use<'p> {
+        self.sources[source].program.fns.iter().map(|one| one.name.to_string())
     }
 
     /// A field counts as used where any function names it behind a dot.
     fn report_unused_fields(&self, diags: &mut Diags) {
         let mut used = BTreeSet::new();
-        self.every_fn().for_each(|f| members_of_block(&f.body, &mut used));
-        for one in &self.program.structs {
+        let own = &self.sources[0];
+        fns_of(own).for_each(|f| members_of_block(&f.body, &mut used));
+        for one in &own.program.structs {
             if !self.methods.contains_key(&one.name.to_string()) {
                 continue;
             }
@@ -99,10 +172,14 @@ impl<'p> Declared<'p> {
         }
     }
 
-    /// The function of a struct.
+    /// The function of a struct, which is named by its key.
     pub(super) fn method(&self, of: &str, name: &str) -> Option<&'p Fn> {
         self.methods.get(of)?.get(name).copied()
     }
+}
+
+fn fns_of(source: &Source) -> impl Iterator<Item = &Fn> {
+    source.program.impls.iter().flat_map(|i| &i.fns).chain(&source.program.fns)
 }
 
 fn pattern_names<'a>(pat: &'a Pat, names: &mut Vec<&'a Ident>) {

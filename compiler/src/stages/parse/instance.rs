@@ -5,22 +5,23 @@
 
 use super::ast::*;
 use super::attributes;
-use super::declared::Declared;
+use super::declared::{Declared, Named, key};
 use super::statics::{self, Names, Wanted};
 use super::words;
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::model::{Init, Param, ParamId};
+use crate::ir::model::{Param, ParamId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
-use crate::ops::{self, Attr, Item, Layer};
+use crate::ops::{self, Attr, Item, Layer, LayerParam};
+use proc_macro2::Ident;
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// An instance of a struct.
 #[derive(Debug)]
 pub(super) struct Instance {
-    /// The struct's name.
+    /// The struct's key.
     pub(super) name: String,
     /// Constants and the struct's own parameters.
     pub(super) names: Names,
@@ -49,7 +50,6 @@ pub(super) struct LayerInstance {
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
     pub(super) params: Vec<Param>,
-    offset: usize,
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
@@ -59,7 +59,7 @@ pub(super) struct Instances<'d, 'p> {
 
 impl<'d, 'p> Instances<'d, 'p> {
     pub(super) fn new(declared: &'d Declared<'p>) -> Self {
-        Instances { declared, params: vec![], offset: 0, open: vec![], path: String::new(), stack: vec![] }
+        Instances { declared, params: vec![], open: vec![], path: String::new(), stack: vec![] }
     }
 
     /// Instantiates a struct; `place` is where its arguments stand.
@@ -71,24 +71,30 @@ impl<'d, 'p> Instances<'d, 'p> {
         place: Place,
         diags: &mut Diags,
     ) -> Rc<Instance> {
+        let outside = diags.entered();
+        if of.source > 0 && outside.is_none() {
+            diags.enter(Some(place));
+        }
         let names = self.struct_names(of, args, outer, place, diags);
-        self.open.push(of.name.to_string());
+        let name = key(of.source, &of.name);
+        self.open.push(name.clone());
         let mut fields = BTreeMap::new();
         for field in &of.fields {
             let outer = self.path.len();
             self.path.push_str(if outer == 0 { "" } else { "." });
             self.path.push_str(&field.name.to_string());
-            let made = self.field(&field.ty, field, &names, diags);
+            let made = self.field(&field.ty, field, of.source, &names, diags);
             self.path.truncate(outer);
             fields.entry(field.name.to_string()).or_insert(made);
         }
+        diags.enter(outside);
         self.open.pop();
-        Rc::new(Instance { name: of.name.to_string(), names, fields })
+        Rc::new(Instance { name, names, fields })
     }
 
     /// The values of a struct's parameters, on top of the constants.
     fn struct_names(&self, of: &Struct, args: &[Arg], outer: &Names, place: Place, diags: &mut Diags) -> Names {
-        let mut names = self.declared.consts.clone();
+        let mut names = self.declared.consts(of.source).clone();
         let mut given: BTreeMap<String, Option<Attr>> = BTreeMap::new();
         let mut position = 0;
         for arg in args {
@@ -138,7 +144,14 @@ impl<'d, 'p> Instances<'d, 'p> {
         names
     }
 
-    fn field(&mut self, ty: &'p FieldType, field: &'p Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+    fn field(
+        &mut self,
+        ty: &'p FieldType,
+        field: &'p Field,
+        source: usize,
+        names: &Names,
+        diags: &mut Diags,
+    ) -> FieldInstance {
         match ty {
             FieldType::Error | FieldType::State { .. } => FieldInstance::Unknown,
             FieldType::Repeat { item, count } => {
@@ -154,7 +167,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let outer = self.path.len();
                 self.path.push_str(".*");
                 self.stack.push(n.unwrap_or(1));
-                let made = self.field(item, field, names, diags);
+                let made = self.field(item, field, source, names, diags);
                 self.stack.pop();
                 self.path.truncate(outer);
                 match (n, made) {
@@ -164,18 +177,16 @@ impl<'d, 'p> Instances<'d, 'p> {
             }
             FieldType::One { name, args, place } => {
                 let text = name.to_string();
-                if let Some(of) = self.declared.structs.get(&text).copied() {
-                    if self.open.contains(&text) {
-                        let message = format!("`{text}` contains itself");
-                        diags.push(Diagnostic::new("recursion", name.span(), message));
-                        return FieldInstance::Unknown;
-                    }
-                    return FieldInstance::Block(self.instance(of, args, names, *place, diags));
+                match self.declared.block(source, &text) {
+                    Some(Named::Struct(of)) => return self.block(of, name, args, names, *place, diags),
+                    Some(Named::Alias(alias)) => return self.configured(alias, name, args, diags),
+                    Some(Named::Unknown) => return FieldInstance::Unknown,
+                    None => {}
                 }
                 match ops::layer(&text) {
                     Some(layer) => self.layer(layer, field, args, names, *place, diags),
                     None => {
-                        diags.push(self.unknown_layer(name));
+                        diags.push(self.unknown_layer(name, source));
                         FieldInstance::Unknown
                     }
                 }
@@ -183,13 +194,46 @@ impl<'d, 'p> Instances<'d, 'p> {
         }
     }
 
-    fn unknown_layer(&self, name: &proc_macro2::Ident) -> Diagnostic {
+    fn block(
+        &mut self,
+        of: &'p Struct,
+        name: &Ident,
+        args: &[Arg],
+        names: &Names,
+        place: Place,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        if self.open.contains(&key(of.source, &of.name)) {
+            let message = format!("`{}` contains itself", of.name);
+            diags.push(Diagnostic::new("recursion", name.span(), message));
+            return FieldInstance::Unknown;
+        }
+        FieldInstance::Block(self.instance(of, args, names, place, diags))
+    }
+
+    /// A block whose arguments stand in its declaration: `struct Small = Gpt(layers = 2);`
+    fn configured(&mut self, alias: &'p Alias, name: &Ident, args: &[Arg], diags: &mut Diags) -> FieldInstance {
+        if let Some(arg) = args.first() {
+            let message = format!("`{}` has its arguments already", alias.name);
+            let report = Diagnostic::new("wrong-arity", arg.value.place, message);
+            diags.push(report.help(format!("write `{name}`, or name `{}(…)`", alias.target)));
+            return FieldInstance::Unknown;
+        }
+        // A target that is none has been reported with the declaration.
+        let Some(Named::Struct(of)) = self.declared.block(alias.source, &alias.target.to_string()) else {
+            return FieldInstance::Unknown;
+        };
+        let names = self.declared.consts(alias.source);
+        self.block(of, name, &alias.args, names, name.span().into(), diags)
+    }
+
+    fn unknown_layer(&self, name: &Ident, source: usize) -> Diagnostic {
         let text = name.to_string();
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,
         });
-        let known: Vec<&str> = layers.chain(self.declared.structs.keys().map(String::as_str)).collect();
+        let known: Vec<&str> = layers.chain(self.declared.blocks(source)).collect();
         let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
@@ -229,23 +273,34 @@ impl<'d, 'p> Instances<'d, 'p> {
         let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
         let mut ids = vec![];
         for param in params {
-            let ty = Type::new(DType::F32, param.shape);
             if param.name.is_empty() {
-                return FieldInstance::Param(self.param(self.path.clone(), ty, param.init, field));
+                return FieldInstance::Param(self.param(self.path.clone(), param, field));
             }
-            let name = format!("{}.{}", self.path, param.name);
-            ids.push((param.name, self.param(name, ty, param.init, field)));
+            let (name, own) = (format!("{}.{}", self.path, param.name), param.name);
+            ids.push((own, self.param(name, param, field)));
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
     }
 
-    fn param(&mut self, name: String, ty: Type, init: Init, field: &Field) -> ParamId {
-        let offset = self.offset;
-        let param = Param { name, ty, stack: self.stack.clone(), init, offset, span: field.name.span() };
-        let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-        self.offset += words.next_multiple_of(CHUNK);
-        self.params.push(param);
+    fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {
+        let ty = Type::new(DType::F32, of.shape);
+        let (stack, span) = (self.stack.clone(), field.name.span());
+        self.params.push(Param { name, ty, stack, init: of.init, trained: of.trained, offset: 0, span });
         ParamId(self.params.len() as u32 - 1)
+    }
+
+    /// The parameters of all instances, each at its place in the pool: companions come after all that is trained, so
+    /// that an update of the optimiser walks over the beginning of the pool.
+    pub(super) fn placed(mut self) -> Vec<Param> {
+        let mut offset = 0;
+        for trained in [true, false] {
+            for param in self.params.iter_mut().filter(|p| p.trained == trained) {
+                param.offset = offset;
+                let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
+                offset += words.next_multiple_of(CHUNK);
+            }
+        }
+        self.params
     }
 }
 

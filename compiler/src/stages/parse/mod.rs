@@ -9,22 +9,36 @@ mod instance;
 mod options;
 mod statics;
 mod syntax;
+mod travel;
 mod words;
 
 use crate::diag::{Diagnostic, Diags, Place, closest};
-use crate::ir::Model;
-use ast::{Arg, Fn, Program, Struct};
-use declared::Declared;
+use crate::ir::{Block, Model};
+use ast::{Arg, Fn, Struct};
+use declared::{Declared, Named};
 use instance::Instances;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
+use travel::Source;
+pub use travel::{Texts, imports};
 
 /// The models that the text of the macro declares: each `pub struct` with a `pub fn`.
 ///
 /// After a mistake the models still have the functions whose signatures could be understood.
 pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
-    let program = syntax::read(tokens, diags);
-    let declared = Declared::new(&program, diags);
+    texts(Texts { own: tokens, blocks: vec![] }, diags).0
+}
+
+/// The models of a text that imports blocks, and the blocks that other texts can import from it.
+pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
+    let sources = travel::read(texts, diags);
+    let models = models(&sources, diags);
+    (models, travel::blocks(&sources[0]))
+}
+
+fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
+    let program = &sources[0].program;
+    let declared = Declared::new(sources, diags);
     let mut models = vec![];
     for one in &program.structs {
         if is_pub(&one.vis) && public_fns(&declared, one).next().is_some() {
@@ -34,12 +48,20 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
         report_private_training(&declared, one, diags);
     }
     for alias in &program.aliases {
-        match declared.structs.get(&alias.target.to_string()) {
-            Some(target) => {
+        match declared.block(0, &alias.target.to_string()) {
+            Some(Named::Struct(target)) => {
                 let header = Header { name: &alias.name, vis: &alias.vis, attrs: &alias.attrs };
+                diags.enter((target.source > 0).then(|| alias.name.span().into()));
                 models.push(model(header, target, &alias.args, &declared, diags));
+                diags.enter(None);
             }
-            None => diags.push(unknown_struct(&alias.target, &program)),
+            Some(Named::Alias(other)) => {
+                let message = format!("`{}` names a configuration itself", other.name);
+                let report = Diagnostic::new("unknown-struct", alias.target.span(), message);
+                diags.push(report.help(format!("name the struct: `{} = {}(…)`", alias.name, other.target)));
+            }
+            Some(Named::Unknown) => {}
+            None => diags.push(unknown_struct(&alias.target, &declared)),
         }
     }
     models
@@ -58,7 +80,7 @@ fn is_pub(vis: &syn::Visibility) -> bool {
 
 fn fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
     let name = of.name.clone();
-    declared.program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
+    declared.sources[of.source].program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
 }
 
 fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
@@ -79,8 +101,8 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     }
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
-    let this = instances.instance(of, args, &declared.consts, place, diags);
-    let params = instances.params;
+    let this = instances.instance(of, args, declared.consts(0), place, diags);
+    let params = instances.placed();
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
@@ -108,10 +130,10 @@ fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Dia
     }
 }
 
-fn unknown_struct(name: &Ident, program: &Program) -> Diagnostic {
-    let known: Vec<String> = program.structs.iter().map(|s| s.name.to_string()).collect();
+fn unknown_struct(name: &Ident, declared: &Declared<'_>) -> Diagnostic {
+    let known = declared.blocks(0);
     let mut report =
         Diagnostic::new("unknown-struct", name.span(), format!("there is no struct `{name}` in this macro"));
-    report.help = closest(&name.to_string(), known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
+    report.help = closest(&name.to_string(), known.iter().copied()).map(|near| format!("write `{near}`"));
     report
 }

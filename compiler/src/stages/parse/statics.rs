@@ -1,10 +1,11 @@
 //! Values that are known at build time: expressions over constants, struct parameters and dimensions.
 
 use super::ast::*;
+use super::attributes::{self, Given};
 use super::words;
 use crate::diag::{Diagnostic, Diags, closest};
 use crate::ir::{DType, Dim};
-use crate::ops::Attr;
+use crate::ops::{Attr, INITIALIZERS, initial_value, initializer};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
 
@@ -45,9 +46,12 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
             let items: Vec<_> = items.iter().map(|item| eval(item, names, wanted, diags)).collect();
             items.into_iter().collect::<Option<_>>().map(Attr::List)
         }
+        ExprKind::Call(of, args) => match &of.kind {
+            ExprKind::Name(name) if !args.is_empty() => initial(expr, name, args, names, diags),
+            _ => no_value(expr, diags),
+        },
         ExprKind::Error => None,
         ExprKind::SelfValue
-        | ExprKind::Call(..)
         | ExprKind::Method(..)
         | ExprKind::Field(..)
         | ExprKind::Part(..)
@@ -61,10 +65,29 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
     }
 }
 
+/// An initialiser with its numbers: `normal(0.02)`.
+fn initial(expr: &Expr, name: &Ident, args: &[Arg], names: &Names, diags: &mut Diags) -> Option<Attr> {
+    let text = name.to_string();
+    let Some(of) = initializer(&text) else {
+        let mut report = dynamic(expr);
+        let near = closest(&text, INITIALIZERS.iter().map(|one| one.name));
+        report.help = near.map(|near| format!("write `{near}`"));
+        diags.push(report);
+        return None;
+    };
+    let given: Vec<Given> =
+        args.iter().map(|arg| Given::new(arg, eval(&arg.value, names, Wanted::Value, diags))).collect();
+    attributes::bind(of.name, of.attrs, &given, expr.place, diags).attrs.map(|attrs| initial_value(of, attrs))
+}
+
 fn no_value(expr: &Expr, diags: &mut Diags) -> Option<Attr> {
-    let text = words::brief(expr);
-    diags.push(Diagnostic::new("dynamic-value", expr.place, format!("`{text}` is not known at build time")));
+    diags.push(dynamic(expr));
     None
+}
+
+fn dynamic(expr: &Expr) -> Diagnostic {
+    let text = words::brief(expr);
+    Diagnostic::new("dynamic-value", expr.place, format!("`{text}` is not known at build time"))
 }
 
 /// Whether two integers do not divide evenly.
@@ -93,7 +116,7 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     if let Some(value) = names.get(&text) {
         return value.clone();
     }
-    if DType::from_name(&text).is_some() {
+    if DType::from_name(&text).is_some() || initializer(&text).is_some() {
         return Some(Attr::Text(text));
     }
     let (code, what) = match wanted {
@@ -101,7 +124,9 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
         Wanted::Value => ("unknown-variable", "constant"),
     };
     let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
-    report.help = closest(&text, names.keys().map(String::as_str)).map(|near| format!("write `{near}`"));
+    let initial = INITIALIZERS.iter().map(|one| one.name).filter(|_| wanted == Wanted::Value);
+    let near = closest(&text, names.keys().map(String::as_str).chain(initial));
+    report.help = near.map(|near| format!("write `{near}`"));
     if report.help.is_none() && wanted == Wanted::Dimension {
         report = report.note("names that a call binds start with a capital letter, such as `B`");
     }

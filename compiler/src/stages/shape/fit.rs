@@ -66,14 +66,14 @@ impl Shaper<'_> {
         let (text, place) = &site.args[0];
         let subject = self.subject(node.args[0], text);
         let found = type_text(ty);
-        let line = fit.place.line();
+        let line = self.diags.line(fit.place);
         let report = match &fit.role {
             Role::Argument { callee, name } => {
                 let message = format!("`{callee}` takes `{name}: {}`, but `{subject}` is {found}", fit.text);
                 let mut report = Diagnostic::new(code, *place, message);
                 let origin = self.origin(node.args[0], &subject, ty);
                 report.notes.extend(origin.filter(|note| note.contains("comes from")));
-                report.note(format!("`{callee}` declares `{name}` on line {line}"))
+                report.note(format!("`{callee}` declares `{name}` on {line}"))
             }
             Role::Annotation(name) => {
                 let message = format!("`{name}` is declared as {}, but `{text}` is {found}", fit.text);
@@ -86,7 +86,7 @@ impl Shaper<'_> {
                 let scalar = fit.axes.is_empty() && ty.dtype == fit.dtype;
                 report.help(match scalar {
                     true => format!("give the mean: `mean({text})`"),
-                    false => format!("declare `-> {found}` on line {line}"),
+                    false => format!("declare `-> {found}` on {line}"),
                 })
             }
         };
@@ -117,7 +117,7 @@ impl Shaper<'_> {
                 asker(&fit.role)
             );
             let mut report = Diagnostic::new("bound-exceeded", *place, message);
-            report = report.note(format!("`{}` is declared on line {}", fit.text, fit.place.line()));
+            report = report.note(format!("`{}` is declared on {}", fit.text, self.diags.line(fit.place)));
             if let Some(name) = found.as_name() {
                 report = report.help(format!("declare `{name} <= {bound}`"));
             }

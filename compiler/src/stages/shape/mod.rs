@@ -22,11 +22,15 @@ use bindings::Bindings;
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
     for function in models.iter_mut().flat_map(|model| &mut model.functions) {
-        let graph = std::mem::take(&mut function.graph);
+        let mut graph = std::mem::take(&mut function.graph);
+        let results = graph.outputs.len();
+        graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
         let mut bindings = Bindings::default();
         let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
         let (graph, sure) = shaper.run();
         function.graph = graph;
+        let stored = function.graph.outputs.split_off(results);
+        function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
         if sure.contains(&false) && diags.is_empty() {
             // A bug of ours must not pass for a model.
             let message = format!("the type of what `{}` returns could not be found", function.name);
@@ -124,11 +128,16 @@ impl<'s> Shaper<'s> {
                 }
                 _ => Known::Unknown,
             },
-            Kind::Written(written) => self.written(node, written),
+            Kind::Written(written) => {
+                self.diags.enter(written.via);
+                let known = self.written(node, written);
+                self.diags.enter(None);
+                known
+            }
         }
     }
 
-    fn written(&mut self, node: &Node, Written { what, site }: &Written) -> Known {
+    fn written(&mut self, node: &Node, Written { what, site, .. }: &Written) -> Known {
         match what {
             What::Call(call) => self.call(node, call, site),
             What::Literal(attr) => {

@@ -26,16 +26,17 @@ pub(super) fn items(model: &Model) -> TokenStream {
     }
 }
 
-/// The number of parameters, those of every repeated block counted.
+/// The number of trained parameters, those of every repeated block counted.
 pub(super) fn count(model: &Model) -> Literal {
-    let words = model.params.iter().map(|p| extents(p).product::<usize>() * counts(p).product::<usize>());
+    let words =
+        model.params.iter().filter(|p| p.trained).map(|p| extents(p).product::<usize>() * counts(p).product::<usize>());
     Literal::usize_unsuffixed(words.sum())
 }
 
 fn parameter(param: &Param) -> TokenStream {
-    let Param { name, offset, .. } = param;
+    let Param { name, offset, trained, .. } = param;
     let shape = extents(param).map(Literal::usize_unsuffixed);
-    let (offset, init) = (Literal::usize_unsuffixed(*offset), init(&param.init));
+    let (offset, init) = (Literal::usize_unsuffixed(*offset), init(param));
     let mut stride = extents(param).product::<usize>();
     let mut repeats: Vec<TokenStream> = vec![];
     for count in counts(param).rev() {
@@ -50,6 +51,7 @@ fn parameter(param: &Param) -> TokenStream {
             offset: #offset,
             repeats: &[#(#repeats),*],
             init: #init,
+            trained: #trained,
         }
     }
 }
@@ -63,26 +65,33 @@ fn counts(param: &Param) -> impl DoubleEndedIterator<Item = usize> {
     param.stack.iter().map(|&n| usize::try_from(n).unwrap_or_default())
 }
 
-fn init(init: &Init) -> TokenStream {
-    let number = |x: f64| Literal::f32_suffixed(x as f32);
-    match init {
+fn init(param: &Param) -> TokenStream {
+    let number = |x: f64| {
+        let size = Literal::f32_suffixed(x.abs() as f32);
+        if x < 0.0 { quote!(-#size) } else { quote!(#size) }
+    };
+    match param.init {
         Init::Zeros => quote!(rt::Init::Zeros),
         Init::Ones => quote!(rt::Init::Ones),
-        Init::Constant(x) if *x < 0.0 => {
-            let magnitude = number(-x);
-            quote!(rt::Init::Constant(-#magnitude))
-        }
         Init::Constant(x) => {
-            let x = number(*x);
+            let x = number(x);
             quote!(rt::Init::Constant(#x))
         }
         Init::Normal { std } => {
-            let std = number(*std);
+            let std = number(std);
             quote!(rt::Init::Normal { std: #std })
         }
         Init::Uniform { bound } => {
-            let bound = number(*bound);
+            let bound = number(bound);
             quote!(rt::Init::Uniform { bound: #bound })
+        }
+        Init::TruncNormal { std } => {
+            let std = number(std);
+            quote!(rt::Init::TruncNormal { std: #std })
+        }
+        Init::Orthogonal { gain } => {
+            let (gain, rows) = (number(gain), extents(param).next().unwrap_or(1));
+            quote!(rt::Init::Orthogonal { rows: #rows, gain: #gain })
         }
     }
 }

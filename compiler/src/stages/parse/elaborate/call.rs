@@ -38,7 +38,7 @@ impl Elaborator<'_, '_> {
         if let ExprKind::Name(name) = &callee.kind
             && let Some(form) = Form::of(name)
             && self.local(&name.to_string()).is_none()
-            && !self.declared.fns.contains_key(&name.to_string())
+            && self.user_function(&name.to_string()).is_none()
         {
             return self.scan(form, expr, name, args);
         }
@@ -52,7 +52,7 @@ impl Elaborator<'_, '_> {
             let value = local.value.clone();
             return self.call_value(expr, value, &text, args);
         }
-        if let Some(function) = self.declared.fns.get(&text).copied() {
+        if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
         }
         if let Some(op) = ops::op(&text) {
@@ -76,7 +76,7 @@ impl Elaborator<'_, '_> {
             value => {
                 let first = Argument { name: None, value, text: words::brief(of), place: of.place };
                 let args = std::iter::once(first).chain(args).collect();
-                if let Some(function) = self.declared.fns.get(&text).copied() {
+                if let Some(function) = self.user_function(&text) {
                     return self.inline(function, None, &text, args, expr.place);
                 }
                 match ops::op(&text) {
@@ -189,8 +189,13 @@ impl Elaborator<'_, '_> {
             layer: Some(Box::new(layer.site.clone())),
             ..site_of(expr)
         };
-        let attrs = (layer.layer.op_attrs)(&layer.site.attrs);
-        self.finish(layer.layer.op, attrs, callee, site, &tensors)
+        let (op, attrs) = (layer.layer.op, (layer.layer.op_attrs)(&layer.site.attrs));
+        let companions = self.companions(layer);
+        if companions.is_empty() {
+            return self.finish(op, attrs, callee, site, &tensors);
+        }
+        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        self.keep_companions(called, &companions, module, expr.place)
     }
 
     /// A call of an op.

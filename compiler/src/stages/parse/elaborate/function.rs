@@ -34,11 +34,20 @@ pub(in super::super) fn entry<'p>(
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
-    let mut elaborator =
-        Elaborator { declared, params, diags, training, frames: vec![Frame::default()], scopes: vec![scope], calls: 0 };
+    let mut elaborator = Elaborator {
+        declared,
+        params,
+        diags,
+        training,
+        frames: vec![Frame::default()],
+        scopes: vec![scope],
+        calls: 0,
+        kept: vec![],
+    };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
+    let effects = elaborator.committed();
     let (graph, types_known) = (std::mem::take(&mut elaborator.top().graph), outputs);
     let mut graph = graph;
     graph.outputs = types_known?.iter().map(|t| t.value).collect();
@@ -50,7 +59,7 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
-        effects: vec![],
+        effects,
         graph,
     })
 }
@@ -287,7 +296,7 @@ impl<'p> Elaborator<'_, 'p> {
         let number = self.calls;
         let mut names = match this.as_ref().and_then(super::block_of) {
             Some(instance) => instance.names.clone(),
-            None => self.declared.consts.clone(),
+            None => self.declared.consts(function.source).clone(),
         };
         for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
             for_each_axis(ty, &mut |axis| {
@@ -306,10 +315,15 @@ impl<'p> Elaborator<'_, 'p> {
             let value = self.fit(arg.value, ty, &role, &arg.text, arg.place);
             self.bind(pat, value, &arg.text);
         }
+        let outside = self.diags.entered();
+        if function.source > 0 && outside.is_none() {
+            self.diags.enter(Some(place));
+        }
         let result = match function.remat {
             Some(_) if self.training => self.rematerialised(function, place),
             _ => self.body(function),
         };
+        self.diags.enter(outside);
         self.scopes.pop();
         result
     }
@@ -345,9 +359,10 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
+        let line = self.diags.line(function.name.span().into());
         self.diags.push(
             Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on line {}", function.name, Place::from(function.name.span()).line()))
+                .note(format!("`{}` is declared on {line}", function.name))
                 .help(format!("call it as `{callee}({})`", wanted.join(", "))),
         );
         None

@@ -27,8 +27,8 @@ impl Elaborator<'_, '_> {
 
     /// Appends a node that shape will check.
     pub(super) fn write(&mut self, what: What, site: Site, args: &[Tensor]) -> Tensor {
-        let place = site.place;
-        self.push(Kind::Written(Box::new(Written { what, site })), args, None, place)
+        let (place, via) = (site.place, self.diags.entered());
+        self.push(Kind::Written(Box::new(Written { what, site, via })), args, None, place)
     }
 
     /// The value as seen by the innermost graph.
@@ -76,6 +76,9 @@ impl Elaborator<'_, '_> {
                 value
             }
         };
+        if let Some((_, now)) = self.kept.iter().find(|(known, _)| *known == id) {
+            value = *now;
+        }
         let mut picks = module.picks.iter().peekable();
         for frame in 0..self.frames.len() {
             if frame > 0 {
@@ -85,7 +88,7 @@ impl Elaborator<'_, '_> {
             while let Some(Pick::Index(i)) = picks.next_if(|p| matches!(p, Pick::Index(_))) {
                 let what = What::Index(vec![Item::At((*i).into()), Item::Rest]);
                 let site = Site { args: vec![(module.text.clone(), place)], ..plain_site(&module.text, place) };
-                let kind = Kind::Written(Box::new(Written { what, site }));
+                let kind = Kind::Written(Box::new(Written { what, site, via: self.diags.entered() }));
                 value = self.frames[frame].graph.push(kind, vec![value], None, place.first);
             }
         }

@@ -4,6 +4,7 @@
 //! reported mistake leaves unknown silences everything that uses it.
 
 mod call;
+mod companions;
 mod expr;
 mod fit;
 mod function;
@@ -21,7 +22,7 @@ use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::Param;
+use crate::ir::model::{Param, ParamId};
 use crate::ir::{Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
@@ -118,6 +119,8 @@ struct Elaborator<'e, 'p> {
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
     calls: usize,
+    /// The new values of companions.
+    kept: Vec<(ParamId, Value)>,
 }
 
 /// The struct that a module is an instance of.

@@ -1,5 +1,6 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
+use super::super::ast::Fn;
 use super::super::instance::FieldInstance;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Diagnostic, Place, closest};
@@ -7,7 +8,7 @@ use crate::ir::DType;
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
 
-impl Elaborator<'_, '_> {
+impl<'p> Elaborator<'_, 'p> {
     /// The variable of that name.
     pub(super) fn local(&mut self, name: &str) -> Option<&mut Local> {
         self.scope().locals.iter_mut().rev().find_map(|block| block.get_mut(name))
@@ -46,6 +47,11 @@ impl Elaborator<'_, '_> {
         Val::Unknown
     }
 
+    /// The function of that name that belongs to no struct, in the text of the function that names it.
+    pub(super) fn user_function(&mut self, name: &str) -> Option<&'p Fn> {
+        self.declared.function(self.scope().function.source, name)
+    }
+
     /// Whether the struct has a field or function of that name.
     pub(super) fn has_member(&mut self, name: &str) -> bool {
         let declared = self.declared;
@@ -68,7 +74,8 @@ impl Elaborator<'_, '_> {
             Item::Op(op) => Some(op.name),
             Item::Layer(_) | Item::Optimizer(_) => None,
         });
-        let mut known: Vec<String> = ops.map(str::to_owned).chain(self.declared.fns.keys().cloned()).collect();
+        let mut known: Vec<String> =
+            ops.map(str::to_owned).chain(self.declared.functions(self.scope().function.source)).collect();
         known.extend(self.scope().locals.iter().flat_map(|block| block.keys()).cloned());
         let text = name.to_string();
         let mut report = Diagnostic::new("unknown-function", name.span(), format!("there is no function `{callee}`"));

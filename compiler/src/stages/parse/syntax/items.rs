@@ -3,7 +3,8 @@
 use super::super::ast::*;
 use super::Syntax;
 use crate::diag::{Diagnostic, Place};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized};
@@ -19,9 +20,15 @@ impl Syntax {
     /// All items; an unreadable one is reported and skipped.
     pub(super) fn program(&self, input: ParseStream, program: &mut Program) {
         while !input.is_empty() {
+            let start = input.cursor();
             if let Err(error) = self.item(input, program) {
                 self.syntax_error(&error);
                 self.skip_item(input);
+                continue;
+            }
+            let tokens = between(start, input.cursor());
+            if let Some(name) = declared_name(&tokens) {
+                program.items.push(Item { name, tokens });
             }
         }
     }
@@ -30,10 +37,17 @@ impl Syntax {
         let attrs = input.call(Attribute::parse_outer)?;
         if input.peek(Token![use]) {
             let item: syn::ItemUse = input.parse()?;
-            self.unsupported(item.use_token.span, "blocks from elsewhere are");
-            return self.uses(&mut vec![], &item.tree, &mut program.uses);
+            match uses(&item) {
+                Ok(uses) => program.uses.extend(uses),
+                Err(error) => self.syntax_error(&error),
+            }
+            return Ok(());
         }
         let vis: Visibility = input.parse()?;
+        if input.peek(Token![use]) {
+            let message = "blocks are imported for this macro alone";
+            return Err(syn::Error::new(input.span(), message));
+        }
         if input.peek(Token![const]) {
             program.consts.push(self.constant(input)?);
         } else if input.peek(Token![struct]) {
@@ -47,30 +61,6 @@ impl Syntax {
             program.externs.push(self.foreign(input, attrs)?);
         } else {
             return Err(input.error("expected `struct`, `impl`, `fn`, `const` or `use`"));
-        }
-        Ok(())
-    }
-
-    /// The blocks that a tree of paths names.
-    fn uses(&self, path: &mut Vec<Ident>, tree: &UseTree, all: &mut Vec<Use>) -> syn::Result<()> {
-        match tree {
-            UseTree::Path(step) => {
-                path.push(step.ident.clone());
-                self.uses(path, &step.tree, all)?;
-                path.pop();
-            }
-            UseTree::Name(one) => {
-                all.push(Use { path: path.clone(), target: one.ident.clone(), name: one.ident.clone() });
-            }
-            UseTree::Rename(one) => {
-                all.push(Use { path: path.clone(), target: one.ident.clone(), name: one.rename.clone() });
-            }
-            UseTree::Group(group) => {
-                for item in &group.items {
-                    self.uses(path, item, all)?;
-                }
-            }
-            UseTree::Glob(glob) => return Err(syn::Error::new(glob.star_token.span, "name each block")),
         }
         Ok(())
     }
@@ -141,7 +131,7 @@ impl Syntax {
             if target == "onnx" {
                 self.unsupported(target.span(), "`onnx(…)` is");
             } else {
-                to.aliases.push(Alias { attrs, vis, name, target, args });
+                to.aliases.push(Alias { source: self.source, attrs, vis, name, target, args });
             }
             return Ok(());
         }
@@ -158,7 +148,7 @@ impl Syntax {
         let content;
         braced!(content in input);
         let fields = self.list(&content, |input| self.field(input)).into_iter().flatten().collect();
-        to.structs.push(Struct { attrs, vis, name, params, fields });
+        to.structs.push(Struct { source: self.source, attrs, vis, name, params, fields });
         Ok(())
     }
 
@@ -253,7 +243,7 @@ impl Syntax {
             }
         };
         let body = self.block(input)?;
-        Ok(Fn { attrs: passed, train, remat, vis, name, receiver, params, result, body })
+        Ok(Fn { source: self.source, attrs: passed, train, remat, vis, name, receiver, params, result, body })
     }
 
     /// `&self,` or `&mut self,`
@@ -315,6 +305,61 @@ impl Syntax {
         };
         Ok(Train { optimizer, only: Some(only) })
     }
+}
+
+/// The blocks that an item `use …;` names.
+pub(in super::super) fn uses(item: &syn::ItemUse) -> syn::Result<Vec<Use>> {
+    let mut all = vec![];
+    named(item.leading_colon.is_some(), &mut vec![], &item.tree, &mut all)?;
+    Ok(all)
+}
+
+fn named(absolute: bool, path: &mut Vec<Ident>, tree: &UseTree, all: &mut Vec<Use>) -> syn::Result<()> {
+    let one = |path: &[Ident], target: &Ident, name: &Ident| Use {
+        absolute,
+        path: path.to_vec(),
+        target: target.clone(),
+        name: name.clone(),
+    };
+    match tree {
+        UseTree::Path(step) => {
+            path.push(step.ident.clone());
+            named(absolute, path, &step.tree, all)?;
+            path.pop();
+        }
+        UseTree::Name(last) => all.push(one(path, &last.ident, &last.ident)),
+        UseTree::Rename(last) => all.push(one(path, &last.ident, &last.rename)),
+        UseTree::Group(group) => {
+            for item in &group.items {
+                named(absolute, path, item, all)?;
+            }
+        }
+        UseTree::Glob(glob) => return Err(syn::Error::new(glob.star_token.span, "name each block that is imported")),
+    }
+    Ok(())
+}
+
+/// The tokens from one place of a stream to a later one.
+fn between(start: Cursor<'_>, end: Cursor<'_>) -> TokenStream {
+    let mut tokens = vec![];
+    let mut at = start;
+    while at != end
+        && let Some((token, next)) = at.token_tree()
+    {
+        tokens.push(token);
+        at = next;
+    }
+    tokens.into_iter().collect()
+}
+
+/// The name after the keyword of an item.
+fn declared_name(item: &TokenStream) -> Option<String> {
+    let mut words = item.clone().into_iter().filter_map(|token| match token {
+        TokenTree::Ident(word) => Some(word.to_string()),
+        TokenTree::Group(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    });
+    words.find(|word| matches!(word.as_str(), "struct" | "impl" | "fn" | "const"))?;
+    words.next()
 }
 
 fn content_span(name: &Ident) -> crate::diag::Place {

@@ -11,9 +11,11 @@ use std::cell::RefCell;
 use syn::Token;
 use syn::parse::{ParseStream, Parser};
 
-/// Reads the text of the macro.
-pub(super) fn read(tokens: TokenStream, diags: &mut Diags) -> Program {
-    let syntax = Syntax { diags: RefCell::new(std::mem::take(diags)) };
+pub(super) use items::uses;
+
+/// Reads one text: the macro's own is number 0, those that travelled to it follow.
+pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Program {
+    let syntax = Syntax { source, diags: RefCell::new(std::mem::take(diags)) };
     let mut program = Program::default();
     // The result only repeats what has been reported: syn marks tokens that recovery skipped.
     let _ = Parser::parse2(
@@ -29,6 +31,7 @@ pub(super) fn read(tokens: TokenStream, diags: &mut Diags) -> Program {
 
 /// The reader: its methods take from the stream and report to the sink.
 struct Syntax {
+    source: usize,
     diags: RefCell<Diags>,
 }
 

@@ -1,0 +1,183 @@
+//! `BatchNorm1d(channels)`, `BatchNorm2d(channels)` and `batch_norm(x, running_mean, running_var, weight, bias)`.
+
+use super::conv::passed;
+use super::group_norm::{affine, column, scale_channels};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use crate::ir::dim::product;
+use crate::ir::model::Init;
+use crate::ir::prim::MapOp;
+use crate::ir::{Dim, Value};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&BATCH_NORM), Item::Layer(&LAYER1D), Item::Layer(&LAYER2D)];
+
+const EPS: AttrDecl = AttrDecl::optional("eps", AttrKind::Float, "1e-5", "added to the variance");
+const MOMENTUM: AttrDecl =
+    AttrDecl::optional("momentum", AttrKind::Float, "0.1", "the weight of the batch in the new running statistics");
+
+static BATCH_NORM: Op = Op {
+    name: "batch_norm",
+    signature: "(x: float[Batch, Channels, ..], running_mean: float[Channels], running_var: float[Channels], \
+                weight: float[Channels]?, bias: float[Channels]?) -> *",
+    attrs: &[
+        EPS,
+        MOMENTUM,
+        AttrDecl::optional(
+            "training",
+            AttrKind::Bool,
+            "false",
+            "whether mean and variance are the batch's; the new running ones are then further results",
+        ),
+    ],
+    doc: "`(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and \
+          population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` \
+          are the second and third result, where the batch's variance is the unbiased one.",
+    onnx: Some("BatchNormalization"),
+    body: |b, args, attrs| {
+        let (weight, bias) = (args.get(3).copied(), args.get(4).copied());
+        let eps = attrs.float("eps").unwrap_or(1e-5);
+        if !attrs.flag("training") {
+            let mean = column(b, args[1], args[0])?;
+            let centred = b.sub(args[0], mean)?;
+            return Ok(vec![normalise(b, centred, args[2], (weight, bias), eps)?]);
+        }
+        let batch = Batch::of(b, args[0])?;
+        let y = normalise(b, batch.centred, batch.variance, (weight, bias), eps)?;
+        let momentum = attrs.float("momentum").unwrap_or(0.1);
+        let unbiased = batch.unbiased(b)?;
+        let mean = blend(b, args[1], batch.mean, momentum)?;
+        Ok(vec![y, mean, blend(b, args[2], unbiased, momentum)?])
+    },
+    examples: &[
+        Example {
+            inputs: &[
+                ("x", "f32[B, 3, 5, 7]", Domain::Normal),
+                ("m", "f32[3]", Domain::Normal),
+                ("v", "f32[3]", Domain::Positive),
+                ("w", "f32[3]", Domain::Normal),
+                ("c", "f32[3]", Domain::Normal),
+            ],
+            call: "batch_norm(x, m, v, w, c)",
+            result: "f32[B, 3, 5, 7]",
+        },
+        Example {
+            inputs: &[
+                ("x", "f32[5, 7]", Domain::Normal),
+                ("m", "f32[7]", Domain::Normal),
+                ("v", "f32[7]", Domain::Positive),
+            ],
+            call: "batch_norm(x, m, v, eps = 0.1, training = true)",
+            result: "(f32[5, 7], f32[7], f32[7])",
+        },
+        Example {
+            inputs: &[
+                ("x", "f32[B, 2, 3, 5]", Domain::Normal),
+                ("m", "f32[2]", Domain::Normal),
+                ("v", "f32[2]", Domain::Positive),
+                ("w", "f32[2]", Domain::Normal),
+                ("c", "f32[2]", Domain::Normal),
+            ],
+            call: "batch_norm(x, m, v, w, c, momentum = 0.3, training = true)",
+            result: "(f32[B, 2, 3, 5], f32[2], f32[2])",
+        },
+    ],
+};
+
+/// The statistics of a batch.
+struct Batch {
+    mean: Value,
+    centred: Value,
+    variance: Value,
+    /// How many elements of each channel there are.
+    count: Dim,
+}
+
+impl Batch {
+    fn of(b: &mut Builder<'_>, x: Value) -> Result<Batch, OpError> {
+        let shape = b.shape(x);
+        let axes: Vec<usize> = (0..shape.len()).filter(|&a| a != 1).collect();
+        let count = product(axes.iter().map(|&a| &shape[a]));
+        if count.is(1) {
+            let message = format!("{{0}} is {}: one element of each channel has no variance", b.ty(x));
+            return Err(OpError::new("shape-mismatch", message).arg(0));
+        }
+        let mean = b.mean(x, &axes)?;
+        let wide = column(b, mean, x)?;
+        let centred = b.sub(x, wide)?;
+        let squared = b.mul(centred, centred)?;
+        let variance = b.mean(squared, &axes)?;
+        Ok(Batch { mean, centred, variance, count })
+    }
+
+    /// The variance with divisor `count − 1`. A batch of one element has variance 0, and not NaN, so that it spoils no
+    /// running statistics.
+    fn unbiased(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
+        let (n, less) = (b.extent(&self.count)?, b.extent(&(self.count.clone() - Dim::from(1)))?);
+        let less = b.with(MapOp::Max, less, 1.0)?;
+        let ratio = b.div(n, less)?;
+        b.mul(self.variance, ratio)
+    }
+}
+
+/// `centred / √(variance + eps) · weight + bias`
+fn normalise(
+    b: &mut Builder<'_>,
+    centred: Value,
+    variance: Value,
+    (weight, bias): (Option<Value>, Option<Value>),
+    eps: f64,
+) -> Result<Value, OpError> {
+    let shifted = b.with(MapOp::Add, variance, eps)?;
+    let scale = b.unary(MapOp::Rsqrt, shifted)?;
+    let scale = column(b, scale, centred)?;
+    let y = b.mul(centred, scale)?;
+    scale_channels(b, y, weight, bias)
+}
+
+/// The running number moved towards the batch's.
+fn blend(b: &mut Builder<'_>, running: Value, batch: Value, momentum: f64) -> Result<Value, OpError> {
+    let (old, new) = (b.with(MapOp::Mul, running, 1.0 - momentum)?, b.with(MapOp::Mul, batch, momentum)?);
+    b.add(old, new)
+}
+
+static LAYER1D: Layer = Layer {
+    name: "BatchNorm1d",
+    attrs: ATTRS,
+    params,
+    op: &BATCH_NORM,
+    op_attrs,
+    doc: "Normalises each channel of `[batch, channels]` or `[batch, channels, length]`, in training by the batch and \
+          elsewhere by running statistics, which steps of training update.",
+};
+
+static LAYER2D: Layer = Layer {
+    name: "BatchNorm2d",
+    attrs: ATTRS,
+    params,
+    op: &BATCH_NORM,
+    op_attrs,
+    doc: "Normalises each channel of `[batch, channels, height, width]`, in training by the batch and elsewhere by running \
+          statistics, which steps of training update.",
+};
+
+const ATTRS: &[AttrDecl] = &[
+    AttrDecl::required("channels", AttrKind::Int, "channels of the argument"),
+    EPS,
+    MOMENTUM,
+    AttrDecl::optional("affine", AttrKind::Bool, "true", "whether a learnt scale and offset of each channel follow"),
+];
+
+fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
+    let channels = attrs.positive("channels")?;
+    let running = |name, init| LayerParam { name, shape: vec![Dim::from(channels)], init, trained: false };
+    let mut params = vec![running("running_mean", Init::Zeros), running("running_var", Init::Ones)];
+    if attrs.flag("affine") {
+        params.extend(affine(channels));
+    }
+    Ok(params)
+}
+
+fn op_attrs(attrs: &Attrs) -> Attrs {
+    let mut attrs = passed(attrs, &["eps", "momentum"]);
+    attrs.0.push(("training", super::Attr::Bool(false)));
+    attrs
+}

@@ -1,0 +1,73 @@
+//! `InstanceNorm1d(channels)`, `InstanceNorm2d(channels)` and `instance_norm(x, weight, bias)`.
+
+use super::group_norm::{EPS, affine, normalise};
+use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&INSTANCE_NORM), Item::Layer(&LAYER1D), Item::Layer(&LAYER2D)];
+
+static INSTANCE_NORM: Op = Op {
+    name: "instance_norm",
+    signature: "(x: float[Batch, Channels, ..], weight: float[Channels]?, bias: float[Channels]?) -> float[Batch, Channels, ..]",
+    attrs: &[EPS],
+    doc: "`(x − mean) / √(variance + eps) · weight + bias` with mean and population variance over all axes after the channels \
+          (Ulyanov, Vedaldi and Lempitsky 2016).",
+    onnx: Some("InstanceNormalization"),
+    body: |b, args, attrs| {
+        let channels = b.shape(args[0])[1].clone();
+        let Some(groups) = channels.as_const() else {
+            let message = format!("`{{callee}}` needs channels known at build time, but {{0}} has {channels}");
+            return Err(OpError::new("not-supported", message).arg(0));
+        };
+        normalise(b, args, groups, attrs.float("eps").unwrap_or(1e-5))
+    },
+    examples: &[
+        Example {
+            inputs: &[
+                ("x", "f32[2, 3, 7]", Domain::Normal),
+                ("w", "f32[3]", Domain::Normal),
+                ("c", "f32[3]", Domain::Normal),
+            ],
+            call: "instance_norm(x, w, c)",
+            result: "f32[2, 3, 7]",
+        },
+        Example {
+            inputs: &[("x", "f32[B, 3, 5, 7]", Domain::Normal)],
+            call: "instance_norm(x, eps = 0.1)",
+            result: "f32[B, 3, 5, 7]",
+        },
+    ],
+};
+
+static LAYER1D: Layer = Layer {
+    name: "InstanceNorm1d",
+    attrs: ATTRS,
+    params,
+    op: &INSTANCE_NORM,
+    op_attrs,
+    doc: "Normalises each channel of `[batch, channels, length]` by itself; `affine = true` scales and shifts it by learnt numbers.",
+};
+
+static LAYER2D: Layer = Layer {
+    name: "InstanceNorm2d",
+    attrs: ATTRS,
+    params,
+    op: &INSTANCE_NORM,
+    op_attrs,
+    doc: "Normalises each channel of `[batch, channels, height, width]` by itself; `affine = true` scales and shifts it by \
+          learnt numbers.",
+};
+
+const ATTRS: &[AttrDecl] = &[
+    AttrDecl::required("channels", AttrKind::Int, "channels of the argument"),
+    EPS,
+    AttrDecl::optional("affine", AttrKind::Bool, "false", "whether a learnt scale and offset of each channel follow"),
+];
+
+fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
+    let channels = attrs.positive("channels")?;
+    Ok(if attrs.flag("affine") { affine(channels) } else { vec![] })
+}
+
+fn op_attrs(attrs: &Attrs) -> Attrs {
+    Attrs(vec![("eps", Attr::Float(attrs.float("eps").unwrap_or(1e-5)))])
+}
