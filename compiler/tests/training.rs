@@ -10,7 +10,7 @@
 )]
 
 use precast_compiler::ir::graph::{Call, GROUPS};
-use precast_compiler::ir::model::{Argument, Effect, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results};
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, ParamId, Type, Value};
@@ -58,8 +58,10 @@ fn regression(rule: &str) -> Model {
         attrs: vec![],
         mode: Mode::Train(optimizer(rule).unwrap()),
         args: vec![Argument { name: ident("x"), ty: x }, Argument { name: ident("y"), ty: y }],
-        dims: vec![NamedDim { name: "B".into(), bound: None }],
+        dims: vec![NamedDim { name: "B".into(), bound: None, binder: Binder::Extents }],
         results: Results::One,
+        frozen: vec![],
+        in_session: false,
         effects: vec![],
         graph,
     };
@@ -69,6 +71,8 @@ fn regression(rule: &str) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         params,
+        states: vec![],
+        dims: vec![],
         functions: vec![function],
     }
 }
@@ -148,12 +152,30 @@ fn gradients_and_update() {
     close(outputs.results[0].f64s(), &[loss]);
     close(outputs.effects[0].1.f64s(), &gradient[..2]);
     close(outputs.effects[1].1.f64s(), &gradient[2..]);
-    assert_eq!(outputs.effects[2], (Effect::Gradient(ParamId(2)), Tensor::zeros(DType::F32, [70])));
+    // What the loss does not depend on has no gradient, and no decay moves it.
+    assert!(!outputs.effects.iter().any(|(effect, _)| *effect == Effect::Gradient(ParamId(2))));
+    let all = |effect| outputs.effects.iter().find(|(e, _)| *e == effect).unwrap().1.f64s().to_vec();
+    let unused = env().params[2].clone();
+    assert_eq!(all(Effect::Weights)[128..198], unused.f64s()[..]);
+    assert!(unused.f64s().iter().any(|x| *x != 0.0));
     let velocity: Vec<f64> = VELOCITY.iter().zip(gradient).map(|(v, g)| 0.9 * v + g).collect();
     let weights: Vec<f64> = W.iter().zip(&velocity).map(|(w, v)| w - 0.1 * v).collect();
     close(&pool(&outputs, Effect::State(0)), &velocity);
     close(&pool(&outputs, Effect::Weights), &weights);
     assert_eq!(updated(&outputs), 1);
+}
+
+#[test]
+fn what_the_loss_does_not_use_does_not_decay() {
+    let mut env = env();
+    env.numbers[3] = [0.1; GROUPS];
+    let outputs = step(&env);
+    let find = |effect| outputs.effects.iter().find(|(e, _)| *e == effect).unwrap().1.f64s();
+    assert_eq!(find(Effect::Weights)[128..198], [3.0; 70]);
+    assert_eq!(find(Effect::State(0))[128..198], [0.0; 70]);
+    let (_, gradient) = by_hand();
+    let decayed = VELOCITY[2] * 0.9 + gradient[2] + 0.1 * W[2];
+    close(&pool(&outputs, Effect::State(0))[2..], &[decayed]);
 }
 
 #[test]

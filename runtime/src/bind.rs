@@ -4,6 +4,9 @@
 
 use crate::error::{Error, Result};
 
+/// What gives a dimension its value where no argument does. No argument has this name, which is a word of the language.
+const SESSION: &str = "session";
+
 /// A named dimension of a function.
 #[derive(Debug)]
 pub struct Dim {
@@ -44,6 +47,10 @@ impl<const N: usize> Bindings<N> {
         if found == 0 {
             return Err(Error::Empty { argument, dimension });
         }
+        if self.givers[index] == SESSION {
+            let expected = self.values[index];
+            return Err(Error::Session { argument, dimension, found, expected });
+        }
         if !self.givers[index].is_empty() {
             let (other, expected) = (self.givers[index], self.values[index]);
             return Err(Error::Dimension { argument, dimension, found, other, expected });
@@ -53,6 +60,25 @@ impl<const N: usize> Bindings<N> {
         }
         (self.values[index], self.givers[index]) = (found, argument);
         Ok(())
+    }
+
+    /// The session was made with these values of the dimensions of those indices.
+    #[inline]
+    pub fn session(&mut self, indices: &[usize], values: &[usize]) -> Result<()> {
+        for (&index, &found) in indices.iter().zip(values) {
+            let Dim { name: dimension, bound } = self.dims[index];
+            if let Some(bound) = bound.filter(|&bound| found > bound) {
+                return Err(Error::Bound { argument: SESSION, dimension, found, bound });
+            }
+            (self.values[index], self.givers[index]) = (found, SESSION);
+        }
+        Ok(())
+    }
+
+    /// The argument that dimension `index` is the value of.
+    #[inline]
+    pub fn position(&mut self, index: usize, found: u32) {
+        self.values[index] = found as usize;
     }
 
     /// `argument` has `found` at `axis`, where the signature has `written`, which is
@@ -120,6 +146,21 @@ pub fn fits(function: &'static str, extent: Option<usize>) -> Result<usize> {
     extent.ok_or(Error::Overflow { function })
 }
 
+/// `argument` is a position of at most `limit`, an error if it is larger. Nothing fits where `limit` is absent.
+#[inline]
+pub fn position(
+    (function, argument): (&'static str, &'static str),
+    found: usize,
+    written: &'static str,
+    limit: Option<usize>,
+) -> Result<()> {
+    match limit {
+        Some(limit) if found <= limit => Ok(()),
+        Some(limit) => Err(Error::Position { argument, found, limit, written }),
+        None => Err(Error::Negative { function, written }),
+    }
+}
+
 /// An extent or a position inside of a function, an error if it is negative.
 #[inline]
 pub fn needed(function: &'static str, written: &'static str, value: Option<usize>) -> Result<()> {
@@ -140,6 +181,26 @@ pub fn product(function: &'static str, extents: &[usize]) -> Result<usize> {
 mod tests {
     use super::*;
     use alloc::string::ToString;
+
+    #[test]
+    fn a_session_binds_before_arguments_do() {
+        let mut bindings = Bindings::new(&DIMS);
+        bindings.session(&[0], &[4]).unwrap();
+        bindings.position(1, 0);
+        bindings.name(0, "x", 4).unwrap();
+        let error = bindings.name(0, "y", 3).unwrap_err();
+        assert_eq!(error.to_string(), "`y` has B = 3, but the session was made with B = 4");
+        assert_eq!(bindings.finish(), [4, 0]);
+        assert!(Bindings::new(&DIMS).session(&[1], &[9]).is_err());
+    }
+
+    #[test]
+    fn positions_have_limits() {
+        let at = |found, limit| position(("step", "at"), found, "T - 1", limit);
+        assert!(at(7, Some(7)).is_ok());
+        assert_eq!(at(8, Some(7)).unwrap_err().to_string(), "`at` is 8, but may be at most T - 1 = 7");
+        assert!(matches!(at(0, None), Err(Error::Negative { function: "step", .. })));
+    }
 
     static DIMS: [Dim; 2] = [Dim { name: "B", bound: None }, Dim { name: "T", bound: Some(8) }];
 

@@ -58,6 +58,8 @@ pub trait Function: 'static {
 pub struct Memory<'a> {
     /// The parameters.
     pub parameters: &'a [f32],
+    /// The states of the session, changed in place; empty where the function needs none.
+    pub session: &'a mut [f32],
     /// The words of every argument, in the order of the signature.
     pub inputs: &'a [&'a [f32]],
     /// As long as [`Function::scratch`] said; holds whatever the call before left.
@@ -71,6 +73,8 @@ pub trait Step: 'static {
     const NAME: &'static str;
     /// The optimiser that the plan fuses.
     type Optimizer: Optimizer;
+    /// The words of the gradients that the plan does not write, because it trains other parameters.
+    const FROZEN: &'static [core::ops::Range<usize>] = &[];
 
     /// Words of scratch memory, as for [`Function::scratch`].
     fn scratch(dims: &[usize]) -> Option<usize>;
@@ -168,6 +172,10 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn read(&self, pool: &Self::Pool, offset: usize, words: &mut [f32]) -> impl Future<Output = Result<()>>;
 
+    /// Makes all words of a pool zero.
+    #[doc(hidden)]
+    fn clear(&self, pool: &mut Self::Pool) -> impl Future<Output = Result<()>>;
+
     /// An empty workspace.
     #[doc(hidden)]
     fn workspace(&self, pool: &Self::Pool) -> Self::Workspace;
@@ -177,6 +185,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     fn call<F: Function>(
         &self,
         parameters: &Self::Pool,
+        session: Option<&mut Self::Pool>,
         workspace: &mut Self::Workspace,
         dims: &[usize],
         inputs: &[&[f32]],
@@ -263,6 +272,11 @@ impl Device for Cpu {
         Ok(())
     }
 
+    async fn clear(&self, pool: &mut Words) -> Result<()> {
+        pool.as_mut_slice().fill(0.0);
+        Ok(())
+    }
+
     fn workspace(&self, _pool: &Words) -> Words {
         Words::default()
     }
@@ -271,12 +285,14 @@ impl Device for Cpu {
     async fn call<F: Function>(
         &self,
         parameters: &Words,
+        session: Option<&mut Words>,
         workspace: &mut Words,
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<()> {
         let words = F::scratch(dims).filter(|_| countable(inputs)).ok_or(Error::Overflow { function: F::NAME })?;
-        let memory = Memory { parameters: parameters.as_slice(), inputs, scratch: workspace.grow(words)? };
+        let session = session.map_or(&mut [][..], Words::as_mut_slice);
+        let memory = Memory { parameters: parameters.as_slice(), session, inputs, scratch: workspace.grow(words)? };
         F::cpu(memory, dims);
         Ok(())
     }

@@ -67,6 +67,28 @@ pub enum Error {
         /// The largest value that the signature allows.
         bound: usize,
     },
+    /// An argument has another extent than the session was made with.
+    Session {
+        /// The argument.
+        argument: &'static str,
+        /// The name of the dimension.
+        dimension: &'static str,
+        /// What the argument says.
+        found: usize,
+        /// What the session was made with.
+        expected: usize,
+    },
+    /// An argument that is a position lies outside of what it is a position in.
+    Position {
+        /// The argument.
+        argument: &'static str,
+        /// Its value.
+        found: usize,
+        /// The largest that it may be.
+        limit: usize,
+        /// The same as a formula.
+        written: &'static str,
+    },
     /// The dimensions are too small: an extent or a position inside of the function would be negative.
     Negative {
         /// The function that was called.
@@ -239,6 +261,8 @@ impl fmt::Display for Error {
             | Error::Length { .. }
             | Error::Empty { .. }
             | Error::Bound { .. }
+            | Error::Session { .. }
+            | Error::Position { .. }
             | Error::Negative { .. }
             | Error::Overflow { .. } => self.fmt_argument(f),
             Error::Memory { words } => write!(f, "not enough memory for {words} words of 4 bytes"),
@@ -293,6 +317,16 @@ impl Error {
             Error::Extent { argument, axis, found, written, expected: Some(expected) } => {
                 write!(f, "`{argument}` has {found} in dimension {axis}, but {written}")?;
                 if written.parse() == Ok(*expected) { write!(f, " is needed") } else { write!(f, " = {expected}") }
+            }
+            Error::Session { argument, dimension, found, expected } => {
+                write!(
+                    f,
+                    "`{argument}` has {dimension} = {found}, but the session was made with {dimension} = {expected}"
+                )
+            }
+            Error::Position { argument, found, limit, written } => {
+                write!(f, "`{argument}` is {found}, but may be at most ")?;
+                if written.parse() == Ok(*limit) { write!(f, "{limit}") } else { write!(f, "{written} = {limit}") }
             }
             Error::Length { argument, found, needed, multiple } => {
                 write!(f, "`{argument}` has {found} elements, but ")?;

@@ -128,6 +128,8 @@ mod tests {
             parameter("head.weight", &[64], 320, &[]),
         ],
         pool_len: 384,
+        states: &[],
+        session: &[],
     };
 
     #[test]

@@ -26,6 +26,7 @@ mod random;
 mod safetensors;
 mod session;
 mod spec;
+mod state;
 mod storage;
 mod trained;
 mod trainer;
@@ -138,12 +139,13 @@ pub mod __rt {
     pub use crate::{
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
-        bind::{Bindings, Dim, extent, fits, needed, product, room},
+        bind::{Bindings, Dim, extent, fits, needed, position, product, room},
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
+        state::StateSpec,
         trained::Trained,
         view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
         weights::Model,

@@ -3,11 +3,13 @@
 
 use alloc::{sync::Arc, vec::Vec};
 use core::ops::Deref;
+use std::path::Path;
 
 use crate::{
-    device::{Device, Function},
+    device::{Compiled, Device, Function},
     error::Result,
     flags::{Flags, Spare, Truth, Values},
+    state::State,
     weights::Model,
 };
 
@@ -37,6 +39,7 @@ impl<M> Deref for Shared<'_, M> {
 pub struct Session<'m, M: Model> {
     model: Shared<'m, M>,
     workspace: <M::Device as Device>::Workspace,
+    state: State<M::Device>,
     /// By result those that hold truth values.
     flags: Vec<Values>,
     spare: Spare,
@@ -46,9 +49,24 @@ impl<'m, M: Model> Session<'m, M> {
     /// A session with no memory yet.
     #[doc(hidden)]
     pub fn new(model: Shared<'m, M>) -> Self {
+        let state = State::none(model.weights().spec);
+        Session::of(model, state)
+    }
+
+    /// A session with state of these dimensions, all zero.
+    ///
+    /// # Errors
+    /// If a dimension is 0 or above its bound, or the state is too large.
+    #[doc(hidden)]
+    pub fn with(model: Shared<'m, M>, dims: &[usize]) -> Result<Self> {
+        let state = State::new(model.weights().spec, dims)?;
+        Ok(Session::of(model, state))
+    }
+
+    fn of(model: Shared<'m, M>, state: State<M::Device>) -> Self {
         let weights = model.weights();
         let workspace = weights.device.workspace(&weights.pool);
-        Session { model, workspace, flags: Vec::new(), spare: Spare::default() }
+        Session { model, workspace, state, flags: Vec::new(), spare: Spare::default() }
     }
 
     /// The model.
@@ -68,7 +86,41 @@ impl<'m, M: Model> Session<'m, M> {
     #[inline]
     pub async fn call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
         let weights = self.model.weights();
-        weights.device.call::<F>(&weights.pool, &mut self.workspace, dims, inputs).await
+        weights.device.call::<F>(&weights.pool, None, &mut self.workspace, dims, inputs).await
+    }
+
+    /// Runs a function that reads or changes the state.
+    #[doc(hidden)]
+    #[inline]
+    pub async fn call_in<C: Compiled, F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
+        let weights = self.model.weights();
+        let state = self.state.pool::<C>(&weights.device).await?;
+        weights.device.call::<F>(&weights.pool, Some(state), &mut self.workspace, dims, inputs).await
+    }
+
+    /// The dimensions that the session was made with.
+    #[doc(hidden)]
+    #[inline]
+    pub fn dims(&self) -> &[usize] {
+        self.state.dims()
+    }
+
+    /// Makes the state zero again.
+    #[doc(hidden)]
+    pub async fn reset(&mut self) -> Result<()> {
+        self.state.reset(&self.model.weights().device).await
+    }
+
+    /// Writes the state to a safetensors file, whole or not at all.
+    #[doc(hidden)]
+    pub async fn save(&self, path: &Path) -> Result<()> {
+        self.state.save(&self.model.weights().device, path).await
+    }
+
+    /// Overwrites the state with that of a file; one that does not fit changes nothing.
+    #[doc(hidden)]
+    pub async fn load<C: Compiled>(&mut self, path: &Path) -> Result<()> {
+        self.state.load::<C>(&self.model.weights().device, path).await
     }
 
     /// The words of a result of the call before, which had these dimensions.

@@ -4,7 +4,7 @@
 
 use alloc::{format, string::String};
 
-use crate::init::Init;
+use crate::{bind::Dim, init::Init, state::StateSpec};
 
 /// Words to which parameter stacks are aligned and padded; also the stretch of a parameter pool
 /// that one row of optimiser numbers updates.
@@ -19,6 +19,10 @@ pub struct ModelSpec {
     pub parameters: &'static [ParameterSpec],
     /// Words of the whole pool, a multiple of [`CHUNK`].
     pub pool_len: usize,
+    /// What a session keeps from call to call, in the order of their places.
+    pub states: &'static [StateSpec],
+    /// The dimensions that sessions are made with.
+    pub session: &'static [Dim],
 }
 
 /// A parameter, or the stack of all parameters that a repeated block makes of one declaration.

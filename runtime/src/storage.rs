@@ -88,7 +88,8 @@ fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'sta
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
     let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| Tensor {
         name: format!("{prefix}{name}"),
-        shape: parameter.shape,
+        dtype: "F32",
+        shape: parameter.shape.into(),
         values: &words[offset..][..parameter.len()],
     };
     stored(spec, prefix).map(tensor).collect()
@@ -102,24 +103,32 @@ fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
 
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
+    let all = prefixes.iter().flat_map(|prefix| {
+        stored(spec, prefix).map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+    });
+    differ(spec, all, reader)
+}
+
+/// The file has exactly the tensors of these names, element types and shapes.
+pub(crate) fn differ(
+    spec: &ModelSpec,
+    all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
+    reader: &Reader,
+) -> Result<()> {
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
     let mut differences = vec![];
-    for prefix in prefixes {
-        for (name, parameter, _) in stored(spec, prefix) {
-            let name = format!("{prefix}{name}");
-            let shape = parameter.shape.to_vec();
-            let Some(entry) = rest.remove(&name) else {
-                differences.push(Difference::Missing { name, shape });
-                continue;
-            };
-            if entry.dtype != "F32" {
-                let (name, found) = (name.clone(), entry.dtype.clone());
-                differences.push(Difference::Dtype { name, found, expected: "F32" });
-            }
-            if entry.shape != shape {
-                let found = entry.shape.clone();
-                differences.push(Difference::Shape { name, found, expected: shape });
-            }
+    for (name, dtype, shape) in all {
+        let Some(entry) = rest.remove(&name) else {
+            differences.push(Difference::Missing { name, shape });
+            continue;
+        };
+        if entry.dtype != dtype {
+            let (name, found) = (name.clone(), entry.dtype.clone());
+            differences.push(Difference::Dtype { name, found, expected: dtype });
+        }
+        if entry.shape != shape {
+            let found = entry.shape.clone();
+            differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
     // PyTorch counts the batches of each batch norm, which nothing here needs.

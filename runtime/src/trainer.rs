@@ -123,6 +123,8 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         if let Some(training) = &self.training {
             weights.device.read_gradients(training, words.as_mut_slice()).await?;
         }
+        // What steps of other functions left there is no gradient of this one.
+        S::FROZEN.iter().for_each(|range| words.as_mut_slice()[range.clone()].fill(0.0));
         Ok(Gradients { loss, spec: weights.spec, words })
     }
 

@@ -122,7 +122,7 @@ impl<D: Device> Weights<D> {
     #[inline]
     pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace(&self.pool));
-        let called = self.device.call::<F>(&self.pool, &mut workspace, dims, inputs).await;
+        let called = self.device.call::<F>(&self.pool, None, &mut workspace, dims, inputs).await;
         if called.is_ok() {
             for (index, result) in results.iter_mut().enumerate() {
                 result.copy_from_slice(self.device.result::<F>(&workspace, dims, index));

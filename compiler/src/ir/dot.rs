@@ -43,9 +43,24 @@ impl Picture {
             let node = graph.node(value);
             let here = name(prefix, value);
             match &node.kind {
-                Kind::Repeat(repeat) => self.region(graph, value, repeat, &here),
+                Kind::Repeat(repeat) => {
+                    let order = if repeat.reverse { ", last first" } else { "" };
+                    let (carried, stacked) = (repeat.carried, repeat.stacked);
+                    let title = format!("{} times{order}: {carried} carried, {stacked} stacked", repeat.count);
+                    self.region(graph, value, &repeat.body, &title, &here);
+                }
+                Kind::Branch(branch) => {
+                    self.line(&format!("{here} [label={:?}]", label(graph, value)));
+                    for (n, case) in branch.cases.iter().enumerate() {
+                        self.cluster(&format!("{here}_{n}"), &format!("case {n}"), case);
+                    }
+                }
+                Kind::Transform(transform) => {
+                    self.region(graph, value, &transform.body, transform.how.name(), &here);
+                }
                 Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
                 | Kind::Result(_)
@@ -64,14 +79,17 @@ impl Picture {
         }
     }
 
-    fn region(&mut self, graph: &Graph, value: Value, repeat: &super::Repeat, here: &str) {
-        let order = if repeat.reverse { ", last first" } else { "" };
-        let title = format!("{} times{order}: {} carried, {} stacked", repeat.count, repeat.carried, repeat.stacked);
+    fn region(&mut self, graph: &Graph, value: Value, body: &Graph, title: &str, here: &str) {
         self.line(&format!("{here} [label={:?}]", label(graph, value)));
+        self.cluster(here, title, body);
+    }
+
+    /// A graph with a frame around it.
+    fn cluster(&mut self, here: &str, title: &str, graph: &Graph) {
         self.line(&format!("subgraph cluster_{here} {{"));
         self.depth += 1;
         self.line(&format!("label={title:?}"));
-        self.graph(&repeat.body, &format!("{here}_"));
+        self.graph(graph, &format!("{here}_"));
         self.depth -= 1;
         self.line("}");
     }

@@ -4,8 +4,9 @@
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
 use super::dim::Dim;
-use super::model::ParamId;
+use super::model::{ParamId, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
 use crate::ops::{Attrs, Op};
@@ -37,6 +38,8 @@ pub enum Kind {
     Input(usize),
     /// A parameter of the model (outside of regions; a body receives its slice as an input).
     Param(ParamId),
+    /// A state of the session, as it is before the call (outside of regions, like a parameter).
+    State(StateId),
     /// A value that the runtime supplies to a training plan.
     Source(Source),
     /// A call of an op, until expand.
@@ -45,10 +48,14 @@ pub enum Kind {
     Result(usize),
     /// A primitive.
     Prim(Prim),
-    /// The index of the current slice (u32) in the repeat that many levels out: 0 is the innermost.
+    /// The index of the current slice (u32) in the repeat or map that many levels out: 0 is the innermost.
     Counter(usize),
     /// A body run several times.
     Repeat(Box<Repeat>),
+    /// One of several bodies run.
+    Branch(Box<Branch>),
+    /// A function mapped or differentiated, until grad.
+    Transform(Box<Transform>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.
@@ -170,6 +177,31 @@ impl Memory {
     }
 }
 
+/// A region of which one case runs.
+///
+/// The node's first argument is the selector, a u32 or bool scalar: the number of the case that runs (false is 0);
+/// the last case stands for all larger numbers too. The other arguments are the inputs of every case. All cases have
+/// outputs of the same types, the node's results.
+/// From expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Branch {
+    /// At least one.
+    pub cases: Vec<Graph>,
+}
+
+impl Branch {
+    /// The number of results.
+    pub fn results(&self) -> usize {
+        self.cases.first().map_or(0, |case| case.outputs.len())
+    }
+
+    /// The type of the k-th result. The cases have types.
+    pub fn result(&self, k: usize) -> Type {
+        let case = &self.cases[0];
+        case.ty(case.outputs[k]).clone()
+    }
+}
+
 /// A list of nodes with results.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -190,6 +222,14 @@ impl Graph {
     pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
         let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// Appends a branch and a `Result` node for each of its results. The cases have types.
+    pub fn branch(&mut self, branch: Branch, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
+        let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
         let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
         results.into_iter().enumerate().map(take).collect()
     }

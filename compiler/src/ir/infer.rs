@@ -71,6 +71,11 @@ impl Prim {
                 check(fits, || format!("{} does not broadcast to {to} along {axes:?}", args[0]))?;
                 Ok(to)
             }
+            Prim::SetSlice(cuts) => {
+                let part = Prim::Slice(cuts.clone()).infer(&args[..1])?;
+                check(part == *args[1], || format!("{} put into {part} of {}", args[1], args[0]))?;
+                Ok(args[0].clone())
+            }
             Prim::Slice(cuts) => {
                 check(cuts.len() == args[0].rank(), || format!("{} cuts of {}", cuts.len(), args[0]))?;
                 for (cut, extent) in cuts.iter().zip(&args[0].shape) {
@@ -116,6 +121,7 @@ impl Prim {
                 let (before, after) = args[0].shape.split_at(*axis);
                 Ok(Type::new(args[0].dtype, [before, &args[1].shape, &after[1..]].concat()))
             }
+            Prim::Attend(attend) => attend.infer(args),
             Prim::ScatterAdd { axis, extent } => {
                 let end = axis + args[1].rank();
                 let shape = args[0].shape.get(*axis..end);

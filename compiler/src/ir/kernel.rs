@@ -4,10 +4,11 @@
 //! them), and a skeleton that says which axes are parallel and which are reduced, and what is stored where.
 //! It speaks of slots; a launch binds slots to buffers, so that equal kernels are one.
 
+use super::attend::Attention;
 use super::dim::Dim;
 use super::graph::Source;
 use super::index::{Atom, Index};
-use super::model::{Effect, ParamId};
+use super::model::{Effect, ParamId, StateId};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::ty::DType;
 
@@ -71,7 +72,7 @@ pub enum Expr {
     Map(MapOp, Vec<ExprId>),
     /// To another element type.
     Convert(DType, ExprId),
-    /// The finished accumulator `slot` of pass `pass` of a row kernel; of a contract kernel (0, 0) is the sum.
+    /// The finished accumulator `slot` of pass `pass` of a row kernel; of a contract kernel (0, 0) is the sum; of an attention kernel (0, slot) is a result.
     Accumulated {
         /// Which pass.
         pass: usize,
@@ -211,6 +212,8 @@ pub enum Skeleton {
         /// The addend and where it goes.
         store: Store,
     },
+    /// For every query the sum of values, weighed by the softmax of its scores; or the derivatives of that.
+    Attend(Box<Attention>),
 }
 
 /// A loop over the reduced axes of a row.
@@ -307,6 +310,10 @@ impl Kernel {
             }
             Skeleton::Contract { stores, .. } => stores.iter_mut().map(|s| &mut s.value).collect(),
             Skeleton::Scatter { index, store, .. } => vec![index, &mut store.value],
+            Skeleton::Attend(attention) => {
+                let Attention { reads, mask, stores, .. } = &mut **attention;
+                reads.iter_mut().chain(mask).chain(stores.iter_mut().map(|s| &mut s.value)).collect()
+            }
         }
     }
 
@@ -336,6 +343,7 @@ impl Kernel {
                 stores.iter_mut().for_each(|s| see(&mut s.index));
             }
             Skeleton::Scatter { store, .. } => see(&mut store.index),
+            Skeleton::Attend(attention) => attention.stores.iter_mut().for_each(|s| see(&mut s.index)),
         }
     }
 
@@ -389,11 +397,13 @@ pub enum Role {
     Argument(usize),
     /// A parameter stack, or part of the pool that the runtime supplies.
     Param(ParamId),
+    /// A state stack of the session.
+    State(StateId),
     /// What the runtime supplies.
     Source(Source),
     /// The k-th result of the call.
     Result(usize),
-    /// A pool write. `Weights` and `State` share memory with the sources of those names, companions with their parameters.
+    /// A pool write. `Weights`, `State` and `Stored` share memory with what they replace, companions with their parameters.
     Effect(Effect),
     /// Memory of the plan.
     Scratch,
@@ -406,6 +416,7 @@ impl Role {
             Role::Effect(Effect::Weights) => Role::Source(Source::Weights),
             Role::Effect(Effect::Companion(id)) => Role::Param(id),
             Role::Effect(Effect::State(k)) => Role::Source(Source::State(k)),
+            Role::Effect(Effect::Stored(id)) => Role::State(id),
             other => other,
         }
     }
@@ -440,5 +451,13 @@ pub enum Step<K = Kernel> {
         reverse: bool,
         /// One iteration.
         body: Vec<Step<K>>,
+    },
+    /// Steps of which one case runs: that of the number in the selector's first word (u32 or bool), the last one where
+    /// it is larger.
+    Branch {
+        /// One word.
+        selector: BufferId,
+        /// At least one.
+        cases: Vec<Vec<Step<K>>>,
     },
 }

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything; the stages do. Data is public, typed, and prints as text.
 
+pub mod attend;
 pub mod dim;
 pub mod dot;
 pub mod graph;
@@ -13,13 +14,15 @@ pub mod plan;
 pub mod prim;
 pub mod simplify;
 mod text;
+pub mod transform;
 pub mod ty;
 pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
-pub use graph::{Graph, Kind, Memory, Node, Repeat, Source, Value};
-pub use model::{Block, Function, Mode, Model, Param, ParamId};
+pub use graph::{Branch, Graph, Kind, Memory, Node, Repeat, Source, Value};
+pub use model::{Block, Function, Mode, Model, Param, ParamId, State, StateId};
 pub use prim::Prim;
+pub use transform::{How, Transform};
 pub use ty::{DType, Type};
 pub use written::Written;

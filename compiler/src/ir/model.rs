@@ -1,5 +1,6 @@
 //! A model: its parameters and its public functions, each with a graph.
 
+use super::dim::Dim;
 use super::graph::{Graph, Memory, Value};
 use super::ty::Type;
 use crate::ops::Optimizer;
@@ -8,6 +9,10 @@ use proc_macro2::{Ident, Span, TokenStream};
 /// A parameter (stack) of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub struct ParamId(pub u32);
+
+/// A state (stack) of a model's sessions.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
+pub struct StateId(pub u32);
 
 /// How a parameter starts, with its numbers (see the runtime's initialisers of the same names).
 #[derive(Clone, PartialEq, Debug)]
@@ -79,6 +84,27 @@ impl Param {
     }
 }
 
+/// A tensor that a session keeps from call to call. It starts with zeros, and only functions with `&mut self` change it.
+#[derive(Clone, Debug)]
+pub struct State {
+    /// As for parameters: `blocks.*.attention.keys`.
+    pub name: String,
+    /// The type of one state, without stacking. Names in its extents are dimensions of the session.
+    pub ty: Type,
+    /// The counts of the repeated blocks around it, outermost first, one for each `*`.
+    pub stack: Vec<i64>,
+    /// The field that declares it.
+    pub span: Span,
+}
+
+impl State {
+    /// The type of the whole stack: the counts, then the shape.
+    pub fn stacked(&self) -> Type {
+        let counts = self.stack.iter().map(|&n| n.into());
+        Type::new(self.ty.dtype, counts.chain(self.ty.shape.iter().cloned()).collect::<Vec<_>>())
+    }
+}
+
 /// What a function computes besides its results.
 #[derive(Clone, Debug)]
 pub enum Mode {
@@ -101,6 +127,8 @@ pub enum Effect {
     State(usize),
     /// A u32 scalar: 1 where the update was made, 0 where non-finite numbers prevented it.
     Updated,
+    /// A state (stack) of the session.
+    Stored(StateId),
 }
 
 /// An argument of a public function.
@@ -112,13 +140,26 @@ pub struct Argument {
     pub ty: Type,
 }
 
-/// A dimension that the arguments bind.
+/// What gives a named dimension its value.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Binder {
+    /// Extents of arguments; at least 1.
+    Extents,
+    /// The value of that argument, a u32 scalar, which stands in positions; may be 0.
+    Argument(usize),
+    /// The session, which was made with it; where arguments have it as an extent, they agree.
+    Session,
+}
+
+/// A dimension that a call binds.
 #[derive(Clone, Debug)]
 pub struct NamedDim {
     /// The user's name.
     pub name: String,
     /// The largest value, where the signature bounds it (`T <= 512`).
     pub bound: Option<i64>,
+    /// What gives it its value.
+    pub binder: Binder,
 }
 
 /// What a public function returns.
@@ -147,7 +188,12 @@ pub struct Function {
     pub dims: Vec<NamedDim>,
     /// The form of the results; their values are the graph's outputs, in order.
     pub results: Results,
-    /// Pool writes; filled by grad.
+    /// Trained parameters that training by this function leaves alone, ascending: those that `only` leaves out, and
+    /// from grad on those that the loss does not depend on.
+    pub frozen: Vec<ParamId>,
+    /// Whether only sessions have it, because it needs or changes their state.
+    pub in_session: bool,
+    /// Pool writes; those of training are filled by grad.
     pub effects: Vec<(Effect, Value)>,
     /// The computation.
     pub graph: Graph,
@@ -166,6 +212,10 @@ pub struct Model {
     pub memory: Memory,
     /// In the order of the declaration.
     pub params: Vec<Param>,
+    /// What sessions keep, in the order of the declaration.
+    pub states: Vec<State>,
+    /// The dimensions in the types of states: sessions are made with them.
+    pub dims: Vec<NamedDim>,
     /// In the order of the declaration.
     pub functions: Vec<Function>,
 }
@@ -174,6 +224,18 @@ impl Model {
     /// The parameter of that number.
     pub fn param(&self, id: ParamId) -> &Param {
         &self.params[id.0 as usize]
+    }
+
+    /// The state of that number.
+    pub fn state(&self, id: StateId) -> &State {
+        &self.states[id.0 as usize]
+    }
+
+    /// The first word of a state stack in the pool of a session: each stack starts at a chunk.
+    pub fn state_offset(&self, id: StateId) -> Dim {
+        let chunk = super::graph::CHUNK as i64;
+        let before = &self.states[..id.0 as usize];
+        before.iter().fold(Dim::default(), |sum, s| sum + s.stacked().count().ceil_div(chunk) * chunk.into())
     }
 
     /// The words in the parameter pool.

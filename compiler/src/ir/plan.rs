@@ -15,6 +15,8 @@ pub enum Pool {
     Gradients,
     /// The k-th optimiser state, laid out as the parameters.
     State(usize),
+    /// The states of the session.
+    Session,
     /// The random key (2 words), the clip norm, the skip flag (words 0, 1, 2, 3), then 12 words of room, then
     /// the numbers: number k of group g is word 16 + k·GROUPS + g.
     Numbers,
@@ -57,6 +59,7 @@ impl Plan {
     fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {
         match step {
             Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
+            Step::Branch { cases, .. } => cases.iter().flatten().any(|s| self.updates(s, kernels)),
             Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
                 let role = self.program.buffers[b.0].role;
                 slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))

@@ -4,6 +4,7 @@
 //! (`oracle`), and one arm in each back end. All matches over `Prim` and `MapOp` are exhaustive, so that
 //! a new primitive is a list of places that rustc names.
 
+use super::attend::Attend;
 use super::dim::Dim;
 use super::ty::DType;
 use std::fmt;
@@ -366,6 +367,8 @@ pub enum Prim {
     },
     /// A part of each axis.
     Slice(Vec<Cut>),
+    /// `(whole, part)`: the whole with those positions replaced by the part, whose shape is that of the slice.
+    SetSlice(Vec<Cut>),
     /// Reverses the axes.
     Flip(Vec<usize>),
     /// Surrounds and spreads with a value.
@@ -408,6 +411,8 @@ pub enum Prim {
         /// Its extent.
         extent: Dim,
     },
+    /// A part of attention, of which the scores are never stored.
+    Attend(Attend),
 }
 
 impl fmt::Display for Scalar {

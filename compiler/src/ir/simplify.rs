@@ -3,9 +3,10 @@
 //!
 //! No floating-point result changes: `x · 1`, `x + 0` and `−(−x)` are the only arithmetic here.
 
-use super::graph::{Graph, Kind, Node, Repeat, Source, Value};
-use super::model::ParamId;
+use super::graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
+use super::model::{ParamId, StateId};
 use super::prim::{MapOp, Prim};
+use super::transform::Transform;
 use super::ty::Type;
 use std::collections::HashMap;
 
@@ -33,13 +34,13 @@ pub fn simplify(mut graph: Graph, keep: &mut [Value]) -> Graph {
 pub struct Uses {
     /// Whether each node is needed.
     pub live: Vec<bool>,
-    /// What is needed of each repeat.
-    pub repeats: HashMap<Value, RepeatUses>,
+    /// What is needed of each region.
+    pub regions: HashMap<Value, RegionUses>,
 }
 
-/// What is needed of a repeat; carried values are needed on both sides or on none.
+/// What is needed of a region; carried values of repeats are needed on both sides or on none.
 #[derive(Default)]
-pub struct RepeatUses {
+pub struct RegionUses {
     /// Whether each input of the body is needed.
     pub inputs: Vec<bool>,
     /// Whether each output of the body is needed.
@@ -49,7 +50,7 @@ pub struct RepeatUses {
 impl Uses {
     /// What the computation of `roots` needs.
     pub fn of(graph: &Graph, roots: &[Value]) -> Uses {
-        let mut uses = Uses { live: vec![false; graph.nodes.len()], repeats: HashMap::new() };
+        let mut uses = Uses { live: vec![false; graph.nodes.len()], regions: HashMap::new() };
         let mut results: HashMap<Value, Vec<usize>> = HashMap::new();
         roots.iter().for_each(|r| uses.live[r.0 as usize] = true);
         for value in graph.values().rev().filter(|v| v.0 < graph.nodes.len() as u32) {
@@ -59,11 +60,19 @@ impl Uses {
             let node = graph.node(value);
             match &node.kind {
                 Kind::Repeat(repeat) => {
-                    let needed = RepeatUses::of(repeat, results.get(&value).map_or(&[0][..], |r| r));
+                    let needed = RegionUses::of_repeat(repeat, results.get(&value).map_or(&[0][..], |r| r));
                     for (arg, _) in node.args.iter().zip(&needed.inputs).filter(|(_, needed)| **needed) {
                         uses.live[arg.0 as usize] = true;
                     }
-                    uses.repeats.insert(value, needed);
+                    uses.regions.insert(value, needed);
+                }
+                Kind::Branch(branch) => {
+                    let needed = RegionUses::of_branch(branch, results.get(&value).map_or(&[0][..], |r| r));
+                    uses.live[node.args[0].0 as usize] = true;
+                    for (arg, _) in node.args[1..].iter().zip(&needed.inputs).filter(|(_, needed)| **needed) {
+                        uses.live[arg.0 as usize] = true;
+                    }
+                    uses.regions.insert(value, needed);
                 }
                 Kind::Result(k) => {
                     results.entry(node.args[0]).or_default().push(*k);
@@ -71,11 +80,13 @@ impl Uses {
                 }
                 Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Op(_)
                 | Kind::Written(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
+                | Kind::Transform(_)
                 | Kind::StopGradient => node.args.iter().for_each(|a| uses.live[a.0 as usize] = true),
             }
         }
@@ -83,14 +94,23 @@ impl Uses {
     }
 }
 
-impl RepeatUses {
-    fn of(repeat: &Repeat, results: &[usize]) -> RepeatUses {
+impl RegionUses {
+    fn of_branch(branch: &Branch, results: &[usize]) -> RegionUses {
+        let outputs: Vec<bool> = (0..branch.results()).map(|k| results.contains(&k)).collect();
+        let arity = branch.cases.iter().flat_map(Graph::inputs).map(|(k, _)| k + 1).max().unwrap_or(0);
+        let mut inputs = vec![false; arity];
+        for case in &branch.cases {
+            let inside = Uses::of(case, &kept(&case.outputs, &outputs));
+            case.inputs().for_each(|(k, v)| inputs[k] |= inside.live[v.0 as usize]);
+        }
+        RegionUses { inputs, outputs }
+    }
+
+    fn of_repeat(repeat: &Repeat, results: &[usize]) -> RegionUses {
         let body = &repeat.body;
         let mut outputs: Vec<bool> = (0..body.outputs.len()).map(|k| results.contains(&k)).collect();
         loop {
-            let roots: Vec<Value> =
-                body.outputs.iter().zip(&outputs).filter(|(_, needed)| **needed).map(|(v, _)| *v).collect();
-            let inside = Uses::of(body, &roots);
+            let inside = Uses::of(body, &kept(&body.outputs, &outputs));
             let arity = body.inputs().map(|(k, _)| k + 1).max().unwrap_or(0).max(repeat.carried + repeat.stacked);
             let mut inputs = vec![false; arity];
             body.inputs().for_each(|(k, v)| inputs[k] |= inside.live[v.0 as usize]);
@@ -100,15 +120,35 @@ impl RepeatUses {
                 continue;
             }
             inputs[..repeat.carried].copy_from_slice(&outputs[..repeat.carried]);
-            return RepeatUses { inputs, outputs };
+            return RegionUses { inputs, outputs };
         }
     }
+}
+
+/// The values whose flags are set.
+fn kept(values: &[Value], flags: &[bool]) -> Vec<Value> {
+    values.iter().zip(flags).filter(|(_, kept)| **kept).map(|(v, _)| *v).collect()
+}
+
+/// The body of a region with the inputs and outputs that are needed.
+fn narrowed(body: &Graph, needed: &RegionUses) -> Graph {
+    let mut body = body.clone();
+    for inner in &mut body.nodes {
+        if let Kind::Input(k) = &mut inner.kind
+            && needed.inputs[*k]
+        {
+            *k = needed.inputs[..*k].iter().filter(|n| **n).count();
+        }
+    }
+    body.outputs = kept(&body.outputs, &needed.outputs);
+    simplify(body, &mut [])
 }
 
 #[derive(PartialEq, Eq, Hash)]
 enum Key {
     Input(usize),
     Param(ParamId),
+    State(StateId),
     Source(Source),
     Counter(usize),
     Prim(Prim),
@@ -131,6 +171,7 @@ impl Pass {
         let key = match &node.kind {
             Kind::Input(k) => Key::Input(*k),
             Kind::Param(p) => Key::Param(*p),
+            Kind::State(s) => Key::State(*s),
             Kind::Source(s) => Key::Source(*s),
             Kind::Counter(d) => Key::Counter(*d),
             Kind::Prim(prim) => Key::Prim(prim.clone()),
@@ -140,8 +181,15 @@ impl Pass {
                 self.graph.nodes.push(node);
                 return Value(self.graph.nodes.len() as u32 - 1);
             }
-            Kind::Repeat(repeat) => return self.repeat(old, value, repeat, &uses.repeats[&value]),
-            Kind::Result(k) => match uses.repeats.get(&node.args[0]) {
+            Kind::Transform(transform) => {
+                let body = simplify(transform.body.clone(), &mut []);
+                let kind = Kind::Transform(Box::new(Transform { how: transform.how.clone(), body }));
+                self.graph.nodes.push(Node { kind, args: args(self), ..node.clone() });
+                return Value(self.graph.nodes.len() as u32 - 1);
+            }
+            Kind::Repeat(repeat) => return self.repeat(old, value, repeat, &uses.regions[&value]),
+            Kind::Branch(branch) => return self.branch(old, value, branch, &uses.regions[&value]),
+            Kind::Result(k) => match uses.regions.get(&node.args[0]) {
                 Some(needed) => Key::Result(needed.outputs[..*k].iter().filter(|n| **n).count()),
                 None => Key::Result(*k),
             },
@@ -149,24 +197,25 @@ impl Pass {
         self.intern(key, args(self), node)
     }
 
-    fn repeat(&mut self, old: &Graph, value: Value, repeat: &Repeat, needed: &RepeatUses) -> Value {
+    fn repeat(&mut self, old: &Graph, value: Value, repeat: &Repeat, needed: &RegionUses) -> Value {
         let node = old.node(value);
-        let kept = |flags: &[bool]| flags.iter().filter(|n| **n).count();
-        let mut body = repeat.body.clone();
-        for inner in &mut body.nodes {
-            if let Kind::Input(k) = &mut inner.kind
-                && needed.inputs[*k]
-            {
-                *k = kept(&needed.inputs[..*k]);
-            }
-        }
-        body.outputs = body.outputs.iter().zip(&needed.outputs).filter(|(_, n)| **n).map(|(v, _)| *v).collect();
-        let args: Vec<Value> = node.args.iter().zip(&needed.inputs).filter(|(_, n)| **n).map(|(a, _)| *a).collect();
-        let carried = kept(&needed.outputs[..repeat.carried]);
-        let stacked = kept(&needed.inputs[repeat.carried..repeat.carried + repeat.stacked]);
-        let region = Repeat { carried, stacked, ..repeat.with_body(simplify(body, &mut [])) };
+        let count = |flags: &[bool]| flags.iter().filter(|n| **n).count();
+        let carried = count(&needed.outputs[..repeat.carried]);
+        let stacked = count(&needed.inputs[repeat.carried..repeat.carried + repeat.stacked]);
+        let region = Repeat { carried, stacked, ..repeat.with_body(narrowed(&repeat.body, needed)) };
+        self.region(node, Kind::Repeat(Box::new(region)), &kept(&node.args, &needed.inputs))
+    }
+
+    fn branch(&mut self, old: &Graph, value: Value, branch: &Branch, needed: &RegionUses) -> Value {
+        let node = old.node(value);
+        let cases = branch.cases.iter().map(|case| narrowed(case, needed)).collect();
+        let args = [&node.args[..1], &kept(&node.args[1..], &needed.inputs)].concat();
+        self.region(node, Kind::Branch(Box::new(Branch { cases })), &args)
+    }
+
+    fn region(&mut self, node: &Node, kind: Kind, args: &[Value]) -> Value {
         let args = args.iter().map(|a| self.renamed[a.0 as usize]).collect();
-        let new = self.graph.push(Kind::Repeat(Box::new(region)), args, None, node.span);
+        let new = self.graph.push(kind, args, None, node.span);
         self.graph.node_mut(new).name.clone_from(&node.name);
         new
     }
@@ -184,7 +233,9 @@ impl Pass {
         let kind = match &key {
             Key::Prim(prim) => Kind::Prim(prim.clone()),
             Key::Result(k) => Kind::Result(*k),
-            Key::Input(_) | Key::Param(_) | Key::Source(_) | Key::Counter(_) | Key::StopGradient => node.kind.clone(),
+            Key::Input(_) | Key::Param(_) | Key::State(_) | Key::Source(_) | Key::Counter(_) | Key::StopGradient => {
+                node.kind.clone()
+            }
         };
         let graph = &mut self.graph;
         let value = *self
@@ -239,6 +290,8 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         Prim::Convert(dtype) => identity(graph.ty(args[0]).dtype == *dtype),
         Prim::Reduce { axes, .. } | Prim::Flip(axes) => identity(axes.is_empty()),
         Prim::Slice(cuts) => identity(same(args[0]) && cuts.iter().all(|c| c.start.is(0) && c.step == 1)),
+        Prim::SetSlice(_) if same(args[1]) => Dissolved::Into(args[1]),
+        Prim::SetSlice(_) => Dissolved::No,
         Prim::Pad { borders, .. } => identity(borders.iter().all(|b| b.low.is(0) && b.high.is(0) && b.interior == 0)),
         Prim::Concat { .. } => identity(args.len() == 1),
         Prim::Map(op) => arithmetic(graph, *op, args),
@@ -253,7 +306,8 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         | Prim::Contract { .. }
         | Prim::Conv { .. }
         | Prim::Gather { .. }
-        | Prim::ScatterAdd { .. } => Dissolved::No,
+        | Prim::ScatterAdd { .. }
+        | Prim::Attend(_) => Dissolved::No,
     }
 }
 

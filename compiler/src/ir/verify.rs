@@ -2,9 +2,10 @@
 //!
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
-use super::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model};
+use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
+use super::model::{Effect, Function, Mode, Model, State, StateId};
 use super::prim::Prim;
+use super::transform::Transform;
 use super::ty::{DType, Type};
 use std::collections::BTreeSet;
 
@@ -24,7 +25,7 @@ pub fn verify(model: &Model, after: After) -> Result<(), Vec<String>> {
     let mut errors = vec![];
     for function in &model.functions {
         let args: Vec<Type> = function.args.iter().map(|a| a.ty.clone()).collect();
-        let scope = Scope { model: Some(model), after, depth: 0, inputs: Some(&args) };
+        let scope = Scope { model: Some(model), after, depth: 0, regions: 0, inputs: Some(&args) };
         let mut found = scope.graph(&function.graph);
         if after >= After::Grad {
             found.extend(effects(model, function));
@@ -36,7 +37,7 @@ pub fn verify(model: &Model, after: After) -> Result<(), Vec<String>> {
 
 /// Checks a graph of primitives and regions that belongs to no model.
 pub fn verify_graph(graph: &Graph) -> Result<(), Vec<String>> {
-    let errors = Scope { model: None, after: After::Expand, depth: 0, inputs: None }.graph(graph);
+    let errors = Scope { model: None, after: After::Expand, depth: 0, regions: 0, inputs: None }.graph(graph);
     if errors.is_empty() { Ok(()) } else { Err(errors) }
 }
 
@@ -44,8 +45,10 @@ pub fn verify_graph(graph: &Graph) -> Result<(), Vec<String>> {
 struct Scope<'a> {
     model: Option<&'a Model>,
     after: After,
-    /// How many regions.
+    /// How many regions with a counter.
     depth: usize,
+    /// How many regions and transforms.
+    regions: usize,
     /// The types of the inputs, where they are declared.
     inputs: Option<&'a [Type]>,
 }
@@ -70,9 +73,22 @@ impl Scope<'_> {
             if let Err(message) = self.node(graph, node) {
                 fail(message);
             }
-            if let Kind::Repeat(repeat) = &node.kind {
-                errors.extend(self.body(graph, node, repeat).into_iter().map(|e| format!("%{}: {e}", value.0)));
-            }
+            let inside = match &node.kind {
+                Kind::Repeat(repeat) => self.body(graph, node, repeat),
+                Kind::Transform(transform) => self.transform(graph, node, transform),
+                Kind::Branch(branch) => self.cases(graph, node, branch),
+                Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Op(_)
+                | Kind::Result(_)
+                | Kind::Prim(_)
+                | Kind::Counter(_)
+                | Kind::StopGradient
+                | Kind::Written(_) => vec![],
+            };
+            errors.extend(inside.into_iter().map(|e| format!("%{}: {e}", value.0)));
         }
         for output in &graph.outputs {
             if output.0 as usize >= graph.nodes.len() {
@@ -89,14 +105,19 @@ impl Scope<'_> {
         let expanded = self.after >= After::Expand;
         match &node.kind {
             Kind::Result(k) => return result(graph, node, *k, expanded),
-            Kind::Repeat(_) if expanded => {
+            Kind::Repeat(_) | Kind::Branch(_) if expanded => {
                 return ensure(node.ty.is_none(), || "a region has no type of its own".into());
             }
-            Kind::Repeat(_) => return Ok(()),
+            Kind::Transform(_) if self.after >= After::Grad => return Err("a transform after grad".into()),
+            Kind::Transform(_) if expanded => {
+                return ensure(node.ty.is_none(), || "a transform has no type of its own".into());
+            }
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => return Ok(()),
             Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
             Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
+            | Kind::State(_)
             | Kind::Source(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
@@ -119,9 +140,13 @@ impl Scope<'_> {
             }
             Kind::Param(id) => {
                 leaf()?;
-                ensure(self.depth == 0, || "a parameter inside a region".into())?;
+                ensure(self.regions == 0, || "a parameter inside a region".into())?;
                 let param = self.model.and_then(|m| m.params.get(id.0 as usize));
                 expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
+            }
+            Kind::State(id) => {
+                leaf()?;
+                expect(&self.state(*id)?)
             }
             Kind::Source(source) => {
                 leaf()?;
@@ -141,8 +166,28 @@ impl Scope<'_> {
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
                 expect(&prim.infer(&args)?)
             }
-            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) => Ok(()),
+            Kind::Op(_) | Kind::Written(_) | Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
         }
+    }
+
+    /// The body of a transform, and how it fits the node's arguments.
+    fn transform(&self, graph: &Graph, node: &Node, transform: &Transform) -> Vec<String> {
+        let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+        let Some(types) = types else { return vec!["an argument has no type".into()] };
+        let inputs = transform.slices(&types);
+        let depth = self.depth + transform.counters();
+        let inside = Scope { depth, regions: self.regions + 1, inputs: Some(&inputs), ..*self };
+        let mut errors: Vec<String> =
+            inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
+        errors.extend(transform.misfit(&types));
+        errors
+    }
+
+    /// The type of a state stack, which stands outside of regions.
+    fn state(&self, id: StateId) -> Result<Type, String> {
+        ensure(self.regions == 0, || "a state inside a region".into())?;
+        let state = self.model.and_then(|m| m.states.get(id.0 as usize));
+        state.map(State::stacked).ok_or_else(|| format!("there is no state {}", id.0))
     }
 
     /// The body of a repeat, and how it fits the node's arguments.
@@ -171,7 +216,7 @@ impl Scope<'_> {
             errors.push(format!("{} arguments, {} outputs", inputs.len(), repeat.body.outputs.len()));
             return errors;
         }
-        let inside = Scope { depth: self.depth + 1, inputs: Some(&inputs), ..*self };
+        let inside = Scope { depth: self.depth + 1, regions: self.regions + 1, inputs: Some(&inputs), ..*self };
         errors.extend(inside.graph(&repeat.body).into_iter().map(|e| format!("in its body {e}")));
         if errors.is_empty() {
             for (k, input) in inputs[..repeat.carried].iter().enumerate() {
@@ -180,6 +225,29 @@ impl Scope<'_> {
                     errors.push(format!("the carried value {k} is {input}, then another type"));
                 }
             }
+        }
+        errors
+    }
+
+    /// The cases of a branch, and how they fit the node's arguments and each other.
+    fn cases(&self, graph: &Graph, node: &Node, branch: &Branch) -> Vec<String> {
+        let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+        let Some(types) = types else { return vec!["an argument has no type".into()] };
+        let [selector, inputs @ ..] = types.as_slice() else { return vec!["a branch without a selector".into()] };
+        if !selector.shape.is_empty() || !matches!(selector.dtype, DType::U32 | DType::Bool) {
+            return vec![format!("the selector is {selector}")];
+        }
+        if branch.cases.is_empty() {
+            return vec!["a branch without cases".into()];
+        }
+        let inside = Scope { regions: self.regions + 1, inputs: Some(inputs), ..*self };
+        let mut errors = vec![];
+        for (n, case) in branch.cases.iter().enumerate() {
+            errors.extend(inside.graph(case).into_iter().map(|e| format!("in case {n} {e}")));
+        }
+        let outputs = |case: &Graph| case.outputs.iter().map(|v| case.node(*v).ty.clone()).collect::<Vec<_>>();
+        if errors.is_empty() && branch.cases.iter().any(|case| outputs(case) != outputs(&branch.cases[0])) {
+            errors.push("the cases give different types".into());
         }
         errors
     }
@@ -201,9 +269,21 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
             let want = repeat.result(k);
             ensure(*ty == want, || format!("is {ty}, not {want}"))
         }
+        Kind::Branch(branch) => {
+            ensure(k < branch.results(), || format!("the branch has no result {k}"))?;
+            let want = branch.cases[0].node(branch.cases[0].outputs[k]).ty.as_ref();
+            ensure(node.ty.as_ref() == want, || format!("is {:?}, not {want:?}", node.ty))
+        }
+        Kind::Transform(transform) => {
+            let args: Option<Vec<Type>> = graph.node(*region).args.iter().map(|a| graph.node(*a).ty.clone()).collect();
+            let results = args.map(|args| transform.results(&args)).unwrap_or_default();
+            let Some(want) = results.get(k) else { return Err(format!("the transform has no result {k}")) };
+            ensure(node.ty.as_ref() == Some(want), || format!("is not {want}"))
+        }
         Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Result(_)
         | Kind::Prim(_)
@@ -246,26 +326,38 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::WindowPut { .. }
         | Prim::Contract { .. }
         | Prim::Conv { .. }
+        | Prim::SetSlice(_)
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. } => exactly(2),
+        Prim::Attend(attend) => (attend.part.inputs(), attend.part.inputs() + 1),
         Prim::Concat { .. } => (1, usize::MAX),
     }
+}
+
+/// The effects of an evaluation: each state at most once, with its own type.
+fn stored(model: &Model, function: &Function) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let wrong = function.effects.iter().filter(|(effect, value)| {
+        let Effect::Stored(id) = effect else { return true };
+        let found = function.graph.nodes.get(value.0 as usize).and_then(|n| n.ty.as_ref());
+        let want = model.states.get(id.0 as usize).map(|state| state.stacked());
+        !seen.insert(*id) || want.is_none() || found != want.as_ref()
+    });
+    wrong.map(|(effect, _)| format!("{effect:?} of an evaluation")).collect()
 }
 
 /// The effects of a function after grad.
 fn effects(model: &Model, function: &Function) -> Vec<String> {
     let Mode::Train(optimizer) = function.mode else {
-        return match function.effects.is_empty() {
-            true => vec![],
-            false => vec!["an evaluation has effects".into()],
-        };
+        return stored(model, function);
     };
     let mut want: Vec<(Effect, Type)> = vec![];
-    want.extend(model.trained().map(|id| (Effect::Gradient(id), model.param(id).stacked())));
+    let trained = model.trained().filter(|id| !function.frozen.contains(id));
+    want.extend(trained.map(|id| (Effect::Gradient(id), model.param(id).stacked())));
     // Only companions of layers that the function calls change.
     let changed = function.effects.iter().filter_map(|(effect, _)| match effect {
         Effect::Companion(id) => model.params.get(id.0 as usize).filter(|p| !p.trained).map(|p| (*effect, p.stacked())),
-        Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated => None,
+        Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
     });
     want.extend(changed);
     let pool = source_type(Source::Weights, model.trained_len());

@@ -8,6 +8,7 @@
 
 use super::Dim;
 use super::graph::Call;
+use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
 use crate::ops::{Attr, Attrs, Layer};
@@ -32,6 +33,8 @@ pub enum What {
     Literal(Attr),
     /// `x[…]`: one item for each written; the index tensors follow the indexed value in the arguments.
     Index(Vec<Item>),
+    /// `x[…] = value`: the first argument with that part replaced by the second. No item gathers.
+    SetIndex(Vec<Item>),
     /// The k-th of the results of the argument, which has `of` results where a pattern says so.
     Part {
         /// Which result.
@@ -41,6 +44,8 @@ pub enum What {
     },
     /// The argument itself, which must fit a pattern.
     Fit(Fit),
+    /// A call of a function that is mapped or differentiated.
+    Transform(Box<Made>),
     /// The argument with that axis first, along which a region steps.
     Unstack {
         /// The axis; negative ones count from the end.
@@ -56,6 +61,29 @@ pub enum What {
     },
     /// Zeros of the type that the body of the region which carries them asks for.
     Zeros,
+    /// The argument itself, which must be one truth value.
+    Condition,
+    /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
+    /// they stand; what no arm takes goes to the one after the last.
+    Choice(Vec<Vec<(Attr, Place)>>),
+    /// The argument itself, which a branch gives.
+    Outcome,
+}
+
+/// A call of a function that `map`, `grad` or their kin made.
+#[derive(Clone, Debug)]
+pub struct Made {
+    /// The transform, whose body has no types.
+    pub transform: Transform,
+    /// How many of the node's arguments are the call's; then follow captured values, then directions. The
+    /// site has texts for those of the call and the directions.
+    pub arguments: usize,
+    /// `grad`
+    pub maker: &'static str,
+    /// How the user writes the function.
+    pub function: String,
+    /// Where the function stands.
+    pub place: Place,
 }
 
 /// One item between the brackets of `x[…]`.
@@ -118,6 +146,8 @@ pub enum Role {
     Annotation(String),
     /// It is what the function of that name returns.
     Result(String),
+    /// It is assigned to that state.
+    State(String),
 }
 
 /// Where and in which words a node stands.

@@ -14,9 +14,11 @@ mod initial;
 mod labels;
 mod loss;
 mod pool;
+mod recurrent;
 mod signature;
 mod sliding;
 
+pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -52,6 +54,9 @@ list! {
     var
     norm
     any
+    attend
+    heads
+    rotary
     reshape
     flatten
     squeeze
@@ -90,6 +95,9 @@ list! {
     layer_norm
     rms_norm
     dropout
+    rnn
+    lstm
+    gru
     group_norm
     batch_norm
     instance_norm

@@ -3,6 +3,7 @@
 //! Floats are computed in binary64, integers wrap in 32 bits, random bits are those of the back ends. It
 //! shares no code with the stages that make kernels.
 
+mod attend;
 pub mod kernels;
 mod prim;
 mod scalar;
@@ -14,7 +15,7 @@ pub use tensor::{Data, Tensor};
 
 use crate::ir::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use crate::ir::model::{Effect, Function, Model};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, How, Transform};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -27,6 +28,8 @@ pub struct Env {
     pub dims: BTreeMap<String, i64>,
     /// The parameter stacks, in the model's order.
     pub params: Vec<Tensor>,
+    /// The states of the session, in the model's order.
+    pub session: Vec<Tensor>,
     /// The optimiser's states, each the size of the parameter pool; absent ones are zero.
     pub states: Vec<Vec<f64>>,
     /// The random key of the step.
@@ -151,6 +154,7 @@ impl Run<'_> {
         vec![match &node.kind {
             Kind::Input(k) => inputs[*k].clone(),
             Kind::Param(id) => Rc::new(self.env.params[id.0 as usize].clone()),
+            Kind::State(id) => Rc::new(self.env.session[id.0 as usize].clone()),
             Kind::Source(source) => Rc::new(self.source(*source, values)),
             Kind::Result(k) => values.0[node.args[0].0 as usize][*k].clone(),
             Kind::Prim(prim) => {
@@ -161,6 +165,15 @@ impl Run<'_> {
             Kind::Counter(depth) => word(counters[counters.len() - 1 - depth]),
             Kind::Repeat(repeat) => {
                 return self.repeat(repeat, (0..node.args.len()).map(arg).collect(), counters);
+            }
+            Kind::Branch(branch) => {
+                let selector = arg(0).data.element(0).as_f64() as usize;
+                let case = &branch.cases[selector.min(branch.cases.len() - 1)];
+                let inside = self.graph(case, (1..node.args.len()).map(arg).collect(), counters);
+                return case.outputs.iter().map(|v| inside.one(*v)).collect();
+            }
+            Kind::Transform(transform) => {
+                return self.map(transform, (0..node.args.len()).map(arg).collect(), counters);
             }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
@@ -201,6 +214,22 @@ impl Run<'_> {
         carried
     }
 
+    /// The body run for one slice after another.
+    fn map(&self, transform: &Transform, args: Vec<Rc<Tensor>>, counters: &[u32]) -> Vec<Rc<Tensor>> {
+        let How::Map { mapped } = transform.how else { unreachable!("grad resolves derivatives") };
+        let body = &transform.body;
+        let mut slices: Vec<Vec<Rc<Tensor>>> = vec![vec![]; body.outputs.len()];
+        for at in 0..args[0].shape[0] {
+            let slice = |(k, t): (usize, &Rc<Tensor>)| if k < mapped { Rc::new(t.slice(at)) } else { t.clone() };
+            let inputs = args.iter().enumerate().map(slice).collect();
+            let counters: Vec<u32> = counters.iter().copied().chain([at as u32]).collect();
+            let values = self.graph(body, inputs, &counters);
+            slices.iter_mut().zip(&body.outputs).for_each(|(slot, v)| slot.push(values.one(*v)));
+        }
+        let stack = |all: Vec<Rc<Tensor>>| Rc::new(Tensor::stack(&all.iter().map(|t| &**t).collect::<Vec<_>>()));
+        slices.into_iter().map(stack).collect()
+    }
+
     fn source(&self, source: Source, values: &Values) -> Tensor {
         let Some(model) = self.model else { unreachable!("a graph alone has no sources") };
         let words = model.trained_len();
@@ -215,7 +244,7 @@ impl Run<'_> {
             Source::Gradients => {
                 let gradient = |(effect, value): &(Effect, Value)| match effect {
                     Effect::Gradient(id) => Some((model.param(*id).offset, values.one(*value))),
-                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated => None,
+                    Effect::Weights | Effect::Companion(_) | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
                 };
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))

@@ -1,9 +1,10 @@
 //! The meaning of every primitive on concrete tensors: definitions as loops over indices.
 
+use super::attend;
 use super::scalar::{convert, largest, map};
 use super::tensor::{Data, Tensor, indices, offsets, steps, strides};
 use super::window::{self, Sliding};
-use crate::ir::prim::{ArgOp, Prim, ReduceOp, Scalar};
+use crate::ir::prim::{ArgOp, Cut, Prim, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
 
 /// The value of a primitive; `size` gives the value of a dimension.
@@ -50,6 +51,7 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
             let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
             view(arg(0), shape, start, &cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect::<Vec<_>>())
         }
+        Prim::SetSlice(cuts) => set_slice(arg(0), arg(1), cuts, size),
         Prim::Flip(axes) => {
             let (shape, mut along) = (arg(0).shape.clone(), steps(&arg(0).shape));
             let start = axes.iter().map(|&a| (shape[a] as i64 - 1) * along[a]).sum();
@@ -64,8 +66,27 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Concat { axis } => concat(args, *axis),
         Prim::Contract { lhs, rhs, out } => contract(arg(0), lhs, arg(1), rhs, out),
         Prim::Gather { axis } => gather(arg(0), arg(1), *axis),
+        Prim::Attend(attend) => attend::apply(attend, args),
         Prim::ScatterAdd { axis, extent } => scatter_add(arg(0), arg(1), *axis, size(extent) as usize),
     }
+}
+
+/// The whole with a part of it replaced.
+fn set_slice(whole: &Tensor, part: &Tensor, cuts: &[Cut], size: &dyn Fn(&Dim) -> i64) -> Tensor {
+    let from = steps(&whole.shape);
+    let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
+    let along: Vec<i64> = cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect();
+    // Position `count + i` of both one after the other is the part's element i.
+    let count = whole.data.len();
+    let mut from: Vec<usize> = (0..count).collect();
+    offsets(start, &part.shape, &along).into_iter().enumerate().for_each(|(i, at)| from[at] = count + i);
+    let both = concat(&[&flat(whole), &flat(part)], 0);
+    Tensor::new(whole.shape.clone(), both.data.pick(from.into_iter()))
+}
+
+/// The elements in a row.
+fn flat(x: &Tensor) -> Tensor {
+    Tensor::new(vec![x.data.len()], x.data.clone())
 }
 
 /// The elements of `x` at `start`, advancing by `along` for each axis of `shape`.

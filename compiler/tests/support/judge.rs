@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
-use precast_compiler::ir::model::{Argument, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
@@ -185,8 +185,10 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         attrs: vec![],
         mode,
         args,
-        dims: names.into_iter().map(|name| NamedDim { name, bound: None }).collect(),
+        dims: names.into_iter().map(|name| NamedDim { name, bound: None, binder: Binder::Extents }).collect(),
         results: Results::Tuple,
+        frozen: vec![],
+        in_session: false,
         effects: vec![],
         graph,
     };
@@ -196,6 +198,8 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         params,
+        states: vec![],
+        dims: vec![],
         functions: vec![function],
     }
 }
@@ -205,9 +209,13 @@ fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
         for dim in node.ty.iter().flat_map(|t| &t.shape) {
             dim.names(&mut |name| _ = names.insert(name.to_owned()));
         }
-        if let Kind::Repeat(repeat) = &node.kind {
-            repeat.count.names(&mut |name| _ = names.insert(name.to_owned()));
-            names_of(&repeat.body, names);
+        match &node.kind {
+            Kind::Repeat(repeat) => {
+                repeat.count.names(&mut |name| _ = names.insert(name.to_owned()));
+                names_of(&repeat.body, names);
+            }
+            Kind::Branch(branch) => branch.cases.iter().for_each(|case| names_of(case, names)),
+            _ => {}
         }
     }
 }

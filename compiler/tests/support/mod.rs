@@ -1,5 +1,7 @@
 //! Random tensors and finite differences for the tests of derivatives.
 
+pub mod lanes;
+
 use precast_compiler::ir::simplify::simplify;
 use precast_compiler::ir::verify::verify_graph;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
@@ -173,7 +175,7 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
     graph
 }
 
-/// Checks `body`'s derivatives with respect to every float input.
+/// Checks `body`'s derivatives with respect to every float input, backwards and forwards, and `body` mapped.
 pub fn check(what: &str, inputs: &[(Vec<Dim>, Fill)], order: usize, body: Body<'_>) {
     let (graph, nodes, shape) = weighted(inputs, body);
     let mut numbers = Numbers::new(what.bytes().map(u32::from).sum());
@@ -181,4 +183,6 @@ pub fn check(what: &str, inputs: &[(Vec<Dim>, Fill)], order: usize, body: Body<'
     tensors.push(random(&shape, Fill::Any, &mut numbers));
     let floats: Vec<Value> = nodes.into_iter().filter(|v| graph.ty(*v).dtype == DType::F32).collect();
     compare(what, graph, tensors, &floats, order);
+    lanes::pushes(what, inputs, body);
+    lanes::maps(what, inputs, body);
 }

@@ -9,6 +9,7 @@
 //! and stores are `unsafe` for the caller, and its `#[target_feature]` frames are private to a dispatcher that always takes
 //! the best instruction set, so emitted safe code could neither be written against it nor be forced onto another one.
 
+mod attend;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
 #[cfg(target_arch = "x86_64")]
@@ -25,6 +26,7 @@ mod vectors;
 
 pub mod math;
 
+pub use attend::{Attend, Attended, Mask, Strided, attend};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]

@@ -6,12 +6,10 @@
 use super::device::{Gpu, Kind};
 use super::mapping::Request;
 use super::pipelines::{Layout, Pipelines};
-use super::program::{Command, Launch, Plan, Pool, Program};
+use super::program::{Launch, Plan, Pool, Program};
+use super::table::{CallTable, Dispatch};
 use crate::error::{Error, Result};
 use std::sync::Arc;
-
-/// Nesting of repeats whose indices a kernel sees, innermost first.
-const DEPTH: usize = 4;
 
 /// Buffers by pool, the uniform of loop indices and dimensions, and a bind group per layout.
 #[derive(Debug)]
@@ -26,7 +24,9 @@ pub(super) struct Arena {
     bound: Option<&'static Plan>,
     dims: Vec<usize>,
     words: Vec<u32>,
-    dispatches: Vec<(u16, [u32; 2])>,
+    dispatches: Vec<Dispatch>,
+    /// The first contents of the pool of dispatches.
+    records: Vec<u32>,
     launch: Launch,
 }
 
@@ -46,6 +46,7 @@ impl Arena {
             dims: Vec::new(),
             words: Vec::new(),
             dispatches: Vec::new(),
+            records: Vec::new(),
             launch: Launch::default(),
         })
     }
@@ -119,7 +120,8 @@ impl Arena {
     pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
         let stride = self.stride();
         let mut set = None;
-        for (slot, &(entry, groups)) in self.dispatches.iter().enumerate() {
+        let chosen = self.pools[Pool::Dispatch.index()].as_ref();
+        for (slot, &Dispatch { entry, groups, record }) in self.dispatches.iter().enumerate() {
             let Some(pipeline) = self.pipelines.pipeline(entry) else {
                 unreachable!("a prepared plan has its pipelines")
             };
@@ -129,7 +131,10 @@ impl Arena {
             }
             let group = &self.groups[self.pipelines.layout(entry)];
             pass.set_bind_group(0, group.as_ref(), &[slot as u32 * stride]);
-            pass.dispatch_workgroups(groups[0], groups[1], 1);
+            match record.zip(chosen) {
+                Some((record, chosen)) => pass.dispatch_workgroups_indirect(chosen, 4 * u64::from(record)),
+                None => pass.dispatch_workgroups(groups[0], groups[1], 1),
+            }
         }
     }
 
@@ -143,26 +148,44 @@ impl Arena {
         let stride = self.stride() as usize / 4;
         self.words.clear();
         self.dispatches.clear();
-        let (words, dispatches, launch) = (&mut self.words, &mut self.dispatches, &mut self.launch);
-        let all = self.program.dims;
-        CallTable { words, dispatches, launch, stride, plan, dims, all }.walk(plan.commands, [0; DEPTH]);
+        self.records.clear();
+        let (words, dispatches, records) = (&mut self.words, &mut self.dispatches, &mut self.records);
+        let (launch, all) = (&mut self.launch, self.program.dims);
+        CallTable { words, dispatches, records, launch, stride, plan, dims, all }.list();
         let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
             self.call = Some(create_buffer(&self.gpu, "call", bytes, usage)?);
             self.groups.fill(None);
         }
+        self.bind_records()?;
         let Some(call) = &self.call else { return Ok(()) };
         self.gpu.scoped(|| self.gpu.queue().write_buffer(call, 0, bytemuck::cast_slice(&self.words)))
     }
 
+    /// Brings the records of the dispatches in branches to the device.
+    fn bind_records(&mut self) -> Result<()> {
+        if self.records.is_empty() {
+            return Ok(());
+        }
+        let bytes = 4 * self.records.len() as u64;
+        let at = Pool::Dispatch.index();
+        if self.pools[at].as_ref().is_none_or(|buffer| buffer.size() < bytes) {
+            let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
+            let buffer = create_buffer(&self.gpu, Pool::Dispatch.name(), bytes, usage)?;
+            self.replace(Pool::Dispatch, buffer);
+        }
+        let Some(buffer) = &self.pools[at] else { return Ok(()) };
+        self.gpu.scoped(|| self.gpu.queue().write_buffer(buffer, 0, bytemuck::cast_slice(&self.records)))
+    }
+
     fn lacks_group(&self) -> bool {
-        self.dispatches.iter().any(|&(entry, _)| self.groups[self.pipelines.layout(entry)].is_none())
+        self.dispatches.iter().any(|dispatch| self.groups[self.pipelines.layout(dispatch.entry)].is_none())
     }
 
     fn create_groups(&mut self) {
         for at in 0..self.dispatches.len() {
-            let layout = self.pipelines.layout(self.dispatches[at].0);
+            let layout = self.pipelines.layout(self.dispatches[at].entry);
             if self.groups[layout].is_none() {
                 self.groups[layout] = self.create_group(&self.pipelines.layouts[layout]);
             }
@@ -180,58 +203,6 @@ impl Arena {
         self.gpu.count(Kind::BindGroup);
         let group = wgpu::BindGroupDescriptor { label: None, layout: &layout.group, entries: &entries };
         Some(self.gpu.device().create_bind_group(&group))
-    }
-}
-
-/// Lists the dispatches of a plan, repeats written out, and the `call` uniform of each.
-struct CallTable<'a> {
-    words: &'a mut Vec<u32>,
-    dispatches: &'a mut Vec<(u16, [u32; 2])>,
-    launch: &'a mut Launch,
-    stride: usize,
-    plan: &'a Plan,
-    dims: &'a [usize],
-    /// The number of named dimensions of the model.
-    all: usize,
-}
-
-impl CallTable<'_> {
-    fn walk(&mut self, commands: &[Command], loops: [u32; DEPTH]) {
-        for command in commands {
-            match command {
-                Command::Dispatch { entry, launch } => {
-                    launch(self.dims, self.launch);
-                    self.push(*entry, loops);
-                }
-                Command::Repeat { count, reverse, body } => {
-                    // More turns than a word counts have a table of calls that no memory holds.
-                    let count = count(self.dims) as u32;
-                    for turn in 0..count {
-                        let mut inner = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
-                        inner[1..].copy_from_slice(&loops[..DEPTH - 1]);
-                        self.walk(body, inner);
-                    }
-                }
-            }
-        }
-    }
-
-    fn push(&mut self, entry: u16, loops: [u32; DEPTH]) {
-        let groups = self.launch.groups;
-        if groups == 0 {
-            return;
-        }
-        let across = groups.min(Launch::SIDE);
-        self.dispatches.push((entry, [across as u32, groups.div_ceil(across) as u32]));
-        let end = self.words.len() + self.stride;
-        self.words.extend_from_slice(&loops);
-        let dims = self.words.len();
-        self.words.resize(dims + self.all, 0);
-        for (&at, &value) in self.plan.dims.iter().zip(self.dims) {
-            self.words[dims + at] = value as u32;
-        }
-        self.words.extend_from_slice(&self.launch.offsets);
-        self.words.resize(end, 0);
     }
 }
 

@@ -32,6 +32,10 @@ impl Device for Gpu {
         pool.read(self, offset, words).await
     }
 
+    async fn clear(&self, pool: &mut Resident) -> Result<()> {
+        pool.clear(self)
+    }
+
     fn workspace(&self, _pool: &Resident) -> Workspace {
         Workspace::default()
     }
@@ -39,11 +43,13 @@ impl Device for Gpu {
     async fn call<F: Function>(
         &self,
         parameters: &Resident,
+        session: Option<&mut Resident>,
         workspace: &mut Workspace,
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<()> {
-        workspace.call::<F>(self, &parameters.buffer, dims, inputs).await
+        let session = session.map(|session| &session.buffer);
+        workspace.call::<F>(self, (&parameters.buffer, session), dims, inputs).await
     }
 
     fn result<'a, F: Function>(&self, workspace: &'a Workspace, dims: &[usize], index: usize) -> &'a [f32] {

@@ -12,6 +12,7 @@ mod mapping;
 mod pipelines;
 mod pool;
 mod program;
+mod table;
 mod training;
 mod workspace;
 

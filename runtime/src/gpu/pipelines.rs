@@ -67,13 +67,19 @@ impl Pipelines {
     fn find_missing(&self, commands: &[Command], missing: &mut Vec<u16>) {
         for command in commands {
             match command {
-                Command::Dispatch { entry, .. } => {
-                    if self.entries[*entry as usize].1.get().is_none() && !missing.contains(entry) {
-                        missing.push(*entry);
-                    }
-                }
+                Command::Dispatch { entry, .. } => self.find_one(*entry, missing),
                 Command::Repeat { body, .. } => self.find_missing(body, missing),
+                Command::Branch { entry, cases, .. } => {
+                    self.find_one(*entry, missing);
+                    cases.iter().for_each(|case| self.find_missing(case, missing));
+                }
             }
+        }
+    }
+
+    fn find_one(&self, entry: u16, missing: &mut Vec<u16>) {
+        if self.entries[entry as usize].1.get().is_none() && !missing.contains(&entry) {
+            missing.push(entry);
         }
     }
 

@@ -44,6 +44,16 @@ impl Resident {
         Ok(())
     }
 
+    pub(super) fn clear(&mut self, gpu: &Gpu) -> Result<()> {
+        gpu.scoped(|| {
+            let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor::default());
+            encoder.clear_buffer(&self.buffer, 0, None);
+            gpu.queue().submit([encoder.finish()]);
+        })?;
+        self.host.lock().unwrap_or_else(PoisonError::into_inner).as_mut_slice().fill(0.0);
+        gpu.alive()
+    }
+
     fn keep(&self, offset: usize, words: &[f32]) {
         let mut host = self.host.lock().unwrap_or_else(PoisonError::into_inner);
         host.as_mut_slice()[offset..][..words.len()].copy_from_slice(words);

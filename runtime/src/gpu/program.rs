@@ -5,6 +5,12 @@
 //! (innermost first, four words), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
 //! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
 //! both.
+//!
+//! A dispatch inside of a branch takes its workgroups from a record of six words in the pool of dispatches: the three
+//! that the device reads, then the two that it has where its case runs, then the case. A branch has a record of its own
+//! before those of its cases, whose first word becomes the number of the case that runs. Its choice gets these slots:
+//! the selector, the number of the last case, the first word of the record of the branch around it (or 2³² − 1) and the
+//! case in that, the first words of its own record and of the next one, and how many follow.
 
 /// The role of a buffer. Hazards are tracked per buffer, so roles that do not depend on each other are apart.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -13,7 +19,8 @@ pub enum Pool {
     Weights,
     /// Gradients, laid out as the parameters.
     Gradients,
-    /// The states of the optimiser one after the other, each laid out as the parameters.
+    /// The states of the optimiser one after the other, each laid out as the parameters; outside of training the states
+    /// of the session.
     State,
     /// The arguments of a call one after the other.
     Inputs,
@@ -23,11 +30,13 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it.
     Scratch,
+    /// The workgroups of the dispatches in branches.
+    Dispatch,
 }
 
 impl Pool {
     /// Number of pools; with one buffer each they fit WebGPU's smallest limit of 8 storage buffers.
-    pub const COUNT: usize = 7;
+    pub const COUNT: usize = 8;
 
     /// Position in a table of all pools.
     pub const fn index(self) -> usize {
@@ -39,11 +48,12 @@ impl Pool {
         match self {
             Self::Weights => "parameters",
             Self::Gradients => "gradients",
-            Self::State => "optimiser state",
+            Self::State => "state",
             Self::Inputs => "arguments",
             Self::Numbers => "step numbers",
             Self::Groups => "parameter groups",
             Self::Scratch => "scratch memory",
+            Self::Dispatch => "dispatches",
         }
     }
 }
@@ -97,6 +107,15 @@ pub enum Command {
         reverse: bool,
         /// What is repeated.
         body: &'static [Command],
+    },
+    /// Runs one of several cases.
+    Branch {
+        /// The entry point that chooses: index into [`Program::entries`].
+        entry: u16,
+        /// Fills in where the selector lies.
+        launch: fn(&[usize], &mut Launch),
+        /// The cases; the last one also stands for larger selectors.
+        cases: &'static [&'static [Command]],
     },
 }
 

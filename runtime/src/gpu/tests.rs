@@ -50,6 +50,8 @@ static SPEC: ModelSpec = ModelSpec {
         },
     ],
     pool_len: 192,
+    states: &[],
+    session: &[],
 };
 
 struct Plans;

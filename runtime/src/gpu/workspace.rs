@@ -36,7 +36,7 @@ impl Workspace {
     pub(super) async fn call<F: Function>(
         &mut self,
         gpu: &Gpu,
-        parameters: &wgpu::Buffer,
+        (parameters, session): (&wgpu::Buffer, Option<&wgpu::Buffer>),
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<()> {
@@ -45,6 +45,9 @@ impl Workspace {
         self.arena(gpu, program)?;
         let (Some(arena), staging) = (&mut self.arena, &mut self.staging) else { unreachable!("it was made above") };
         arena.share(Pool::Weights, parameters);
+        if let Some(session) = session {
+            arena.share(Pool::State, session);
+        }
         arena.reserve(Pool::Inputs, words_of(inputs))?;
         arena.reserve(Pool::Scratch, scratch)?;
         arena.prepare(plan, dims)?;

@@ -28,8 +28,8 @@ mod tests {
 
     fn tensors<'a>(a: &'a [f32], b: &'a [f32]) -> Vec<Tensor<'a>> {
         vec![
-            Tensor { name: "b.weight".into(), shape: &[2, 3], values: a },
-            Tensor { name: "a \"q\" é\n".into(), shape: &[], values: b },
+            Tensor { name: "b.weight".into(), dtype: "F32", shape: [2, 3][..].into(), values: a },
+            Tensor { name: "a \"q\" é\n".into(), dtype: "F32", shape: [][..].into(), values: b },
         ]
     }
 

@@ -15,7 +15,9 @@ use crate::error::{Error, Result};
 /// One tensor to be written.
 pub(crate) struct Tensor<'a> {
     pub(crate) name: String,
-    pub(crate) shape: &'a [usize],
+    /// The element type as the format writes it, of 4 bytes.
+    pub(crate) dtype: &'static str,
+    pub(crate) shape: Cow<'a, [usize]>,
     pub(crate) values: &'a [f32],
 }
 
@@ -87,8 +89,8 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
         text.push_str(if text.len() == 1 { "" } else { "," });
         quote(&tensor.name, &mut text);
         let end = start + size_of_val(tensor.values);
-        let shape = tensor.shape;
-        text.push_str(&format!(":{{\"dtype\":\"F32\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
+        let (dtype, shape) = (tensor.dtype, &tensor.shape);
+        text.push_str(&format!(":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
         start = end;
     }
     text.push('}');

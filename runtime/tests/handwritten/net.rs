@@ -360,6 +360,8 @@ mod plan {
             },
         ],
         pool_len: 256,
+        states: &[],
+        session: &[],
     };
 
     static DIMS: [rt::Dim; 1] = [rt::Dim { name: "B", bound: core::option::Option::None }];
@@ -393,7 +395,7 @@ mod plan {
         }
 
         fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-            let rt::Memory { parameters, inputs, scratch } = memory;
+            let rt::Memory { parameters, inputs, scratch, .. } = memory;
             let (hidden, scores) = scratch.split_at_mut(16 * dims[0]);
             forward(parameters, inputs[0], core::option::Option::None, hidden, scores, dims[0]);
         }
@@ -429,7 +431,7 @@ mod plan {
         }
 
         fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-            let rt::Memory { parameters, inputs, scratch } = memory;
+            let rt::Memory { parameters, inputs, scratch, .. } = memory;
             let (loss, rest) = scratch.split_at_mut(1);
             let (hidden, scores) = rest.split_at_mut(16 * dims[0]);
             forward(parameters, inputs[0], core::option::Option::None, hidden, scores, dims[0]);

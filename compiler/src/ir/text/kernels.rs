@@ -3,6 +3,7 @@
 //! Axes are `i0`, slices of loops `l0`, scalars `v0`, slots `s0`, buffers `b0`, numbered kernels `k0`; no
 //! dimension of a model may have such a name.
 
+use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
 use super::print::{Listed, indented};
@@ -149,6 +150,7 @@ fn skeleton(f: &mut fmt::Formatter<'_>, skeleton: &Skeleton) -> fmt::Result {
             ];
             ("scatter", fields, stores(std::slice::from_ref(store)))
         }
+        Skeleton::Attend(attention) => ("attend", attend::print_loops(attention), stores(&attention.stores)),
     };
     writeln!(f, "{name}{} {{\n{}}}", Listed(&fields), indented(&body))
 }
@@ -174,6 +176,11 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
             Step::Loop { count, reverse, body } => {
                 let body = indented(&steps(body, launch));
                 _ = writeln!(text, "loop count={count} reverse={reverse} {{\n{body}}}");
+            }
+            Step::Branch { selector, cases } => {
+                let case = |case: &Vec<Step<K>>| format!("case {{\n{}}}\n", indented(&steps(case, launch)));
+                let cases: String = cases.iter().map(case).collect();
+                _ = writeln!(text, "branch(b{}) {{\n{}}}", selector.0, indented(&cases));
             }
         }
     }
@@ -209,6 +216,8 @@ fn role(role: Role) -> (&'static str, Fields) {
         Role::Effect(Effect::Companion(p)) => ("companion", vec![field("index", number(p.0 as usize))]),
         Role::Effect(Effect::State(k)) => ("state", vec![field("index", number(k))]),
         Role::Effect(Effect::Updated) => ("updated", vec![]),
+        Role::State(s) => ("session", vec![field("index", number(s.0 as usize))]),
+        Role::Effect(Effect::Stored(s)) => ("stored", vec![field("index", number(s.0 as usize))]),
         Role::Scratch => ("scratch", vec![]),
     }
 }
@@ -219,6 +228,7 @@ fn pool(pool: Pool) -> (&'static str, Fields) {
         Pool::Weights => ("weights", vec![]),
         Pool::Gradients => ("gradients", vec![]),
         Pool::State(k) => ("state", vec![field("index", number(k))]),
+        Pool::Session => ("session", vec![]),
         Pool::Numbers => ("numbers", vec![]),
         Pool::Groups => ("groups", vec![]),
         Pool::Scratch => ("scratch", vec![]),

@@ -4,6 +4,7 @@
 //! region in braces. What prints parses back to what prints the same, except nodes that hold what the user
 //! wrote: those exist between parse and shape only.
 
+mod attend;
 mod datum;
 mod kernels;
 mod lex;

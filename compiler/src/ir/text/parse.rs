@@ -4,9 +4,11 @@ use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
 use super::prims;
 use crate::ir::graph::Call;
-use crate::ir::model::{Argument, Effect, Init, NamedDim, Results};
+use crate::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Value};
+use crate::ir::{
+    Branch, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value,
+};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -70,17 +72,14 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let fields = cursor.fields()?;
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
-    let mut model = Model {
-        name,
-        vis,
-        attrs: attributes(&fields)?,
-        memory: memory(&Read(&fields))?,
-        params: vec![],
-        functions: vec![],
-    };
+    let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
+    let mut model = Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![] };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
+    }
+    while cursor.keyword("state") {
+        model.states.push(state(cursor)?);
     }
     while !cursor.sign('}') {
         model.functions.push(function(cursor)?);
@@ -112,6 +111,15 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
     let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
     let trained = read.find("trained").is_none();
     Ok(Param { name, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
+}
+
+fn state(cursor: &mut Cursor) -> Result<State, String> {
+    let name = cursor.text()?;
+    cursor.expect(':')?;
+    let ty = cursor.ty()?;
+    let fields = cursor.fields()?;
+    let stack = Read(&fields).indices("stack")?.into_iter().map(|n| n as i64).collect();
+    Ok(State { name, ty, stack, span: Span::call_site() })
 }
 
 fn parse_init(read: Read<'_>) -> Result<Init, String> {
@@ -148,8 +156,10 @@ fn function(cursor: &mut Cursor) -> Result<Function, String> {
     while !cursor.sign('}') {
         effects.push(effect(cursor)?);
     }
-    let (mode, results) = (mode(&fields)?, results(&fields)?);
-    Ok(Function { name, attrs: attributes(&fields)?, mode, args, dims: dims(&fields)?, results, effects, graph })
+    let (mode, results, frozen) = (mode(&fields)?, results(&fields)?, frozen(&fields)?);
+    let in_session = Read(&fields).find("in_session").is_some();
+    let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
+    Ok(Function { name, attrs, mode, args, dims, results, frozen, in_session, effects, graph })
 }
 
 fn mode(fields: &Fields) -> Result<Mode, String> {
@@ -160,10 +170,21 @@ fn mode(fields: &Fields) -> Result<Mode, String> {
     ops::optimizer(&name).map(Mode::Train).ok_or_else(|| format!("no optimiser `{name}`"))
 }
 
+fn frozen(fields: &Fields) -> Result<Vec<ParamId>, String> {
+    let read = Read(fields);
+    let indices = if read.find("frozen").is_some() { read.indices("frozen")? } else { vec![] };
+    Ok(indices.into_iter().map(|k| ParamId(k as u32)).collect())
+}
+
 fn dims(fields: &Fields) -> Result<Vec<NamedDim>, String> {
     let dim = |read: Read<'_>| {
         let bound = read.find("bound").map(|_| read.int("bound")).transpose()?;
-        Ok(NamedDim { name: read.word("name")?, bound })
+        let binder = match read.find("argument") {
+            Some(_) => Binder::Argument(read.index("argument")?),
+            None if read.find("session").is_some() => Binder::Session,
+            None => Binder::Extents,
+        };
+        Ok(NamedDim { name: read.word("name")?, bound, binder })
     };
     if Read(fields).find("dims").is_some() { Read(fields).records("dims", dim) } else { Ok(vec![]) }
 }
@@ -195,6 +216,7 @@ fn effect(cursor: &mut Cursor) -> Result<(Effect, Value), String> {
         "companion" => Effect::Companion(ParamId(index()? as u32)),
         "state" => Effect::State(index()?),
         "updated" => Effect::Updated,
+        "stored" => Effect::Stored(StateId(index()? as u32)),
         other => return cursor.fail(format!("no effect `{other}`")),
     };
     cursor.expect('=')?;
@@ -244,6 +266,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
     Ok(match head {
         "input" => Kind::Input(read.index("index")?),
         "param" => Kind::Param(ParamId(read.index("index")? as u32)),
+        "state" => Kind::State(StateId(read.index("index")? as u32)),
         "source" => Kind::Source(prims::parse_source(fields)?),
         "result" => Kind::Result(read.index("index")?),
         "counter" => Kind::Counter(read.index("depth")?),
@@ -261,6 +284,24 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 body,
             }))
         }
+        "branch" => {
+            let mut cases = vec![];
+            cursor.expect('{')?;
+            while cursor.keyword("case") {
+                cursor.expect('{')?;
+                cases.push(graph(cursor)?);
+                cursor.expect('}')?;
+            }
+            cursor.expect('}')?;
+            Kind::Branch(Box::new(Branch { cases }))
+        }
+        "transform" => {
+            let how = parse_how(&read)?;
+            cursor.expect('{')?;
+            let body = graph(cursor)?;
+            cursor.expect('}')?;
+            Kind::Transform(Box::new(Transform { how, body }))
+        }
         "op" => {
             let name = read.word("name")?;
             let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
@@ -273,6 +314,16 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         }
         "written" => return Err("what the user wrote does not parse from this form".into()),
         primitive => Kind::Prim(prims::parse(primitive, fields)?),
+    })
+}
+
+fn parse_how(read: &Read<'_>) -> Result<How, String> {
+    Ok(match read.word("how")?.as_str() {
+        "map" => How::Map { mapped: read.index("mapped")? },
+        "gradient" => How::Gradient { wrt: read.indices("wrt")?, value: read.flag("value")? },
+        "jvp" => How::Jvp { wrt: read.index("wrt")? },
+        "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
+        other => return Err(format!("no transform `{other}`")),
     })
 }
 

@@ -1,5 +1,6 @@
 //! Primitives and sources as names and fields, both ways.
 
+use super::attend;
 use super::datum::{Datum, Fields, Read};
 use crate::ir::graph::Source;
 use crate::ir::prim::{ArgOp, Border, Cut, MapOp, Prim, ReduceOp, Window};
@@ -40,6 +41,7 @@ pub(super) fn print(prim: &Prim) -> (&'static str, Fields) {
             ("broadcast", fields([("shape", Datum::dims(shape)), ("axes", Datum::numbers(axes.iter().copied()))]))
         }
         Prim::Slice(cuts) => ("slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
+        Prim::SetSlice(cuts) => ("set_slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
         Prim::Flip(axes) => ("flip", fields([("axes", Datum::numbers(axes.iter().copied()))])),
         Prim::Pad { borders, value } => {
             let borders = Datum::List(borders.iter().map(print_border).collect());
@@ -51,6 +53,7 @@ pub(super) fn print(prim: &Prim) -> (&'static str, Fields) {
         }
         Prim::Conv { windows } => ("conv", fields([("windows", print_windows(windows))])),
         Prim::Gather { axis } => ("gather", fields([("axis", index(*axis))])),
+        Prim::Attend(attend) => ("attend", attend::print(attend)),
         Prim::ScatterAdd { axis, extent } => {
             ("scatter_add", fields([("axis", index(*axis)), ("extent", Datum::Dim(extent.clone()))]))
         }
@@ -89,9 +92,8 @@ pub(super) fn parse(name: &str, fields: &Fields) -> Result<Prim, String> {
         "reshape" => Prim::Reshape(read.dims("shape")?),
         "transpose" => Prim::Transpose(read.indices("permutation")?),
         "broadcast" => Prim::Broadcast { shape: read.dims("shape")?, axes: read.indices("axes")? },
-        "slice" => Prim::Slice(
-            read.records("cuts", |r| Ok(Cut { start: r.dim("start")?, len: r.dim("len")?, step: r.int("step")? }))?,
-        ),
+        "slice" => Prim::Slice(read.records("cuts", parse_cut)?),
+        "set_slice" => Prim::SetSlice(read.records("cuts", parse_cut)?),
         "flip" => Prim::Flip(read.indices("axes")?),
         "pad" => {
             let border =
@@ -107,6 +109,7 @@ pub(super) fn parse(name: &str, fields: &Fields) -> Result<Prim, String> {
         "conv" => Prim::Conv { windows: windows()? },
         "gather" => Prim::Gather { axis: read.index("axis")? },
         "scatter_add" => Prim::ScatterAdd { axis: read.index("axis")?, extent: read.dim("extent")? },
+        "attend" => Prim::Attend(attend::parse(&read)?),
         other => return Err(format!("no primitive `{other}`")),
     })
 }
@@ -136,6 +139,10 @@ fn parse_window(r: Read<'_>) -> Result<Window, String> {
         high: r.dim("high")?,
         base: r.int("base")?,
     })
+}
+
+fn parse_cut(r: Read<'_>) -> Result<Cut, String> {
+    Ok(Cut { start: r.dim("start")?, len: r.dim("len")?, step: r.int("step")? })
 }
 
 fn print_cut(cut: &Cut) -> Datum {

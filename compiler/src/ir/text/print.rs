@@ -2,9 +2,9 @@
 
 use super::datum::{Datum, Fields};
 use super::prims;
-use crate::ir::model::{Effect, Init, Results};
+use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, Kind, Memory, Mode, Model, Node, Param, Value};
+use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -16,10 +16,14 @@ impl fmt::Display for Model {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
         fields.extend(memory(self.memory));
+        fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
         for param in &self.params {
             writeln!(f, "  {}", Listed::param(param))?;
+        }
+        for state in &self.states {
+            writeln!(f, "  {}", Listed::state(state))?;
         }
         for function in &self.functions {
             write!(f, "{}", indented(&function.to_string()))?;
@@ -40,6 +44,7 @@ impl fmt::Display for Function {
                 Effect::Companion(id) => ("companion", Some(id.0 as usize)),
                 Effect::State(k) => ("state", Some(*k)),
                 Effect::Updated => ("updated", None),
+                Effect::Stored(id) => ("stored", Some(id.0 as usize)),
             };
             let index = index.map_or(String::new(), |k| format!(" index={k}"));
             writeln!(f, "  effect {name}{index} = %{}", value.0)?;
@@ -63,13 +68,13 @@ fn header(function: &Function) -> Fields {
         Mode::Evaluate => {}
         Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
     }
-    let dim = |d: &crate::ir::model::NamedDim| {
-        let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
-        of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));
-        Datum::Record(of_dim)
-    };
-    if !function.dims.is_empty() {
-        fields.push(("dims".to_owned(), Datum::List(function.dims.iter().map(dim).collect())));
+    if !function.frozen.is_empty() {
+        let frozen = function.frozen.iter().map(|id| id.0 as usize);
+        fields.push(("frozen".to_owned(), Datum::numbers(frozen)));
+    }
+    fields.extend(dims(&function.dims));
+    if function.in_session {
+        fields.push(("in_session".to_owned(), Datum::Scalar(Scalar::Bool(true))));
     }
     match &function.results {
         Results::One => {}
@@ -84,6 +89,20 @@ fn header(function: &Function) -> Fields {
     fields
 }
 
+fn dims(dims: &[NamedDim]) -> Option<(String, Datum)> {
+    let dim = |d: &NamedDim| {
+        let mut of_dim = vec![("name".to_owned(), Datum::word(&d.name))];
+        of_dim.extend(d.bound.map(|n| ("bound".to_owned(), Datum::number(n))));
+        of_dim.extend(match d.binder {
+            Binder::Extents => None,
+            Binder::Argument(k) => Some(("argument".to_owned(), Datum::number(k as i64))),
+            Binder::Session => Some(("session".to_owned(), Datum::Scalar(Scalar::Bool(true)))),
+        });
+        Datum::Record(of_dim)
+    };
+    (!dims.is_empty()).then(|| ("dims".to_owned(), Datum::List(dims.iter().map(dim).collect())))
+}
+
 fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
     let texts = attrs.iter().map(|a| Datum::Text(a.to_string())).collect();
     (!attrs.is_empty()).then(|| ("attrs".to_owned(), Datum::List(texts)))
@@ -93,6 +112,11 @@ fn attributes(attrs: &[proc_macro2::TokenStream]) -> Option<(String, Datum)> {
 pub(super) struct Listed<'a>(pub(super) &'a Fields);
 
 impl Listed<'_> {
+    fn state(state: &State) -> String {
+        let stack = Datum::List(state.stack.iter().map(|&n| Datum::number(n)).collect());
+        format!("state {:?}: {}{}", state.name, state.ty, Listed(&vec![("stack".to_owned(), stack)]))
+    }
+
     fn param(param: &Param) -> String {
         let (kind, number) = match param.init {
             Init::Zeros => ("zeros", None),
@@ -141,8 +165,14 @@ fn line(value: Value, node: &Node) -> String {
     let ty = node.ty.as_ref().map_or(String::new(), |ty| format!(": {ty}"));
     let body = match &node.kind {
         Kind::Repeat(repeat) => format!(" {{\n{}}}", indented(&repeat.body.to_string())),
+        Kind::Branch(branch) => {
+            let cases = branch.cases.iter().map(|case| format!("case {{\n{}}}\n", indented(&case.to_string())));
+            format!(" {{\n{}}}", indented(&cases.collect::<String>()))
+        }
+        Kind::Transform(transform) => format!(" {{\n{}}}", indented(&transform.body.to_string())),
         Kind::Input(_)
         | Kind::Param(_)
+        | Kind::State(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -166,6 +196,7 @@ fn head(kind: &Kind) -> (String, Fields) {
     let (head, fields) = match kind {
         Kind::Input(k) => ("input", numbered("index", *k)),
         Kind::Param(id) => ("param", numbered("index", id.0 as usize)),
+        Kind::State(id) => ("state", numbered("index", id.0 as usize)),
         Kind::Source(source) => ("source", prims::print_source(*source)),
         Kind::Result(k) => ("result", numbered("index", *k)),
         Kind::Prim(prim) => prims::print(prim),
@@ -181,6 +212,8 @@ fn head(kind: &Kind) -> (String, Fields) {
             let fields = fields.map(|(key, value)| (key.to_owned(), value)).into_iter();
             ("repeat", fields.chain(memory(repeat.memory)).collect())
         }
+        Kind::Branch(_) => ("branch", vec![]),
+        Kind::Transform(transform) => ("transform", print_how(&transform.how)),
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),
@@ -198,6 +231,20 @@ fn head(kind: &Kind) -> (String, Fields) {
 /// What is chosen by default does not print.
 fn memory(memory: Memory) -> Option<(String, Datum)> {
     (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
+}
+
+fn print_how(how: &How) -> Fields {
+    let mut fields = vec![("how".to_owned(), Datum::word(how.name()))];
+    let wanted = |wrt: &[usize]| ("wrt".to_owned(), Datum::numbers(wrt.iter().copied()));
+    match how {
+        How::Map { mapped } => fields.push(("mapped".to_owned(), Datum::number(*mapped as i64))),
+        How::Gradient { wrt, value } => {
+            fields.extend([wanted(wrt), ("value".to_owned(), Datum::Scalar(Scalar::Bool(*value)))]);
+        }
+        How::Jvp { wrt } => fields.push(("wrt".to_owned(), Datum::number(*wrt as i64))),
+        How::Jacobian { wrt } => fields.push(wanted(wrt)),
+    }
+    fields
 }
 
 /// Absent attributes do not print.

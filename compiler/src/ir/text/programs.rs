@@ -1,5 +1,6 @@
 //! Text to kernels, programs and plans.
 
+use super::attend;
 use super::datum::{Fields, Read};
 use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
@@ -9,7 +10,7 @@ use crate::ir::kernel::{
     Accumulator, AccumulatorOp, Buffer, BufferId, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role,
     Schedule, Skeleton, Slot, Step, Store,
 };
-use crate::ir::model::{Effect, ParamId};
+use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
@@ -142,6 +143,8 @@ fn role(word: &str, fields: &Fields) -> Parsed<Role> {
         "companion" => Role::Effect(Effect::Companion(ParamId(index()? as u32))),
         "state" => Role::Effect(Effect::State(index()?)),
         "updated" => Role::Effect(Effect::Updated),
+        "session" => Role::State(StateId(index()? as u32)),
+        "stored" => Role::Effect(Effect::Stored(StateId(index()? as u32))),
         "scratch" => Role::Scratch,
         other => return Err(format!("no role `{other}`")),
     })
@@ -153,6 +156,7 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "weights" => Pool::Weights,
         "gradients" => Pool::Gradients,
         "state" => Pool::State(read.index("index")?),
+        "session" => Pool::Session,
         "numbers" => Pool::Numbers,
         "groups" => Pool::Groups,
         "scratch" => Pool::Scratch,
@@ -171,6 +175,18 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
             let (count, reverse) = (Read(&fields).dim("count")?, Read(&fields).flag("reverse")?);
             cursor.expect('{')?;
             steps.push(Step::Loop { count, reverse, body: self::steps(cursor, kernel)? });
+        } else if cursor.keyword("branch") {
+            cursor.expect('(')?;
+            let selector = BufferId(letter(cursor, 'b')?);
+            cursor.expect(')')?;
+            cursor.expect('{')?;
+            let mut cases = vec![];
+            while cursor.keyword("case") {
+                cursor.expect('{')?;
+                cases.push(self::steps(cursor, kernel)?);
+            }
+            cursor.expect('}')?;
+            steps.push(Step::Branch { selector, cases });
         } else if cursor.keyword("launch") {
             let name = cursor.word()?;
             cursor.expect('(')?;
@@ -387,6 +403,7 @@ fn skeleton(cursor: &mut Cursor) -> Parsed<Skeleton> {
             let Some(store) = list.pop().filter(|_| list.is_empty()) else { return cursor.fail("one store") };
             Skeleton::Scatter { outer, target, source, inner, index, store }
         }
+        "attend" => Skeleton::Attend(Box::new(attend::parse_loops(&read, stores(cursor)?)?)),
         other => return cursor.fail(format!("no skeleton `{other}`")),
     };
     cursor.expect('}')?;

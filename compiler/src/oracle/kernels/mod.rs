@@ -4,6 +4,7 @@
 //! two can be compared. Every pool is one array, so that sharing that is wrong shows; a word that nothing has
 //! written cannot be read, and no position of a kernel may touch what another position writes.
 
+mod attend;
 mod launch;
 mod number;
 mod race;
@@ -12,7 +13,7 @@ mod skeleton;
 use super::{Env, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
-use crate::ir::model::{Effect, Model};
+use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim, Type};
@@ -30,7 +31,7 @@ pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<O
     let (plan, function) = (&plans.plans[function], &model.functions[function]);
     let dims = bind(function, model, env)?;
     let mut machine = Machine { plans, plan, dims, names: vec![], pools: vec![] };
-    machine.fill(model, env)?;
+    machine.fill(model, &function.frozen, env)?;
     machine.steps(&plan.program.steps, &mut vec![])?;
     let result = |k: usize| machine.tensor(Role::Result(k), function.graph.ty(function.graph.outputs[k]));
     let effect = |&(effect, value): &(Effect, _)| {
@@ -59,7 +60,7 @@ impl Machine<'_> {
     }
 
     /// What the runtime puts into the pools before the first launch.
-    fn fill(&mut self, model: &Model, env: &Env) -> Result<(), String> {
+    fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
         let words = model.pool_len();
         let floats = |data: &[f64]| data.iter().map(|&x| Some(Scalar::F32(x))).collect::<Vec<Word>>();
         let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
@@ -68,11 +69,14 @@ impl Machine<'_> {
         }
         let mut weights = vec![Some(Scalar::F32(0.0)); words];
         let mut gradients = weights.clone();
-        for (param, tensor) in model.params.iter().zip(&env.params) {
+        for (k, (param, tensor)) in model.params.iter().zip(&env.params).enumerate() {
             let range = param.offset..param.offset + tensor.data.len();
             weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
-            // Every gradient has to be written before the pool of gradients is read.
-            if param.trained {
+            // Every gradient has to be written before the pool of gradients is read; where there is none, lies what
+            // another function left.
+            if frozen.contains(&ParamId(k as u32)) {
+                gradients[range].fill(Some(Scalar::F32(f64::NAN)));
+            } else if param.trained {
                 gradients[range].fill(None);
             }
         }
@@ -84,6 +88,12 @@ impl Machine<'_> {
                 pools.insert(Pool::State(k), floats(env.states.get(k).unwrap_or(&zeros)));
             }
         }
+        let mut session: Vec<Word> = vec![];
+        for (k, tensor) in env.session.iter().enumerate() {
+            session.resize(self.size(&model.state_offset(StateId(k as u32))) as usize, None);
+            session.extend((0..tensor.data.len()).map(|i| Some(tensor.data.element(i))));
+        }
+        pools.insert(Pool::Session, session);
         let mut numbers = vec![None; number_offset(env.numbers.len())];
         numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::U32(word))));
         numbers[2] = Some(Scalar::F32(env.clip_norm.unwrap_or(f64::INFINITY)));
@@ -131,6 +141,13 @@ impl Machine<'_> {
                     let size = |dim: &Dim| dim.eval(&|name| dims.get(name).copied()).unwrap_or(i64::MIN / 4);
                     let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
                     ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
+                }
+                Step::Branch { selector, cases } => {
+                    let region = self.region(*selector)?;
+                    let Some(word) = self.pools[region.pool].get(region.start).copied().flatten() else {
+                        return Err(format!("the selector {} is not written", selector.0));
+                    };
+                    self.steps(&cases[(word.as_f64() as usize).min(cases.len() - 1)], counters)?;
                 }
                 Step::Loop { count, reverse, body } => {
                     let count = self.size(count);

@@ -16,6 +16,7 @@ impl Launch<'_> {
                 let results: Vec<usize> = batch.iter().chain(m).chain(n).copied().collect();
                 self.contract(&results, k, lhs, rhs, stores)
             }
+            Skeleton::Attend(attention) => self.attend(attention),
             Skeleton::Scatter { outer, target, source, inner, index, store } => {
                 let zeros: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
                 let updates: Vec<usize> = outer.iter().chain(source).chain(inner).copied().collect();

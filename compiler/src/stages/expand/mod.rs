@@ -5,7 +5,7 @@
 
 use crate::ir::graph::Call;
 use crate::ir::simplify::simplify;
-use crate::ir::{DType, Graph, Kind, Model, Repeat, Type, Value};
+use crate::ir::{Branch, DType, Graph, Kind, Model, Repeat, Transform, Type, Value};
 use crate::ops::Builder;
 use proc_macro2::Span;
 use std::collections::HashMap;
@@ -49,6 +49,8 @@ impl Expansion<'_> {
             let new = match &node.kind {
                 Kind::Op(call) => New::Many(self.call(&mut graph, call, &args, node.span)),
                 Kind::Repeat(repeat) => New::Many(self.repeat(&mut graph, repeat, args, node.span)),
+                Kind::Branch(branch) => New::Many(self.branch(&mut graph, branch, args, node.span)),
+                Kind::Transform(transform) => New::Many(self.transform(&mut graph, transform, args, node.span)),
                 Kind::Result(k) => match &renamed[&node.args[0]] {
                     New::Many(values) => New::One(values[*k]),
                     New::One(_) => unreachable!("parse takes results of ops and regions only"),
@@ -56,6 +58,7 @@ impl Expansion<'_> {
                 Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
                 kind @ (Kind::Input(_)
                 | Kind::Param(_)
+                | Kind::State(_)
                 | Kind::Source(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
@@ -87,8 +90,20 @@ impl Expansion<'_> {
         }
     }
 
+    fn transform(&mut self, graph: &mut Graph, transform: &Transform, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let depth = self.depth + transform.counters();
+        let body = Expansion { sites: self.sites, depth }.graph(&transform.body);
+        graph.transform(Transform { how: transform.how.clone(), body }, args, span)
+    }
+
     fn repeat(&mut self, graph: &mut Graph, repeat: &Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let body = Expansion { sites: self.sites, depth: self.depth + 1 }.graph(&repeat.body);
         graph.repeat(repeat.with_body(body), args, span)
+    }
+
+    fn branch(&mut self, graph: &mut Graph, branch: &Branch, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let mut case = |case| Expansion { sites: self.sites, depth: self.depth }.graph(case);
+        let cases = branch.cases.iter().map(&mut case).collect();
+        graph.branch(Branch { cases }, args, span)
     }
 }

@@ -7,11 +7,12 @@
 use super::inline::{Body, Inliner, Stop};
 use super::operand::Reading;
 use super::scope::Scope;
+use crate::ir::attend::Attention;
 use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId};
-use crate::ir::prim::{Prim, Window};
+use crate::ir::prim::{Cut, Prim, Window};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -23,6 +24,8 @@ pub(super) struct Group {
     pub(super) body: Body,
     /// Shapes whose elements are positions of this kernel: shape and index.
     pub(super) spaces: Vec<(Vec<Dim>, Vec<Index>)>,
+    /// Whether it computes a part of its value only: nothing else can be computed from that beside it.
+    pub(super) partial: bool,
 }
 
 /// The loops of a group.
@@ -41,8 +44,10 @@ pub(super) enum Form {
         result: Value,
         addend: ExprId,
     },
+    /// Attention, without its stores, and the arguments of the parts that share it.
+    Attend { attention: Attention, args: Vec<Value> },
     /// A region.
-    Repeat(Value),
+    Region(Value),
 }
 
 /// An accumulator of a row group.
@@ -65,11 +70,13 @@ pub(super) struct Grouping<'a> {
     pub(super) roots: BTreeSet<Value>,
     /// Gradients of parameters: reading the pool of gradients depends on them.
     gradients: BTreeSet<Value>,
+    /// Values of which only the part that is set is written.
+    in_place: BTreeSet<Value>,
 }
 
 impl<'a> Grouping<'a> {
-    pub(super) fn new(scope: &'a Scope<'a>, gradients: BTreeSet<Value>) -> Grouping<'a> {
-        Grouping { scope, groups: vec![], group_of: BTreeMap::new(), roots: BTreeSet::new(), gradients }
+    pub(super) fn new(scope: &'a Scope<'a>, gradients: BTreeSet<Value>, in_place: BTreeSet<Value>) -> Grouping<'a> {
+        Grouping { scope, groups: vec![], group_of: BTreeMap::new(), roots: BTreeSet::new(), gradients, in_place }
     }
 
     /// Makes sure that a kernel puts the value into memory.
@@ -81,8 +88,9 @@ impl<'a> Grouping<'a> {
         match &self.scope.graph.node(value).kind {
             Kind::Result(_) => {
                 let region = self.scope.graph.node(value).args[0];
-                self.repeat(region);
+                self.region(region);
             }
+            Kind::Prim(Prim::SetSlice(cuts)) if self.in_place.contains(&value) => self.set(value, &cuts.clone()),
             Kind::Prim(prim) if self.scope.is_heavy(value) => self.heavy(value, &prim.clone()),
             _ => self.elementwise(value),
         }
@@ -94,7 +102,7 @@ impl<'a> Grouping<'a> {
     }
 
     pub(super) fn push(&mut self, form: Form, body: Body, spaces: Vec<(Vec<Dim>, Vec<Index>)>) -> usize {
-        self.groups.push(Group { form, body, spaces });
+        self.groups.push(Group { form, body, spaces, partial: false });
         self.groups.len() - 1
     }
 
@@ -144,11 +152,11 @@ impl<'a> Grouping<'a> {
     /// The groups that a group reads from.
     pub(super) fn dependencies(&self, group: usize) -> BTreeSet<usize> {
         match &self.groups[group].form {
-            Form::Repeat(region) => {
+            Form::Region(region) => {
                 let args = &self.scope.graph.node(*region).args;
                 args.iter().filter_map(|a| self.group_of.get(&self.scope.canon(*a)).copied()).collect()
             }
-            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
                 let mut groups = self.reads(&self.groups[group].body);
                 groups.remove(&group);
                 groups
@@ -184,6 +192,24 @@ impl<'a> Grouping<'a> {
         self.assign(value, group);
     }
 
+    /// A kernel that writes the part that is set into the place of the whole.
+    fn set(&mut self, value: Value, cuts: &[Cut]) {
+        let part = self.scope.graph.node(value).args[1];
+        let shape = self.scope.graph.ty(part).shape.clone();
+        let at = positions(&shape);
+        let map = Body::over(shape.clone());
+        let Some((mut body, id)) = self.attempt(&map, |inliner| inliner.value(part, &at, &[])) else {
+            unreachable!("a map of its own computes nothing elsewhere")
+        };
+        let whole = at.iter().zip(cuts).map(|(i, cut)| i.times(&cut.step.into()).offset(cut.start.clone())).collect();
+        body.inside.insert(value, (whole, id));
+        let form =
+            Form::Row { parallel: (0..shape.len()).collect(), reduced: vec![], windows: vec![], accumulators: vec![] };
+        let group = self.push(form, body, vec![]);
+        self.groups[group].partial = true;
+        self.assign(value, group);
+    }
+
     /// Groups that a value with this stand-alone body may join: those that it reads, and maps over the same
     /// shape that read the same; the latest first.
     fn candidates(&self, body: &Body, shape: &[Dim]) -> Vec<usize> {
@@ -199,6 +225,9 @@ impl<'a> Grouping<'a> {
     /// Tries to compute an elementwise value in a group.
     fn join(&mut self, value: Value, group: usize) -> bool {
         let shape = self.scope.graph.ty(value).shape.clone();
+        if self.groups[group].partial {
+            return false;
+        }
         match &self.groups[group].form {
             Form::Row { parallel, reduced, .. } if !reduced.is_empty() && parallel.is_empty() => {
                 // One row over everything would run alone; only what is as small as the row's result joins.
@@ -208,8 +237,8 @@ impl<'a> Grouping<'a> {
             }
             // The tiles of a product hold floats.
             Form::Contract { .. } if !self.scope.graph.ty(value).dtype.is_float() => return false,
-            Form::Row { .. } | Form::Contract { .. } => {}
-            Form::Scatter { .. } | Form::Repeat(_) => return false,
+            Form::Row { .. } | Form::Contract { .. } | Form::Attend { .. } => {}
+            Form::Scatter { .. } | Form::Region(_) => return false,
         }
         let body = self.groups[group].body.clone();
         let forward = self.forward(value, &body, &mut BTreeMap::new());
@@ -217,6 +246,7 @@ impl<'a> Grouping<'a> {
         for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()) {
             if let Some((mut joined, id)) = self.attempt(&body, |inliner| inliner.value(value, &at, &[]))
                 && !self.cyclic(&joined, group, value)
+                && self.holds(group, &joined.exprs[id], &at)
             {
                 joined.inside.insert(value, (at, id));
                 self.groups[group].body = joined;
@@ -225,6 +255,14 @@ impl<'a> Grouping<'a> {
             }
         }
         false
+    }
+
+    /// Whether a group can store a scalar at a position: drivers of attention move results and do no arithmetic.
+    fn holds(&self, group: usize, scalar: &Expr, at: &[Index]) -> bool {
+        match &self.groups[group].form {
+            Form::Attend { .. } => matches!(scalar, Expr::Accumulated { .. }) && at.iter().all(Index::is_affine),
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => true,
+        }
     }
 
     /// The position of a value in a kernel that computes something that it is made of elementwise.
@@ -254,11 +292,11 @@ impl<'a> Grouping<'a> {
         position
     }
 
-    fn repeat(&mut self, region: Value) {
+    fn region(&mut self, region: Value) {
         for arg in self.scope.graph.node(region).args.clone() {
             self.materialise(arg);
         }
-        let group = self.push(Form::Repeat(region), Body::default(), vec![]);
+        let group = self.push(Form::Region(region), Body::default(), vec![]);
         let results = self.scope.graph.values().filter(|&v| {
             let node = self.scope.graph.node(v);
             matches!(node.kind, Kind::Result(_)) && node.args == [region]

@@ -18,6 +18,7 @@ impl Grouping<'_> {
             Prim::Contract { lhs, rhs, out } => self.contract(value, &args, lhs, rhs, out),
             Prim::Conv { windows } => self.conv(value, &args, windows),
             Prim::ScatterAdd { axis, .. } => self.scatter(value, &args, *axis),
+            Prim::Attend(attend) => self.attend(value, &args, attend),
             Prim::Reduce { op, axes } => {
                 let arg = self.scope.graph.ty(args[0]).shape.clone();
                 let op = AccumulatorOp::Reduce(*op);
@@ -44,6 +45,7 @@ impl Grouping<'_> {
             | Prim::Transpose(_)
             | Prim::Broadcast { .. }
             | Prim::Slice(_)
+            | Prim::SetSlice(_)
             | Prim::Flip(_)
             | Prim::Pad { .. }
             | Prim::Concat { .. }
@@ -126,7 +128,8 @@ impl Grouping<'_> {
         let reads = self.reads(&alone);
         let large = rank > 0 || extents.iter().all(|d| d.as_const().is_some_and(|n| n <= 1024));
         for group in (0..self.groups.len()).rev().filter(|_| large) {
-            let Group { form: Form::Row { parallel, windows, reduced, .. }, body, spaces: own } = &self.groups[group]
+            let Group { form: Form::Row { parallel, windows, reduced, .. }, body, spaces: own, .. } =
+                &self.groups[group]
             else {
                 continue;
             };
@@ -172,7 +175,7 @@ impl Grouping<'_> {
     }
 
     /// An operand as one load; puts it into memory where it is more than that.
-    fn operand(&mut self, axes: &[Dim], value: Value, at: &[Index], guards: &[Guard]) -> Reading {
+    pub(super) fn operand(&mut self, axes: &[Dim], value: Value, at: &[Index], guards: &[Guard]) -> Reading {
         let mut bottom = value;
         while !self.known(bottom) && self.scope.is_movement(bottom) {
             bottom = self.scope.graph.node(bottom).args[0];

@@ -5,7 +5,7 @@ use super::scope::Scope;
 use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
-use crate::ir::prim::{Border, MapOp, Prim, Scalar, Window};
+use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
 use crate::ir::{DType, Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -132,12 +132,13 @@ impl Inliner<'_> {
             Kind::Counter(depth) => Ok(self.expr(Expr::Index(Index::atom(Atom::Loop(*depth))))),
             Kind::StopGradient => self.value(node.args[0], at, guards),
             Kind::Prim(prim) => self.prim(value, prim, &node.args, at, guards),
-            Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Result(_) => {
+            Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Result(_) => {
                 unreachable!("inputs and results of regions have homes")
             }
+            Kind::Transform(_) => unreachable!("grad has resolved transforms"),
             Kind::Op(_) => unreachable!("expand replaced all ops"),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
-            Kind::Repeat(_) => unreachable!("a region is used through its results"),
+            Kind::Repeat(_) | Kind::Branch(_) => unreachable!("a region is used through its results"),
         }
     }
 
@@ -181,6 +182,7 @@ impl Inliner<'_> {
                     at.iter().zip(cuts).map(|(i, c)| i.times(&c.step.into()).offset(c.start.clone())).collect();
                 self.value(args[0], &inner, guards)
             }
+            Prim::SetSlice(cuts) => self.set_slice(args, cuts, at, guards),
             Prim::Flip(axes) => {
                 let mut inner = at.to_vec();
                 for &a in axes {
@@ -200,7 +202,8 @@ impl Inliner<'_> {
             | Prim::WindowPut { .. }
             | Prim::Contract { .. }
             | Prim::Conv { .. }
-            | Prim::ScatterAdd { .. } => Err(Stop::Materialise(value)),
+            | Prim::ScatterAdd { .. }
+            | Prim::Attend(_) => Err(Stop::Materialise(value)),
         }
     }
 
@@ -224,6 +227,23 @@ impl Inliner<'_> {
         }
         let (inside, outside) = (self.expr(Expr::Inside(inside)), self.expr(Expr::Const(value)));
         Ok(self.expr(Expr::Map(MapOp::Select, vec![inside, id, outside])))
+    }
+
+    /// The part inside of the cuts, the whole elsewhere.
+    fn set_slice(&mut self, args: &[Value], cuts: &[Cut], at: &[Index], guards: &[Guard]) -> Inlined {
+        let (mut inner, mut inside) = (vec![], vec![]);
+        for (i, cut) in at.iter().zip(cuts) {
+            let moved = i.offset(-cut.start.clone());
+            inner.push(self.coordinate(moved, cut.step, &cut.len, &mut inside));
+        }
+        let all: Vec<Guard> = guards.iter().cloned().chain(inside.clone()).collect();
+        let part = self.value(args[1], &inner, &all)?;
+        if inside.is_empty() {
+            return Ok(part);
+        }
+        let whole = self.value(args[0], at, guards)?;
+        let inside = self.expr(Expr::Inside(inside));
+        Ok(self.expr(Expr::Map(MapOp::Select, vec![inside, part, whole])))
     }
 
     /// The coordinate `index / divisor`, and the guards under which it is whole and inside.

@@ -3,8 +3,10 @@
 
 use super::Kept;
 use super::group::{Form, Group, Grouping, levels};
+use super::in_place::{self, Versions};
 use super::order::{self, Order};
 use super::scope::{Home, Scope};
+use crate::ir::attend::Attention;
 use crate::ir::graph::Source;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{
@@ -29,14 +31,14 @@ pub(super) struct Destination {
 }
 
 impl Destination {
-    fn home(&self) -> Home {
+    pub(super) fn home(&self) -> Home {
         Home { buffer: self.buffer, base: self.base.clone() }
     }
 }
 
 /// Whether a buffer is a pool that holds old values until it is updated in place.
 pub(super) fn is_updated(role: Role) -> bool {
-    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))
+    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_) | Role::State(_))
 }
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
@@ -51,18 +53,17 @@ impl Lowering {
         destinations: &[Destination],
     ) -> Vec<Step> {
         let mut scope = Scope { graph, homes };
-        let mut kept = Kept::new();
-        let mut grouping = loop {
-            let grouping = group(&scope, destinations, &kept, &self.buffers);
-            let more = worth_keeping(&grouping, &kept);
-            if more.is_empty() {
-                break grouping;
+        let mut refused = BTreeSet::new();
+        let (mut grouping, Order { groups: order, deferred }, versions) = loop {
+            let versions = in_place::find(&scope, destinations, &self.buffers, &refused);
+            let grouping = grouped(&scope, destinations, &self.buffers, &versions);
+            match order::order(&grouping, destinations, &self.buffers, &versions) {
+                Ok(order) => break (grouping, order, versions),
+                Err(destination) => _ = refused.insert(destination),
             }
-            kept.extend(more);
         };
-        let Order { groups: order, deferred } = order::order(&grouping, destinations, &self.buffers);
         let (mut steps, mut last) = self.copies(&scope, destinations);
-        let stores = self.stores(&grouping, destinations, &deferred);
+        let stores = self.stores(&grouping, destinations, &deferred, &versions);
         let groups = std::mem::take(&mut grouping.groups);
         let group_of = std::mem::take(&mut grouping.group_of);
         for (value, places) in &stores {
@@ -71,8 +72,12 @@ impl Lowering {
         }
         for index in order {
             match &groups[index].form {
-                Form::Repeat(region) => self.repeat(&scope, *region, &stores, &mut steps),
-                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. }) => {
+                Form::Region(region) => match &graph.node(*region).kind {
+                    Kind::Branch(branch) => self.branch(&scope, *region, branch, &stores, &mut steps),
+                    Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
+                    other => unreachable!("{other:?} is no region"),
+                },
+                form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
                     // A scatter adds up in one place.
@@ -124,13 +129,17 @@ impl Lowering {
         grouping: &Grouping<'_>,
         destinations: &[Destination],
         deferred: &BTreeSet<usize>,
+        versions: &[Versions],
     ) -> BTreeMap<Value, Vec<Home>> {
         let scope = grouping.scope;
         let mut stores: BTreeMap<Value, Vec<Home>> = BTreeMap::new();
+        let in_place = versions.iter().flat_map(|v| v.values.iter().map(|value| (*value, vec![v.home.clone()])));
+        stores.extend(in_place);
+        let made: BTreeSet<Value> = stores.keys().copied().collect();
         let mut read: BTreeSet<Value> = BTreeSet::new();
         for destination in destinations {
             let canon = scope.canon(destination.value);
-            let Some(group) = grouping.group_of.get(&canon) else { continue };
+            let Some(group) = grouping.group_of.get(&canon).filter(|_| !made.contains(&canon)) else { continue };
             let is_region = matches!(scope.graph.node(canon).kind, Kind::Result(_));
             if is_updated(self.buffers[destination.buffer.0].role) && (is_region || deferred.contains(group)) {
                 read.insert(canon);
@@ -140,8 +149,10 @@ impl Lowering {
         }
         for group in &grouping.groups {
             match &group.form {
-                Form::Repeat(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
-                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => read.extend(&group.body.slots),
+                Form::Region(region) => read.extend(scope.graph.node(*region).args.iter().map(|&a| scope.canon(a))),
+                Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
+                    read.extend(&group.body.slots)
+                }
             }
         }
         read.extend(grouping.group_of.keys().filter(|v| matches!(scope.graph.node(**v).kind, Kind::Result(_))));
@@ -156,7 +167,7 @@ impl Lowering {
     }
 
     /// A kernel that copies elements.
-    fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
+    pub(super) fn copy(&self, from: &Home, to: &Home, len: crate::ir::Dim) -> Step {
         let dtype = self.buffers[to.buffer.0].dtype;
         let at = |home: &Home| home.base.plus(&Index::axis(0));
         let fill = crate::ir::prim::Scalar::of(dtype, 0.0);
@@ -302,7 +313,11 @@ impl Lowering {
                 let (outer, source, inner) = (outer.clone(), source.clone(), inner.clone());
                 ("scatter", Skeleton::Scatter { outer, target: *target, source, inner, index: *index, store })
             }
-            Form::Repeat(_) => unreachable!("regions are lowered to loops"),
+            Form::Attend { attention, .. } => {
+                let attention = Attention { stores, ..attention.clone() };
+                ("attend", Skeleton::Attend(Box::new(attention)))
+            }
+            Form::Region(_) => unreachable!("regions are lowered to loops"),
         };
         let slot_of = |&(buffer, read, write): &(BufferId, bool, bool)| {
             let Buffer { dtype, len, .. } = &self.buffers[buffer.0];
@@ -350,13 +365,38 @@ fn row(
     Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
 }
 
-/// Groups everything that the destinations need.
-fn group<'a>(scope: &'a Scope<'a>, destinations: &[Destination], kept: &Kept, buffers: &[Buffer]) -> Grouping<'a> {
+/// Groups everything that the destinations need, and keeps what several kernels would compute.
+fn grouped<'a>(
+    scope: &'a Scope<'a>,
+    destinations: &[Destination],
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Grouping<'a> {
+    let mut kept = Kept::new();
+    loop {
+        let grouping = group(scope, destinations, &kept, buffers, versions);
+        let more = worth_keeping(&grouping, &kept);
+        if more.is_empty() {
+            return grouping;
+        }
+        kept.extend(more);
+    }
+}
+
+fn group<'a>(
+    scope: &'a Scope<'a>,
+    destinations: &[Destination],
+    kept: &Kept,
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Grouping<'a> {
     let is_gradient = |d: &&Destination| matches!(buffers[d.buffer.0].role, Role::Effect(Effect::Gradient(_)));
     let gradients = destinations.iter().filter(is_gradient).map(|d| d.value).collect();
-    let mut grouping = Grouping::new(scope, gradients);
+    let made: BTreeSet<Value> = versions.iter().flat_map(|v| v.values.iter().copied()).collect();
     let live = live(scope, destinations);
-    let forced = forced(scope, destinations, &live);
+    let mut forced = forced(scope, destinations, &live);
+    forced.extend(&made);
+    let mut grouping = Grouping::new(scope, gradients, made);
     for value in scope.graph.values().filter(|v| live.contains(v)) {
         if forced.contains(&value) || kept.contains(&value) || scope.is_heavy(value) {
             grouping.materialise(value);
@@ -390,13 +430,13 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
     for &value in live {
         let node = scope.graph.node(value);
         match &node.kind {
-            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. }) => {
+            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. } | Prim::Attend(_)) => {
                 forced.extend(node.args.iter().map(|&a| bottom(a)))
             }
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
-            Kind::Repeat(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Repeat(_) | Kind::Branch(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
             Kind::Result(_) => {
                 forced.insert(value);
             }

@@ -4,8 +4,11 @@
 //! Always: a value that is read by a kernel is in memory before it, and nothing is computed that no result
 //! or effect needs.
 
+mod attend;
+mod branch;
 mod group;
 mod heavy;
+mod in_place;
 mod inline;
 mod lower;
 mod operand;
@@ -33,6 +36,7 @@ fn program(model: &Model, function: &Function) -> Program {
         let role = match graph.node(value).kind {
             Kind::Input(k) => Role::Argument(k),
             Kind::Param(p) => Role::Param(p),
+            Kind::State(id) => Role::State(id),
             Kind::Source(source) => Role::Source(source),
             _ => continue,
         };

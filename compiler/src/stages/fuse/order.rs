@@ -2,6 +2,7 @@
 //! reads the old values.
 
 use super::group::{Form, Group, Grouping};
+use super::in_place::{self, Versions};
 use super::lower::{Destination, is_updated};
 use super::scope::Scope;
 use crate::ir::graph::Source;
@@ -20,13 +21,31 @@ pub(super) struct Order {
 }
 
 /// The order of the groups.
-pub(super) fn order(grouping: &Grouping<'_>, destinations: &[Destination], buffers: &[Buffer]) -> Order {
+///
+/// # Errors
+/// The number of a destination whose versions cannot be made in place.
+pub(super) fn order(
+    grouping: &Grouping<'_>,
+    destinations: &[Destination],
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Result<Order, usize> {
     let count = grouping.groups.len();
     let needs: Vec<BTreeSet<usize>> = (0..count).map(|g| grouping.dependencies(g)).collect();
-    let mut waits = readers(grouping, destinations, buffers);
-    let unordered = destinations.iter().filter_map(|d| unordered(grouping, d, buffers[d.buffer.0].role));
+    let in_place = in_place::waits(grouping, versions, buffers)?;
+    let others: Vec<&Destination> = destinations
+        .iter()
+        .enumerate()
+        .filter(|(number, _)| !versions.iter().any(|v| v.destination == *number))
+        .map(|(_, destination)| destination)
+        .collect();
+    let mut waits = readers(grouping, &others, buffers);
+    let unordered = others.iter().filter_map(|d| unordered(grouping, d, buffers));
     let mut order = Order { groups: vec![], deferred: unordered.collect() };
     waits.retain(|group, _| !order.deferred.contains(group));
+    for (group, before) in &in_place {
+        waits.entry(*group).or_default().extend(before);
+    }
     let mut done = BTreeSet::new();
     while order.groups.len() < count {
         let reads = |g: &usize| !done.contains(g) && needs[*g].is_subset(&done);
@@ -37,6 +56,13 @@ pub(super) fn order(grouping: &Grouping<'_>, destinations: &[Destination], buffe
             Some(next) => next,
             None => {
                 let Some(next) = (0..count).find(reads) else { unreachable!("groups need each other without cycles") };
+                if in_place.contains_key(&next) {
+                    let is_made = |v: &&Versions| v.values.iter().any(|v| grouping.group_of.get(v) == Some(&next));
+                    let Some(stuck) = versions.iter().find(is_made) else {
+                        unreachable!("only groups that make versions wait so")
+                    };
+                    return Err(stuck.destination);
+                }
                 waits.remove(&next);
                 order.deferred.insert(next);
                 next
@@ -45,13 +71,13 @@ pub(super) fn order(grouping: &Grouping<'_>, destinations: &[Destination], buffe
         done.insert(next);
         order.groups.push(next);
     }
-    order
+    Ok(order)
 }
 
 /// For each group that updates pools in place, the other groups that read what is there before.
 fn readers(
     grouping: &Grouping<'_>,
-    destinations: &[Destination],
+    destinations: &[&Destination],
     buffers: &[Buffer],
 ) -> BTreeMap<usize, BTreeSet<usize>> {
     let mut waits: BTreeMap<usize, BTreeSet<usize>> = BTreeMap::new();
@@ -59,7 +85,7 @@ fn readers(
         let role = buffers[destination.buffer.0].role;
         let group = grouping.group_of.get(&grouping.scope.canon(destination.value));
         let Some(&group) = group.filter(|_| is_updated(role)) else { continue };
-        let readers = (0..grouping.groups.len()).filter(|&g| g != group && reads(grouping, g, role));
+        let readers = (0..grouping.groups.len()).filter(|&g| g != group && reads(grouping, g, role, buffers));
         waits.entry(group).or_default().extend(readers);
     }
     waits
@@ -67,20 +93,21 @@ fn readers(
 
 /// The group of an update that reads old values at other positions than the one that it writes, or in several
 /// passes: in place it would depend on the order of its positions.
-fn unordered(grouping: &Grouping<'_>, destination: &Destination, role: Role) -> Option<usize> {
+fn unordered(grouping: &Grouping<'_>, destination: &Destination, buffers: &[Buffer]) -> Option<usize> {
+    let role = buffers[destination.buffer.0].role;
     let scope = grouping.scope;
     let value = scope.canon(destination.value);
     let group = *grouping.group_of.get(&value).filter(|_| is_updated(role))?;
     let Group { form, body, .. } = &grouping.groups[group];
     let is_map = match form {
         Form::Row { accumulators, .. } => accumulators.iter().all(|a| a.pass == 0),
-        Form::Contract { .. } | Form::Scatter { .. } | Form::Repeat(_) => false,
+        Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } | Form::Region(_) => false,
     };
     let strides = scope.graph.ty(value).strides();
     let position = body.inside.get(&value)?.0.iter().zip(&strides);
     let written = position.fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
     let elsewhere = |expr: &Expr| match expr {
-        Expr::Load { slot, index, .. } => is_of_pool(scope, body.slots[*slot], role) && *index != written,
+        Expr::Load { slot, index, .. } => is_of_pool(scope, body.slots[*slot], role, buffers) && *index != written,
         Expr::Const(_)
         | Expr::Extent(_)
         | Expr::Index(_)
@@ -89,31 +116,26 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, role: Role) -> 
         | Expr::Convert(..)
         | Expr::Accumulated { .. } => false,
     };
-    (reads(grouping, group, role) && (!is_map || body.exprs.iter().any(elsewhere))).then_some(group)
+    (reads(grouping, group, role, buffers) && (!is_map || body.exprs.iter().any(elsewhere))).then_some(group)
 }
 
 /// Whether a group reads the pool of a role.
-fn reads(grouping: &Grouping<'_>, group: usize, role: Role) -> bool {
+fn reads(grouping: &Grouping<'_>, group: usize, role: Role, buffers: &[Buffer]) -> bool {
     let scope = grouping.scope;
+    let of_pool = |&v: &Value| is_of_pool(scope, v, role, buffers);
     match &grouping.groups[group].form {
-        Form::Repeat(region) => scope.graph.node(*region).args.iter().any(|&a| is_of_pool(scope, a, role)),
-        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } => {
-            grouping.groups[group].body.slots.iter().any(|&v| is_of_pool(scope, v, role))
+        Form::Region(region) => scope.graph.node(*region).args.iter().any(of_pool),
+        Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
+            grouping.groups[group].body.slots.iter().any(of_pool)
         }
     }
 }
 
-fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role) -> bool {
-    match scope.graph.node(scope.canon(value)).kind {
-        Kind::Param(id) => role == Role::Source(Source::Weights) || role == Role::Param(id),
-        Kind::Source(source) => role == Role::Source(source),
-        Kind::Input(_)
-        | Kind::Op(_)
-        | Kind::Result(_)
-        | Kind::Prim(_)
-        | Kind::Counter(_)
-        | Kind::Repeat(_)
-        | Kind::StopGradient
-        | Kind::Written(_) => false,
+/// Whether a value lies in the pool of a role before any kernel runs.
+pub(super) fn is_of_pool(scope: &Scope<'_>, value: Value, role: Role, buffers: &[Buffer]) -> bool {
+    let canon = scope.canon(value);
+    if let Kind::Param(id) = scope.graph.node(canon).kind {
+        return role == Role::Source(Source::Weights) || role == Role::Param(id);
     }
+    scope.homes.get(&canon).is_some_and(|home| buffers[home.buffer.0].role == role)
 }

@@ -23,8 +23,20 @@ fn sign_of_rectified(graph: &mut Graph) {
     for value in old.values() {
         let mut node = old.node(value).clone();
         node.args = node.args.iter().map(|a| new[a]).collect();
-        if let Kind::Repeat(repeat) = &mut node.kind {
-            sign_of_rectified(&mut repeat.body);
+        match &mut node.kind {
+            Kind::Repeat(repeat) => sign_of_rectified(&mut repeat.body),
+            Kind::Branch(branch) => branch.cases.iter_mut().for_each(sign_of_rectified),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
         graph.nodes.push(node);
         let y = Value(graph.nodes.len() as u32 - 1);

@@ -53,7 +53,8 @@ impl Scope<'_> {
                 | Prim::WindowPut { .. }
                 | Prim::Contract { .. }
                 | Prim::Conv { .. }
-                | Prim::ScatterAdd { .. } => true,
+                | Prim::ScatterAdd { .. }
+                | Prim::Attend(_) => true,
                 Prim::Const(_)
                 | Prim::Extent(_)
                 | Prim::Iota { .. }
@@ -64,6 +65,7 @@ impl Scope<'_> {
                 | Prim::Transpose(_)
                 | Prim::Broadcast { .. }
                 | Prim::Slice(_)
+                | Prim::SetSlice(_)
                 | Prim::Flip(_)
                 | Prim::Pad { .. }
                 | Prim::Concat { .. }

@@ -1,6 +1,6 @@
 //! Which values change when the differentiated ones do: a graph in, a flag for each node out.
 
-use crate::ir::{Graph, Kind, Repeat, Value};
+use crate::ir::{Branch, Graph, Kind, Repeat, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Whether a derivative flows to each node's value from one of `wrt`. Only floats carry derivatives.
@@ -14,13 +14,23 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
         let args: Vec<bool> = node.args.iter().map(|a| active[a.0 as usize]).collect();
         let any = args.contains(&true);
         let flows = match &node.kind {
-            Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => false,
             Kind::Prim(_) => float && any,
             Kind::Repeat(repeat) => {
                 regions.insert(value, outputs(repeat, &inputs(repeat, &args)));
                 any
             }
+            Kind::Branch(branch) => {
+                regions.insert(value, results(branch, &args[1..]));
+                any
+            }
             Kind::Result(k) => float && regions.get(&node.args[0]).is_some_and(|r| r[*k]),
+            Kind::Transform(_) => unreachable!("transforms are resolved before derivatives are taken"),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         };
@@ -40,6 +50,17 @@ pub(super) fn inputs(repeat: &Repeat, args: &[bool]) -> Vec<bool> {
         }
         inputs[..repeat.carried].copy_from_slice(&grown);
     }
+}
+
+/// Whether a derivative flows to each result of a branch in some case.
+fn results(branch: &Branch, inputs: &[bool]) -> Vec<bool> {
+    let mut results = vec![false; branch.results()];
+    for case in &branch.cases {
+        let wrt: Vec<Value> = case.inputs().filter(|(k, _)| inputs[*k]).map(|(_, v)| v).collect();
+        let active = active(case, &wrt);
+        results.iter_mut().zip(&case.outputs).for_each(|(r, v)| *r |= active[v.0 as usize]);
+    }
+    results
 }
 
 fn outputs(repeat: &Repeat, inputs: &[bool]) -> Vec<bool> {

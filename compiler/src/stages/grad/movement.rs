@@ -15,6 +15,23 @@ pub(super) fn slice(b: &mut Builder<'_>, cuts: &[Cut], x: Value, g: Value) -> Re
     b.prim(Prim::Pad { borders, value: Scalar::F32(0.0) }, &[g])
 }
 
+/// Of a part that is put in: the cotangent with zeros there, and the cotangent there.
+pub(super) fn set_slice(
+    b: &mut Builder<'_>,
+    cuts: &[Cut],
+    part: Value,
+    g: Value,
+    wanted: &[bool],
+) -> Result<Vec<Option<Value>>, OpError> {
+    let mut whole = None;
+    if wanted[0] {
+        let shape = b.shape(part);
+        let zeros = b.full(DType::F32, &shape, 0.0)?;
+        whole = Some(b.prim(Prim::SetSlice(cuts.to_vec()), &[g, zeros])?);
+    }
+    Ok(vec![whole, wanted[1].then(|| b.prim(Prim::Slice(cuts.to_vec()), &[g])).transpose()?])
+}
+
 /// Of padding: the part of the cotangent where the elements went; cropped elements have none.
 pub(super) fn pad(b: &mut Builder<'_>, borders: &[Border], x: Value, g: Value) -> Result<Value, OpError> {
     let split = |d: &Dim| match d.as_const() {

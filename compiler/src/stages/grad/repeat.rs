@@ -144,13 +144,18 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
             (Memory::Minimize, _) | (_, Cost::Nothing) | (Memory::Balanced, Cost::Access) => Origin::Cheap,
             (Memory::Balanced, Cost::More) | (Memory::Speed, Cost::Access | Cost::More) => Origin::Dear,
         },
-        Kind::Result(_) | Kind::Repeat(_) => match forward.memory {
+        Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) => match forward.memory {
             Memory::Minimize => Origin::Cheap,
             Memory::Balanced | Memory::Speed => Origin::Dear,
         },
-        Kind::Param(_) | Kind::Op(_) | Kind::Written(_) => Origin::Dear,
+        Kind::Param(_) | Kind::State(_) | Kind::Op(_) | Kind::Written(_) | Kind::Transform(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
+}
+
+/// Whether computing costs about as much as reading the value back.
+pub(super) fn cheap(prim: &Prim) -> bool {
+    matches!(cost(prim), Cost::Nothing | Cost::Access)
 }
 
 /// What it costs to compute a value again, whose arguments are there.
@@ -173,7 +178,7 @@ fn cost(prim: &Prim) -> Cost {
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
         | Prim::Flip(_) => Cost::Nothing,
-        Prim::Map(_) | Prim::Convert(_) | Prim::Pad { .. } | Prim::Concat { .. } => Cost::Access,
+        Prim::Map(_) | Prim::Convert(_) | Prim::SetSlice(_) | Prim::Pad { .. } | Prim::Concat { .. } => Cost::Access,
         Prim::Reduce { .. }
         | Prim::ArgReduce { .. }
         | Prim::WindowReduce { .. }
@@ -183,7 +188,8 @@ fn cost(prim: &Prim) -> Cost {
         | Prim::Contract { .. }
         | Prim::Conv { .. }
         | Prim::Gather { .. }
-        | Prim::ScatterAdd { .. } => Cost::More,
+        | Prim::ScatterAdd { .. }
+        | Prim::Attend(_) => Cost::More,
     }
 }
 

@@ -1,6 +1,6 @@
 //! Reverse-mode differentiation: cotangents of some values in, cotangents of others out, as new nodes.
 
-use super::{activity, repeat, rules};
+use super::{activity, branch, repeat, rules};
 use crate::ir::{DType, Graph, Kind, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::BTreeMap;
@@ -72,6 +72,10 @@ pub(super) fn pull_back(
                 Some(cotangents) => repeat::pull_back(graph, value, &cotangents, &flows)?,
                 None => continue,
             },
+            (Kind::Branch(_), _) => match results.remove(&value) {
+                Some(cotangents) => branch::pull_back(graph, value, &cotangents, &flows)?,
+                None => continue,
+            },
             (_, None) => continue,
             (Kind::Result(k), Some(&cotangent)) => {
                 let k = *k;
@@ -87,7 +91,16 @@ pub(super) fn pull_back(
                 let prim = prim.clone();
                 write(graph, value, |b| rules::pull_back(b, &prim, &args, value, cotangent, &flows))?
             }
-            (Kind::Input(_) | Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient, _) => continue,
+            (
+                Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Counter(_)
+                | Kind::StopGradient,
+                _,
+            ) => continue,
+            (Kind::Transform(_), _) => unreachable!("transforms are resolved before derivatives are taken"),
             (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op.name),
             (Kind::Written(_), _) => unreachable!("shape has resolved what the user wrote"),
         };

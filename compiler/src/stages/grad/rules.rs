@@ -1,7 +1,7 @@
 //! The derivative rule of every primitive: arguments, result and its cotangent in, cotangents of the
 //! arguments out.
 
-use super::{map, movement, window};
+use super::{attend, map, movement, window};
 use crate::ir::prim::{MapOp, Prim, ReduceOp};
 use crate::ir::{DType, Value};
 use crate::ops::{Builder, OpError};
@@ -52,6 +52,7 @@ pub(super) fn pull_back(
             one(b.sum(g, &repeated)?)
         }
         Prim::Slice(cuts) => one(movement::slice(b, cuts, x(), g)?),
+        Prim::SetSlice(cuts) => movement::set_slice(b, cuts, args[1], g, wanted),
         Prim::Flip(axes) => one(b.prim(Prim::Flip(axes.clone()), &[g])?),
         Prim::Pad { borders, .. } => one(movement::pad(b, borders, x(), g)?),
         Prim::Concat { axis } => movement::concat(b, *axis, args, g, wanted),
@@ -63,6 +64,7 @@ pub(super) fn pull_back(
             let extent = b.shape(x())[*axis].clone();
             Ok(vec![Some(b.prim(Prim::ScatterAdd { axis: *axis, extent }, &[g, args[1]])?), None])
         }
+        Prim::Attend(attend) => attend::pull_back(b, attend, args, y, g, wanted),
         Prim::ScatterAdd { axis, extent } => Ok(vec![Some(movement::scatter_add(b, *axis, extent, args[1], g)?), None]),
     }
 }

@@ -1,11 +1,11 @@
 //! The tail of a training step: a function with a loss in, the same with gradients, clipping, update and
 //! effects out.
 
-use super::reverse::differentiate;
+use super::reverse::{pull_back, write};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::model::{Effect, Function};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Graph, Kind, Model, ParamId, Type, Value};
+use crate::ir::{DType, Dim, Graph, Kind, Model, Param, ParamId, Type, Value};
 use crate::ops::{Builder, OpError, Optimizer};
 use proc_macro2::Span;
 
@@ -15,21 +15,28 @@ const CLIP_EPSILON: f64 = 1e-6;
 /// Appends the derivatives and the update of a training function, whose first result is the loss.
 pub(super) fn complete(model: &Model, function: &mut Function, optimizer: &'static Optimizer) {
     let loss = function.graph.outputs[0];
-    let companions = std::mem::replace(&mut function.effects, gradients(model, &mut function.graph, loss));
-    let update = Update { model, optimizer, loss };
+    let trained: Vec<ParamId> = model.trained().filter(|id| !function.frozen.contains(id)).collect();
+    let gradients = gradients(model, &mut function.graph, loss, &trained);
+    let gradients = gradients.unwrap_or_else(|error| unreachable!("rules are well typed: {}", error.message));
+    let has_one = |id: &ParamId| gradients.iter().any(|(effect, _)| *effect == Effect::Gradient(*id));
+    function.frozen = model.trained().filter(|id| !has_one(id)).collect();
+    let companions = std::mem::replace(&mut function.effects, gradients);
+    let update = Update { model, optimizer, loss, frozen: &function.frozen };
     match update.append(&mut function.graph, &companions) {
         Ok(effects) => function.effects.extend(effects),
         Err(error) => unreachable!("updates are well typed: {}", error.message),
     }
 }
 
-/// The gradient of the loss with respect to every trained parameter stack; zeros for those that it does not use.
-fn gradients(model: &Model, graph: &mut Graph, loss: Value) -> Vec<(Effect, Value)> {
+/// The gradient of the loss with respect to each of these parameter stacks that it depends on. The others are
+/// left alone, as PyTorch does where there is no gradient.
+fn gradients(model: &Model, graph: &mut Graph, loss: Value, ids: &[ParamId]) -> Result<Vec<(Effect, Value)>, OpError> {
     let span = graph.node(loss).span;
-    let ids: Vec<ParamId> = model.trained().collect();
     let params: Vec<Value> = ids.iter().map(|&id| param(model, graph, id, span)).collect();
-    let gradients = differentiate(graph, loss, &params);
-    ids.into_iter().map(Effect::Gradient).zip(gradients).collect()
+    let one = write(graph, loss, |b| b.f32(1.0))?;
+    let arrived = pull_back(graph, &[(loss, one)], &params)?;
+    let effect = |(id, gradient): (&ParamId, Option<Value>)| Some((Effect::Gradient(*id), gradient?));
+    Ok(ids.iter().zip(arrived).filter_map(effect).collect())
 }
 
 /// The node of a parameter stack.
@@ -43,6 +50,8 @@ struct Update<'a> {
     model: &'a Model,
     optimizer: &'static Optimizer,
     loss: Value,
+    /// The trained parameters that stay as they are.
+    frozen: &'a [ParamId],
 }
 
 impl Update<'_> {
@@ -52,6 +61,15 @@ impl Update<'_> {
         let pool = Type::new(DType::F32, [chunks, CHUNK.into()]);
         let weights = b.source(Source::Weights, pool.clone());
         let gradients = b.source(Source::Gradients, pool.clone());
+        let moves = self.moves(b, &pool)?;
+        let gradients = match moves {
+            // The pool may hold what a step of another function left there.
+            Some(moves) => {
+                let zero = b.f32(0.0)?;
+                b.select(moves, gradients, zero)?
+            }
+            None => gradients,
+        };
         let states: Vec<Value> =
             (0..self.optimizer.states.len()).map(|k| b.source(Source::State(k), pool.clone())).collect();
         let numbers = self.numbers(b, &pool)?;
@@ -59,9 +77,13 @@ impl Update<'_> {
         let clipped = clip(b, gradients, norm)?;
         let made = self.made(b, norm)?;
         let (new, new_states) = (self.optimizer.update)(b, weights, clipped, &states, &numbers)?;
-        let mut effects = vec![(Effect::Weights, b.select(made, new, weights)?)];
+        let moved = match moves {
+            Some(moves) => b.map(MapOp::And, &[moves, made])?,
+            None => made,
+        };
+        let mut effects = vec![(Effect::Weights, b.select(moved, new, weights)?)];
         for (k, (new, old)) in new_states.into_iter().zip(states).enumerate() {
-            effects.push((Effect::State(k), b.select(made, new, old)?));
+            effects.push((Effect::State(k), b.select(moved, new, old)?));
         }
         for &(effect, new) in companions {
             let Effect::Companion(id) = effect else { unreachable!("training changes companions alone: {effect:?}") };
@@ -70,6 +92,45 @@ impl Update<'_> {
         }
         effects.push((Effect::Updated, b.convert(made, DType::U32)?));
         Ok(effects)
+    }
+
+    /// Whether each word of the pool belongs to a parameter that is not frozen; none where all do.
+    fn moves(&self, b: &mut Builder<'_>, pool: &Type) -> Result<Option<Value>, OpError> {
+        if self.frozen.is_empty() {
+            return Ok(None);
+        }
+        let chunk = b.iota(&pool.shape, 0)?;
+        let mut moves = None;
+        for (first, end) in self.moving_chunks() {
+            let (first, end) = (b.constant(chunk, first as f64)?, b.constant(chunk, end as f64)?);
+            let (above, below) = (b.map(MapOp::Le, &[first, chunk])?, b.map(MapOp::Lt, &[chunk, end])?);
+            let inside = b.map(MapOp::And, &[above, below])?;
+            moves = Some(match moves {
+                Some(others) => b.map(MapOp::Or, &[others, inside])?,
+                None => inside,
+            });
+        }
+        match moves {
+            Some(moves) => Ok(Some(moves)),
+            None => b.full(DType::Bool, &pool.shape, 0.0).map(Some),
+        }
+    }
+
+    /// The chunks of parameters that are not frozen, as ranges with neighbours joined.
+    fn moving_chunks(&self) -> Vec<(usize, usize)> {
+        let mut ranges: Vec<(usize, usize)> = vec![];
+        let mut params: Vec<&Param> =
+            self.model.trained().filter(|id| !self.frozen.contains(id)).map(|id| self.model.param(id)).collect();
+        params.sort_by_key(|param| param.offset);
+        for param in params {
+            let words = param.stacked().count().as_const().map_or(0, |n| n as usize);
+            let (first, end) = (param.offset / CHUNK, (param.offset + words).div_ceil(CHUNK));
+            match ranges.last_mut() {
+                Some((_, last)) if *last == first => *last = end,
+                _ => ranges.push((first, end)),
+            }
+        }
+        ranges
     }
 
     /// The numbers of each chunk's parameter group, in the shape of the pool.

@@ -19,26 +19,39 @@ fn count(steps: &[Step], uses: &mut [usize]) {
         match step {
             Step::Launch { buffers, .. } => buffers.iter().for_each(|b| uses[b.0] += 1),
             Step::Loop { body, .. } => count(body, uses),
+            Step::Branch { selector, cases } => {
+                uses[selector.0] += 1;
+                cases.iter().for_each(|case| count(case, uses));
+            }
         }
     }
 }
 
 fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
     for step in steps {
-        let Step::Loop { body, .. } = step else { continue };
-        loops(body, buffers, uses);
-        let mut at = 0;
-        while at < body.len() {
-            match found(body, at, buffers, uses) {
-                Some((next, own, writer)) => {
-                    body.remove(at);
-                    rename(body, next, own);
-                    if let Step::Launch { kernel, buffers } = &mut body[writer] {
-                        merge(kernel, buffers, own);
-                    }
-                }
-                None => at += 1,
+        match step {
+            Step::Launch { .. } => {}
+            Step::Loop { body, .. } => {
+                loops(body, buffers, uses);
+                round(body, buffers, uses);
             }
+            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| loops(case, buffers, uses)),
+        }
+    }
+}
+
+fn round(body: &mut Vec<Step>, buffers: &[Buffer], uses: &[usize]) {
+    let mut at = 0;
+    while at < body.len() {
+        match found(body, at, buffers, uses) {
+            Some((next, own, writer)) => {
+                body.remove(at);
+                rename(body, next, own);
+                if let Step::Launch { kernel, buffers } = &mut body[writer] {
+                    merge(kernel, buffers, own);
+                }
+            }
+            None => at += 1,
         }
     }
 }

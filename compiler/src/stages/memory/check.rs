@@ -50,6 +50,23 @@ impl Run<'_> {
                         self.steps(body)?;
                     }
                 }
+                Step::Branch { selector, cases } => {
+                    self.read(*selector)?;
+                    let before = self.words.clone();
+                    let mut after: Option<Vec<Option<BufferId>>> = None;
+                    for case in cases {
+                        self.words.clone_from(&before);
+                        self.steps(case)?;
+                        // What holds afterwards is what holds after every case.
+                        after = Some(match after {
+                            None => self.words.clone(),
+                            Some(known) => {
+                                known.iter().zip(&self.words).map(|(a, b)| a.filter(|a| Some(*a) == *b)).collect()
+                            }
+                        });
+                    }
+                    self.words = after.unwrap_or(before);
+                }
                 Step::Launch { kernel, buffers } => {
                     let slots = &self.kernels[kernel.0].slots;
                     for (slot, &buffer) in slots.iter().zip(buffers) {

@@ -64,6 +64,7 @@ pub(super) fn used(steps: &[Step], buffer: BufferId) -> bool {
     steps.iter().any(|step| match step {
         Step::Launch { buffers, .. } => buffers.contains(&buffer),
         Step::Loop { body, .. } => used(body, buffer),
+        Step::Branch { selector, cases } => *selector == buffer || cases.iter().any(|case| used(case, buffer)),
     })
 }
 
@@ -72,6 +73,10 @@ pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
         match step {
             Step::Launch { buffers, .. } => buffers.iter_mut().filter(|b| **b == old).for_each(|b| *b = new),
             Step::Loop { body, .. } => rename(body, old, new),
+            Step::Branch { selector, cases } => {
+                *selector = if *selector == old { new } else { *selector };
+                cases.iter_mut().for_each(|case| rename(case, old, new));
+            }
         }
     }
 }

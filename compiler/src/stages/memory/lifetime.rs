@@ -25,7 +25,8 @@ impl Lifetime {
     }
 }
 
-/// The lifetime of every buffer. Positions count launches in the order of the text.
+/// The lifetime of every buffer. Positions count launches and choices in the order of the
+/// text.
 pub(super) fn lifetimes<K>(program: &Program<K>) -> Vec<Lifetime> {
     let mut uses: Vec<Vec<usize>> = vec![vec![]; program.buffers.len()];
     let mut loops = vec![];
@@ -64,6 +65,12 @@ fn walk<K>(steps: &[Step<K>], clock: &mut usize, uses: &mut [Vec<usize>], loops:
                 let start = *clock;
                 walk(body, clock, uses, loops);
                 loops.push((start, *clock));
+            }
+            // The cases follow each other: what only one of them uses shares memory with what only another uses.
+            Step::Branch { selector, cases } => {
+                uses[selector.0].push(*clock);
+                *clock += 1;
+                cases.iter().for_each(|case| walk(case, clock, uses, loops));
             }
         }
     }

@@ -53,6 +53,9 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
                 Step::Launch { kernel: KernelId(id), buffers }
             }
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
+            Step::Branch { selector, cases } => {
+                Step::Branch { selector, cases: cases.into_iter().map(|case| number(case, kernels)).collect() }
+            }
         });
     }
     numbered
@@ -65,7 +68,7 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
     for (index, buffer) in program.buffers.iter().enumerate() {
         match fixed(model, buffer.role) {
             Some((pool, offset)) => {
-                places[index] = Some(Place { pool, offset: offset.into(), len: buffer.len.clone() });
+                places[index] = Some(Place { pool, offset, len: buffer.len.clone() });
             }
             None if lifetimes[index].is_never() => {
                 places[index] = Some(Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() });
@@ -131,11 +134,12 @@ fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> 
 }
 
 /// The place of a buffer whose memory the runtime owns; scratch has none yet.
-fn fixed(model: &Model, role: Role) -> Option<(Pool, usize)> {
+fn fixed(model: &Model, role: Role) -> Option<(Pool, Dim)> {
     let offset = |p: ParamId| model.param(p).offset;
-    Some(match role {
+    let (pool, offset) = match role {
         Role::Argument(k) => (Pool::Argument(k), 0),
         Role::Param(p) => (Pool::Weights, offset(p)),
+        Role::State(id) => return Some((Pool::Session, model.state_offset(id))),
         Role::Source(source) => match source {
             Source::Weights => (Pool::Weights, 0),
             Source::Gradients => (Pool::Gradients, 0),
@@ -151,8 +155,10 @@ fn fixed(model: &Model, role: Role) -> Option<(Pool, usize)> {
             Effect::Weights => (Pool::Weights, 0),
             Effect::Companion(p) => (Pool::Weights, offset(p)),
             Effect::State(k) => (Pool::State(k), 0),
+            Effect::Stored(id) => return Some((Pool::Session, model.state_offset(id))),
             Effect::Updated => return None,
         },
         Role::Result(_) | Role::Scratch => return None,
-    })
+    };
+    Some((pool, offset.into()))
 }

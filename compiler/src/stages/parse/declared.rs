@@ -160,7 +160,7 @@ impl<'p> Declared<'p> {
                 continue;
             }
             for field in one.fields.iter().filter(|f| !used.contains(&f.name.to_string())) {
-                if matches!(field.ty, FieldType::Error | FieldType::State { .. }) {
+                if matches!(field.ty, FieldType::Error) {
                     continue;
                 }
                 let message = format!("`{}` takes part in no function of `{}`", field.name, one.name);

@@ -6,11 +6,12 @@
 use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
+use super::elaborate;
 use super::statics::{self, Names, Wanted};
 use super::words;
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::model::{Param, ParamId};
+use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
 use crate::ops::{self, Attr, Item, Layer, LayerParam};
@@ -34,6 +35,7 @@ pub(super) enum FieldInstance {
     Layer(Rc<LayerInstance>),
     Block(Rc<Instance>),
     Param(ParamId),
+    State(StateId),
     Repeat(i64, Box<FieldInstance>),
     Unknown,
 }
@@ -50,6 +52,9 @@ pub(super) struct LayerInstance {
 pub(super) struct Instances<'d, 'p> {
     pub(super) declared: &'d Declared<'p>,
     pub(super) params: Vec<Param>,
+    pub(super) states: Vec<State>,
+    /// The dimensions that sessions are made with.
+    pub(super) dims: Vec<NamedDim>,
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
@@ -59,7 +64,15 @@ pub(super) struct Instances<'d, 'p> {
 
 impl<'d, 'p> Instances<'d, 'p> {
     pub(super) fn new(declared: &'d Declared<'p>) -> Self {
-        Instances { declared, params: vec![], open: vec![], path: String::new(), stack: vec![] }
+        Instances {
+            declared,
+            params: vec![],
+            states: vec![],
+            dims: vec![],
+            open: vec![],
+            path: String::new(),
+            stack: vec![],
+        }
     }
 
     /// Instantiates a struct; `place` is where its arguments stand.
@@ -153,7 +166,8 @@ impl<'d, 'p> Instances<'d, 'p> {
         diags: &mut Diags,
     ) -> FieldInstance {
         match ty {
-            FieldType::Error | FieldType::State { .. } => FieldInstance::Unknown,
+            FieldType::Error => FieldInstance::Unknown,
+            FieldType::State { ty, .. } => self.state(ty, field, names, diags),
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {
@@ -280,6 +294,47 @@ impl<'d, 'p> Instances<'d, 'p> {
             ids.push((own, self.param(name, param, field)));
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
+    }
+
+    /// What a session keeps. Capital names that are no constants are dimensions of the session.
+    fn state(&mut self, ty: &TypeExpr, field: &Field, names: &Names, diags: &mut Diags) -> FieldInstance {
+        let TypeExpr::Tensor { dtype, axes, place } = ty else {
+            if !matches!(ty, TypeExpr::Error) {
+                let report = Diagnostic::new("not-supported", field.name.span(), "a state is one tensor");
+                diags.push(report.help("declare one `state` for each"));
+            }
+            return FieldInstance::Unknown;
+        };
+        if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
+            let message = format!("the number of dimensions of `{}` must be known", field.name);
+            diags.push(Diagnostic::new("wrong-rank", *place, message).help("name each dimension: `f32[B, 64]`"));
+            return FieldInstance::Unknown;
+        }
+        let mut names = names.clone();
+        let mut dims: Vec<NamedDim> = vec![];
+        elaborate::named_dims([ty], &mut names, &mut dims, diags);
+        for dim in dims {
+            let dim = NamedDim { binder: Binder::Session, ..dim };
+            match self.dims.iter_mut().find(|known| known.name == dim.name) {
+                Some(known) => known.bound = known.bound.into_iter().chain(dim.bound).min(),
+                None => self.dims.push(dim),
+            }
+        }
+        let shape = elaborate::axes(axes, &names, diags);
+        let shape = shape.map(|axes| axes.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
+        match elaborate::dtype(dtype, diags).zip(shape) {
+            Some((dtype, shape)) => {
+                let ty = Type::new(dtype, shape);
+                self.states.push(State {
+                    name: self.path.clone(),
+                    ty,
+                    stack: self.stack.clone(),
+                    span: field.name.span(),
+                });
+                FieldInstance::State(StateId(self.states.len() as u32 - 1))
+            }
+            None => FieldInstance::Unknown,
+        }
     }
 
     fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {

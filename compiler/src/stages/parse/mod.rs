@@ -14,7 +14,7 @@ mod words;
 
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::{Block, Model};
-use ast::{Arg, Fn, Struct};
+use ast::{Arg, Fn, Receiver, Struct};
 use declared::{Declared, Named};
 use instance::Instances;
 use proc_macro2::{Ident, TokenStream};
@@ -102,12 +102,16 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
+    let (states, dims) = (std::mem::take(&mut instances.states), std::mem::take(&mut instances.dims));
     let params = instances.placed();
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
-        for train in [None].into_iter().chain(function.train.iter().map(|train| Some(&train.optimizer))) {
-            functions.extend(elaborate::entry(function, train, &this, declared, &params, diags));
+        let refused = !function.train.is_empty() && report_trained_state(function, diags);
+        let trained = function.train.iter().filter(|_| !refused);
+        let kept = elaborate::Kept { params: &params, states: &states, dims: &dims };
+        for train in [None].into_iter().chain(trained.map(Some)) {
+            functions.extend(elaborate::entry(function, train, &this, declared, kept, diags));
         }
     }
     Model {
@@ -116,8 +120,21 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
         memory,
         params,
+        states,
+        dims,
         functions,
     }
+}
+
+/// Whether a trained function changes state, which is reported.
+fn report_trained_state(function: &Fn, diags: &mut Diags) -> bool {
+    let Receiver::Mut(place) = function.receiver else { return false };
+    let message = format!("`{}` is trained, so that it cannot change the state of a session", function.name);
+    let report = Diagnostic::new("state-in-training", place, message);
+    diags.push(
+        report.help(format!("declare it as `pub fn {}(&self, …)`, and another function for sessions", function.name)),
+    );
+    true
 }
 
 fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {

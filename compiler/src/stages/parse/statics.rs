@@ -47,6 +47,13 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
             items.into_iter().collect::<Option<_>>().map(Attr::List)
         }
         ExprKind::Call(of, args) => match &of.kind {
+            ExprKind::Name(name) if name == "sqrt" && args.len() == 1 => {
+                let of = eval(&args[0].value, names, wanted, diags)?;
+                match number(&of) {
+                    Some(x) => Some(Attr::Float(x.sqrt())),
+                    None => no_value(expr, diags),
+                }
+            }
             ExprKind::Name(name) if !args.is_empty() => initial(expr, name, args, names, diags),
             _ => no_value(expr, diags),
         },

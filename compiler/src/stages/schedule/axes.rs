@@ -18,6 +18,7 @@ pub(super) fn lists(skeleton: &mut Skeleton) -> Vec<&mut Vec<usize>> {
         Skeleton::Row { parallel, reduced, .. } => vec![parallel, reduced],
         Skeleton::Contract { batch, m, n, k, .. } => vec![batch, m, n, k],
         Skeleton::Scatter { outer, source, inner, .. } => vec![outer, source, inner],
+        Skeleton::Attend(attention) => attention.lists_mut().into(),
     }
 }
 

@@ -21,6 +21,7 @@ fn steps(list: &mut [Step]) {
         match step {
             Step::Launch { kernel, .. } => numbers(kernel),
             Step::Loop { body, .. } => steps(body),
+            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| steps(case)),
         }
     }
 }
@@ -34,5 +35,7 @@ fn numbers(kernel: &mut Kernel) {
         Skeleton::Contract { .. } => product::tiles(kernel),
         Skeleton::Row { .. } => vector::choose(kernel),
         Skeleton::Scatter { .. } => vector::innermost(kernel),
+        // Drivers choose tiles by the registers that they have.
+        Skeleton::Attend(_) => {}
     }
 }

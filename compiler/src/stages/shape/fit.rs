@@ -79,6 +79,12 @@ impl Shaper<'_> {
                 let message = format!("`{name}` is declared as {}, but `{text}` is {found}", fit.text);
                 Diagnostic::new("annotation-contradicts", *place, message).help(format!("declare `{name}: {found}`"))
             }
+            Role::State(name) => {
+                let message = format!("`{name}` is {}, but `{text}` is {found}", fit.text);
+                let mut report = Diagnostic::new(code, *place, message);
+                report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|note| note.contains("comes from")));
+                report.note(format!("`{name}` is declared on {line}"))
+            }
             Role::Result(name) => {
                 let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);
                 let mut report = Diagnostic::new("wrong-result", *place, message);
@@ -136,6 +142,6 @@ impl Shaper<'_> {
 fn asker(role: &Role) -> String {
     match role {
         Role::Argument { callee, .. } => format!("`{callee}`"),
-        Role::Annotation(name) | Role::Result(name) => format!("`{name}`"),
+        Role::Annotation(name) | Role::Result(name) | Role::State(name) => format!("`{name}`"),
     }
 }

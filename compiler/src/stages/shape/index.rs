@@ -2,7 +2,7 @@
 
 use super::bindings::shown;
 use super::report::type_text;
-use super::{Known, Shaper};
+use super::{Known, Shaper, literal};
 use crate::diag::Diagnostic;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
@@ -20,6 +20,48 @@ struct Part {
 impl Shaper<'_> {
     pub(super) fn index(&mut self, node: &Node, items: &[Item], site: &Site) -> Known {
         let Some(args) = self.all(&node.args) else { return Known::Unknown };
+        match self.parts(&args, items, site) {
+            Some(parts) => self.build(node, args[0], &parts),
+            None => Known::Unknown,
+        }
+    }
+
+    /// `x[…] = value`
+    pub(super) fn set_index(&mut self, node: &Node, items: &[Item], site: &Site) -> Known {
+        let Some(whole) = self.one(node.args[0]) else { return Known::Unknown };
+        let Some(parts) = self.parts(&[whole], items, site) else { return Known::Unknown };
+        let dtype = self.new.ty(whole).dtype;
+        let cuts: Vec<Cut> = parts.iter().map(|p| p.cut.clone()).collect();
+        let shape: Vec<Dim> = parts.iter().filter(|p| !p.drop).map(|p| p.cut.len.clone()).collect();
+        let wanted = Type::new(dtype, shape.clone());
+        let value = match self.known(node.args[1]).clone() {
+            Known::Literal(attr) if literal::suits(&attr, dtype) => {
+                let scalar = self.literal(&attr, dtype, node.span);
+                self.prim(node, Prim::Broadcast { shape, axes: vec![] }, &[scalar])
+            }
+            _ => self.one(node.args[1]),
+        };
+        let Some(value) = value else { return Known::Unknown };
+        let found = self.new.ty(value).clone();
+        if found != wanted {
+            let (text, place) = &site.args[1];
+            let code = match found.dtype == wanted.dtype {
+                false => "wrong-dtype",
+                true if found.rank() != wanted.rank() => "wrong-rank",
+                true => "wrong-dimension",
+            };
+            let message = format!("`{}` is {}, but `{text}` is {}", site.text, type_text(&wanted), type_text(&found));
+            self.diags.push(Diagnostic::new(code, *place, message));
+            return Known::Unknown;
+        }
+        let part = Prim::Reshape(cuts.iter().map(|c| c.len.clone()).collect());
+        let set =
+            self.prim(node, part, &[value]).and_then(|part| self.prim(node, Prim::SetSlice(cuts), &[whole, part]));
+        set.map_or(Known::Unknown, Known::One)
+    }
+
+    /// What happens to each axis; `None` after a report.
+    fn parts(&mut self, args: &[Value], items: &[Item], site: &Site) -> Option<Vec<Part>> {
         let ty = self.new.ty(args[0]).clone();
         let text = &site.args[0].0;
         let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
@@ -27,7 +69,7 @@ impl Shaper<'_> {
         if named > ty.rank() {
             let message = format!("`{text}` is {}, which has no {named} dimensions to index", type_text(&ty));
             self.diags.push(Diagnostic::new("wrong-rank", site.place, message));
-            return Known::Unknown;
+            return None;
         }
         let whole = |extent: &Dim| Part { cut: cut(Dim::from(0), extent.clone()), drop: false, gather: None };
         let mut parts: Vec<Part> = vec![];
@@ -42,7 +84,7 @@ impl Shaper<'_> {
                         unreachable!("every gathering item has an argument");
                     };
                     if !self.check_index(index, site, args.len() - indices.len() - 1) {
-                        return Known::Unknown;
+                        return None;
                     }
                     parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
                 }
@@ -50,13 +92,13 @@ impl Shaper<'_> {
                     Some(part) => parts.push(part),
                     None => {
                         self.report_unbound(site);
-                        return Known::Unknown;
+                        return None;
                     }
                 },
             }
         }
         parts.extend(ty.shape[parts.len()..].iter().map(whole));
-        self.build(node, args[0], &parts)
+        Some(parts)
     }
 
     fn check_index(&mut self, index: Value, site: &Site, arg: usize) -> bool {

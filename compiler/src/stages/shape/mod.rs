@@ -4,6 +4,7 @@
 //! outputs still have the types that the signatures declare, and nothing else may be relied on.
 
 mod bindings;
+mod branch;
 mod call;
 mod fit;
 mod index;
@@ -11,6 +12,7 @@ mod literal;
 mod repeat;
 mod report;
 mod scan;
+mod transform;
 
 use crate::diag::{Diagnostic, Diags};
 use crate::ir::model::NamedDim;
@@ -80,6 +82,12 @@ impl<'s> Shaper<'s> {
 
     /// The new graph, and whether each output is known.
     fn run(mut self) -> (Graph, Vec<bool>) {
+        self.walk();
+        self.finish(&[])
+    }
+
+    /// Types every node.
+    fn walk(&mut self) {
         let old = self.old;
         for node in &old.nodes {
             let known = self.node(node);
@@ -88,7 +96,20 @@ impl<'s> Shaper<'s> {
             }
             self.known.push(known);
         }
-        let outputs: Vec<Option<Value>> = old.outputs.iter().map(|&v| self.one(v)).collect();
+    }
+
+    /// The new graph, and whether each output is known. Outputs that are numbers take the element types of `like`.
+    fn finish(mut self, like: &[Option<DType>]) -> (Graph, Vec<bool>) {
+        let old = self.old;
+        let mut outputs: Vec<Option<Value>> = vec![];
+        for (k, &output) in old.outputs.iter().enumerate() {
+            outputs.push(match (self.known(output).clone(), like.get(k)) {
+                (Known::Literal(attr), Some(&Some(dtype))) if literal::suits(&attr, dtype) => {
+                    Some(self.literal(&attr, dtype, old.node(output).span))
+                }
+                _ => self.one(output),
+            });
+        }
         let sure = outputs.iter().map(Option::is_some).collect();
         for (output, value) in old.outputs.iter().zip(outputs) {
             let value = value.unwrap_or_else(|| self.placeholder(*output));
@@ -106,7 +127,7 @@ impl<'s> Shaper<'s> {
                 };
                 ty.map_or(Known::Unknown, |ty| self.push(node, node.kind.clone(), vec![], ty))
             }
-            Kind::Param(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
+            Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Counter(_) => match &node.ty {
                 Some(ty) => self.push(node, node.kind.clone(), vec![], ty.clone()),
                 None => self.push(node, node.kind.clone(), vec![], Type::scalar(DType::U32)),
             },
@@ -121,6 +142,8 @@ impl<'s> Shaper<'s> {
                 }
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
+            Kind::Branch(branch) => self.branch(node, branch),
+            Kind::Transform(_) => unreachable!("parse writes transforms as what the user wrote"),
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
                     let ty = self.new.ty(arg).clone();
@@ -148,10 +171,15 @@ impl<'s> Shaper<'s> {
                 bound.map_or(Known::Unknown, Known::Literal)
             }
             What::Index(items) => self.index(node, items, site),
+            What::SetIndex(items) => self.set_index(node, items, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
+            What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
             What::Restack { axis } => self.restack(node, *axis),
             What::Zeros => Known::Unknown,
+            What::Condition => self.condition(node, site),
+            What::Choice(arms) => self.choice(node, arms, site),
+            What::Outcome => self.known(node.args[0]).clone(),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);
                 match (&fitted, &fit.role) {

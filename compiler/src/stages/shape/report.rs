@@ -113,11 +113,19 @@ impl Shaper<'_> {
                 }
                 _ => Some(format!("`{subject}: {ty}` comes from `{}` on line {line}", written.site.text)),
             },
-            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
-            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
-            Kind::Param(_) | Kind::Source(_) | Kind::Op(_) | Kind::Prim(_) | Kind::Counter(_) | Kind::StopGradient => {
-                Some(format!("`{subject}` is {ty}"))
+            Kind::Transform(transform) => {
+                Some(format!("`{subject}: {ty}` comes from the {} on line {line}", transform.how.name()))
             }
+            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
+            Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on line {line}")),
+            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
+            Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient => Some(format!("`{subject}` is {ty}")),
         }
     }
 }

@@ -7,17 +7,17 @@ use super::super::{Kernel, Simd};
 
 /// The work of one register tile. Strides are in words.
 #[derive(Clone, Copy)]
-pub(super) struct Block {
-    pub(super) k: usize,
-    pub(super) a: *const f32,
-    pub(super) rows: Rows,
-    pub(super) b: *const f32,
-    pub(super) steps: Steps,
-    pub(super) c: *mut f32,
+pub(in crate::cpu) struct Block {
+    pub(in crate::cpu) k: usize,
+    pub(in crate::cpu) a: *const f32,
+    pub(in crate::cpu) rows: Rows,
+    pub(in crate::cpu) b: *const f32,
+    pub(in crate::cpu) steps: Steps,
+    pub(in crate::cpu) c: *mut f32,
     /// From row to row of the sums.
-    pub(super) c_row: isize,
+    pub(in crate::cpu) c_row: isize,
     /// Whether to add to what is there.
-    pub(super) add: bool,
+    pub(in crate::cpu) add: bool,
 }
 
 impl Block {
@@ -43,7 +43,7 @@ impl Block {
 
 /// How the rows of the left operand lie.
 #[derive(Clone, Copy)]
-pub(super) enum Rows {
+pub(in crate::cpu) enum Rows {
     /// Next to each other, with this distance from k to k.
     Near(isize),
     /// Contiguous along K, with this distance from row to row.
@@ -54,7 +54,7 @@ pub(super) enum Rows {
 
 /// How the right operand goes on from k to k.
 #[derive(Clone, Copy)]
-pub(super) enum Steps {
+pub(in crate::cpu) enum Steps {
     /// By this distance.
     Even(isize),
     /// To each offset; the left operand's rows are `Near`.
@@ -62,7 +62,7 @@ pub(super) enum Steps {
 }
 
 /// Most vectors of columns that a tile of one row has.
-pub(super) const WIDE: usize = 8;
+pub(in crate::cpu) const WIDE: usize = 8;
 
 /// Runs the tile of `rows` rows by `vectors` vectors.
 ///
@@ -70,7 +70,7 @@ pub(super) const WIDE: usize = 8;
 /// `block` must describe readable operands and writable sums of that size, and `rows` must be from 1 to `S::ROWS`, `vectors`
 /// from 1 to 2, or for one row to `WIDE`.
 #[inline(always)]
-pub(super) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
+pub(in crate::cpu) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
     match (block.rows, block.steps) {
         (Rows::Near(a_step), Steps::Even(b_step)) => {
             s.call(AnySize { rows, vectors, kind: Near { block, a_step, b_step } });

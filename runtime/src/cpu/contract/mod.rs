@@ -12,7 +12,7 @@ mod dot;
 mod drive;
 mod epilogue;
 mod finish;
-mod kernel;
+pub(super) mod kernel;
 mod left;
 mod long_row;
 mod pack;

@@ -2,10 +2,11 @@
 //! function one `bind`, which gives the values of the dimensions. Always: names are bound before the extents that are
 //! computed from them are compared; no extent and no position in the function's graph is negative then.
 
-use super::needs::needs;
+use super::needs::{needs, position};
 use super::signature::checked;
 use super::tensor::{Form, Tensor};
 use super::{first_of, names};
+use crate::ir::model::Binder;
 use crate::ir::{Function, Model};
 use proc_macro2::{Literal, Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -28,6 +29,7 @@ fn item(model: &Model, function: &Function) -> TokenStream {
         quote!(rt::Dim { name: #name, bound: #bound })
     });
     let (mut params, mut bound, mut compared) = (vec![], quote!(), quote!());
+    given(model, function, &mut params, &mut bound);
     for argument in &function.args {
         let tensor = Tensor::new(&argument.ty);
         if tensor.leading.is_empty() {
@@ -37,11 +39,7 @@ fn item(model: &Model, function: &Function) -> TokenStream {
         params.push(quote!(#name: #ty));
         axes(function, &tensor, name, &mut bound, &mut compared);
     }
-    let called = function.name.to_string();
-    for dim in needs(model.functions.iter().filter(|f| f.name == function.name).map(|f| &f.graph)) {
-        let (written, value) = (dim.to_string(), checked(function, &dim));
-        compared.extend(quote!(rt::needed(#called, #written, #value)?;));
-    }
+    limits(model, function, &mut compared);
     quote_spanned! {Span::mixed_site()=>
         impl #marker {
             #[inline]
@@ -54,6 +52,41 @@ fn item(model: &Model, function: &Function) -> TokenStream {
                 ::core::result::Result::Ok(dims)
             }
         }
+    }
+}
+
+/// Appends what binds dimensions without being an extent: the session, and arguments that are positions.
+fn given(model: &Model, function: &Function, params: &mut Vec<TokenStream>, bound: &mut TokenStream) {
+    if function.in_session {
+        let at = model.dims.iter().filter_map(|dim| function.dims.iter().position(|d| d.name == dim.name));
+        let at = at.map(Literal::usize_unsuffixed);
+        params.push(quote_spanned!(Span::mixed_site()=> session: &[usize]));
+        bound.extend(quote_spanned!(Span::mixed_site()=> bindings.session(&[#(#at),*], session)?;));
+    }
+    for (at, dim) in function.dims.iter().enumerate() {
+        if let Binder::Argument(k) = dim.binder {
+            let (name, at) = (&function.args[k].name, Literal::usize_unsuffixed(at));
+            params.push(quote!(#name: u32));
+            bound.extend(quote_spanned!(Span::mixed_site()=> bindings.position(#at, #name);));
+        }
+    }
+}
+
+/// Appends the checks that nothing is negative and every position inside.
+fn limits(model: &Model, function: &Function, compared: &mut TokenStream) {
+    let called = function.name.to_string();
+    let alike = |f: &&Function| f.name == function.name && f.in_session == function.in_session;
+    for dim in needs(model.functions.iter().filter(alike)) {
+        let Some((at, limit)) = position(function, &dim) else {
+            let (written, value) = (dim.to_string(), checked(function, &dim));
+            compared.extend(quote!(rt::needed(#called, #written, #value)?;));
+            continue;
+        };
+        let (argument, written, limit) = (&function.dims[at].name, limit.to_string(), checked(function, &limit));
+        let at = Literal::usize_unsuffixed(at);
+        compared.extend(quote_spanned! {Span::mixed_site()=>
+            rt::position((#called, #argument), dims[#at], #written, #limit)?;
+        });
     }
 }
 

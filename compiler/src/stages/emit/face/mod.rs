@@ -6,7 +6,7 @@
 
 mod bind;
 mod model;
-mod needs;
+pub(super) mod needs;
 mod records;
 mod session;
 mod signature;
@@ -65,15 +65,16 @@ pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
     }
 }
 
-/// The function that gives methods their signature and the check of their arguments: of those of one name the first.
+/// The function that gives methods their signature and the check of their arguments: of those of one name the first. A
+/// function of sessions that is trained has another check there.
 fn first_of<'m>(model: &'m Model, function: &Function) -> &'m Function {
-    match model.functions.iter().find(|f| f.name == function.name) {
+    match model.functions.iter().find(|f| f.name == function.name && f.in_session == function.in_session) {
         Some(first) => first,
         None => unreachable!("the function is one of the model"),
     }
 }
 
-/// The functions that models and sessions have as methods.
+/// The functions that sessions have as methods, and models those that need no session.
 fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
     model.functions.iter().filter(|f| matches!(f.mode, Mode::Evaluate))
 }

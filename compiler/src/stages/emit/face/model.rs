@@ -2,7 +2,7 @@
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
 use super::signature::Signature;
-use super::{evaluated, path, spec};
+use super::{evaluated, path, session, spec};
 use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -70,13 +70,31 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
 /// What every model has on every device.
 fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, moved, files) = (&model.name, moved(model, rt), files(rt));
-    let (session, trainer) = (format_ident!("{name}Session"), format_ident!("{name}Trainer"));
+    let (sessions, trainer) = (sessions(model, rt), format_ident!("{name}Trainer"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #name<D> {
             #moved
             #files
 
+            #sessions
+
+            /// A trainer, at step 0.
+            pub fn trainer<O: #rt::Optimizer>(&mut self, optimizer: O) -> #trainer<'_, O, D>
+            where
+                Self: #rt::Trained<O>,
+            {
+                #trainer { trainer: #rt::Trainer::new(self, optimizer) }
+            }
+        }
+    }
+}
+
+/// What makes sessions: with the dimensions of their state, where it has some.
+fn sessions(model: &Model, rt: &TokenStream) -> TokenStream {
+    let session = format_ident!("{}Session", model.name);
+    let Some(dims) = session::dims_name(model) else {
+        return quote_spanned! {Span::mixed_site()=>
             /// A session: repeated calls without allocation.
             pub fn session(&self) -> #session<'_, D> {
                 #session { session: #rt::Session::new(#rt::Shared::Borrowed(self)) }
@@ -86,14 +104,26 @@ fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
             pub fn shared_session(model: &#rt::Arc<Self>) -> #session<'static, D> {
                 #session { session: #rt::Session::new(#rt::Shared::Counted(::core::clone::Clone::clone(model))) }
             }
+        };
+    };
+    let names: Vec<_> = model.dims.iter().map(|dim| Ident::new(&dim.name, Span::call_site())).collect();
+    quote_spanned! {Span::mixed_site()=>
+        /// A session with state of these dimensions, zero at first: repeated calls without allocation.
+        ///
+        /// # Errors
+        /// If a dimension is 0 or above its bound, or the state is too large.
+        pub fn session(&self, dims: #dims) -> #rt::Result<#session<'_, D>> {
+            let model = #rt::Shared::Borrowed(self);
+            ::core::result::Result::Ok(#session { session: #rt::Session::with(model, &[#(dims.#names),*])? })
+        }
 
-            /// A trainer, at step 0.
-            pub fn trainer<O: #rt::Optimizer>(&mut self, optimizer: O) -> #trainer<'_, O, D>
-            where
-                Self: #rt::Trained<O>,
-            {
-                #trainer { trainer: #rt::Trainer::new(self, optimizer) }
-            }
+        /// A session that keeps the model alive.
+        ///
+        /// # Errors
+        /// As for `session`.
+        pub fn shared_session(model: &#rt::Arc<Self>, dims: #dims) -> #rt::Result<#session<'static, D>> {
+            let model = #rt::Shared::Counted(::core::clone::Clone::clone(model));
+            ::core::result::Result::Ok(#session { session: #rt::Session::with(model, &[#(dims.#names),*])? })
         }
     }
 }
@@ -170,7 +200,7 @@ fn files(rt: &TokenStream) -> TokenStream {
 /// The methods of the model's functions.
 fn functions(model: &Model, rt: &TokenStream) -> TokenStream {
     let name = &model.name;
-    let methods = evaluated(model).map(|function| {
+    let methods = evaluated(model).filter(|function| !function.in_session).map(|function| {
         let signature = Signature::new(model, function, rt);
         let (owned, into) = (owned(&signature, rt), signature.has_into().then(|| into(&signature, rt)));
         quote!(#owned #into)

@@ -3,26 +3,56 @@
 //! least 1, are left out, so most functions need nothing.
 
 use crate::ir::dim::{Atom, Dim};
+use crate::ir::model::{Binder, NamedDim};
 use crate::ir::prim::{Cut, Prim};
-use crate::ir::{Graph, Kind};
+use crate::ir::{Function, Graph, Kind};
 
 /// The extents, and the starts and rests of slices, that small arguments make negative.
-pub(super) fn needs<'g>(graphs: impl Iterator<Item = &'g Graph>) -> Vec<Dim> {
+pub(super) fn needs<'f>(functions: impl Iterator<Item = &'f Function>) -> Vec<Dim> {
     let mut found = vec![];
-    graphs.for_each(|graph| collect(graph, &mut found));
+    for function in functions {
+        let positions: Vec<&str> = function.dims.iter().filter(|d| is_position(d)).map(|d| d.name.as_str()).collect();
+        collect(&function.graph, &|name| i64::from(!positions.contains(&name)), &mut found);
+    }
     found
 }
 
-fn collect(graph: &Graph, found: &mut Vec<Dim>) {
+fn is_position(dim: &NamedDim) -> bool {
+    matches!(dim.binder, Binder::Argument(_))
+}
+
+/// The argument that a need says may not be larger than something, by its number among the dimensions, and that limit.
+pub(super) fn position(function: &Function, need: &Dim) -> Option<(usize, Dim)> {
+    function.dims.iter().enumerate().filter(|(_, dim)| is_position(dim)).find_map(|(at, dim)| {
+        let limit = need.clone() + Dim::name(dim.name.clone());
+        let mut left = false;
+        limit.names(&mut |name| left |= name == dim.name);
+        (!left).then_some((at, limit))
+    })
+}
+
+/// The largest value of an argument that is a position, where it is a number.
+pub(in crate::stages::emit) fn most(function: &Function, name: &str) -> Option<i64> {
+    let limits = needs(std::iter::once(function)).into_iter().filter_map(|need| {
+        let (at, limit) = position(function, &need)?;
+        limit.as_const().filter(|_| function.dims[at].name == name)
+    });
+    limits.min()
+}
+
+/// Whether a name is at least 1 or 0.
+type Lowest<'l> = &'l dyn Fn(&str) -> i64;
+
+fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
     let mut need = |dim: Dim| {
-        if least(&dim).is_none_or(|least| least < 0) && !found.contains(&dim) {
+        if least(&dim, lowest).is_none_or(|least| least < 0) && !found.contains(&dim) {
             found.push(dim);
         }
     };
     for value in graph.values() {
         let node = graph.node(value);
         node.ty.iter().flat_map(|ty| &ty.shape).cloned().for_each(&mut need);
-        if let Kind::Prim(Prim::Slice(cuts)) = &node.kind {
+        if let Kind::Prim(Prim::Slice(cuts) | Prim::SetSlice(cuts)) = &node.kind {
             let whole = node.args.first().and_then(|&arg| graph.node(arg).ty.as_ref());
             for (Cut { start, len, step }, extent) in cuts.iter().zip(whole.iter().flat_map(|ty| &ty.shape)) {
                 need(start.clone());
@@ -32,31 +62,44 @@ fn collect(graph: &Graph, found: &mut Vec<Dim>) {
         }
     }
     for value in graph.values() {
-        if let Kind::Repeat(repeat) = &graph.node(value).kind {
-            collect(&repeat.body, found);
+        match &graph.node(value).kind {
+            Kind::Repeat(repeat) => collect(&repeat.body, lowest, found),
+            Kind::Branch(branch) => branch.cases.iter().for_each(|case| collect(case, lowest, found)),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
     }
 }
 
-/// A lower bound of a dimension whose names are at least 1, where one is plain to see.
-fn least(dim: &Dim) -> Option<i64> {
+/// A lower bound of a dimension, where one is plain to see.
+fn least(dim: &Dim, lowest: Lowest<'_>) -> Option<i64> {
     let term = |(atoms, c): &(Vec<Atom>, i64)| {
         if *c < 0 && !atoms.is_empty() {
             return None;
         }
-        atoms.iter().try_fold(*c, |product, atom| Some(product * factor(atom)?))
+        atoms.iter().try_fold(*c, |product, atom| Some(product * factor(atom, lowest)?))
     };
     dim.terms().iter().try_fold(0i64, |sum, t| Some(sum + term(t)?))
 }
 
 /// The same of a factor; none where it may be negative, which would turn the bound of a product around.
-fn factor(atom: &Atom) -> Option<i64> {
-    let least = match atom {
-        Atom::Name(_) => 1,
+fn factor(atom: &Atom, lowest: Lowest<'_>) -> Option<i64> {
+    let least = |dim: &Dim| least(dim, lowest);
+    let lowest = match atom {
+        Atom::Name(name) => lowest(name),
         Atom::FloorDiv(a, by) => least(a)?.div_euclid(by.as_const().filter(|&by| by > 0)?),
         Atom::Max(a, b) => least(a).into_iter().chain(least(b)).max()?,
     };
-    (least >= 0).then_some(least)
+    (lowest >= 0).then_some(lowest)
 }
 
 #[cfg(test)]
@@ -66,10 +109,12 @@ mod tests {
     #[test]
     fn bounds_follow_from_names() {
         let t = || Dim::name("T");
+        let least = |dim: &Dim| least(dim, &|name| i64::from(name != "at"));
         assert_eq!(least(&(t() * 3.into())), Some(3));
         assert_eq!(least(&(t() - 1.into())), Some(0));
         assert_eq!(least(&(t() - 5.into())), Some(-4));
         assert_eq!(least(&(Dim::name("B") - t())), None);
+        assert_eq!(least(&(Dim::name("at") + 1.into())), Some(1));
         assert_eq!(least(&(t() + 3.into()).floor_div(&2.into())), Some(2));
     }
 }

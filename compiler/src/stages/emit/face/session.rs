@@ -3,9 +3,9 @@
 
 use super::signature::Signature;
 use super::tensor::Form;
-use super::{evaluated, records};
+use super::{evaluated, path, records};
 use crate::ir::Model;
-use proc_macro2::{Literal, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The session of a model.
@@ -13,8 +13,11 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, vis) = (&model.name, &model.vis);
     let session = format_ident!("{name}Session");
     let doc = format!("Repeated calls of one `{name}` without allocation.");
-    let methods = evaluated(model).map(|function| method(&Signature::new(model, function, rt), rt));
+    let methods = evaluated(model).map(|function| method(model, &Signature::new(model, function, rt), rt));
+    let (dims, kept) = (dims(model), (!model.states.is_empty()).then(|| kept(model, rt)));
     quote_spanned! {Span::mixed_site()=>
+        #dims
+
         #[doc = #doc]
         #[derive(::core::fmt::Debug)]
         #[allow(dead_code, unreachable_pub)]
@@ -24,6 +27,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #session<'_, D> {
+            #kept
             #(#methods)*
         }
 
@@ -37,8 +41,102 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     }
 }
 
+/// The name of the struct of dimensions that sessions are made with, where there are some.
+pub(super) fn dims_name(model: &Model) -> Option<Ident> {
+    (!model.dims.is_empty()).then(|| format_ident!("{}Dims", model.name))
+}
+
+fn dims(model: &Model) -> Option<TokenStream> {
+    let (name, vis) = (dims_name(model)?, &model.vis);
+    let doc = format!("What a session of `{}` is made with.", model.name);
+    let docs = model.dims.iter().map(|dim| match dim.bound {
+        Some(bound) => format!("`{} <= {bound}`", dim.name),
+        None => format!("`{}`, at least 1", dim.name),
+    });
+    let names = model.dims.iter().map(|dim| Ident::new(&dim.name, Span::call_site()));
+    Some(quote_spanned! {Span::mixed_site()=>
+        #[doc = #doc]
+        #[derive(::core::clone::Clone, ::core::marker::Copy, ::core::fmt::Debug, ::core::cmp::PartialEq, ::core::cmp::Eq)]
+        #[allow(dead_code, unreachable_pub, non_snake_case)]
+        #vis struct #name {
+            #(#[doc = #docs] pub #names: usize,)*
+        }
+    })
+}
+
+/// What sessions with state have.
+fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
+    let files = files(model, rt);
+    quote_spanned! {Span::mixed_site()=>
+        /// Makes the state zero again, as it was when the session was made.
+        ///
+        /// # Errors
+        /// If the device is lost.
+        pub fn reset(&mut self) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(&self.session.device(), self.reset_async())
+        }
+
+        /// As `reset`, without blocking.
+        ///
+        /// # Errors
+        /// As for `reset`.
+        pub async fn reset_async(&mut self) -> #rt::Result<()> {
+            self.session.reset().await
+        }
+
+        #files
+    }
+}
+
+/// What reads and writes the state.
+fn files(model: &Model, rt: &TokenStream) -> TokenStream {
+    let plan = path(model, &Ident::new("Plan_", Span::call_site()));
+    quote_spanned! {Span::mixed_site()=>
+        /// Writes the state to a safetensors file, which is replaced as a whole or not at all.
+        ///
+        /// # Errors
+        /// If the file cannot be written, or the device is lost.
+        pub fn save(&self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(&self.session.device(), self.save_async(path))
+        }
+
+        /// As `save`, without blocking.
+        ///
+        /// # Errors
+        /// As for `save`.
+        pub async fn save_async(&self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
+            self.session.save(path.as_ref()).await
+        }
+
+        /// Overwrites the state with that of a file.
+        ///
+        /// # Errors
+        /// If the file cannot be read or holds another state, or one of other dimensions; then nothing has changed.
+        pub fn load(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()>
+        where
+            D: #rt::Blocking,
+        {
+            #rt::Blocking::wait(&self.session.device(), self.load_async(path))
+        }
+
+        /// As `load`, without blocking.
+        ///
+        /// # Errors
+        /// As for `load`.
+        pub async fn load_async(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
+            self.session.load::<#plan>(path.as_ref()).await
+        }
+    }
+}
+
 /// `scores` and `scores_async`, which lend their results.
-fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name = &signature.function.name;
     let name_async = format_ident!("{name}_async");
     let attrs = signature.attrs_or(&format!("As the model's `{name}`."));
@@ -61,6 +159,13 @@ fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let values: Vec<_> = (0..results.len()).map(|k| results[k].lent_value(rt, plan, k, &extents[k])).collect();
     let value = signature.together_value(&values, record);
     let flags = (0..results.len()).filter(|&k| results[k].is_bool()).map(Literal::usize_unsuffixed);
+    let call = match signature.function.in_session {
+        true => {
+            let all = path(model, &Ident::new("Plan_", Span::call_site()));
+            quote!(call_in::<#all, #plan>)
+        }
+        false => quote!(call::<#plan>),
+    };
     quote_spanned! {Span::mixed_site()=>
         #attrs
         pub fn #name(&mut self, #params) -> #rt::Result<#result>
@@ -74,7 +179,7 @@ fn method(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
         pub async fn #name_async(&mut self, #params) -> #rt::Result<#result> {
             #bind
             #statements
-            self.session.call::<#plan>(&dims, #inputs).await?;
+            self.session.#call(&dims, #inputs).await?;
             #keep
             #(self.session.convert::<#plan>(&dims, #flags);)*
             ::core::result::Result::Ok(#value)

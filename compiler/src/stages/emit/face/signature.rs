@@ -3,7 +3,7 @@
 
 use super::tensor::{Form, Tensor};
 use super::{first_of, names, path};
-use crate::ir::model::Results;
+use crate::ir::model::{Binder, NamedDim, Results};
 use crate::ir::{Dim, Function, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Ident, Literal, Span, TokenStream, TokenTree};
@@ -68,13 +68,14 @@ impl<'m> Signature<'m> {
     /// Statements that check the arguments and bind `dims`, and then have `take` make words of what has none.
     pub(super) fn bind(&self, take: &TokenStream) -> TokenStream {
         let binder = &self.binder;
+        let session = self.function.in_session.then(|| quote_spanned!(Span::mixed_site()=> self.session.dims(),));
         let bound = bound_arguments(self.function);
         let flags = self.flags().map(|(argument, tensor, flags)| {
             let slice = tensor.slice(argument);
             quote!(let #flags = #take(#slice)?;)
         });
         quote_spanned! {Span::mixed_site()=>
-            let dims = #binder::bind(#(#bound),*)?;
+            let dims = #binder::bind(#session #(#bound),*)?;
             #(#flags)*
         }
     }
@@ -173,10 +174,15 @@ impl<'m> Signature<'m> {
     }
 }
 
-/// The arguments that named dimensions or checked extents stand in.
+/// The arguments that are positions, then those that named dimensions or checked extents stand in.
 pub(super) fn bound_arguments(function: &Function) -> impl Iterator<Item = &Ident> {
+    let position = |dim: &NamedDim| match dim.binder {
+        Binder::Argument(k) => Some(&function.args[k].name),
+        Binder::Extents | Binder::Session => None,
+    };
     let bound = |ty| !Tensor::new(ty).leading.is_empty();
-    function.args.iter().filter(move |argument| bound(&argument.ty)).map(|argument| &argument.name)
+    let extents = function.args.iter().filter(move |argument| bound(&argument.ty)).map(|argument| &argument.name);
+    function.dims.iter().filter_map(position).chain(extents)
 }
 
 /// The value of an extent in the variable `dims`, `None` where it is too large: an expression.

@@ -1,8 +1,9 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::Model;
-use crate::ir::model::{Init, Param};
+use crate::ir::model::{Init, Param, State};
+use crate::ir::{DType, Model};
+use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -11,6 +12,15 @@ pub(super) fn items(model: &Model) -> TokenStream {
     let name = model.name.to_string();
     let parameters = model.params.iter().map(parameter);
     let pool_len = Literal::usize_unsuffixed(model.pool_len());
+    let states = model.states.iter().map(|one| state(model, one));
+    let session = model.dims.iter().map(|dim| {
+        let (name, bound) = (&dim.name, dim.bound.map(Literal::i64_unsuffixed));
+        let bound = match bound {
+            Some(bound) => quote!(::core::option::Option::Some(#bound)),
+            None => quote!(::core::option::Option::None),
+        };
+        quote!(rt::Dim { name: #name, bound: #bound })
+    });
     quote! {
         pub(super) struct Plan_;
 
@@ -22,6 +32,8 @@ pub(super) fn items(model: &Model) -> TokenStream {
             name: #name,
             parameters: &[#(#parameters),*],
             pool_len: #pool_len,
+            states: &[#(#states),*],
+            session: &[#(#session),*],
         };
     }
 }
@@ -53,6 +65,29 @@ fn parameter(param: &Param) -> TokenStream {
             init: #init,
             trained: #trained,
         }
+    }
+}
+
+fn state(model: &Model, state: &State) -> TokenStream {
+    let name = &state.name;
+    let dtype = match state.ty.dtype {
+        DType::F32 => "F32",
+        DType::I32 => "I32",
+        DType::U32 | DType::Bool => "U32",
+    };
+    let shape = state.ty.shape.iter().map(|extent| {
+        let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
+            let mut used = false;
+            extent.names(&mut |name| used |= name == dim.name);
+            let (name, at) = (arith::name(&dim.name), Literal::usize_unsuffixed(at));
+            used.then(|| quote!(let #name = dims[#at];))
+        });
+        let (variables, value) = (quote!(#(#variables)*), arith::checked(extent));
+        quote!(|dims| { #variables ::core::option::Option::Some(#value) })
+    });
+    let repeats = state.stack.iter().map(|&n| Literal::i64_unsuffixed(n));
+    quote! {
+        rt::StateSpec { name: #name, dtype: #dtype, shape: &[#(#shape),*], repeats: &[#(#repeats),*] }
     }
 }
 

@@ -5,6 +5,7 @@
 //! shapes.
 
 pub(super) mod arith;
+mod attend;
 mod plan;
 mod product;
 mod row;
@@ -125,6 +126,10 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters);
             return quote!(#definition #head { #call });
+        }
+        Skeleton::Attend(attention) => {
+            let call = attend::call(kernel, attention);
+            return quote!(#head { #call });
         }
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
         Skeleton::Scatter { .. } => row::scatter(kernel),

@@ -1,10 +1,11 @@
 //! Plans: the implementations of `rt::Function` and `rt::Step`, which slice the pools and launch kernels.
 
+use super::super::face::needs::most;
 use super::super::names;
 use super::arith;
 use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
-use crate::ir::model::Effect;
+use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -40,10 +41,25 @@ impl Printer<'_> {
 
     fn scratch(&self) -> TokenStream {
         let (bind, words) = (self.bind(), arith::checked(&self.plan.scratch));
+        // A position is another one in each call: there is room for the largest from the first call on.
+        let positions = self.function.dims.iter().filter(|dim| matches!(dim.binder, Binder::Argument(_)));
+        let most = positions.filter_map(|dim| {
+            let (name, most) = (arith::name(&dim.name), most(self.function, &dim.name)?);
+            let most = Literal::i64_unsuffixed(most.max(0));
+            Some(quote!(let #name: usize = #most;))
+        });
+        let most = quote!(#(#most)*);
+        let room = (!most.is_empty()).then(|| {
+            quote! {
+                #most
+                let words = core::cmp::Ord::max(words, #words);
+            }
+        });
         quote! {
             fn scratch(dims: &[usize]) -> core::option::Option<usize> {
                 #bind
                 let words = #words;
+                #room
                 // Kernels count words in 32 bits.
                 (words <= i32::MAX as usize).then_some(words)
             }
@@ -86,13 +102,27 @@ impl Printer<'_> {
                 }
                 #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-                    let rt::Memory { parameters, inputs, scratch } = memory;
+                    let rt::Memory { parameters, session, inputs, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
                     #bind
                     #steps
                 }
             }
         }
+    }
+
+    /// Where the gradients lie that the plan does not write; nothing where it writes all.
+    fn frozen(&self) -> Option<TokenStream> {
+        let range = |id: &ParamId| {
+            let param = self.model.param(*id);
+            let len = param.stacked().count().as_const().map_or(0, |n| n as usize);
+            let (first, end) = (param.offset, param.offset + len);
+            let (first, end) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(end));
+            quote!(#first..#end)
+        };
+        let ranges: Vec<TokenStream> = self.function.frozen.iter().map(range).collect();
+        let frozen = || quote!(const FROZEN: &'static [::core::ops::Range<usize>] = &[#(#ranges),*];);
+        (!ranges.is_empty()).then(frozen)
     }
 
     fn train(&self, optimizer: &Ident) -> TokenStream {
@@ -110,10 +140,12 @@ impl Printer<'_> {
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
             let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
+            let frozen = self.frozen();
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
+                    #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
                     #gpu
@@ -142,6 +174,17 @@ impl Printer<'_> {
         for step in steps {
             let one = match step {
                 Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
+                Step::Branch { selector, cases } => {
+                    let word = self.read(*selector, DType::U32);
+                    let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };
+                    let arms = cases.iter().enumerate().map(|(n, case)| {
+                        let (n, body) = (Literal::u32_suffixed(n as u32), self.steps(case, loops));
+                        quote!(#n => { #body })
+                    });
+                    let arms: Vec<TokenStream> = arms.collect();
+                    let last = self.steps(last, loops);
+                    quote!(match (#word)[0] { #(#arms)* _ => { #last } })
+                }
                 Step::Loop { count, reverse, body } => {
                     let name = format_ident!("turn{}", loops.len());
                     loops.push(name.clone());
@@ -213,9 +256,13 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 (quote!(#k * pool_len + #offset), len)
             }
-            Pool::Argument(_) | Pool::Weights | Pool::Gradients | Pool::Numbers | Pool::Groups | Pool::Scratch => {
-                (offset, len)
-            }
+            Pool::Argument(_)
+            | Pool::Weights
+            | Pool::Gradients
+            | Pool::Session
+            | Pool::Numbers
+            | Pool::Groups
+            | Pool::Scratch => (offset, len),
         }
     }
 
@@ -230,7 +277,7 @@ impl Printer<'_> {
                 let k = Literal::usize_unsuffixed(k);
                 quote!(&inputs[#k][..#len])
             }
-            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Numbers | Pool::Scratch => {
+            Pool::Weights | Pool::Gradients | Pool::State(_) | Pool::Session | Pool::Numbers | Pool::Scratch => {
                 let pool = pool(place.pool);
                 quote!(&#pool[#offset..][..#len])
             }
@@ -250,6 +297,7 @@ fn pool(pool: Pool) -> Ident {
         Pool::Weights => format_ident!("parameters"),
         Pool::Gradients => format_ident!("gradients"),
         Pool::State(_) => format_ident!("states"),
+        Pool::Session => format_ident!("session"),
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),

@@ -108,12 +108,12 @@ fn reads(kernel: &Kernel) -> Vec<usize> {
     reads
 }
 
-fn base(index: &Index) -> TokenStream {
+pub(super) fn base(index: &Index) -> TokenStream {
     let constant = index.terms.iter().filter(|(atom, _)| !matches!(atom, Atom::Axis(_))).cloned().collect();
     arith::signed(&Index { base: index.base.clone(), terms: constant }, &|_| unreachable!("operands are affine"))
 }
 
-fn strides(index: &Index, order: &[usize]) -> Vec<TokenStream> {
+pub(super) fn strides(index: &Index, order: &[usize]) -> Vec<TokenStream> {
     let stride = |&axis: &usize| {
         let stride = index.stride(axis).unwrap_or_default();
         arith::signed(&Index::constant(stride), &|_| unreachable!("a stride loads nothing"))

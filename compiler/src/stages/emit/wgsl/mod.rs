@@ -4,6 +4,9 @@
 //! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
 //! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
+mod attend;
+mod attend_single;
+mod choose;
 mod contract;
 mod names;
 mod numbers;
@@ -32,7 +35,7 @@ pub struct Emitted {
     pub wgsl: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
     pub dims: Vec<String>,
-    /// The entry points of the text.
+    /// The entry points of the text that are kernels.
     pub entries: Vec<EntryPoint>,
     /// `PROGRAM` and, in the order of the functions, `PLANS`: items that name the runtime as `rt`.
     pub items: TokenStream,
@@ -41,12 +44,13 @@ pub struct Emitted {
 /// Prints a model for the GPU.
 pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let dims = named_dims(model);
-    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0);
-    let names = Names::new(dims.clone(), slots);
     let mut entries = Entries::default();
     for plan in &plans.plans {
         collect(&plan.program.steps, plan, plans, &mut entries);
     }
+    let of_choice = if entries.choices.is_empty() { 0 } else { choose::SLOTS };
+    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0).max(of_choice);
+    let names = Names::new(dims.clone(), slots);
     let mut body = String::new();
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
@@ -56,11 +60,12 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.threads = printed.threads;
         entry.bytes = printed.bytes;
     }
+    entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
     let blocks = precast_shaders::used_by(&body);
     let mut wgsl = String::new();
     let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
     validate::validate(&wgsl);
-    let items = tables::tables(model, plans, &names, &entries.list, &wgsl);
+    let items = tables::tables(model, plans, &names, &entries, &wgsl);
     Emitted { wgsl, dims, entries: entries.list, items }
 }
 
@@ -91,6 +96,8 @@ impl EntryPoint {
 #[derive(Default)]
 struct Entries {
     list: Vec<EntryPoint>,
+    /// The buffers in which selectors of branches lie; their entry points follow those of the list.
+    choices: Vec<Pool>,
 }
 
 impl Entries {
@@ -135,6 +142,13 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut E
             Step::Launch { kernel, buffers } => {
                 entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
             }
+            Step::Branch { selector, cases } => {
+                let pool = pools(plan, &[*selector])[0];
+                if !entries.choices.contains(&pool) {
+                    entries.choices.push(pool);
+                }
+                cases.iter().for_each(|case| collect(case, plan, plans, entries));
+            }
             Step::Loop { body, count: _, reverse: _ } => collect(body, plan, plans, entries),
         }
     }
@@ -167,6 +181,11 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
             let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
             let grid = Grid::new(kernel, &elements, source, false);
             of_grid(scatter::scatter(&scalars, name, &grid, &axes, *index, store), &grid)
+        }
+        Skeleton::Attend(attention) => {
+            let attend = attend::Attend { scalars: &scalars, name, attention };
+            let (groups, bytes) = (attend.groups(), attend.bytes());
+            Printed { text: attend.print(), groups, threads: attend::THREADS, bytes }
         }
         Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
             let Some(sides) = sides(kernel) else { unreachable!("the skeleton is a contraction") };

@@ -17,7 +17,8 @@ pub enum Pool {
     Weights,
     /// All gradients, laid out as the parameters.
     Gradients,
-    /// All states of the optimiser one after the other, each laid out as the parameters.
+    /// All states of the optimiser one after the other, each laid out as the parameters; outside of training those of
+    /// the session.
     State,
     /// All arguments of the call one after the other.
     Inputs,
@@ -27,18 +28,29 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it.
     Scratch,
+    /// The workgroups of the dispatches in branches.
+    Dispatch,
 }
 
 impl Pool {
-    pub(super) const ALL: [Pool; 7] =
-        [Pool::Weights, Pool::Gradients, Pool::State, Pool::Inputs, Pool::Numbers, Pool::Groups, Pool::Scratch];
+    pub(super) const ALL: [Pool; 8] = [
+        Pool::Weights,
+        Pool::Gradients,
+        Pool::State,
+        Pool::Inputs,
+        Pool::Numbers,
+        Pool::Groups,
+        Pool::Scratch,
+        Pool::Dispatch,
+    ];
 
     pub(super) fn of(pool: plan::Pool) -> Pool {
         match pool {
             plan::Pool::Argument(_) => Pool::Inputs,
             plan::Pool::Weights => Pool::Weights,
             plan::Pool::Gradients => Pool::Gradients,
-            plan::Pool::State(_) => Pool::State,
+            // A step of training knows no session, so that both kinds of state share a binding.
+            plan::Pool::State(_) | plan::Pool::Session => Pool::State,
             plan::Pool::Numbers => Pool::Numbers,
             plan::Pool::Groups => Pool::Groups,
             plan::Pool::Scratch => Pool::Scratch,
@@ -55,6 +67,7 @@ impl Pool {
             Pool::Numbers => "Numbers",
             Pool::Groups => "Groups",
             Pool::Scratch => "Scratch",
+            Pool::Dispatch => "Dispatch",
         }
     }
 

@@ -4,7 +4,7 @@
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
 use super::names::Names;
-use super::{EntryPoint, pools};
+use super::{Entries, EntryPoint, choose, pools};
 use crate::ir::Model;
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
@@ -14,9 +14,9 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 /// Prints `PROGRAM` and `PLANS`.
-pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[EntryPoint], wgsl: &str) -> TokenStream {
+pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entries, wgsl: &str) -> TokenStream {
     let tables = Tables { model, names, entries };
-    let listed = entries.iter().map(|entry| {
+    let listed = entries.list.iter().map(|entry| {
         let pool = |write| {
             let pools = entry.bound(&plans.kernels[entry.kernel], write);
             let pools = pools.iter().map(|pool| quote::format_ident!("{}", pool.rust()));
@@ -27,8 +27,14 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
     });
     let call = names.call_words();
     let dims = names.dims().len();
-    let bytes = entries.iter().map(|entry| entry.bytes).max().unwrap_or(0);
-    let threads = entries.iter().map(|entry| entry.threads).max().unwrap_or(0);
+    let choices = entries.choices.iter().map(|&pool| {
+        let (name, pool) = (choose::name(pool), quote::format_ident!("{}", pool.rust()));
+        quote!(rt::gpu::Entry { name: #name, reads: &[rt::gpu::Pool::#pool], writes: &[rt::gpu::Pool::Dispatch] })
+    });
+    let listed = listed.chain(choices);
+    let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
+    let of_choice = if entries.choices.is_empty() { 0 } else { choose::THREADS };
+    let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
     let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
@@ -54,7 +60,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &[Ent
 struct Tables<'a> {
     model: &'a Model,
     names: &'a Names,
-    entries: &'a [EntryPoint],
+    entries: &'a Entries,
 }
 
 impl Tables<'_> {
@@ -73,12 +79,25 @@ impl Tables<'_> {
             Step::Launch { kernel, buffers } => {
                 let pools = pools(plan, buffers);
                 let find = |entry: &EntryPoint| entry.kernel == kernel.0 && entry.pools == pools;
-                let Some(entry) = self.entries.iter().position(find) else {
+                let Some(entry) = self.entries.list.iter().position(find) else {
                     unreachable!("an entry point was made for every launch")
                 };
-                let launch = self.launch(&self.entries[entry], buffers, function, plan);
+                let launch = self.launch(&self.entries.list[entry].groups, buffers, function, plan);
                 let entry = entry as u16;
                 quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
+            }
+            Step::Branch { selector, cases } => {
+                let pool = pools(plan, &[*selector])[0];
+                let Some(choice) = self.entries.choices.iter().position(|&known| known == pool) else {
+                    unreachable!("an entry point was made for every choice")
+                };
+                let entry = (self.entries.list.len() + choice) as u16;
+                let launch = self.launch(&Dim::from(1), &[*selector], function, plan);
+                let cases = cases.iter().map(|case| {
+                    let commands = self.commands(case, function, plan);
+                    quote!(&[#(#commands),*])
+                });
+                quote!(rt::gpu::Command::Branch { entry: #entry, launch: #launch, cases: &[#(#cases),*] })
             }
             Step::Loop { count, reverse, body } => {
                 // A parameter that nothing mentions stays unnamed, so that no warning arises.
@@ -90,12 +109,12 @@ impl Tables<'_> {
         steps.iter().map(command).collect()
     }
 
-    fn launch(&self, entry: &EntryPoint, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
+    fn launch(&self, groups: &Dim, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
         let offsets: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
         // A parameter that nothing mentions stays unnamed, so that no warning arises.
-        let constant = offsets.iter().chain([&entry.groups]).all(|dim| dim.as_const().is_some());
+        let constant = offsets.iter().chain([groups]).all(|dim| dim.as_const().is_some());
         let dims = if constant { quote!(_) } else { quote!(dims) };
-        let groups = value(function, &entry.groups);
+        let groups = value(function, groups);
         let offsets = offsets.iter().map(|offset| value(function, offset));
         quote!(|#dims, launch| launch.set(#groups, &[#(#offsets),*]))
     }
@@ -107,6 +126,7 @@ impl Tables<'_> {
             plan::Pool::Argument(k) => argument_offset(function, k),
             plan::Pool::State(k) => (k * self.model.pool_len()).into(),
             plan::Pool::Weights
+            | plan::Pool::Session
             | plan::Pool::Gradients
             | plan::Pool::Numbers
             | plan::Pool::Groups

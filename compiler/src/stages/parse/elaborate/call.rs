@@ -6,15 +6,13 @@ use super::super::instance::{FieldInstance, LayerInstance, count};
 use super::super::words;
 use super::graph::site_of;
 use super::scan::Form;
+use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ops::{self, Attrs, Op, Signature, Times};
 use proc_macro2::Ident;
-
-/// Functions over functions, whose names are kept for them.
-const PLANNED: [&str; 5] = ["map", "grad", "value_and_grad", "jvp", "hvp"];
 
 /// The arguments of an op, told apart.
 #[derive(Default)]
@@ -28,12 +26,11 @@ impl Elaborator<'_, '_> {
     /// `callee(args)`
     pub(super) fn call(&mut self, expr: &Expr, callee: &Expr, args: &[Arg]) -> Val {
         if let ExprKind::Name(name) = &callee.kind
-            && PLANNED.iter().any(|planned| name == planned)
+            && let Some(maker) = Maker::ALL.into_iter().find(|maker| name == maker.name())
             && self.local(&name.to_string()).is_none()
+            && self.user_function(&name.to_string()).is_none()
         {
-            let message = format!("`{name}` is not supported yet");
-            self.diags.push(Diagnostic::new("not-supported", name.span(), message));
-            return Val::Unknown;
+            return self.make(expr, maker, args);
         }
         if let ExprKind::Name(name) = &callee.kind
             && let Some(form) = Form::of(name)
@@ -58,6 +55,9 @@ impl Elaborator<'_, '_> {
         if let Some(op) = ops::op(&text) {
             return self.op_call(op, &text, args, expr);
         }
+        if text == "stop_gradient" {
+            return self.stop_gradient(expr, args);
+        }
         match self.has_member(&text) {
             true => self.missing_self(name, "(…)"),
             false => self.unknown_function(name, &text),
@@ -81,6 +81,7 @@ impl Elaborator<'_, '_> {
                 }
                 match ops::op(&text) {
                     Some(op) => self.op_call(op, &text, args, expr),
+                    None if text == "stop_gradient" => self.stop_gradient(expr, args),
                     None => {
                         self.unknown_function(name, &text);
                         Val::Unknown
@@ -90,7 +91,7 @@ impl Elaborator<'_, '_> {
         }
     }
 
-    fn method_of_module(&mut self, expr: &Expr, module: &Module, name: &Ident, args: Vec<Argument>) -> Val {
+    pub(super) fn method_of_module(&mut self, expr: &Expr, module: &Module, name: &Ident, args: Vec<Argument>) -> Val {
         let text = name.to_string();
         let callee = format!("{}.{name}", module.text);
         let Some(instance) = block_of(module).cloned() else {
@@ -101,6 +102,7 @@ impl Elaborator<'_, '_> {
                 FieldInstance::Layer(layer) => format!("the layer `{}`", layer.layer.name),
                 FieldInstance::Block(_)
                 | FieldInstance::Param(_)
+                | FieldInstance::State(_)
                 | FieldInstance::Repeat(..)
                 | FieldInstance::Unknown => "a list of blocks".into(),
             };
@@ -114,6 +116,7 @@ impl Elaborator<'_, '_> {
             return self.call_value(expr, value, &callee, args);
         }
         if let Some(function) = self.declared.method(&instance.name, &text) {
+            self.check_receiver(&callee, function, expr.place);
             return self.inline(function, Some(module.clone()), &callee, args, expr.place);
         }
         let methods = self.declared.methods.get(&instance.name);
@@ -135,10 +138,11 @@ impl Elaborator<'_, '_> {
     }
 
     /// A call of what a field or variable holds.
-    fn call_value(&mut self, expr: &Expr, value: Val, callee: &str, args: Vec<Argument>) -> Val {
+    pub(super) fn call_value(&mut self, expr: &Expr, value: Val, callee: &str, args: Vec<Argument>) -> Val {
         let module = match value {
             Val::Unknown => return Val::Unknown,
             Val::Module(module) => module,
+            Val::Function(function) => return self.apply(expr, &function, args),
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) => {
                 let message = format!("`{callee}` is a value and cannot be called");
                 self.diags.push(Diagnostic::new("not-callable", expr.place, message));
@@ -148,7 +152,10 @@ impl Elaborator<'_, '_> {
         match &module.held {
             FieldInstance::Layer(layer) => self.layer_call(expr, layer, &module, callee, args),
             FieldInstance::Block(instance) => match self.declared.method(&instance.name, "forward") {
-                Some(function) => self.inline(function, Some(module.clone()), callee, args, expr.place),
+                Some(function) => {
+                    self.check_receiver(callee, function, expr.place);
+                    self.inline(function, Some(module.clone()), callee, args, expr.place)
+                }
                 None => {
                     let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
                     let report = Diagnostic::new("no-forward", expr.place, message);
@@ -162,7 +169,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 
@@ -262,7 +269,7 @@ impl Elaborator<'_, '_> {
                     extra.get_or_insert(arg.place);
                     continue;
                 }
-                Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                     let at = sorted.attrs.iter().filter(|given| given.name.is_none()).count();
                     let which = arg.name.as_ref().map(Ident::to_string).or(op.attrs.get(at).map(|d| d.name.to_owned()));
                     let which = which.map_or(String::new(), |name| format!(" `{name}`"));
@@ -295,7 +302,13 @@ impl Elaborator<'_, '_> {
                     sorted.tensors.push((tensor, arg.text.clone(), arg.place));
                 }
             }
-            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Static(_) | Val::Unknown => {
+            Val::Tensor(_)
+            | Val::Tuple(_)
+            | Val::Struct(..)
+            | Val::Module(_)
+            | Val::Function(_)
+            | Val::Static(_)
+            | Val::Unknown => {
                 let tensor = self.tensor(arg.value, &arg.text, arg.place);
                 sorted.tensors.push((tensor, arg.text, arg.place));
             }

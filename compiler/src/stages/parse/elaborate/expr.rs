@@ -53,14 +53,8 @@ impl Elaborator<'_, '_> {
                 let fields = fields.iter().map(|(name, value)| (name.to_string(), self.expr(value))).collect();
                 Val::Struct(name.to_string(), fields)
             }
-            ExprKind::Closure(_) => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, "closures are not supported yet"));
-                Val::Unknown
-            }
-            ExprKind::Match(..) => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, "`match` is not supported yet"));
-                Val::Unknown
-            }
+            ExprKind::Closure(closure) => self.closure(expr, closure),
+            ExprKind::Match(of, arms) => self.choice(expr, of, arms),
             ExprKind::Error => Val::Unknown,
         }
     }
@@ -70,7 +64,7 @@ impl Elaborator<'_, '_> {
         let values: Vec<Val> = items.iter().map(|item| self.expr(item)).collect();
         let numbers = values.iter().map(|value| match value {
             Val::Static(attr) => Some(attr.clone()),
-            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Unknown => None,
+            Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => None,
         });
         match numbers.collect::<Option<Vec<_>>>() {
             Some(numbers) => Val::Static(Attr::List(numbers)),
@@ -91,7 +85,7 @@ impl Elaborator<'_, '_> {
                 }
             },
             Val::Unknown => Val::Unknown,
-            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) => {
+            Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Function(_) => {
                 let message = format!("`{}` is a value without fields", words::brief(of));
                 let report = Diagnostic::new("unknown-field", name.span(), message);
                 self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
@@ -111,34 +105,9 @@ impl Elaborator<'_, '_> {
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),
             Val::Unknown => Val::Unknown,
-            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{text}` is not a tuple");
                 self.diags.push(Diagnostic::new("not-a-tuple", expr.place, message));
-                Val::Unknown
-            }
-        }
-    }
-
-    /// An `if`, whose condition is known: only the branch that it takes exists.
-    fn conditional(&mut self, expr: &Expr, condition: &Expr, then: &Block, otherwise: Option<&Expr>) -> Val {
-        match self.expr(condition) {
-            Val::Static(Attr::Bool(true)) => self.block(then),
-            Val::Static(Attr::Bool(false)) => match otherwise {
-                Some(otherwise) => self.expr(otherwise),
-                None if then.tail.is_some() => {
-                    let message = "this `if` has no `else`, so that it gives nothing where the condition fails";
-                    self.diags.push(Diagnostic::new("missing-else", expr.place, message).help("add `else { … }`"));
-                    Val::Unknown
-                }
-                None => Val::Tuple(vec![]),
-            },
-            Val::Unknown => Val::Unknown,
-            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
-                let message = format!("`{}` is not known at build time", words::brief(condition));
-                self.diags.push(
-                    Diagnostic::new("dynamic-condition", condition.place, message)
-                        .help(format!("choose by element: `where({}, …, …)`", words::full(condition))),
-                );
                 Val::Unknown
             }
         }

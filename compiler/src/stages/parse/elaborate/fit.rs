@@ -12,7 +12,7 @@ use crate::ops::Attr;
 use proc_macro2::Ident;
 
 /// The element type of that name; reports where there is none.
-pub(super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> {
+pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> {
     let text = name.to_string();
     if let Some(dtype) = DType::from_name(&text) {
         return Some(dtype);
@@ -48,7 +48,7 @@ pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Di
 }
 
 /// The extents of a pattern; `None` after a report.
-pub(super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags) -> Option<Vec<Option<Axis>>> {
+pub(in super::super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags) -> Option<Vec<Option<Axis>>> {
     let one = |axis: &AxisExpr, diags: &mut Diags| match axis {
         AxisExpr::Rest => Some(None),
         AxisExpr::Dim { value, bound } => {
@@ -83,7 +83,11 @@ impl Elaborator<'_, '_> {
                 let scope = self.scope().number;
                 let fit = Fit { dtype, axes, scope, role: role.clone(), text: words::type_text(ty), place: *at };
                 let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };
-                Val::Tensor(self.write(What::Fit(fit), site, &[tensor]))
+                let fitted = self.write(What::Fit(fit), site, &[tensor]);
+                if let Some(dim) = self.scalar(tensor) {
+                    self.scalars.push((fitted, dim));
+                }
+                Val::Tensor(fitted)
             }
             TypeExpr::Tuple(types, _) => {
                 let Some(items) = self.parts(val, types.len(), text, place) else {
@@ -145,7 +149,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Static(Attr::List(items)) if items.len() == n => Some(items.into_iter().map(Val::Static).collect()),
             Val::Unknown => Some(vec![Val::Unknown; n]),
-            Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 self.diags.push(Diagnostic::new("not-a-tuple", place, format!("`{text}` is one value, not {n}")));
                 None
             }

@@ -6,52 +6,73 @@ use super::super::instance::{FieldInstance, Instance, count};
 use super::super::statics::Names;
 use super::super::words;
 use super::fit;
+use super::frozen;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
 use crate::diag::{Diagnostic, Diags, Place, closest};
-use crate::ir::model::{self, Function, Mode, NamedDim, Param, Results};
+use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
 use crate::ir::written::Role;
 use crate::ir::{DType, Dim, Kind, Type};
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
 use quote::ToTokens;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The graph of a public function, evaluated or trained by an optimiser; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
-    train: Option<&Ident>,
+    train: Option<&Train>,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
-    params: &[Param],
+    kept: Kept<'_>,
     diags: &mut Diags,
 ) -> Option<Function> {
+    let Kept { params, states, dims: session } = kept;
     let mut names = this.names.clone();
-    let dims = entry_dims(function, &mut names, diags);
-    let args = entry_args(function, &names, diags);
-    let mode = train.map_or(Mode::Evaluate, |name| mode(function, name, diags));
     let training = train.is_some();
+    let dims = entry_dims(function, &mut names, session.iter().filter(|_| !training), diags);
+    // Dimensions that only the session gives.
+    let given: Vec<&str> = session.iter().map(|dim| dim.name.as_str()).collect();
+    let given: BTreeSet<String> =
+        given.iter().filter(|name| !dims.iter().any(|d| d.name == **name)).map(|name| name.to_string()).collect();
+    let mut touched = false;
+    for_each_axis(&function.result, &mut |axis| {
+        if let AxisExpr::Dim { value, .. } = axis {
+            touched |= dim_names(value).iter().any(|name| given.contains(&name.to_string()));
+        }
+    });
+    let args = entry_args(function, &names, diags);
+    let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
+    let only = train.and_then(|train| train.only.as_deref());
+    let frozen = only.map_or(vec![], |only| frozen::frozen(only, this, params, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
-    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()] };
+    let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
     let mut elaborator = Elaborator {
         declared,
         params,
+        states,
         diags,
         training,
         frames: vec![Frame::default()],
         scopes: vec![scope],
         calls: 0,
+        scalars: vec![],
+        positions: BTreeSet::new(),
+        given,
+        touched,
         kept: vec![],
     };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
-    let effects = elaborator.committed();
-    let (graph, types_known) = (std::mem::take(&mut elaborator.top().graph), outputs);
-    let mut graph = graph;
-    graph.outputs = types_known?.iter().map(|t| t.value).collect();
+    let effects: Vec<_> = elaborator.committed().into_iter().chain(elaborator.stored()).collect();
+    let in_session = !training && (is_mut(function) || elaborator.touched || !elaborator.frames[0].held.is_empty());
+    let mut graph = std::mem::take(&mut elaborator.top().graph);
+    let positions = std::mem::take(&mut elaborator.positions);
+    graph.outputs = outputs?.iter().map(|t| t.value).collect();
     let args = args.into_iter().collect::<Option<Vec<_>>>()?;
+    let dims = all_dims(dims, session.iter().filter(|_| in_session), &args, &positions);
     Some(Function {
         name: function.name.clone(),
         attrs: function.attrs.iter().map(ToTokens::to_token_stream).collect(),
@@ -59,9 +80,45 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
+        frozen,
+        in_session,
         effects,
         graph,
     })
+}
+
+/// What a model keeps: parameters, and in sessions states with their dimensions.
+#[derive(Clone, Copy)]
+pub(in super::super) struct Kept<'k> {
+    pub(in super::super) params: &'k [Param],
+    pub(in super::super) states: &'k [State],
+    pub(in super::super) dims: &'k [NamedDim],
+}
+
+/// The dimensions of the arguments, those of the session, and the arguments that stand in positions.
+fn all_dims<'s>(
+    mut dims: Vec<NamedDim>,
+    session: impl Iterator<Item = &'s NamedDim>,
+    args: &[model::Argument],
+    positions: &BTreeSet<String>,
+) -> Vec<NamedDim> {
+    for one in session {
+        match dims.iter_mut().find(|dim| dim.name == one.name) {
+            Some(dim) => dim.binder = Binder::Session,
+            None => dims.push(NamedDim { bound: None, ..one.clone() }),
+        }
+    }
+    for (k, arg) in args.iter().enumerate() {
+        let name = arg.name.to_string();
+        if positions.contains(&name) {
+            dims.push(NamedDim { name, bound: None, binder: Binder::Argument(k) });
+        }
+    }
+    dims
+}
+
+fn is_mut(function: &Fn) -> bool {
+    matches!(function.receiver, Receiver::Mut(_))
 }
 
 fn results(ty: &TypeExpr) -> Results {
@@ -109,37 +166,25 @@ fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
     optimizers.first().map_or(Mode::Evaluate, |optimizer| Mode::Train(optimizer))
 }
 
-/// The dimensions that calls bind: capital names in the arguments' types that are not constants.
-fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedDim> {
-    let known = names.clone();
+/// The dimensions that calls bind: capital names in the arguments' types that are not constants. Names of the session's
+/// dimensions are known, too.
+fn entry_dims<'s>(
+    function: &Fn,
+    names: &mut Names,
+    session: impl Iterator<Item = &'s NamedDim>,
+    diags: &mut Diags,
+) -> Vec<NamedDim> {
     let mut dims: Vec<NamedDim> = vec![];
-    let mut alone = vec![];
-    for (_, ty) in &function.params {
-        for_each_axis(ty, &mut |axis| {
-            let AxisExpr::Dim { value, bound } = axis else { return };
-            let limit = bound.as_ref().and_then(|b| fit::extent(b, &known, diags)).and_then(|d| d.as_const());
-            for name in dim_names(value) {
-                let text = name.to_string();
-                if known.contains_key(&text) {
-                    continue;
-                }
-                names.insert(text.clone(), Some(Attr::Int(Dim::name(text.clone()))));
-                let bare = matches!(&value.kind, ExprKind::Name(_));
-                alone.push((name.clone(), bare));
-                match dims.iter_mut().find(|d| d.name == text) {
-                    Some(dim) if bare => dim.bound = dim.bound.into_iter().chain(limit).min(),
-                    Some(_) => {}
-                    None => dims.push(NamedDim { name: text, bound: limit.filter(|_| bare) }),
-                }
-            }
-        });
-    }
+    let alone = named_dims(function.params.iter().map(|(_, ty)| ty), names, &mut dims, diags);
     for (name, _) in alone.iter().filter(|(name, _)| !alone.iter().any(|(n, bare)| *bare && n == name)) {
         let message = format!("no argument binds `{name}`: it stands only inside of other extents");
         diags.push(
             Diagnostic::new("unbound-dimension", name.span(), message)
                 .help(format!("let an argument have the extent `{name}` alone")),
         );
+    }
+    for NamedDim { name, .. } in session {
+        names.entry(name.clone()).or_insert_with(|| Some(Attr::Int(Dim::name(name.clone()))));
     }
     // Names that stand in the result only; what `..` would bind is reported with it.
     let mut rest = false;
@@ -162,6 +207,39 @@ fn entry_dims(function: &Fn, names: &mut Names, diags: &mut Diags) -> Vec<NamedD
         }
     });
     dims
+}
+
+/// Finds the capital names in the extents of types that are not constants. Gives each occurrence, and whether the name
+/// is an extent by itself.
+pub(in super::super) fn named_dims<'t>(
+    types: impl IntoIterator<Item = &'t TypeExpr>,
+    names: &mut Names,
+    dims: &mut Vec<NamedDim>,
+    diags: &mut Diags,
+) -> Vec<(Ident, bool)> {
+    let known = names.clone();
+    let mut alone = vec![];
+    for ty in types {
+        for_each_axis(ty, &mut |axis| {
+            let AxisExpr::Dim { value, bound } = axis else { return };
+            let limit = bound.as_ref().and_then(|b| fit::extent(b, &known, diags)).and_then(|d| d.as_const());
+            for name in dim_names(value) {
+                let text = name.to_string();
+                if known.contains_key(&text) {
+                    continue;
+                }
+                names.insert(text.clone(), Some(Attr::Int(Dim::name(text.clone()))));
+                let bare = matches!(&value.kind, ExprKind::Name(_));
+                alone.push((name.clone(), bare));
+                match dims.iter_mut().find(|d| d.name == text) {
+                    Some(dim) if bare => dim.bound = dim.bound.into_iter().chain(limit).min(),
+                    Some(_) => {}
+                    None => dims.push(NamedDim { name: text, bound: limit.filter(|_| bare), binder: Binder::Extents }),
+                }
+            }
+        });
+    }
+    alone
 }
 
 /// The capital names in an extent.
@@ -226,7 +304,11 @@ impl<'p> Elaborator<'_, 'p> {
                 Some(arg) => {
                     let place = Place::from(arg.name.span());
                     let tensor = self.push(Kind::Input(k), &[], Some(arg.ty.clone()), place);
-                    self.name(tensor, &arg.name.to_string());
+                    let name = arg.name.to_string();
+                    self.name(tensor, &name);
+                    if arg.ty == Type::scalar(DType::U32) && !self.scope().names.contains_key(&name) {
+                        self.scalars.push((tensor, Dim::name(name)));
+                    }
                     Val::Tensor(tensor)
                 }
                 None => Val::Unknown,
@@ -289,7 +371,10 @@ impl<'p> Elaborator<'_, 'p> {
             self.diags.push(report.note("every call is inlined, so that a function cannot contain itself"));
             return Val::Unknown;
         }
-        let Some(args) = self.match_args(function, callee, args, place) else {
+        let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+        let line = self.diags.line(function.name.span().into());
+        let note = format!("`{}` is declared on {line}", function.name);
+        let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };
         self.calls += 1;
@@ -308,7 +393,7 @@ impl<'p> Elaborator<'_, 'p> {
                 }
             });
         }
-        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()] });
+        self.scopes.push(Scope { number, function, this, names, locals: vec![BTreeMap::new()], captured: 0 });
         for ((pat, ty), arg) in function.params.iter().zip(args) {
             let name = words::pattern_text(pat);
             let role = Role::Argument { callee: callee.to_owned(), name };
@@ -329,8 +414,14 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// The arguments in the order of the parameters; `None` after a report.
-    fn match_args(&mut self, function: &Fn, callee: &str, args: Vec<Argument>, place: Place) -> Option<Vec<Argument>> {
-        let wanted: Vec<String> = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
+    pub(super) fn match_args(
+        &mut self,
+        wanted: Vec<String>,
+        note: String,
+        callee: &str,
+        args: Vec<Argument>,
+        place: Place,
+    ) -> Option<Vec<Argument>> {
         let given = args.len();
         let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
         let mut position = 0;
@@ -359,12 +450,12 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        let line = self.diags.line(function.name.span().into());
-        self.diags.push(
-            Diagnostic::new("wrong-arity", place, message)
-                .note(format!("`{}` is declared on {line}", function.name))
-                .help(format!("call it as `{callee}({})`", wanted.join(", "))),
-        );
+        self.diags.push(Diagnostic::new("wrong-arity", place, message).note(note).help(
+            match callee.starts_with('|') {
+                true => format!("give it `{}`", wanted.join(", ")),
+                false => format!("call it as `{callee}({})`", wanted.join(", ")),
+            },
+        ));
         None
     }
 }
@@ -375,7 +466,7 @@ fn flatten(val: &Val, into: &mut Vec<Option<Tensor>>) {
         Val::Tensor(tensor) => into.push(Some(*tensor)),
         Val::Tuple(items) => items.iter().for_each(|item| flatten(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| flatten(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => into.push(None),
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => into.push(None),
     }
 }
 

@@ -109,6 +109,10 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
                 None
             }
+            Val::Function(function) => {
+                self.not_called(&function, place);
+                None
+            }
             Val::Tuple(items) => {
                 let message = format!("`{text}` is a tuple of {}, not a tensor", items.len());
                 self.not_a_tensor(&message, place);

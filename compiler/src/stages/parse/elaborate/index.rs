@@ -31,7 +31,7 @@ impl Elaborator<'_, '_> {
                 }
                 None => Val::Unknown,
             },
-            Val::Static(_) | Val::Struct(..) => {
+            Val::Static(_) | Val::Struct(..) | Val::Function(_) => {
                 self.diags.push(Diagnostic::new("not-a-tensor", of.place, format!("`{text}` is not a tensor")));
                 Val::Unknown
             }
@@ -53,6 +53,18 @@ impl Elaborator<'_, '_> {
     fn index_tensor(&mut self, expr: &Expr, tensor: Tensor, text: &str, place: Place, items: &[Index]) -> Val {
         let mut args = vec![(text.to_owned(), place)];
         let mut tensors = vec![tensor];
+        let Some(parts) = self.items(items, &mut args, &mut tensors) else { return Val::Unknown };
+        let site = Site { args, ..site_of(expr) };
+        Val::Tensor(self.write(What::Index(parts), site, &tensors))
+    }
+
+    /// What stands between the brackets; index tensors are appended. `None` after a report.
+    pub(super) fn items(
+        &mut self,
+        items: &[Index],
+        args: &mut Vec<(String, Place)>,
+        tensors: &mut Vec<Tensor>,
+    ) -> Option<Vec<Item>> {
         let mut parts = vec![];
         let mut complete = true;
         for item in items {
@@ -61,12 +73,16 @@ impl Elaborator<'_, '_> {
                 Index::At(at) => match self.expr(at) {
                     Val::Static(Attr::Int(dim)) => Some(Item::At(dim)),
                     Val::Tensor(index) => {
-                        tensors.push(index);
-                        args.push((words::brief(at), at.place));
-                        Some(Item::Gather)
+                        if let Some(dim) = self.position(index) {
+                            Some(Item::At(dim))
+                        } else {
+                            tensors.push(index);
+                            args.push((words::brief(at), at.place));
+                            Some(Item::Gather)
+                        }
                     }
                     Val::Unknown => None,
-                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{}` is not an index", words::brief(at));
                         self.diags.push(Diagnostic::new("bad-expression", at.place, message));
                         None
@@ -77,11 +93,7 @@ impl Elaborator<'_, '_> {
             complete &= part.is_some();
             parts.extend(part);
         }
-        if !complete {
-            return Val::Unknown;
-        }
-        let site = Site { args, ..site_of(expr) };
-        Val::Tensor(self.write(What::Index(parts), site, &tensors))
+        complete.then_some(parts)
     }
 
     fn range(&mut self, start: Option<&Expr>, end: Option<&Expr>, inclusive: bool) -> Option<Item> {
@@ -107,7 +119,8 @@ impl Elaborator<'_, '_> {
         match self.expr(expr) {
             Val::Static(Attr::Int(dim)) => Some(dim),
             Val::Unknown => None,
-            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
+            Val::Tensor(tensor) if self.scalar(tensor).is_some() => self.position(tensor),
+            Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{}` is not an integer that is known at build time", words::brief(expr));
                 self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
                 None

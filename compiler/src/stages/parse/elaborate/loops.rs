@@ -3,6 +3,7 @@
 use super::super::ast::*;
 use super::super::instance::FieldInstance;
 use super::super::words;
+use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
 use crate::ir::{Dim, Kind, Memory, Repeat, Value};
@@ -42,7 +43,7 @@ impl Elaborator<'_, '_> {
                         self.region(pat, &module, body, field.place);
                     }
                     Val::Unknown => self.poison(pat, body),
-                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) => {
+                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
                         let report = Diagnostic::new("bad-expression", field.place, message);
                         self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
@@ -84,11 +85,6 @@ impl Elaborator<'_, '_> {
             unreachable!("only repeated blocks make regions");
         };
         let names = self.carried(body);
-        if names.is_empty() {
-            let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
-            let report = Diagnostic::new("loop-without-effect", place, message);
-            self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
-        }
         // What the loop carries, as tensors of the graph around it.
         let mut before = vec![];
         for name in &names {
@@ -112,6 +108,11 @@ impl Elaborator<'_, '_> {
         let text = words::pattern_text(pat);
         let block = self.pick(module, Pick::Frame(frame), text.clone(), place);
         self.iteration(pat, block, body, &text);
+        if names.is_empty() && !Regional::of(self.top()).assigns() {
+            let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
+            let report = Diagnostic::new("loop-without-effect", place, message);
+            self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
+        }
         self.close(&names, count, start, place);
     }
 
@@ -123,9 +124,9 @@ impl Elaborator<'_, '_> {
             let value = self.materialise(value, name, place);
             leaves(&value, &mut after);
         }
-        let known = after.len() == start.len() && !start.is_empty();
         let outputs: Vec<Value> = after.iter().map(|&t| self.reach(t)).collect();
-        if !known {
+        let assigns = Regional::of(self.top()).assigns();
+        if after.len() != start.len() || (start.is_empty() && !assigns) {
             self.frames.pop();
             names.iter().for_each(|name| self.set(name, Val::Unknown));
             return;
@@ -145,29 +146,36 @@ impl Elaborator<'_, '_> {
         (count, reverse, memory): (Dim, bool, Memory),
         place: Place,
     ) -> Vec<Tensor> {
-        let Some(Frame { mut graph, invariants, stacked }) = self.frames.pop() else {
+        let Some(frame) = self.frames.pop() else {
             unreachable!("the region's graph is open");
         };
-        let order = stacked.iter().chain(&invariants);
+        self.report_aliases(&frame);
+        let states = Regional::of(&frame);
+        let Frame { mut graph, invariants, stacked, held: _ } = frame;
+        let [carried_states, stacked_states, read_states] = states.inputs();
+        let lists = [&carried_states, &stacked, &stacked_states, &invariants, &read_states];
+        let order = lists.into_iter().flatten();
         for (k, (_, inner)) in order.clone().enumerate() {
             graph.node_mut(*inner).kind = Kind::Input(start.len() + k);
         }
         let args: Vec<Value> = start.iter().copied().chain(order.map(|(outer, _)| *outer)).collect();
-        let carried = start.len();
+        // Carried values come first: those of variables, then those of states.
+        let (own, more) = (start.len(), carried_states.len());
+        let (carried, sliced) = (own + more, stacked.len() + stacked_states.len());
         let results = outputs.len();
-        graph.outputs = outputs;
-        let repeat = Repeat { count, reverse, carried, stacked: stacked.len(), memory, body: graph };
+        let [first, last] = states.outputs();
+        graph.outputs = [&outputs[..own], &first, &outputs[own..], &last].concat();
+        let all = graph.outputs.len();
+        let repeat = Repeat { count, reverse, carried, stacked: sliced, memory, body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
-        match results {
-            1 => vec![Tensor { frame, value: node }],
-            n => (0..n)
-                .map(|k| {
-                    let value = self.top().graph.push(Kind::Result(k), vec![node], None, place.first);
-                    Tensor { frame, value }
-                })
-                .collect(),
-        }
+        let result = |this: &mut Self, k: usize| match all {
+            1 => node,
+            _ => this.top().graph.push(Kind::Result(k), vec![node], None, place.first),
+        };
+        self.release(&states, |this, k| result(this, if k < more { own + k } else { results + k }));
+        let of_variables = (0..results).map(|k| if k < own { k } else { more + k });
+        of_variables.map(|k| Tensor { frame, value: result(self, k) }).collect()
     }
 
     /// The variables outside of a body that it assigns, in the order of the first assignment.
@@ -178,7 +186,7 @@ impl Elaborator<'_, '_> {
         names
     }
 
-    fn set(&mut self, name: &str, value: Val) {
+    pub(super) fn set(&mut self, name: &str, value: Val) {
         if let Some(local) = self.local(name) {
             local.value = value;
         }
@@ -195,9 +203,13 @@ impl Elaborator<'_, '_> {
     }
 
     /// The value with its numbers as tensors.
-    fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
+    pub(super) fn materialise(&mut self, value: Val, name: &str, place: Place) -> Val {
         match value {
             Val::Tuple(items) => Val::Tuple(items.into_iter().map(|v| self.materialise(v, name, place)).collect()),
+            Val::Struct(of, fields) => {
+                let field = |(field, value)| (field, self.materialise(value, name, place));
+                Val::Struct(of, fields.into_iter().map(field).collect())
+            }
             value => self.tensor(value, name, place).map_or(Val::Unknown, Val::Tensor),
         }
     }
@@ -209,7 +221,7 @@ pub(super) fn leaves(value: &Val, into: &mut Vec<Tensor>) {
         Val::Tensor(tensor) => into.push(*tensor),
         Val::Tuple(items) => items.iter().for_each(|item| leaves(item, into)),
         Val::Struct(_, fields) => fields.iter().for_each(|(_, value)| leaves(value, into)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
@@ -219,12 +231,12 @@ pub(super) fn replace(value: &mut Val, next: &mut dyn Iterator<Item = Tensor>) {
         Val::Tensor(tensor) => *tensor = next.next().unwrap_or(*tensor),
         Val::Tuple(items) => items.iter_mut().for_each(|item| replace(item, next)),
         Val::Struct(_, fields) => fields.iter_mut().for_each(|(_, value)| replace(value, next)),
-        Val::Static(_) | Val::Module(_) | Val::Unknown => {}
+        Val::Static(_) | Val::Module(_) | Val::Function(_) | Val::Unknown => {}
     }
 }
 
 /// The names that a block assigns and does not declare itself.
-fn assigned(block: &Block, names: &mut Vec<String>) {
+pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
     let mut own = vec![];
     for stmt in &block.stmts {
         match stmt {

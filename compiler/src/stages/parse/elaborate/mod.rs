@@ -3,10 +3,13 @@
 //! Calls of the user's functions are inlined; a loop over repeated blocks becomes a region. A value that a
 //! reported mistake leaves unknown silences everything that uses it.
 
+mod branch;
 mod call;
+mod callable;
 mod companions;
 mod expr;
 mod fit;
+mod frozen;
 mod function;
 mod graph;
 mod index;
@@ -15,24 +18,27 @@ mod operator;
 mod remat;
 mod resolve;
 mod scan;
+mod state;
 mod stmt;
+mod transform;
 
 use super::ast::Fn;
 use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::{Param, ParamId};
-use crate::ir::{Graph, Value};
+use crate::ir::model::{Param, ParamId, State};
+use crate::ir::{Dim, Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
-pub(super) use function::entry;
+pub(super) use fit::{axes, dtype};
+pub(super) use function::{Kept, entry, named_dims};
 
 /// A node of one of the open graphs.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Debug)]
 struct Tensor {
     /// Which graph: 0 is the function's, deeper ones are bodies of loops.
     frame: usize,
@@ -48,6 +54,7 @@ enum Val {
     Tuple(Vec<Val>),
     Struct(String, Vec<(String, Val)>),
     Module(Module),
+    Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
     Unknown,
 }
@@ -63,7 +70,7 @@ struct Module {
 }
 
 /// One of several repeated blocks.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 enum Pick {
     /// The one of this iteration of the loop whose body is that frame.
     Frame(usize),
@@ -89,6 +96,8 @@ struct Scope<'p> {
     names: Names,
     /// Innermost last.
     locals: Vec<BTreeMap<String, Local>>,
+    /// How many of them a closure has copies of.
+    captured: usize,
 }
 
 /// A graph under construction.
@@ -99,6 +108,8 @@ struct Frame {
     invariants: Vec<(Value, Value)>,
     /// Values of the next outer frame of which an iteration sees a slice, and the inputs that give it.
     stacked: Vec<(Value, Value)>,
+    /// The states that the graph has seen.
+    held: Vec<state::Held>,
 }
 
 /// An evaluated argument.
@@ -113,12 +124,21 @@ struct Argument {
 struct Elaborator<'e, 'p> {
     declared: &'e Declared<'p>,
     params: &'e [Param],
+    states: &'e [State],
     diags: &'e mut Diags,
     training: bool,
     frames: Vec<Frame>,
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
     calls: usize,
+    /// Integers that arguments give, and tensors that hold them: they can stand in positions.
+    scalars: Vec<(Tensor, Dim)>,
+    /// The arguments of which one stands in a position.
+    positions: BTreeSet<String>,
+    /// Dimensions that only the session gives.
+    given: BTreeSet<String>,
+    /// Whether the function needs one of them.
+    touched: bool,
     /// The new values of companions.
     kept: Vec<(ParamId, Value)>,
 }
@@ -127,6 +147,10 @@ struct Elaborator<'e, 'p> {
 fn block_of(module: &Module) -> Option<&Rc<Instance>> {
     match &module.held {
         FieldInstance::Block(instance) => Some(instance),
-        FieldInstance::Layer(_) | FieldInstance::Param(_) | FieldInstance::Repeat(..) | FieldInstance::Unknown => None,
+        FieldInstance::Layer(_)
+        | FieldInstance::Param(_)
+        | FieldInstance::State(_)
+        | FieldInstance::Repeat(..)
+        | FieldInstance::Unknown => None,
     }
 }

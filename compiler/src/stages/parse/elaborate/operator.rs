@@ -2,8 +2,9 @@
 
 use super::super::ast::*;
 use super::super::{statics, words};
-use super::{Argument, Elaborator, Val};
+use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::Diagnostic;
+use crate::ir::Dim;
 use crate::ops::{self, Attr};
 
 impl Elaborator<'_, '_> {
@@ -39,7 +40,40 @@ impl Elaborator<'_, '_> {
                 }
             };
         }
-        self.operator(expr, op.op(), op.text(), vec![a, b])
+        let dim = self.position_of(op, &a.1, &b.1);
+        let value = self.operator(expr, op.op(), op.text(), vec![a, b]);
+        if let (Val::Tensor(tensor), Some(dim)) = (&value, dim) {
+            self.scalars.push((*tensor, dim));
+        }
+        value
+    }
+
+    /// The integer that arithmetic on arguments gives, where it can stand in a position.
+    fn position_of(&self, op: Binary, a: &Val, b: &Val) -> Option<Dim> {
+        let integer = |value: &Val| match value {
+            Val::Static(Attr::Int(dim)) => Some(dim.clone()),
+            Val::Tensor(tensor) => self.scalar(*tensor),
+            Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) | Val::Unknown => None,
+        };
+        let (a, b) = (integer(a)?, integer(b)?);
+        match op {
+            Binary::Add => Some(a + b),
+            Binary::Sub => Some(a - b),
+            Binary::Mul => Some(a * b),
+            _ => None,
+        }
+    }
+
+    /// The integer that a tensor holds, where arguments give it.
+    pub(super) fn scalar(&self, tensor: Tensor) -> Option<Dim> {
+        self.scalars.iter().find(|(known, _)| *known == tensor).map(|(_, dim)| dim.clone())
+    }
+
+    /// The same for a position: the call is to bind the arguments' values.
+    pub(super) fn position(&mut self, tensor: Tensor) -> Option<Dim> {
+        let dim = self.scalar(tensor)?;
+        dim.names(&mut |name| _ = self.positions.insert(name.to_owned()));
+        Some(dim)
     }
 
     fn operator(&mut self, expr: &Expr, name: &str, text: &str, operands: Vec<(&Expr, Val)>) -> Val {

@@ -2,11 +2,13 @@
 
 use super::super::ast::Fn;
 use super::super::instance::FieldInstance;
+use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Diagnostic, Place, closest};
 use crate::ir::DType;
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
+use std::rc::Rc;
 
 impl<'p> Elaborator<'_, 'p> {
     /// The variable of that name.
@@ -20,9 +22,11 @@ impl<'p> Elaborator<'_, 'p> {
         if let Some(local) = self.local(&text) {
             return match local.value.clone() {
                 Val::Module(module) => Val::Module(Module { text, ..module }),
+                Val::Function(function) => Val::Function(Rc::new(Function { text, ..(*function).clone() })),
                 value => value,
             };
         }
+        self.touched |= self.scopes.len() == 1 && self.given.contains(&text);
         if let Some(value) = self.scope().names.get(&text) {
             return value.clone().map_or(Val::Unknown, Val::Static);
         }
@@ -133,7 +137,7 @@ impl<'p> Elaborator<'_, 'p> {
                 self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
                 Val::Unknown
             }
-            FieldInstance::Param(_) | FieldInstance::Unknown => Val::Unknown,
+            FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
 
@@ -145,6 +149,7 @@ impl<'p> Elaborator<'_, 'p> {
                 let tensor = self.parameter(*id, &module, place);
                 Val::Tensor(tensor)
             }
+            FieldInstance::State(id) => self.state(*id, &module, place),
             FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) => Val::Module(module),
         }
     }

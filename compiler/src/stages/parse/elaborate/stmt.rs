@@ -1,10 +1,12 @@
 //! Statements: bindings and assignments.
 
 use super::super::ast::*;
+use super::super::instance::FieldInstance;
 use super::super::words;
-use super::{Elaborator, Local, Val};
+use super::{Elaborator, Local, Module, Val, block_of};
 use crate::diag::{Diagnostic, closest};
-use crate::ir::written::Role;
+use crate::ir::model::StateId;
+use crate::ir::written::{Item, Role};
 
 impl Elaborator<'_, '_> {
     pub(super) fn statement(&mut self, stmt: &Stmt) {
@@ -50,9 +52,7 @@ impl Elaborator<'_, '_> {
     fn assign(&mut self, target: &Expr, op: Option<Binary>, value: &Expr) {
         let mut new = self.expr(value);
         let ExprKind::Name(name) = &target.kind else {
-            let message = format!("only variables can be assigned, not `{}`", words::brief(target));
-            self.diags.push(Diagnostic::new("not-supported", target.place, message));
-            return;
+            return self.assign_place(target, op, (new, value));
         };
         let text = name.to_string();
         let Some(local) = self.local(&text) else {
@@ -65,7 +65,14 @@ impl Elaborator<'_, '_> {
         let (mutable, declared, old) = (local.mutable, local.span.start().line, local.value.clone());
         // Once reported it may be assigned.
         local.mutable = true;
-        if !mutable {
+        let captured = self.scope().captured;
+        let inside = self.scope().locals.iter().rposition(|block| block.contains_key(&text));
+        if inside.is_some_and(|at| at < captured) {
+            let message = format!("a closure cannot assign `{text}`, which is declared outside of it");
+            let report = Diagnostic::new("captured-assignment", name.span(), message)
+                .note(format!("`{text}` is declared on line {declared}"));
+            self.diags.push(report.help("let the closure give the new value as its result"));
+        } else if !mutable {
             // The outermost names are the arguments.
             let argument = !self.scope().locals.iter().skip(1).any(|block| block.contains_key(&text));
             let word = if argument { "" } else { "let " };
@@ -76,11 +83,7 @@ impl Elaborator<'_, '_> {
             );
         }
         if let Some(op) = op {
-            let whole = Expr {
-                kind: ExprKind::Binary(op, Box::new(target.clone()), Box::new(value.clone())),
-                place: target.place.to(value.place),
-            };
-            new = self.combine(&whole, op, (target, old), (value, new));
+            new = self.combine(&infix(op, target, value), op, (target, old), (value, new));
         }
         if let Val::Tensor(tensor) = &new {
             self.name(*tensor, &text);
@@ -88,5 +91,80 @@ impl Elaborator<'_, '_> {
         if let Some(local) = self.local(&text) {
             local.value = new;
         }
+    }
+
+    /// Assigns a state or a part of one.
+    fn assign_place(&mut self, target: &Expr, op: Option<Binary>, (mut new, value): (Val, &Expr)) {
+        let (of, items) = match &target.kind {
+            ExprKind::Index(of, items) => (&**of, Some(items)),
+            _ => (target, None),
+        };
+        let Some(state) = self.state_named(of) else { return };
+        let Some(items) = items.map_or(Some(vec![]), |items| self.part_items(items)) else { return };
+        if let Some(op) = op {
+            let old = self.expr(target);
+            new = self.combine(&infix(op, target, value), op, (target, old), (value, new));
+        }
+        self.assign_state(target, state, items, (new, value));
+    }
+
+    /// The state that an expression names; `None` after a report.
+    fn state_named(&mut self, target: &Expr) -> Option<(StateId, Module)> {
+        let text = words::brief(target);
+        if let ExprKind::Field(owner, name) = &target.kind {
+            let module = match self.expr(owner) {
+                Val::Module(module) => module,
+                Val::Unknown => return None,
+                Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Function(_) => {
+                    return self.not_a_state(target, &text, "is a part of a value");
+                }
+            };
+            let held = block_of(&module).and_then(|block| block.fields.get(&name.to_string()).cloned());
+            return match held {
+                Some(FieldInstance::State(id)) => Some((id, Module { text, ..module })),
+                Some(FieldInstance::Unknown) => None,
+                Some(FieldInstance::Layer(_)) => {
+                    self.not_a_state(target, &text, "is a layer, whose parameters training alone changes")
+                }
+                Some(FieldInstance::Param(_)) => {
+                    self.not_a_state(target, &text, "is a parameter, which training alone changes")
+                }
+                Some(FieldInstance::Block(_) | FieldInstance::Repeat(..)) => {
+                    self.not_a_state(target, &text, "holds blocks")
+                }
+                None => match self.member(&module, name, target.place) {
+                    Val::Unknown => None,
+                    _ => self.not_a_state(target, &text, "is a parameter, which training alone changes"),
+                },
+            };
+        }
+        self.not_a_state(target, &text, "is no variable and no state")
+    }
+
+    fn not_a_state(&mut self, target: &Expr, text: &str, what: &str) -> Option<(StateId, Module)> {
+        let message = format!("`{text}` cannot be assigned: it {what}");
+        let report = Diagnostic::new("not-assignable", target.place, message);
+        self.diags.push(report.help("what a session keeps is declared as a field: `state name: f32[B, 64]`"));
+        None
+    }
+
+    /// The items between the brackets of an assignment, which gathers nothing.
+    fn part_items(&mut self, items: &[Index]) -> Option<Vec<Item>> {
+        let (mut args, mut tensors) = (vec![], vec![]);
+        let found = self.items(items, &mut args, &mut tensors)?;
+        let Some((text, place)) = args.first() else { return Some(found) };
+        let message =
+            format!("`{text}` is not an integer that the call gives, which a position that is assigned must be");
+        let report = Diagnostic::new("dynamic-value", *place, message);
+        self.diags.push(report.help("let it be an argument of the public function: `at: u32`"));
+        None
+    }
+}
+
+/// `target op value`, for reports.
+fn infix(op: Binary, target: &Expr, value: &Expr) -> Expr {
+    Expr {
+        kind: ExprKind::Binary(op, Box::new(target.clone()), Box::new(value.clone())),
+        place: target.place.to(value.place),
     }
 }

@@ -157,7 +157,6 @@ impl Syntax {
         let _: Visibility = input.parse()?;
         let name = input.call(Ident::parse_any)?;
         if name == "state" && !input.peek(Token![:]) {
-            self.unsupported(name.span(), "`state` fields are");
             let place = name.span().into();
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
@@ -257,7 +256,6 @@ impl Syntax {
         let Some(mutable) = mutable else {
             return Ok(Receiver::Shared);
         };
-        self.unsupported(mutable.span, "functions with `&mut self` are");
         Ok(Receiver::Mut(mutable.span))
     }
 
@@ -297,7 +295,6 @@ impl Syntax {
             return Err(syn::Error::new(only.span(), format!("`#[train(…)]` has no argument `{only}`")));
         }
         input.parse::<Token![=]>()?;
-        self.unsupported(only.span(), "trained parts of a model are");
         let value = self.expr(input)?;
         let only = match value.kind {
             ExprKind::List(items) => items,

@@ -1,0 +1,348 @@
+//! `attend(q, k, v)`: scaled dot-product attention, and what attention means in ordinary primitives.
+
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
+use crate::ir::attend::{Attend, Part};
+use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
+use crate::ir::{DType, Dim, Type, Value};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&ATTEND)];
+
+static ATTEND: Op = Op {
+    name: "attend",
+    signature: "(q: float[...], k: float[...], v: float[...], mask: any[...]?) -> float[...]",
+    attrs: &[
+        AttrDecl::optional("causal", AttrKind::Bool, "false", "whether query `t` sees only keys `0..=t`"),
+        AttrDecl::optional("scale", AttrKind::Float, "", "the factor of the scores; `1/√d` where it is not given"),
+    ],
+    doc: "Scaled dot-product attention, `softmax(scale · q·kᵀ + mask) · v` (Vaswani et al. 2017), as PyTorch's \
+          `scaled_dot_product_attention`: `q[.., H, T, d]`, `k[.., G, S, d]` and `v[.., G, S, e]` give `[.., H, T, e]`, and \
+          a `q` with an axis less is one query. Fewer heads of keys and values than of queries are shared by groups of \
+          neighbours. A bool mask is true where a query may attend, a float mask is added; it broadcasts over batch, heads, \
+          queries or keys, so that one of `[B, 1, 1, S]` hides padding. A query that sees no key gives zeros. The scores \
+          are never stored (Dao et al. 2022): memory grows with `T + S`.",
+    onnx: Some("Attention"),
+    body: |b, args, attrs| {
+        let call = Call::new(b, args, attrs)?;
+        Ok(vec![call.value(b)?])
+    },
+    examples: &[
+        Example {
+            inputs: &[
+                ("q", "f32[2, 3, 5, 7]", Domain::Normal),
+                ("k", "f32[2, 3, 9, 7]", Domain::Normal),
+                ("v", "f32[2, 3, 9, 4]", Domain::Normal),
+            ],
+            call: "attend(q, k, v)",
+            result: "f32[2, 3, 5, 4]",
+        },
+        Example {
+            inputs: &[
+                ("q", "f32[B, 2, 17, 8]", Domain::Normal),
+                ("k", "f32[B, 2, 17, 8]", Domain::Normal),
+                ("v", "f32[B, 2, 17, 8]", Domain::Normal),
+            ],
+            call: "attend(q, k, v, causal = true)",
+            result: "f32[B, 2, 17, 8]",
+        },
+        Example {
+            inputs: &[
+                ("q", "f32[4, 6, 5]", Domain::Normal),
+                ("k", "f32[2, 11, 5]", Domain::Normal),
+                ("v", "f32[2, 11, 5]", Domain::Normal),
+                ("m", "bool[1, 6, 11]", Domain::Below(2)),
+            ],
+            call: "attend(q, k, v, m, scale = 0.5)",
+            result: "f32[4, 6, 5]",
+        },
+        Example {
+            inputs: &[
+                ("q", "f32[B, 3, 16]", Domain::Normal),
+                ("k", "f32[B, 3, 13, 16]", Domain::Normal),
+                ("v", "f32[B, 3, 13, 16]", Domain::Normal),
+                ("m", "f32[B, 1, 13]", Domain::Normal),
+            ],
+            call: "attend(q, k, v, m)",
+            result: "f32[B, 3, 16]",
+        },
+    ],
+};
+
+/// The most features of a head that kernels take: more would not fit the registers of an invocation.
+const MOST_FEATURES: i64 = 256;
+
+/// A checked call with all axes: `[.., H, T, d]`.
+struct Call {
+    args: Vec<Value>,
+    attend: Attend,
+    /// The result's shape.
+    shape: Vec<Dim>,
+}
+
+impl Call {
+    fn new(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<Call, OpError> {
+        let types: Vec<Type> = args.iter().map(|&a| b.ty(a).clone()).collect();
+        let rank = types[1].rank();
+        let single = types[0].rank() + 1 == rank;
+        if rank < 2 || types[2].rank() != rank || (types[0].rank() != rank && !single) {
+            let message = format!(
+                "`attend` takes `q` of [.., heads, T, d], `k` of [.., heads, S, d] and `v` of [.., heads, S, e], but {{0}} \
+                 is {}, {{1}} is {} and {{2}} is {}",
+                types[0], types[1], types[2]
+            );
+            return Err(OpError::new("wrong-rank", message));
+        }
+        let mut q = types[0].shape.clone();
+        if single {
+            q.insert(rank - 2, Dim::from(1));
+        }
+        let (mut k, mut v) = (types[1].shape.clone(), types[2].shape.clone());
+        fit(&types, &q, &k, &v)?;
+        let mut shape = types[0].shape.clone();
+        if let Some(last) = shape.last_mut() {
+            *last = v[rank - 1].clone();
+        }
+        let mask = args.get(3).map(|_| mask(&types[3], &q, &k, single)).transpose()?;
+        // Without heads there is one.
+        for shape in [&mut q, &mut k, &mut v] {
+            if rank == 2 {
+                shape.insert(0, Dim::from(1));
+            }
+        }
+        let mut all = vec![b.reshape(args[0], &q)?, b.reshape(args[1], &k)?, b.reshape(args[2], &v)?];
+        if let Some(mask) = mask {
+            all.push(b.reshape(args[3], &mask)?);
+        }
+        let features = &q[q.len() - 1];
+        let scale = match (attrs.float("scale"), features.as_const()) {
+            (Some(scale), _) => scale,
+            (None, Some(d)) => 1.0 / (d as f64).sqrt(),
+            (None, None) => {
+                // A factor that only run time knows goes into the queries.
+                let d = b.extent(features)?;
+                let factor = b.unary(MapOp::Rsqrt, d)?;
+                all[0] = b.mul(all[0], factor)?;
+                1.0
+            }
+        };
+        let attend = Attend { part: Part::Output, causal: attrs.flag("causal"), scale: Scalar::F32(scale) };
+        Ok(Call { args: all, attend, shape })
+    }
+
+    fn value(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
+        let small = |&value: &Value| b.shape(value).last().and_then(Dim::as_const).is_some_and(|n| n <= MOST_FEATURES);
+        let y = match self.args[..3].iter().all(small) {
+            true => b.prim(Prim::Attend(self.attend.clone()), &self.args)?,
+            false => specification(b, &self.attend, &self.args)?,
+        };
+        b.reshape(y, &self.shape)
+    }
+}
+
+/// Whether queries, keys and values belong together.
+fn fit(types: &[Type], q: &[Dim], k: &[Dim], v: &[Dim]) -> Result<(), OpError> {
+    let rank = k.len();
+    let differ = |message: String, arg: usize| Err(OpError::new("shape-mismatch", message).arg(arg));
+    if q[rank - 1] != k[rank - 1] {
+        return differ(
+            format!(
+                "queries and keys need equal features, but {{0}} has {} and {{1}} has {}",
+                q[rank - 1],
+                k[rank - 1]
+            ),
+            1,
+        );
+    }
+    if k[rank - 2] != v[rank - 2] {
+        return differ(
+            format!("every key has a value, but {{1}} has {} keys and {{2}} has {} values", k[rank - 2], v[rank - 2]),
+            2,
+        );
+    }
+    let leading = |shape: &[Dim]| shape[..rank.saturating_sub(3)].to_vec();
+    for (arg, other) in [(1, k), (2, v)] {
+        if leading(q) != leading(other) {
+            return differ(
+                format!("`attend` needs equal batches, but {{0}} is {} and {{{arg}}} is {}", types[0], types[arg]),
+                arg,
+            );
+        }
+    }
+    let Some(heads) = rank.checked_sub(3) else { return Ok(()) };
+    if k[heads] != v[heads] {
+        return differ(format!("{{1}} has {} heads of keys, but {{2}} has {} of values", k[heads], v[heads]), 2);
+    }
+    if q[heads].exact_div(&k[heads]).is_none() {
+        let message = format!("{} heads of keys do not divide {} heads of queries", k[heads], q[heads]);
+        return Err(OpError::new("non-divisible", message).arg(1));
+    }
+    Ok(())
+}
+
+/// The shape of a mask with all axes.
+fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpError> {
+    let rank = k.len();
+    if !matches!(mask.dtype, DType::F32 | DType::Bool) {
+        let message = format!("a mask is bool (true where a query may attend) or f32 (added), but {{3}} is {mask}");
+        return Err(OpError::new("wrong-dtype", message).arg(3).help("compare it: `{3} != 0`"));
+    }
+    // The scores as the user sees them.
+    let mut scores: Vec<Dim> = q[..rank - 1].to_vec();
+    scores.push(k[rank - 2].clone());
+    let mut seen = scores.clone();
+    if single {
+        seen.remove(rank - 2);
+    }
+    let lead = seen.len().checked_sub(mask.rank());
+    let fits = lead.is_some_and(|lead| mask.shape.iter().zip(&seen[lead..]).all(|(m, s)| m == s || m.is(1)));
+    let (Some(lead), true) = (lead, fits) else {
+        let scores = Type::new(mask.dtype, seen);
+        let message = format!("a mask broadcasts to the scores, which are {scores}, but {{3}} is {mask}");
+        return Err(OpError::new("broadcast-mismatch", message).arg(3));
+    };
+    let mut shape = vec![Dim::from(1); lead];
+    shape.extend(mask.shape.iter().cloned());
+    if single {
+        shape.insert(rank - 2, Dim::from(1));
+    }
+    if rank == 2 {
+        shape.insert(0, Dim::from(1));
+    }
+    Ok(shape)
+}
+
+/// A part of attention in ordinary primitives, with a tensor of all scores: what the kernels compute, and what is
+/// differentiated where derivatives of derivatives are asked for.
+///
+/// # Errors
+/// Where the arguments do not fit the part's shape rule.
+pub(crate) fn specification(b: &mut Builder<'_>, attend: &Attend, args: &[Value]) -> Result<Value, OpError> {
+    let types: Vec<&Type> = args.iter().map(|&a| b.ty(a)).collect();
+    let result = Prim::Attend(attend.clone()).infer(&types).map_err(|why| OpError::new("shape-mismatch", why))?;
+    let scores = Scores::new(b, attend, args)?;
+    let value = scores.part(b, attend.part, args)?;
+    b.reshape(value, &result.shape)
+}
+
+/// The scores as `[A.., G, H/G, T, S]`, and all arguments with the heads split in that way.
+struct Scores {
+    scale: f64,
+    q: Value,
+    k: Value,
+    v: Value,
+    /// −∞ where a query does not see a key.
+    values: Value,
+    /// The labels of the leading axes with `G`, as of einsum.
+    lead: String,
+    /// The leading extents with `G` and `H/G`.
+    shape: Vec<Dim>,
+}
+
+impl Scores {
+    fn new(b: &mut Builder<'_>, attend: &Attend, args: &[Value]) -> Result<Scores, OpError> {
+        let (q, k) = (b.shape(args[0]), b.shape(args[1]));
+        let rank = q.len();
+        let shared = q[rank - 3].exact_div(&k[rank - 3]).unwrap_or_else(|| 1.into());
+        let shape = [&k[..rank - 2], std::slice::from_ref(&shared)].concat();
+        let lead: String = ('a'..'l').take(rank - 2).collect();
+        let scale = attend.scale.as_f64();
+        let grouped = b.reshape(args[0], &[&shape[..], &q[rank - 2..]].concat())?;
+        let products = b.contract(&format!("{lead}htd,{lead}sd->{lead}hts"), grouped, args[1])?;
+        let mut values = b.with(MapOp::Mul, products, scale)?;
+        let all = b.shape(values);
+        if let Some(&mask) = args.get(attend.part.inputs()) {
+            let mask = spread(b, mask, &shape, &all)?;
+            values = match b.dtype(mask) {
+                DType::Bool => hide(b, mask, values)?,
+                DType::F32 | DType::I32 | DType::U32 => b.add(values, mask)?,
+            };
+        }
+        if attend.causal {
+            let (t, s) = (b.iota(&all, rank - 1)?, b.iota(&all, rank)?);
+            let seen = b.map(MapOp::Le, &[s, t])?;
+            values = hide(b, seen, values)?;
+        }
+        Ok(Scores { scale, q: grouped, k: args[1], v: args[2], values, lead, shape })
+    }
+
+    fn part(&self, b: &mut Builder<'_>, part: Part, args: &[Value]) -> Result<Value, OpError> {
+        let Scores { lead, values, .. } = self;
+        let axis = b.rank(*values) - 1;
+        // In the derivatives: `p`, `g` by groups, and the slopes of the scores.
+        let probabilities = |b: &mut Builder<'_>| {
+            let norm = self.column(b, args[4])?;
+            let less = b.sub(*values, norm)?;
+            b.unary(MapOp::Exp, less)
+        };
+        let cotangent = |b: &mut Builder<'_>| {
+            let tail = b.shape(args[3])[b.rank(args[3]) - 2..].to_vec();
+            b.reshape(args[3], &[&self.shape[..], &tail].concat())
+        };
+        let slopes = |b: &mut Builder<'_>| {
+            let (p, g, delta) = (probabilities(b)?, cotangent(b)?, self.column(b, args[5])?);
+            let products = b.contract(&format!("{lead}hte,{lead}se->{lead}hts"), g, self.v)?;
+            let less = b.sub(products, delta)?;
+            let weighed = b.mul(p, less)?;
+            b.with(MapOp::Mul, weighed, self.scale)
+        };
+        match part {
+            Part::Output | Part::Norm => {
+                // A query that sees nothing is shifted by 0, so that its sum is 0.
+                let largest = b.reduce_keep(ReduceOp::Max, *values, &[axis])?;
+                let none = b.with(MapOp::Eq, largest, f64::NEG_INFINITY)?;
+                let zero = b.f32(0.0)?;
+                let shift = b.select(none, zero, largest)?;
+                let shift = b.stop_gradient(shift);
+                let less = b.sub(*values, shift)?;
+                let powers = b.unary(MapOp::Exp, less)?;
+                let sum = b.reduce_keep(ReduceOp::Sum, powers, &[axis])?;
+                let one = b.f32(1.0)?;
+                let sum = b.select(none, one, sum)?;
+                if part == Part::Norm {
+                    let log = b.unary(MapOp::Log, sum)?;
+                    let (norm, infinite) = (b.add(log, shift)?, b.f32(f64::INFINITY)?);
+                    return b.select(none, infinite, norm);
+                }
+                let p = b.div(powers, sum)?;
+                b.contract(&format!("{lead}hts,{lead}se->{lead}hte"), p, self.v)
+            }
+            Part::Query => {
+                let slopes = slopes(b)?;
+                b.contract(&format!("{lead}hts,{lead}sd->{lead}htd"), slopes, self.k)
+            }
+            Part::Key => {
+                let slopes = slopes(b)?;
+                b.contract(&format!("{lead}hts,{lead}htd->{lead}sd"), slopes, self.q)
+            }
+            Part::Value => {
+                let (p, g) = (probabilities(b)?, cotangent(b)?);
+                b.contract(&format!("{lead}hts,{lead}hte->{lead}se"), p, g)
+            }
+        }
+    }
+
+    /// A number for each query, beside the scores.
+    fn column(&self, b: &mut Builder<'_>, value: Value) -> Result<Value, OpError> {
+        let queries = b.shape(value)[b.rank(value) - 1].clone();
+        b.reshape(value, &[&self.shape[..], &[queries, 1.into()]].concat())
+    }
+}
+
+/// A mask with the heads split as those of the scores.
+fn spread(b: &mut Builder<'_>, mask: Value, lead: &[Dim], scores: &[Dim]) -> Result<Value, OpError> {
+    let own = b.shape(mask);
+    let head = own.len() - 3;
+    let mut shape = own[..head].to_vec();
+    match own[head].is(1) {
+        true => shape.extend([Dim::from(1), Dim::from(1)]),
+        false => shape.extend(lead[lead.len() - 2..].iter().cloned()),
+    }
+    shape.extend(own[head + 1..].iter().cloned());
+    let mask = b.reshape(mask, &shape)?;
+    b.broadcast_to(mask, scores)
+}
+
+/// −∞ where a key is not seen.
+fn hide(b: &mut Builder<'_>, seen: Value, values: Value) -> Result<Value, OpError> {
+    let never = b.constant(values, f64::NEG_INFINITY)?;
+    b.select(seen, values, never)
+}

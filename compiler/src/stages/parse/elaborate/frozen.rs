@@ -1,0 +1,82 @@
+//! `#[train(AdamW, only = [head, body.norm])]`: paths to fields in, the parameters that training leaves alone out.
+
+use super::super::ast::*;
+use super::super::instance::{FieldInstance, Instance};
+use super::super::words;
+use crate::diag::{Diagnostic, Diags, closest};
+use crate::ir::model::{Param, ParamId};
+use proc_macro2::Ident;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// The trained parameters that none of the paths leads to, ascending. Mistakes are reported.
+pub(super) fn frozen(only: &[Expr], this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Vec<ParamId> {
+    let mut kept = BTreeSet::new();
+    for path in only {
+        let Some(field) = field(path, this, diags) else { continue };
+        if matches!(field, FieldInstance::State(_)) {
+            let message = format!("`{}` is a state, which nothing trains", words::full(path));
+            diags.push(Diagnostic::new("bad-expression", path.place, message));
+        }
+        parameters(&field, &mut kept);
+    }
+    let ids = (0..params.len() as u32).map(ParamId);
+    ids.filter(|id| params[id.0 as usize].trained && !kept.contains(id)).collect()
+}
+
+/// What a path leads to; `None` after a report.
+fn field(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldInstance> {
+    match &path.kind {
+        ExprKind::SelfValue => Some(FieldInstance::Block(this.clone())),
+        ExprKind::Name(name) => member(&FieldInstance::Block(this.clone()), name, "", diags),
+        ExprKind::Field(of, name) => {
+            let owner = field(of, this, diags)?;
+            member(&owner, name, &format!("{}.", words::full(of)), diags)
+        }
+        _ => {
+            let message = format!("`{}` is not a field", words::brief(path));
+            let report = Diagnostic::new("bad-expression", path.place, message);
+            diags.push(report.help("name what is trained: `only = head`, or `only = [head, body.norm]`"));
+            None
+        }
+    }
+}
+
+/// A field of a block or a parameter of a layer; of repeated blocks, that of each.
+fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> Option<FieldInstance> {
+    let text = name.to_string();
+    let (owner, known): (String, Vec<String>) = match of {
+        FieldInstance::Repeat(_, item) => return member(item, name, before, diags),
+        FieldInstance::Block(instance) => match instance.fields.get(&text) {
+            Some(field) => return Some(field.clone()),
+            None => (instance.name.clone(), instance.fields.keys().cloned().collect()),
+        },
+        FieldInstance::Layer(layer) => match layer.params.iter().find(|(param, _)| name == param) {
+            Some((_, id)) => return Some(FieldInstance::Param(*id)),
+            None => (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect()),
+        },
+        FieldInstance::Param(_) => ("a parameter".into(), vec![]),
+        FieldInstance::State(_) => ("a state".into(), vec![]),
+        FieldInstance::Unknown => return None,
+    };
+    let message = format!("`{owner}` has no field `{name}`, so there is nothing to train");
+    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+    report.help = match closest(&text, known.iter().map(String::as_str)) {
+        Some(near) => Some(format!("write `{before}{near}`")),
+        None if known.is_empty() => None,
+        None => Some(format!("it has `{}`", known.join("`, `"))),
+    };
+    diags.push(report);
+    None
+}
+
+/// All parameters of a field.
+fn parameters(of: &FieldInstance, into: &mut BTreeSet<ParamId>) {
+    match of {
+        FieldInstance::Layer(layer) => into.extend(layer.params.iter().map(|(_, id)| *id)),
+        FieldInstance::Block(instance) => instance.fields.values().for_each(|field| parameters(field, into)),
+        FieldInstance::Param(id) => _ = into.insert(*id),
+        FieldInstance::Repeat(_, item) => parameters(item, into),
+        FieldInstance::State(_) | FieldInstance::Unknown => {}
+    }
+}

@@ -1,0 +1,148 @@
+//! Functions mapped and differentiated: the body typed once for a slice or point, and what the user asks of
+//! it checked.
+
+use super::report::type_text;
+use super::{Known, Shaper};
+use crate::diag::Diagnostic;
+use crate::ir::written::{Made, Site};
+use crate::ir::{DType, How, Kind, Node, Transform, Type, Value};
+
+impl Shaper<'_> {
+    pub(super) fn transform(&mut self, node: &Node, made: &Made, site: &Site) -> Known {
+        let args: Vec<Option<Value>> = node.args.iter().map(|&a| self.one(a)).collect();
+        let types: Vec<Option<Type>> = args.iter().map(|arg| arg.map(|a| self.new.ty(a).clone())).collect();
+        let before = self.diags.list().len();
+        let fits = self.arguments_fit(made, site, &types);
+        let known = if fits { types } else { vec![None; args.len()] };
+        // Slices and points are as many as the body's inputs; unknown ones silence what uses them.
+        let inputs: Vec<Option<Type>> = match known.iter().cloned().collect::<Option<Vec<Type>>>() {
+            Some(types) => made.transform.slices(&types).into_iter().map(Some).collect(),
+            None => vec![None; made.transform.inputs(args.len())],
+        };
+        let body = Shaper::new(&made.transform.body, self.diags, self.dims, self.bindings, Some(inputs));
+        let (body, sure) = body.run();
+        if sure.contains(&false) || self.diags.list().len() > before {
+            return Known::Unknown;
+        }
+        let transform = Transform { how: made.transform.how.clone(), body };
+        if !self.result_fits(made, &transform) {
+            return Known::Unknown;
+        }
+        let (Some(args), Some(types)) = (args.into_iter().collect::<Option<Vec<_>>>(), all(&known)) else {
+            return Known::Unknown;
+        };
+        let results = transform.results(&types);
+        let kind = Kind::Transform(Box::new(transform));
+        let value = self.new.push(kind, args, results.first().cloned(), node.span);
+        match results.len() {
+            1 => Known::One(value),
+            _ => Known::Many(value, results),
+        }
+    }
+
+    /// Whether the arguments are ones that the function can be mapped over or differentiated by.
+    fn arguments_fit(&mut self, made: &Made, site: &Site, types: &[Option<Type>]) -> bool {
+        match &made.transform.how {
+            How::Map { mapped } => self.slices_fit(made, site, &types[..*mapped]),
+            How::Gradient { wrt, .. } | How::Jacobian { wrt } => self.are_floats(made, site, types, wrt),
+            How::Jvp { wrt } => {
+                let points: Vec<usize> = (0..*wrt).collect();
+                self.are_floats(made, site, types, &points) && self.directions_fit(made, site, types, *wrt)
+            }
+        }
+    }
+
+    fn slices_fit(&mut self, made: &Made, site: &Site, types: &[Option<Type>]) -> bool {
+        let (maker, function) = (made.maker, &made.function);
+        let mut first: Option<(usize, &Type)> = None;
+        let mut fits = true;
+        for (k, ty) in types.iter().enumerate() {
+            let (Some(ty), (text, place)) = (ty, &site.args[k]) else { continue };
+            let Some(axis) = ty.shape.first() else {
+                let message = format!("`{text}` is {}, which has no axis to map `{function}` over", type_text(ty));
+                let report = Diagnostic::new("map-axis", *place, message);
+                self.diags.push(report.help(format!("let `{function}` see `{text}` from outside")));
+                fits = false;
+                continue;
+            };
+            match first {
+                None => first = Some((k, ty)),
+                Some((_, other)) if other.shape.first() == Some(axis) => {}
+                Some((j, other)) => {
+                    let (other, ty, before) = (type_text(other), type_text(ty), &site.args[j].0);
+                    let message = format!("`{maker}` runs over `{before}: {other}` and `{text}: {ty}` together");
+                    let report = Diagnostic::new("map-axis", *place, message);
+                    self.diags.push(report.note("their first extents must be the same"));
+                    fits = false;
+                }
+            }
+        }
+        fits
+    }
+
+    fn are_floats(&mut self, made: &Made, site: &Site, types: &[Option<Type>], wrt: &[usize]) -> bool {
+        let mut fits = true;
+        for &k in wrt {
+            let Some(ty) = types[k].as_ref().filter(|ty| ty.dtype != DType::F32) else { continue };
+            let (text, place) = match site.args.get(k).filter(|_| k < made.arguments) {
+                Some((text, place)) => (text.clone(), *place),
+                None => (made.function.clone(), made.place),
+            };
+            let message = format!("there is no derivative by `{text}`, which is {}", type_text(ty));
+            let mut report = Diagnostic::new("integer-derivative", place, message);
+            let float = (0..made.arguments).find(|&k| types[k].as_ref().is_some_and(|ty| ty.dtype == DType::F32));
+            report = match float {
+                Some(k) => {
+                    report.help(format!("choose another argument: `{}({}, wrt = {k})`", made.maker, made.function))
+                }
+                None => report.help("give it an f32"),
+            };
+            self.diags.push(report);
+            fits = false;
+        }
+        fits
+    }
+
+    fn directions_fit(&mut self, made: &Made, site: &Site, types: &[Option<Type>], count: usize) -> bool {
+        let first = types.len() - count;
+        let mut fits = true;
+        for k in 0..count {
+            let (Some(point), Some(direction)) = (&types[k], &types[first + k]) else { continue };
+            if point == direction {
+                continue;
+            }
+            let (name, (text, place)) = (&site.args[k].0, &site.args[made.arguments + k]);
+            let (point, direction) = (type_text(point), type_text(direction));
+            let message = format!("the direction `{text}` is {direction}, but `{name}` is {point}");
+            self.diags.push(Diagnostic::new("shape-mismatch", *place, message));
+            fits = false;
+        }
+        fits
+    }
+
+    /// Whether the function gives what can be differentiated.
+    fn result_fits(&mut self, made: &Made, transform: &Transform) -> bool {
+        let results: Vec<&Type> = transform.body.outputs.iter().map(|&v| transform.body.ty(v)).collect();
+        let (maker, function) = (made.maker, &made.function);
+        let wrong = match transform.how {
+            How::Map { .. } => None,
+            How::Gradient { .. } => results.iter().find(|ty| ***ty != Type::scalar(DType::F32)),
+            How::Jvp { .. } | How::Jacobian { .. } => results.iter().find(|ty| ty.dtype != DType::F32),
+        };
+        let Some(ty) = wrong else { return true };
+        let (wanted, help) = match (&transform.how, ty.dtype) {
+            (How::Gradient { .. }, DType::F32) => {
+                ("one f32", format!("give the mean, or take all derivatives: `jacobian({function})`"))
+            }
+            _ => ("f32", format!("convert what `{function}` gives: `.f32()`")),
+        };
+        let message =
+            format!("`{maker}` needs a function that gives {wanted}, but `{function}` gives {}", type_text(ty));
+        self.diags.push(Diagnostic::new("non-scalar-gradient", made.place, message).help(help));
+        false
+    }
+}
+
+fn all(types: &[Option<Type>]) -> Option<Vec<Type>> {
+    types.iter().cloned().collect()
+}

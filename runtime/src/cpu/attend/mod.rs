@@ -1,0 +1,150 @@
+//! Attention and its derivatives: scores are made tile by tile, used, and forgotten.
+//!
+//! In: queries, keys and values as strided arrays, a mask, an order of positions. Out: for every query the sum of the values
+//! weighed by the softmax of its scores, and the logarithm of the softmax's sum; or the derivatives. Always: memory grows
+//! with the number of queries and keys, not with their product; nothing is allocated after the first call at a size; results
+//! do not depend on the number of threads.
+//!
+//! The scheme is that of Dao et al., *FlashAttention*, 2022: the softmax runs along with its largest score, and derivatives
+//! compute probabilities again from the logarithm of the sum. The kernel of keys sums over queries by itself, so that no two
+//! jobs write one word.
+
+mod other;
+mod output;
+mod own;
+mod plan;
+mod scores;
+mod single;
+mod slopes;
+#[cfg(test)]
+mod tests;
+
+use super::contract::Output;
+use super::scratch::{Scratch, lend};
+use super::{Isa, Kernel, Portable, Simd, Vectors, pool, run};
+use core::cell::Cell;
+use core::ops::Range;
+use plan::Plan;
+
+/// What is computed, as the first and the second result.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Attended {
+    /// The output, and the norm: the logarithm of the sum of the exponentials, +∞ where a query sees no key.
+    Output,
+    /// The cotangent of the queries.
+    Query,
+    /// The cotangent of the keys, and that of the values.
+    Key,
+}
+
+/// An array: the element at an index is `data[base + Σ strides·index]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Strided<'a, T = f32> {
+    /// Where it lies.
+    pub data: &'a [T],
+    /// The word where all indices are 0.
+    pub base: isize,
+    /// Words per step of each of the heads' axes, then of queries, keys, features and values.
+    pub strides: &'a [isize],
+}
+
+/// What is done to scores.
+#[derive(Clone, Copy, Debug)]
+pub enum Mask<'a> {
+    /// Nothing.
+    None,
+    /// They are added to.
+    Added(Strided<'a>),
+    /// They count where this is not 0.
+    Seen(Strided<'a, u32>),
+}
+
+/// Attention over heads.
+#[derive(Clone, Copy, Debug)]
+pub struct Attend<'a> {
+    /// What is computed.
+    pub part: Attended,
+    /// The extents of the heads' axes: those of keys and values, then those of the query heads that share them. At most 8.
+    pub heads: &'a [usize],
+    /// How many of them are the first kind.
+    pub batch: usize,
+    /// Queries of a head.
+    pub queries: usize,
+    /// Keys of a head.
+    pub keys: usize,
+    /// Features of queries and keys.
+    pub features: usize,
+    /// Features of values.
+    pub values: usize,
+    /// Whether query `t` sees only keys up to `t`.
+    pub causal: bool,
+    /// The factor of scores.
+    pub scale: f32,
+    /// Queries, keys and values.
+    pub inputs: [Strided<'a>; 3],
+    /// The cotangent of the output, the norm, and the sum of cotangent times output; for derivatives.
+    pub derivative: Option<[Strided<'a>; 3]>,
+    /// Which scores count.
+    pub mask: Mask<'a>,
+}
+
+thread_local! {
+    static SCRATCH: Cell<Scratch<()>> = Cell::default();
+}
+
+/// Computes `attend` on at most `threads` threads into the places of its first and its second result.
+///
+/// # Panics
+/// If something reaches outside its slice, which the compiler has excluded.
+pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, first: &mut [Output<'_>], second: &mut [Output<'_>]) {
+    let (rows, lanes) = match isa {
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx512(_) => size::<super::Avx512>(),
+        #[cfg(target_arch = "x86_64")]
+        Isa::Avx2(_) => size::<super::Avx2>(),
+        Isa::Portable(_) => size::<Portable>(),
+    };
+    let plan = Plan::new(attend, first, second, rows, lanes);
+    pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
+}
+
+fn size<S: Vectors>() -> (usize, usize) {
+    (S::ROWS, S::LANES)
+}
+
+struct Task<'a> {
+    isa: Isa,
+    plan: &'a Plan<'a>,
+}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, jobs: Range<usize>) {
+        lend(&SCRATCH, |scratch| {
+            let (memory, _) = scratch.provide(self.plan.words(), 0, ());
+            run(self.isa, Jobs { plan: self.plan, jobs, memory });
+        });
+    }
+}
+
+struct Jobs<'a> {
+    plan: &'a Plan<'a>,
+    jobs: Range<usize>,
+    /// As many words as the plan asks for.
+    memory: *mut f32,
+}
+
+impl Kernel for Jobs<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Jobs { plan, jobs, memory } = self;
+        // SAFETY: the memory has the words that the plan asks for, and the plan has checked that what it describes lies
+        // within the slices; two jobs write different words.
+        unsafe {
+            match plan.attend.part {
+                Attended::Output if plan.single => single::jobs(s, plan, jobs, memory),
+                Attended::Output => output::jobs(s, plan, jobs, memory),
+                Attended::Query | Attended::Key => slopes::jobs(s, plan, jobs, memory),
+            }
+        }
+    }
+}

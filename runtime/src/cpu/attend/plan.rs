@@ -1,0 +1,324 @@
+//! How attention is cut up.
+//!
+//! In: what is to be computed, and where results go. Out: a [`Plan`]: jobs, tiles, scratch memory, and matrices by head. Always:
+//! everything that the plan describes lies within its slice, and two jobs write different words.
+
+use super::super::contract::Output;
+use super::super::scratch::LINE;
+use super::{Attend, Attended, Mask, Strided};
+
+const MAX_HEADS: usize = 8;
+const MAX_OUTPUTS: usize = 4;
+/// Register tiles in a block of rows: what is packed is used by so many.
+const TILES: usize = 4;
+/// Columns of a tile of scores.
+const COLUMNS: usize = 128;
+/// Queries up to which keys are read where they lie.
+const FEW: usize = 2;
+/// Multiplications below which a second thread costs more than it saves.
+const WORTH: usize = 1 << 20;
+
+/// The axes after those of the heads.
+#[derive(Clone, Copy)]
+pub(super) enum Axis {
+    Queries,
+    Keys,
+    Features,
+    Values,
+}
+
+/// A matrix of one head.
+#[derive(Clone, Copy)]
+pub(super) struct Matrix {
+    pub(super) data: *const f32,
+    /// From row to row.
+    pub(super) row: isize,
+    /// From column to column.
+    pub(super) column: isize,
+    pub(super) rows: usize,
+    pub(super) columns: usize,
+}
+
+/// Where a result of a head goes.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    pub(super) data: *mut f32,
+    pub(super) row: isize,
+    pub(super) column: isize,
+}
+
+/// A result's places.
+struct Places<'a> {
+    all: [(*mut f32, isize, &'a [isize]); MAX_OUTPUTS],
+    count: usize,
+}
+
+/// Everything about attention but its numbers.
+pub(super) struct Plan<'a> {
+    pub(super) attend: &'a Attend<'a>,
+    first: Places<'a>,
+    second: Places<'a>,
+    /// Heads that have jobs of their own.
+    heads: usize,
+    /// Query heads that share keys and values.
+    pub(super) shared: usize,
+    /// Jobs of a head: blocks of its rows.
+    pub(super) blocks: usize,
+    /// Rows of the result: queries, or keys.
+    pub(super) rows: usize,
+    /// What rows meet: keys, or queries.
+    pub(super) columns: usize,
+    /// Columns of a tile, whole vectors.
+    pub(super) tile: usize,
+    pub(super) lanes: usize,
+    /// Most rows of a register tile.
+    pub(super) tall: usize,
+    /// Whether there are so few queries that keys are read where they lie.
+    pub(super) single: bool,
+    apart: bool,
+}
+
+// SAFETY: the only fields that are not `Sync` are the pointers to the results, which jobs write at disjoint places, in parallel
+// only if `apart`.
+unsafe impl Sync for Plan<'_> {}
+
+impl<'a> Plan<'a> {
+    pub(super) fn new(
+        attend: &'a Attend<'a>,
+        first: &'a mut [Output<'_>],
+        second: &'a mut [Output<'_>],
+        tall: usize,
+        lanes: usize,
+    ) -> Self {
+        assert!(attend.heads.len() <= MAX_HEADS && attend.batch <= attend.heads.len(), "attend: too many axes");
+        let shared = attend.heads[attend.batch..].iter().product();
+        let (rows, columns, heads) = match attend.part {
+            Attended::Output | Attended::Query => (attend.queries, attend.keys, attend.heads.len()),
+            Attended::Key => (attend.keys, attend.queries, attend.batch),
+        };
+        let contiguous = |k: usize, axis: Axis| step(attend, attend.inputs[k].strides, axis) == 1;
+        let near = contiguous(1, Axis::Features) && contiguous(2, Axis::Values);
+        let mut plan = Plan {
+            attend,
+            first: Places { all: [(core::ptr::null_mut(), 0, &[]); MAX_OUTPUTS], count: first.len() },
+            second: Places { all: [(core::ptr::null_mut(), 0, &[]); MAX_OUTPUTS], count: second.len() },
+            heads: attend.heads[..heads].iter().product(),
+            shared,
+            blocks: rows.div_ceil(TILES * tall).max(1),
+            rows,
+            columns,
+            tile: columns.next_multiple_of(lanes).min(COLUMNS).max(lanes),
+            lanes,
+            tall,
+            single: near && rows <= FEW && matches!(attend.part, Attended::Output),
+            apart: true,
+        };
+        plan.check();
+        let (axes, more) = plan.result_axes();
+        plan.apart =
+            place(attend, first, &axes, heads, &mut plan.first) & place(attend, second, &more, heads, &mut plan.second);
+        plan
+    }
+
+    /// The axes of both results besides the heads.
+    fn result_axes(&self) -> ([Option<Axis>; 2], [Option<Axis>; 2]) {
+        use Axis::{Features, Keys, Queries, Values};
+        match self.attend.part {
+            Attended::Output => ([Some(Queries), Some(Values)], [Some(Queries), None]),
+            Attended::Query => ([Some(Queries), Some(Features)], [None, None]),
+            Attended::Key => ([Some(Keys), Some(Features)], [Some(Keys), Some(Values)]),
+        }
+    }
+
+    /// Panics if something that is read reaches outside its slice.
+    fn check(&self) {
+        use Axis::{Features, Keys, Queries, Values};
+        let attend = self.attend;
+        let [q, k, v] = &attend.inputs;
+        within(attend, q, &[Some(Queries), Some(Features)]);
+        within(attend, k, &[Some(Keys), Some(Features)]);
+        within(attend, v, &[Some(Keys), Some(Values)]);
+        match (&attend.derivative, attend.part) {
+            (Some([g, norm, delta]), _) => {
+                within(attend, g, &[Some(Queries), Some(Values)]);
+                within(attend, norm, &[Some(Queries), None]);
+                within(attend, delta, &[Some(Queries), None]);
+            }
+            (None, Attended::Output) => {}
+            (None, Attended::Query | Attended::Key) => unreachable!("derivatives come with a cotangent"),
+        }
+        match &attend.mask {
+            Mask::None => {}
+            Mask::Added(mask) => within(attend, mask, &[Some(Queries), Some(Keys)]),
+            Mask::Seen(mask) => within(attend, mask, &[Some(Queries), Some(Keys)]),
+        }
+    }
+
+    pub(super) fn jobs(&self) -> usize {
+        match self.single {
+            true => self.heads,
+            false => self.heads * self.blocks,
+        }
+    }
+
+    pub(super) fn threads(&self, threads: usize) -> usize {
+        let Attend { queries, keys, features, values, .. } = *self.attend;
+        let work = self.heads * self.shared.max(1) * queries * keys * (features + values);
+        if self.apart && work >= WORTH { threads } else { 1 }
+    }
+
+    /// Head and rows of a job. Early and late blocks alternate, because late queries see more keys.
+    pub(super) fn job(&self, job: usize) -> (usize, core::ops::Range<usize>) {
+        let (head, turn) = (job / self.blocks, job % self.blocks);
+        let block = if turn.is_multiple_of(2) { turn / 2 } else { self.blocks - 1 - turn / 2 };
+        (head, self.rows * block / self.blocks..self.rows * (block + 1) / self.blocks)
+    }
+
+    /// Most rows of a job.
+    pub(super) fn most(&self) -> usize {
+        self.rows.div_ceil(self.blocks)
+    }
+
+    /// A width that whole vectors cover.
+    pub(super) fn padded(&self, width: usize) -> usize {
+        width.next_multiple_of(self.lanes)
+    }
+
+    /// The words of scratch memory.
+    pub(super) fn words(&self) -> usize {
+        match self.attend.part {
+            Attended::Output if self.single => super::single::words(self),
+            Attended::Output => super::output::Room::new(self).end,
+            Attended::Query | Attended::Key => super::slopes::Room::new(self).end,
+        }
+    }
+
+    /// The matrix of an input of a head.
+    pub(super) fn input(&self, k: usize, head: usize) -> Matrix {
+        use Axis::{Features, Keys, Queries, Values};
+        let (rows, columns) = [(Queries, Features), (Keys, Features), (Keys, Values)][k];
+        self.matrix(&self.attend.inputs[k], head, rows, columns)
+    }
+
+    /// The cotangent of the output, or a row of numbers for each query: norm (1), delta (2).
+    pub(super) fn derivative(&self, k: usize, head: usize) -> Matrix {
+        let Some(all) = &self.attend.derivative else { unreachable!("the plan was checked") };
+        self.matrix(&all[k], head, Axis::Queries, Axis::Values)
+    }
+
+    fn matrix(&self, of: &Strided<'_>, head: usize, rows: Axis, columns: Axis) -> Matrix {
+        Matrix {
+            data: of.data.as_ptr().wrapping_offset(self.at_head(of.base, of.strides, head)),
+            row: step(self.attend, of.strides, rows),
+            column: step(self.attend, of.strides, columns),
+            rows: extent(self.attend, rows),
+            columns: extent(self.attend, columns),
+        }
+    }
+
+    /// The first word of a head. Heads without those that share are counted where jobs are.
+    pub(super) fn at_head(&self, base: isize, strides: &[isize], head: usize) -> isize {
+        let (mut at, mut rest) = (base, head);
+        for (extent, stride) in self.attend.heads.iter().zip(strides).rev() {
+            at += (rest % extent).cast_signed() * stride;
+            rest /= extent;
+        }
+        at
+    }
+
+    /// Calls `see` with the places of the first or second result of a head.
+    #[inline(always)]
+    pub(super) fn targets(&self, second: bool, head: usize, row: Axis, column: Axis) -> impl Iterator<Item = Target> {
+        let places = if second { &self.second } else { &self.first };
+        places.all[..places.count].iter().map(move |(data, base, strides)| Target {
+            data: data.wrapping_offset(self.at_head(*base, strides, head)),
+            row: step(self.attend, strides, row),
+            column: step(self.attend, strides, column),
+        })
+    }
+}
+
+fn step(attend: &Attend<'_>, strides: &[isize], axis: Axis) -> isize {
+    strides[attend.heads.len() + axis as usize]
+}
+
+fn extent(attend: &Attend<'_>, axis: Axis) -> usize {
+    match axis {
+        Axis::Queries => attend.queries,
+        Axis::Keys => attend.keys,
+        Axis::Features => attend.features,
+        Axis::Values => attend.values,
+    }
+}
+
+/// The extents and strides of the first `heads` axes and of others.
+fn walks<'s>(
+    attend: &'s Attend<'_>,
+    strides: &'s [isize],
+    axes: &'s [Option<Axis>; 2],
+    heads: usize,
+) -> impl Iterator<Item = (usize, isize)> + 's {
+    let own = axes.iter().flatten().map(|&axis| (extent(attend, axis), step(attend, strides, axis)));
+    attend.heads[..heads].iter().copied().zip(strides.iter().copied()).chain(own)
+}
+
+/// The lowest and the highest word of an array that has elements.
+fn span(base: isize, walks: impl Iterator<Item = (usize, isize)>) -> (isize, isize) {
+    walks.fold((base, base), |(low, high), (extent, stride)| {
+        let reach = (extent.cast_signed() - 1) * stride;
+        (low + reach.min(0), high + reach.max(0))
+    })
+}
+
+fn inside(words: usize, (low, high): (isize, isize)) {
+    assert!(low >= 0 && high < words.cast_signed(), "attend: words {low} to {high} of a slice of {words}");
+}
+
+fn within<T>(attend: &Attend<'_>, of: &Strided<'_, T>, axes: &[Option<Axis>; 2]) {
+    assert!(of.strides.len() == attend.heads.len() + 4, "attend: a stride for each axis");
+    inside(of.data.len(), span(of.base, walks(attend, of.strides, axes, attend.heads.len())));
+}
+
+/// Checks outputs; tells whether no two indices of one meet in a word.
+fn place<'a>(
+    attend: &Attend<'_>,
+    outputs: &'a mut [Output<'_>],
+    axes: &[Option<Axis>; 2],
+    heads: usize,
+    places: &mut Places<'a>,
+) -> bool {
+    assert!(outputs.len() <= MAX_OUTPUTS, "attend: more outputs than it was made for");
+    let mut apart = true;
+    for (place, output) in places.all.iter_mut().zip(outputs) {
+        assert!(output.strides.len() == attend.heads.len() + 4, "attend: a stride for each axis");
+        inside(output.data.len(), span(output.base, walks(attend, output.strides, axes, heads)));
+        let mut by_stride = [(0usize, 1usize); MAX_HEADS + 2];
+        let all = walks(attend, output.strides, axes, heads).filter(|(extent, _)| *extent > 1);
+        let mut count = 0;
+        for (extent, stride) in all {
+            by_stride[count] = (stride.unsigned_abs(), extent);
+            count += 1;
+        }
+        by_stride[..count].sort_unstable();
+        let mut reach = 0;
+        for (stride, extent) in &by_stride[..count] {
+            apart &= *stride > reach;
+            reach += stride * (extent - 1);
+        }
+        *place = (output.data.as_mut_ptr(), output.base, output.strides);
+    }
+    apart
+}
+
+/// Hands out scratch memory.
+#[derive(Default)]
+pub(super) struct Words(usize);
+
+impl Words {
+    /// The first of some words, on a line of its own.
+    pub(super) fn take(&mut self, words: usize) -> usize {
+        let first = self.0;
+        self.0 += words.next_multiple_of(LINE);
+        first
+    }
+}

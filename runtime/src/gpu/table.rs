@@ -1,0 +1,119 @@
+//! The dispatches of a plan in order.
+//!
+//! Comes in: a plan and values of the named dimensions. Goes out: the dispatches, repeats written out, the `call`
+//! uniform of each, and the records of those in branches. Always holds: nothing is left out but dispatches of no
+//! workgroup.
+
+use super::program::{Command, Launch, Plan};
+
+/// Nesting of repeats whose indices a kernel sees, innermost first.
+const DEPTH: usize = 4;
+
+/// Words of a record.
+const RECORD: usize = 6;
+
+/// One dispatch.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Dispatch {
+    /// Index into the program's entries.
+    pub(super) entry: u16,
+    /// Workgroups, where there is no record.
+    pub(super) groups: [u32; 2],
+    /// The first word of its record in the pool of dispatches, where it is inside of a branch.
+    pub(super) record: Option<u32>,
+}
+
+/// Lists the dispatches of a plan.
+pub(super) struct CallTable<'a> {
+    /// The `call` uniforms one after the other.
+    pub(super) words: &'a mut Vec<u32>,
+    pub(super) dispatches: &'a mut Vec<Dispatch>,
+    /// The pool of dispatches before anything is chosen.
+    pub(super) records: &'a mut Vec<u32>,
+    pub(super) launch: &'a mut Launch,
+    /// Words from one `call` uniform to the next.
+    pub(super) stride: usize,
+    pub(super) plan: &'a Plan,
+    pub(super) dims: &'a [usize],
+    /// The number of named dimensions of the model.
+    pub(super) all: usize,
+}
+
+/// What is around a command.
+#[derive(Clone, Copy)]
+struct Around {
+    loops: [u32; DEPTH],
+    /// The record of the innermost branch, and the case.
+    case: Option<(u32, u32)>,
+}
+
+impl CallTable<'_> {
+    /// Lists everything.
+    pub(super) fn list(&mut self) {
+        self.walk(self.plan.commands, Around { loops: [0; DEPTH], case: None });
+    }
+
+    fn walk(&mut self, commands: &[Command], around: Around) {
+        for command in commands {
+            match command {
+                Command::Dispatch { entry, launch } => {
+                    launch(self.dims, self.launch);
+                    self.push(*entry, around);
+                }
+                Command::Repeat { count, reverse, body } => {
+                    // More turns than a word counts have a table of calls that no memory holds.
+                    let count = count(self.dims) as u32;
+                    for turn in 0..count {
+                        let mut loops = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
+                        loops[1..].copy_from_slice(&around.loops[..DEPTH - 1]);
+                        self.walk(body, Around { loops, ..around });
+                    }
+                }
+                Command::Branch { entry, launch, cases } => {
+                    launch(self.dims, self.launch);
+                    self.branch(*entry, cases, around);
+                }
+            }
+        }
+    }
+
+    /// The choice, which always runs, and the dispatches of all cases.
+    fn branch(&mut self, entry: u16, cases: &[&[Command]], around: Around) {
+        let record = self.records.len();
+        self.records.resize(record + RECORD, 0);
+        let first = self.records.len();
+        let (outer, case) = around.case.unwrap_or((u32::MAX, 0));
+        let last = cases.len().saturating_sub(1) as u32;
+        self.launch.offsets.extend([last, outer, case, record as u32, first as u32, 0]);
+        self.push(entry, Around { case: None, ..around });
+        let count = self.words.len() - self.stride + DEPTH + self.all + self.launch.offsets.len() - 1;
+        for (number, commands) in cases.iter().enumerate() {
+            self.walk(commands, Around { case: Some((record as u32, number as u32)), ..around });
+        }
+        self.words[count] = ((self.records.len() - first) / RECORD) as u32;
+    }
+
+    fn push(&mut self, entry: u16, around: Around) {
+        let groups = self.launch.groups;
+        if groups == 0 {
+            return;
+        }
+        let across = groups.min(Launch::SIDE);
+        let groups = [across as u32, groups.div_ceil(across) as u32];
+        let record = around.case.map(|(_, case)| {
+            let record = self.records.len() as u32;
+            self.records.extend([0, 0, 0, groups[0], groups[1], case]);
+            record
+        });
+        self.dispatches.push(Dispatch { entry, groups, record });
+        let end = self.words.len() + self.stride;
+        self.words.extend_from_slice(&around.loops);
+        let dims = self.words.len();
+        self.words.resize(dims + self.all, 0);
+        for (&at, &value) in self.plan.dims.iter().zip(self.dims) {
+            self.words[dims + at] = value as u32;
+        }
+        self.words.extend_from_slice(&self.launch.offsets);
+        self.words.resize(end, 0);
+    }
+}
