@@ -18,6 +18,7 @@ mod repeats;
 mod resnet;
 mod results;
 mod state;
+mod state_dicts;
 mod threads;
 mod transformer;
 mod views;
