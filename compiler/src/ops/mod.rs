@@ -9,11 +9,13 @@ mod builder;
 mod conv;
 mod conv_transpose;
 mod derive;
+mod draw;
 mod example;
 mod initial;
 mod labels;
 mod loss;
 mod pool;
+mod recurrent;
 mod signature;
 mod sliding;
 
@@ -104,6 +106,10 @@ list! {
     layer_norm
     rms_norm
     dropout
+    random
+    rnn
+    lstm
+    gru
     group_norm
     batch_norm
     instance_norm

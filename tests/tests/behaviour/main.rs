@@ -11,6 +11,7 @@ mod costs;
 mod derivatives;
 mod extents;
 mod files;
+mod foreign;
 mod gradients;
 mod optimisers;
 mod repeats;
@@ -18,6 +19,7 @@ mod resnet;
 mod results;
 mod state;
 mod threads;
+mod transformer;
 mod views;
 mod vision;
 

@@ -321,7 +321,7 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// The function's result, which fits its signature.
-    fn body(&mut self, function: &'p Fn) -> Val {
+    pub(super) fn body(&mut self, function: &'p Fn) -> Val {
         let value = self.block(&function.body);
         let (text, place) = match &function.body.tail {
             Some(tail) => (words::brief(tail), tail.place),
@@ -407,7 +407,10 @@ impl<'p> Elaborator<'_, 'p> {
         if function.source > 0 && outside.is_none() {
             self.diags.enter(Some(place));
         }
-        let result = self.body(function);
+        let result = match function.remat {
+            Some(_) if self.training => self.rematerialised(function, place),
+            _ => self.body(function),
+        };
         self.diags.enter(outside);
         self.scopes.pop();
         result
