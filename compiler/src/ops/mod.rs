@@ -9,6 +9,7 @@ mod builder;
 mod conv;
 mod conv_transpose;
 mod derive;
+mod draw;
 mod example;
 mod initial;
 mod labels;
@@ -104,6 +105,7 @@ list! {
     layer_norm
     rms_norm
     dropout
+    random
     group_norm
     batch_norm
     instance_norm

@@ -11,6 +11,7 @@ mod costs;
 mod derivatives;
 mod extents;
 mod files;
+mod foreign;
 mod gradients;
 mod optimisers;
 mod repeats;

@@ -156,7 +156,8 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         | Kind::Result(_)
         | Kind::Repeat(_)
         | Kind::Branch(_)
-        | Kind::Transform(_) => Origin::Dear,
+        | Kind::Transform(_)
+        | Kind::Foreign(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }

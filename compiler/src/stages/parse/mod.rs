@@ -5,6 +5,7 @@ mod ast;
 mod attributes;
 mod declared;
 mod elaborate;
+mod foreign;
 mod instance;
 mod reserved;
 mod statics;
@@ -125,6 +126,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         states,
         dims,
         functions,
+        foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }
 

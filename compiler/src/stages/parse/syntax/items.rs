@@ -57,7 +57,6 @@ impl Syntax {
         } else if input.peek(Token![fn]) {
             program.fns.push(self.function(input, attrs, vis)?);
         } else if input.peek(Token![extern]) {
-            self.unsupported(input.span(), "foreign functions are");
             program.externs.push(self.foreign(input, attrs)?);
         } else {
             return Err(input.error("expected `struct`, `impl`, `fn`, `const` or `use`"));
