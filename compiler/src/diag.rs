@@ -36,6 +36,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("missing-attribute", "a required attribute is not given"),
     ("missing-else", "an `if` that gives a value needs both branches"),
     ("missing-gradient", "training goes through a foreign function that has no gradient"),
+    ("missing-key", "random numbers are drawn outside of training without a key"),
     ("missing-self", "a field or function of the struct is named without `self.`"),
     ("mixed-dtype", "values of several element types meet without a conversion"),
     ("no-forward", "a block that is called like a function needs `fn forward`"),

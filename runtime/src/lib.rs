@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod bind;
+pub mod blocks;
 mod checkpoint;
 mod count;
 mod cpu;

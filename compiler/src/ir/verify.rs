@@ -135,6 +135,11 @@ impl Scope<'_> {
         let Some(args) = args else {
             return ensure(!expanded, || "an argument is a region; its results are taken by `Result`".into());
         };
+        self.typed(node, ty, &args)
+    }
+
+    /// Whether a node that computes one value has the type that follows from its arguments.
+    fn typed(&self, node: &Node, ty: &Type, args: &[&Type]) -> Result<(), String> {
         let expect = |want: &Type| ensure(ty == want, || format!("is {ty}, not {want}"));
         let leaf = || ensure(args.is_empty(), || "takes no arguments".into());
         match &node.kind {
@@ -169,7 +174,7 @@ impl Scope<'_> {
             Kind::Prim(prim) => {
                 let (least, most) = arity(prim);
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
-                expect(&prim.infer(&args)?)
+                expect(&prim.infer(args)?)
             }
             Kind::Op(_)
             | Kind::Written(_)

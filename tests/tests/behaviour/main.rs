@@ -18,7 +18,9 @@ mod repeats;
 mod resnet;
 mod results;
 mod state;
+mod state_dicts;
 mod threads;
+mod transformer;
 mod views;
 mod vision;
 

@@ -7,7 +7,8 @@ use crate::ir::graph::{Call, ForeignGradient, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
 use crate::ir::{
-    Branch, Foreign, Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type, Value,
+    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
+    Value,
 };
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -72,9 +73,9 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let fields = cursor.fields()?;
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
-    let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
+    let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
     let mut model =
-        Model { name, vis, attrs, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
+        Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
@@ -102,6 +103,17 @@ fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
     }
     one.results = types(cursor)?;
     Ok(one)
+}
+
+/// The default where nothing is said.
+fn memory(read: &Read<'_>) -> Result<Memory, String> {
+    match read.find("memory") {
+        None => Ok(Memory::default()),
+        Some(_) => {
+            let name = read.word("memory")?;
+            Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
 }
 
 fn param(cursor: &mut Cursor) -> Result<Param, String> {
@@ -286,6 +298,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,
+                memory: memory(&read)?,
                 body,
             }))
         }
