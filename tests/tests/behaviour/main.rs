@@ -16,6 +16,7 @@ mod repeats;
 mod results;
 mod state;
 mod threads;
+mod trained;
 mod views;
 mod vision;
 
