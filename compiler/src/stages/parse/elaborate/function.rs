@@ -138,6 +138,7 @@ fn results(ty: &TypeExpr) -> Results {
 fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),
+        TypeExpr::Struct(name, fields) => (fields.first().map(|(_, ty)| ty), name.span().into()),
         other => (Some(other), function.name.span().into()),
     };
     if let Some(ty @ TypeExpr::Tensor { dtype, axes, place }) = first {
