@@ -11,6 +11,7 @@ mod extents;
 mod files;
 mod gradients;
 mod optimisers;
+mod recurrent;
 mod repeats;
 mod results;
 mod state;
