@@ -74,6 +74,7 @@ fn regression(rule: &str) -> Model {
         states: vec![],
         dims: vec![],
         functions: vec![function],
+        foreign: vec![],
     }
 }
 

@@ -8,12 +8,15 @@
 extern crate alloc;
 
 mod bind;
+pub mod blocks;
 mod checkpoint;
+mod count;
 mod cpu;
 mod device;
 mod error;
 mod exact;
 mod flags;
+mod foreign;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -30,6 +33,7 @@ mod state;
 mod storage;
 mod trained;
 mod trainer;
+mod typed;
 mod view;
 mod weights;
 mod words;
@@ -140,14 +144,20 @@ pub mod __rt {
         Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
         Tensor, Trainer, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
+        count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
+        foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,
         trained::Trained,
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
+        typed::{Reach, Read, Typed, Write},
+        view::{
+            as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,
+            zeros,
+        },
         weights::Model,
     };
 }

@@ -104,7 +104,8 @@ fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
     let all = prefixes.iter().flat_map(|prefix| {
-        stored(spec, prefix).map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+        stored(spec, prefix)
+            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
     });
     differ(spec, all, reader)
 }

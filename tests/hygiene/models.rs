@@ -83,6 +83,7 @@ mod tests {
         net.scores_into(&POINTS, &mut into)?;
         assert_eq!(into[..], scores);
         assert_eq!(Other::init(1).session().scores(&POINTS)?.len(), 3);
+        assert_eq!(net.views().hidden.weight.as_flattened(), net.parameter("hidden.weight")?);
         Ok(())
     }
 

@@ -9,6 +9,7 @@ use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
+static BYTES: AtomicUsize = AtomicUsize::new(0);
 
 struct Counting;
 
@@ -16,6 +17,7 @@ struct Counting;
 unsafe impl GlobalAlloc for Counting {
     unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
         COUNT.fetch_add(1, Ordering::Relaxed);
+        BYTES.fetch_add(layout.size(), Ordering::Relaxed);
         // SAFETY: the caller keeps the contract of `alloc`.
         unsafe { System.alloc(layout) }
     }
@@ -74,6 +76,38 @@ model! {
     }
 }
 
+model! {
+    /// Attention of one place against caches, which grow from call to call.
+    pub struct Chat(layers = 2, dim = 32, context = 80) {
+        blocks: [Cached(dim, context); layers],
+    }
+
+    struct Cached(dim, context) {
+        qkv: Linear(dim, 3 * dim),
+        state keys: f32[B, context, dim],
+        state values: f32[B, context, dim],
+    }
+
+    impl Cached {
+        fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
+            let (q, k, v) = split(self.qkv(x), 3, axis = -1);
+            self.keys[.., at, ..] = k;
+            self.values[.., at, ..] = v;
+            let scores = softmax(einsum("bd,btd->bt", q, self.keys[.., ..=at, ..]), axis = -1);
+            x + einsum("bt,btd->bd", scores, self.values[.., ..=at, ..])
+        }
+    }
+
+    impl Chat {
+        /// One place.
+        pub fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
+            let mut x = x;
+            for block in self.blocks { x = block.step(x, at); }
+            x
+        }
+    }
+}
+
 /// The number of allocations that `run` makes.
 fn allocations(run: impl FnOnce()) -> usize {
     let before = COUNT.load(Ordering::SeqCst);
@@ -89,6 +123,7 @@ fn main() {
     let mut net = Net::init(1);
     evaluation(&net, &images);
     training(&mut net, &images, &labels);
+    decoding();
     println!("no allocations after warm-up");
 }
 
@@ -114,8 +149,26 @@ fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
         };
         assert_eq!(allocations(answers), 0, "several results, {n} images");
     }
+    for n in shapes {
+        let before = BYTES.load(Ordering::SeqCst);
+        let mut fresh = net.session();
+        fresh.scores(&images[..n]).unwrap();
+        let allocated = BYTES.load(Ordering::SeqCst) - before;
+        assert_eq!(allocated, Net::scores_arena_bytes(n), "the arena for {n} images");
+    }
     // An error that is ruled out before the work costs nothing either.
     assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
+}
+
+/// Every place of a conversation after the first.
+fn decoding() {
+    let chat = Chat::init(2);
+    let mut session = chat.session(ChatDims { B: 3 }).unwrap();
+    let x = [[0.1; 32]; 3];
+    session.step(&x, 0).unwrap();
+    let rest = || (1..80).for_each(|at| assert_eq!(session.step(&x, at).unwrap().len(), 3));
+    assert_eq!(allocations(rest), 0, "a conversation after its first place");
+    assert_eq!(allocations(|| session.reset().unwrap()), 0, "another conversation");
 }
 
 fn training(net: &mut Net, images: &[[[[f32; 4]; 4]; 1]], labels: &[u32]) {
@@ -131,4 +184,15 @@ fn training(net: &mut Net, images: &[[[[f32; 4]; 4]; 1]], labels: &[u32]) {
     epoch(0);
     assert_eq!(allocations(|| epoch(1)), 0, "an epoch, its ragged last batch included");
     assert_eq!(allocations(|| epoch(2)), 0, "another epoch");
+    drop(loader);
+    let mut fresh = net.trainer(AdamW::default());
+    let before = BYTES.load(Ordering::SeqCst);
+    fresh.loss(&images[..9], &labels[..9]).unwrap().value().unwrap();
+    let small = BYTES.load(Ordering::SeqCst) - before;
+    fresh.loss(&images[..32], &labels[..32]).unwrap().value().unwrap();
+    let more = BYTES.load(Ordering::SeqCst) - before - small;
+    // Besides the arena the first step allocates gradients and two states of the optimiser, the next one only room.
+    let arena = NetTrainer::<AdamW>::loss_arena_bytes;
+    assert!(small >= arena(9) + 3 * 4 * Net::PARAMS, "{small} bytes");
+    assert_eq!(more, arena(32), "the arena of a larger batch, whose words are moved there");
 }

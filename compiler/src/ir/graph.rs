@@ -56,6 +56,8 @@ pub enum Kind {
     Branch(Box<Branch>),
     /// A function mapped or differentiated, until grad.
     Transform(Box<Transform>),
+    /// A function of the arguments that the program supplies at run time.
+    Foreign(Box<Foreign>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.
@@ -202,6 +204,40 @@ impl Branch {
     }
 }
 
+/// A call of a function that the program supplies at run time.
+///
+/// Calls are neither shared nor repeated: what is written once is called once, or never where nothing needs it. From
+/// expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    /// Which of the model's foreign functions.
+    pub function: usize,
+    /// The types of its results.
+    pub results: Vec<Type>,
+    /// Its derivative, where it has one; then it has one result.
+    pub gradient: Option<ForeignGradient>,
+}
+
+/// The foreign function that gives the cotangents of the float arguments of another, in their order.
+#[derive(Clone, Debug)]
+pub struct ForeignGradient {
+    /// Which of the model's foreign functions.
+    pub function: usize,
+    /// Its arguments.
+    pub takes: Vec<Taken>,
+}
+
+/// What a gradient is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// An argument of the call.
+    Argument(usize),
+    /// What the call gave.
+    Result,
+    /// The cotangent of that.
+    Cotangent,
+}
+
 /// A list of nodes with results.
 #[derive(Clone, Debug, Default)]
 pub struct Graph {
@@ -231,6 +267,14 @@ impl Graph {
         let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
         let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
         let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// Appends a foreign call and a `Result` node for each of its results.
+    pub fn foreign(&mut self, foreign: Foreign, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results = foreign.results.clone();
+        let call = self.push(Kind::Foreign(Box::new(foreign)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![call], Some(ty), span);
         results.into_iter().enumerate().map(take).collect()
     }
 

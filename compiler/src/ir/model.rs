@@ -199,6 +199,17 @@ pub struct Function {
     pub graph: Graph,
 }
 
+/// A function that the program supplies at run time.
+#[derive(Clone, Debug)]
+pub struct ForeignFn {
+    /// The user's name; that of a gradient ends in `_grad`.
+    pub name: String,
+    /// Its arguments by name; named dimensions are its own.
+    pub args: Vec<(String, Type)>,
+    /// Its results.
+    pub results: Vec<Type>,
+}
+
 /// A model: what `model!` emits one Rust struct for.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -218,6 +229,8 @@ pub struct Model {
     pub dims: Vec<NamedDim>,
     /// In the order of the declaration.
     pub functions: Vec<Function>,
+    /// Those that the macro declares, each followed by its gradient.
+    pub foreign: Vec<ForeignFn>,
 }
 
 impl Model {

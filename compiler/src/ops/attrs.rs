@@ -210,12 +210,27 @@ pub fn resolve(
             }
             (_, value) => value,
         };
+        // What stands in the place of an attribute that is given by name was meant for another one.
+        let is_named = |decl: &AttrDecl| named.iter().any(|(name, _)| decl.name == name);
+        let is_open = |decl: &AttrDecl| decl.default.is_none() && !is_named(decl) && decl.fit(value.clone()).is_ok();
+        if is_named(&decls[slot])
+            && let Some(meant) = (slot + 1..decls.len()).find(|&other| is_open(&decls[other]))
+        {
+            let message = format!("`{{callee}}` takes `{}` first, so {value} needs a name", decls[slot].name);
+            let error =
+                OpError::new("wrong-attribute", message).help(format!("write `{} = {value}`", decls[meant].name));
+            errors.push(AttrError { given: Some(at), error });
+            values[meant] = Some(Attr::Absent);
+            continue;
+        }
         values[slot] = fit_or_note(&decls[slot], value, at, &mut errors);
     }
     for (k, (name, value)) in named.into_iter().enumerate() {
         let given = Some(first_named + k);
         match decls.iter().position(|decl| decl.name == name) {
             None => errors.push(AttrError { given, error: unknown(decls, &name) }),
+            // A value that does not fit has been reported.
+            Some(slot) if values[slot] == Some(Attr::Absent) => {}
             Some(slot) if values[slot].is_some() => {
                 let error = OpError::new("duplicate-attribute", format!("`{name}` is given twice"));
                 errors.push(AttrError { given, error: error.attr(decls[slot].name) });

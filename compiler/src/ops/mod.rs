@@ -9,6 +9,7 @@ mod builder;
 mod conv;
 mod conv_transpose;
 mod derive;
+mod draw;
 mod example;
 mod initial;
 mod labels;
@@ -50,10 +51,13 @@ list! {
     reduce
     mean
     argmax
+    cumulate
+    sort
     logsumexp
     var
     norm
     any
+    finite
     attend
     heads
     rotary
@@ -67,12 +71,19 @@ list! {
     slice
     pad
     flip
+    unbind
+    tile
+    mask
+    diagonal
     take
     gather
+    segment
     one_hot
     full
+    range
     matmul
     einsum
+    outer
     relu
     leaky_relu
     prelu
@@ -95,6 +106,7 @@ list! {
     layer_norm
     rms_norm
     dropout
+    random
     rnn
     lstm
     gru

@@ -2,9 +2,10 @@
 
 use super::datum::{Datum, Fields};
 use super::prims;
+use crate::ir::graph::{ForeignGradient, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Value};
+use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -24,6 +25,10 @@ impl fmt::Display for Model {
         }
         for state in &self.states {
             writeln!(f, "  {}", Listed::state(state))?;
+        }
+        for one in &self.foreign {
+            let args: Vec<String> = one.args.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            writeln!(f, "  foreign {}({}) ({})", one.name, args.join(", "), types(&one.results))?;
         }
         for function in &self.functions {
             write!(f, "{}", indented(&function.to_string()))?;
@@ -155,6 +160,11 @@ pub(super) fn indented(text: &str) -> String {
     })
 }
 
+/// `f32[B, 2], u32`
+pub(super) fn types(types: &[Type]) -> String {
+    types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn list(values: &[Value]) -> String {
     values.iter().map(|v| format!("%{}", v.0)).collect::<Vec<_>>().join(", ")
 }
@@ -180,6 +190,7 @@ fn line(value: Value, node: &Node) -> String {
         | Kind::Counter(_)
         | Kind::Written(_)
         | Kind::StopGradient => String::new(),
+        Kind::Foreign(foreign) => format!(" ({})", types(&foreign.results)),
     };
     let name = node.name.as_ref().map_or(String::new(), |name| format!(" ; {name}"));
     format!("%{}{ty} = {head}({}){}{body}{name}", value.0, list(&node.args), Listed(&fields))
@@ -214,6 +225,19 @@ fn head(kind: &Kind) -> (String, Fields) {
         }
         Kind::Branch(_) => ("branch", vec![]),
         Kind::Transform(transform) => ("transform", print_how(&transform.how)),
+        Kind::Foreign(foreign) => {
+            let mut fields = numbered("function", foreign.function);
+            if let Some(ForeignGradient { function, takes }) = &foreign.gradient {
+                let take = |taken: &Taken| match taken {
+                    Taken::Argument(k) => Datum::word(&format!("argument{k}")),
+                    Taken::Result => Datum::word("result"),
+                    Taken::Cotangent => Datum::word("cotangent"),
+                };
+                fields.extend(numbered("gradient", *function));
+                fields.push(("takes".to_owned(), Datum::List(takes.iter().map(take).collect())));
+            }
+            ("foreign", fields)
+        }
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),

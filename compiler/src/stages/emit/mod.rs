@@ -5,6 +5,7 @@
 //! the hidden module of the runtime only.
 
 mod block;
+mod cost;
 mod face;
 mod names;
 mod rust;

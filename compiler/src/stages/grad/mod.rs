@@ -8,6 +8,7 @@ mod activity;
 mod attend;
 mod batch;
 mod branch;
+mod foreign;
 mod keep;
 mod lanes;
 mod map;
@@ -63,6 +64,7 @@ fn choose(graph: &mut Graph, memory: Memory) {
             | Kind::State(_)
             | Kind::Source(_)
             | Kind::Op(_)
+            | Kind::Foreign(_)
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
@@ -96,6 +98,7 @@ fn has_transforms(graph: &Graph) -> bool {
         | Kind::Prim(_)
         | Kind::Counter(_)
         | Kind::StopGradient
+        | Kind::Foreign(_)
         | Kind::Written(_) => false,
     })
 }
@@ -119,6 +122,7 @@ fn pass_stops(graph: &mut Graph) {
             | Kind::Counter(_)
             | Kind::Transform(_)
             | Kind::StopGradient
+            | Kind::Foreign(_)
             | Kind::Written(_) => {}
         }
         passed.push(if matches!(node.kind, Kind::StopGradient) { node.args[0] } else { value });

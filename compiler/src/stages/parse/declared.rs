@@ -1,6 +1,8 @@
 //! The names that the macro declares, found by name; duplicates and fields without use are reported here.
 
 use super::ast::*;
+use super::foreign::{self, Declaration};
+use super::reserved;
 use super::statics::{self, Names, Wanted};
 use super::travel::Source;
 use crate::diag::{Diagnostic, Diags, closest};
@@ -18,6 +20,8 @@ pub(super) struct Declared<'p> {
     pub(super) methods: BTreeMap<String, BTreeMap<String, &'p Fn>>,
     /// By key.
     fns: BTreeMap<String, &'p Fn>,
+    /// Of the macro's own text.
+    pub(super) foreign: Vec<Declaration<'p>>,
 }
 
 /// What a name of a block stands for.
@@ -42,13 +46,17 @@ impl<'p> Declared<'p> {
             structs: BTreeMap::new(),
             methods: BTreeMap::new(),
             fns: BTreeMap::new(),
+            foreign: vec![],
         };
         for number in 0..sources.len() {
             let silent = &mut Diags::default();
             let diags = if number == 0 { &mut *diags } else { silent };
             all.collect(number, diags);
             all.collect_methods(number, diags);
+            reserved::report(&sources[number].program, diags);
         }
+        let program = &sources[0].program;
+        all.foreign = foreign::read(&program.externs, program.fns.iter().map(|f| &f.name), &all.consts[0], diags);
         all.report_unused_fields(diags);
         all
     }
@@ -95,7 +103,6 @@ impl<'p> Declared<'p> {
             let mut names = vec![];
             one.params.iter().for_each(|(pat, _)| pattern_names(pat, &mut names));
             all_distinct("argument", names, diags);
-            report_reserved(one, diags);
         }
     }
 
@@ -196,35 +203,6 @@ fn all_distinct<'a>(what: &str, names: impl IntoIterator<Item = &'a Ident>, diag
         if names[..i].contains(name) {
             duplicate(what, name, names.iter().copied(), diags);
         }
-    }
-}
-
-/// Methods of every model, whose names its functions cannot have.
-const RESERVED: [&str; 17] = [
-    "init",
-    "load",
-    "load_async",
-    "on",
-    "on_async",
-    "open",
-    "open_async",
-    "open_bytes",
-    "parameter",
-    "parameter_mut",
-    "save",
-    "session",
-    "shared_session",
-    "to_cpu",
-    "trainer",
-    "write",
-    "write_async",
-];
-
-fn report_reserved(one: &Fn, diags: &mut Diags) {
-    if one.is_pub() && RESERVED.iter().any(|name| one.name == name) {
-        let message = format!("every model has a method `{}` of its own", one.name);
-        let report = Diagnostic::new("reserved-name", one.name.span(), message);
-        diags.push(report.help(format!("rename this one, for example to `{}_of`", one.name)));
     }
 }
 

@@ -5,8 +5,10 @@ mod ast;
 mod attributes;
 mod declared;
 mod elaborate;
+mod foreign;
 mod instance;
 mod options;
+mod reserved;
 mod statics;
 mod syntax;
 mod travel;
@@ -102,8 +104,8 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
-    let (states, dims) = (std::mem::take(&mut instances.states), std::mem::take(&mut instances.dims));
-    let params = instances.placed();
+    instances.place();
+    let Instances { params, states, dims, .. } = instances;
     let mut functions = vec![];
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
@@ -123,6 +125,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         states,
         dims,
         functions,
+        foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }
 

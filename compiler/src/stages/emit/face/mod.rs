@@ -5,6 +5,8 @@
 //! keep their spans, all others are hygienic; nothing grows with the depth of a repeated block.
 
 mod bind;
+mod costs;
+mod foreign;
 mod model;
 pub(super) mod needs;
 mod records;
@@ -14,6 +16,7 @@ mod spec;
 mod stubs;
 mod tensor;
 mod trainer;
+mod views;
 
 use super::names;
 use crate::ir::{Function, Mode, Model};
@@ -25,12 +28,14 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
     let rt = &quote!(#runtime::__rt);
     let (model_items, session) = (model::items(model, rt), session::items(model, rt));
     let (trainer, records) = (trainer::items(model, rt), records::items(model, rt));
-    quote!(#model_items #session #trainer #records)
+    let foreign = foreign::items(model, rt);
+    let views = views::items(model, rt);
+    quote!(#model_items #foreign #session #trainer #records #views)
 }
 
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.
 pub(super) fn markers(model: &Model) -> TokenStream {
-    let (spec, binds) = (spec::items(model), bind::items(model));
+    let (spec, binds, views) = (spec::items(model), bind::items(model), views::structs(model));
     let markers = model.functions.iter().map(|function| {
         let marker = names::marker(function);
         let gradients = match &function.mode {
@@ -43,7 +48,7 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             #(pub(super) struct #gradients;)*
         }
     });
-    quote!(#spec #(#markers)* #binds)
+    quote!(#spec #(#markers)* #binds #views)
 }
 
 /// The face of a model that has no plans: what it names exists, but cannot be run.

@@ -2,7 +2,7 @@
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
 use super::signature::Signature;
-use super::{evaluated, path, session, spec};
+use super::{costs, evaluated, path, session, spec};
 use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -29,6 +29,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 fn made(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, count) = (&model.name, spec::count(model));
     let plan = path(model, &Ident::new("Plan_", Span::call_site()));
+    let costs = evaluated(model).map(|f| costs::items(model, f, rt, &format!("a call of `{}`", f.name)));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl #name<#rt::Cpu> {
@@ -63,6 +64,8 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
             pub fn parameter_mut(&mut self, name: &str) -> #rt::Result<&mut [f32]> {
                 self.weights.parameter_mut(name)
             }
+
+            #(#costs)*
         }
     }
 }

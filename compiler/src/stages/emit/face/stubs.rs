@@ -16,13 +16,21 @@ pub(super) fn items(model: &Model) -> TokenStream {
     let mut all = quote!();
     for function in &model.functions {
         let (name, marker) = (function.name.to_string(), names::marker(function));
+        let dims = || function.dims.iter().map(|_| quote!(_: rt::Count));
+        let (words, flops) = (dims(), dims());
+        all.extend(quote! {
+            impl #marker {
+                pub(super) const fn words(#(#words),*) -> rt::Count { rt::Count::of(0) }
+                pub(super) const fn flops(#(#flops),*) -> rt::Count { rt::Count::of(0) }
+            }
+        });
         let Mode::Train(optimizer) = &function.mode else {
             all.extend(quote! {
                 impl rt::Function for #marker {
                     const NAME: &'static str = #name;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn result(_: &[usize], _: usize) -> rt::Place { loop {} }
-                    fn cpu(_: rt::Memory<'_>, _: &[usize]) {}
+                    fn cpu(_: rt::Memory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }
                     #gpu
                 }
             });
@@ -36,7 +44,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
                     type Optimizer = rt::#optimizer;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn outcome(_: &[usize]) -> [usize; 2] { [0, 0] }
-                    fn cpu(_: rt::StepMemory<'_>, _: &[usize]) {}
+                    fn cpu(_: rt::StepMemory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }
                     #gpu
                 }
             });

@@ -1,9 +1,8 @@
 //! Trainers. In: a model. Out: the struct `NameTrainer`, with a step and its gradient for each function and optimiser
 //! that it is trained by. Always: a step gives its loss alone, which a GPU may still be computing.
 
-use super::names;
-use super::path;
 use super::signature::Signature;
+use super::{costs, names, path};
 use crate::ir::{Function, Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -17,10 +16,17 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         Mode::Train(optimizer) => {
             let optimizer = Ident::new(optimizer.name, Span::call_site());
             let methods = methods(model, function, rt);
+            let what = format!("a step by `{}`, its update included", function.name);
+            let costs = costs::items(model, function, rt, &what);
             Some(quote_spanned! {Span::mixed_site()=>
                 #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
                 impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
                     #methods
+                }
+
+                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+                impl #trainer<'_, #rt::#optimizer, #rt::Cpu> {
+                    #costs
                 }
             })
         }

@@ -93,6 +93,42 @@ pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
     }
 }
 
+/// A dimension as a `rt::Count`, in a constant function whose arguments are the named dimensions.
+pub(super) fn count(dim: &Dim) -> TokenStream {
+    let mut parts = [None, None];
+    for (atoms, c) in dim.terms() {
+        let magnitude = Literal::u64_unsuffixed(c.unsigned_abs());
+        let mut factors: Vec<TokenStream> = atoms.iter().map(count_atom).collect();
+        if c.unsigned_abs() != 1 || factors.is_empty() {
+            factors.insert(0, quote!(rt::Count::of(#magnitude)));
+        }
+        let (first, rest) = factors.split_at(1);
+        let term = quote!(#(#first)* #(.times(#rest))*);
+        let part = &mut parts[usize::from(*c < 0)];
+        *part = Some(part.as_ref().map_or(term.clone(), |sum| quote!(#sum.plus(#term))));
+    }
+    let [plus, minus] = parts;
+    let plus = plus.unwrap_or_else(|| quote!(rt::Count::of(0)));
+    minus.map_or(plus.clone(), |minus| quote!(#plus.minus(#minus)))
+}
+
+fn count_atom(atom: &dim::Atom) -> TokenStream {
+    match atom {
+        dim::Atom::Name(n) => {
+            let name = name(n);
+            quote!(#name)
+        }
+        dim::Atom::FloorDiv(a, b) => {
+            let (a, b) = (count(a), count(b));
+            quote!(#a.over(#b))
+        }
+        dim::Atom::Max(a, b) => {
+            let (a, b) = (count(a), count(b));
+            quote!(#a.larger(#b))
+        }
+    }
+}
+
 /// An index as `usize`; loaded indices are read from the scalars' lanes by `value`.
 pub(super) fn index(index: &Index, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
     sum(terms(index, &|atom| atom_usize(atom, value)))

@@ -61,12 +61,11 @@ pub(in super::super) fn entry<'p>(
         positions: BTreeSet::new(),
         given,
         touched,
-        kept: vec![],
     };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
-    let effects: Vec<_> = elaborator.committed().into_iter().chain(elaborator.stored()).collect();
+    let effects = elaborator.stored();
     let in_session = !training && (is_mut(function) || elaborator.touched || !elaborator.frames[0].held.is_empty());
     let mut graph = std::mem::take(&mut elaborator.top().graph);
     let positions = std::mem::take(&mut elaborator.positions);

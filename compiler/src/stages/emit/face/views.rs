@@ -1,0 +1,162 @@
+//! Parameters as typed fields: `net.views().hidden.weight`. In: a model's parameters. Out: a struct of references with
+//! the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
+//! those of a repeated block have the counts as leading extents, so nothing grows with depth.
+
+use crate::ir::Model;
+use crate::ir::model::Param;
+use proc_macro2::{Ident, Literal, Span, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
+
+/// A field: a parameter, or more fields.
+enum Field<'m> {
+    Param(&'m Param),
+    Fields(Vec<(&'m str, Field<'m>)>),
+}
+
+/// The struct `NameViews` and the methods of the model that make it.
+pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
+    let (name, vis) = (&model.name, &model.vis);
+    let views = format_ident!("{name}Views");
+    let fields = fields(model);
+    let shapes = shapes(&fields);
+    let idents: Vec<Ident> = fields.iter().map(|(field, _)| ident(field)).collect();
+    let docs = fields.iter().map(|(field, _)| format!("The parameters of `{field}`."));
+    let types = fields.iter().map(|(_, field)| ty(field, &shapes, model));
+    let values = fields.iter().map(|(_, field)| value(field, &shapes, model));
+    let doc = format!("The parameters of a `{name}` as arrays; those of a repeated block are stacked.");
+    let take = if fields.is_empty() { quote!(_) } else { quote_spanned!(Span::mixed_site()=> mut pool) };
+    // Without a parameter nothing else would name `R`.
+    let none = fields.is_empty().then(|| quote!(lent: ::core::marker::PhantomData));
+    let none_type = none.iter().map(|field| quote_spanned!(Span::mixed_site()=> #field<R>));
+    quote_spanned! {Span::mixed_site()=>
+        #[doc = #doc]
+        #[allow(dead_code, unreachable_pub, missing_debug_implementations)]
+        #vis struct #views<R: #rt::Reach> {
+            #(#[doc = #docs] pub #idents: #types,)*
+            #(#none_type,)*
+        }
+
+        #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+        impl #name<#rt::Cpu> {
+            /// The parameters as arrays.
+            pub fn views(&self) -> #views<#rt::Read<'_>> {
+                #views::of(self.weights.read())
+            }
+
+            /// The parameters as arrays to be written.
+            pub fn views_mut(&mut self) -> #views<#rt::Write<'_>> {
+                #views::of(self.weights.write_all())
+            }
+        }
+
+        #[allow(dead_code)]
+        impl<R: #rt::Reach> #views<R> {
+            fn of(#take: R) -> Self {
+                #views { #(#idents: #values,)* #none }
+            }
+        }
+    }
+}
+
+/// The generic structs of nested fields, in the hidden module: one for every list of names.
+pub(super) fn structs(model: &Model) -> TokenStream {
+    let all = shapes(&fields(model));
+    let structs = all.iter().enumerate().map(|(k, names)| {
+        let (shape, types) = (shape(k), (0..names.len()).map(|k| format_ident!("T{k}")).collect::<Vec<_>>());
+        let names = names.iter().map(|name| ident(name));
+        quote! { pub struct #shape<#(#types),*> { #(pub #names: #types),* } }
+    });
+    quote!(#(#structs)*)
+}
+
+fn fields(model: &Model) -> Vec<(&str, Field<'_>)> {
+    let mut all = vec![];
+    for param in &model.params {
+        let path: Vec<&str> = param.name.split('.').filter(|part| *part != "*").collect();
+        add(&mut all, &path, param);
+    }
+    all
+}
+
+fn add<'m>(all: &mut Vec<(&'m str, Field<'m>)>, path: &[&'m str], param: &'m Param) {
+    match path {
+        [] => {}
+        [last] => all.push((last, Field::Param(param))),
+        [first, rest @ ..] => match all.iter_mut().find(|(name, _)| name == first) {
+            Some((_, Field::Fields(inner))) => add(inner, rest, param),
+            Some((_, Field::Param(_))) | None => {
+                let mut inner = vec![];
+                add(&mut inner, rest, param);
+                all.push((first, Field::Fields(inner)));
+            }
+        },
+    }
+}
+
+/// Every list of names of nested fields, in order of first appearance.
+fn shapes<'m>(fields: &[(&'m str, Field<'m>)]) -> Vec<Vec<&'m str>> {
+    let mut all: Vec<Vec<&str>> = vec![];
+    let inner = fields.iter().filter_map(|(_, field)| match field {
+        Field::Param(_) => None,
+        Field::Fields(inner) => Some(inner),
+    });
+    for inner in inner {
+        for list in std::iter::once(names_of(inner)).chain(shapes(inner)) {
+            if !all.contains(&list) {
+                all.push(list);
+            }
+        }
+    }
+    all
+}
+
+fn names_of<'m>(fields: &[(&'m str, Field<'m>)]) -> Vec<&'m str> {
+    fields.iter().map(|(name, _)| *name).collect()
+}
+
+fn shape(number: usize) -> Ident {
+    format_ident!("Fields{number}_")
+}
+
+/// The struct of a list of nested fields.
+fn struct_of(fields: &[(&str, Field<'_>)], shapes: &[Vec<&str>], model: &Model) -> TokenStream {
+    let Some(number) = shapes.iter().position(|list| *list == names_of(fields)) else {
+        unreachable!("every list of names has a struct")
+    };
+    super::path(model, &shape(number))
+}
+
+fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
+    match field {
+        Field::Param(param) => {
+            let ty = param.stacked();
+            let extents = ty.shape.iter().rev().map(|dim| Literal::i64_unsuffixed(dim.as_const().unwrap_or_default()));
+            let ty = extents.fold(quote!(f32), |inner, n| quote!([#inner; #n]));
+            quote_spanned!(Span::mixed_site()=> R::To<#ty>)
+        }
+        Field::Fields(fields) => {
+            let shape = struct_of(fields, shapes, model);
+            let types = fields.iter().map(|(_, field)| ty(field, shapes, model));
+            quote!(#shape<#(#types),*>)
+        }
+    }
+}
+
+fn value(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
+    match field {
+        Field::Param(param) => {
+            let offset = Literal::usize_unsuffixed(param.offset);
+            quote_spanned!(Span::mixed_site()=> pool.take(#offset))
+        }
+        Field::Fields(fields) => {
+            let shape = struct_of(fields, shapes, model);
+            let names = fields.iter().map(|(name, _)| ident(name));
+            let values = fields.iter().map(|(_, field)| value(field, shapes, model));
+            quote!(#shape { #(#names: #values),* })
+        }
+    }
+}
+
+fn ident(name: &str) -> Ident {
+    format_ident!("{name}", span = Span::call_site())
+}

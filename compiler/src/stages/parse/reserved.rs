@@ -1,0 +1,87 @@
+//! Names of methods that the emitted structs have themselves. In: the public functions of a text. Out: reports of those
+//! that would meet a method of every model, session or trainer, or one that another function brings along.
+
+use super::ast::{AxisExpr, Fn, Program, TypeExpr};
+use crate::diag::{Diagnostic, Diags};
+
+/// Methods of every model.
+const MODEL: [&str; 22] = [
+    "device",
+    "init",
+    "load",
+    "load_async",
+    "on",
+    "on_async",
+    "open",
+    "open_async",
+    "open_bytes",
+    "parameter",
+    "parameter_mut",
+    "parameters",
+    "save",
+    "save_async",
+    "session",
+    "shared_session",
+    "to_cpu",
+    "trainer",
+    "views",
+    "views_mut",
+    "write",
+    "write_async",
+];
+
+/// Further methods of every session.
+const SESSION: [&str; 6] = ["load", "load_async", "model", "reset", "reset_async", "save"];
+
+/// Further methods of every trainer.
+const TRAINER: [&str; 7] = ["group", "load", "load_async", "model", "save", "save_async", "steps"];
+
+/// Reports every public function whose name is taken.
+pub(super) fn report(program: &Program, diags: &mut Diags) {
+    let mut owners: Vec<String> = program.impls.iter().map(|block| block.name.to_string()).collect();
+    owners.sort();
+    owners.dedup();
+    for owner in owners {
+        let blocks = program.impls.iter().filter(|block| block.name == owner);
+        let public: Vec<&Fn> = blocks.flat_map(|block| &block.fns).filter(|one| one.is_pub()).collect();
+        for one in &public {
+            let name = one.name.to_string();
+            let has = |methods: &[&str]| methods.contains(&name.as_str());
+            let message = if has(&MODEL) {
+                format!("every model has a method `{name}` of its own")
+            } else if has(&SESSION) {
+                format!("every session has a method `{name}` of its own")
+            } else if has(&TRAINER) && !one.train.is_empty() {
+                format!("every trainer has a method `{name}` of its own")
+            } else if let Some(other) = public.iter().find(|other| brings(other, one)) {
+                format!("`{}` brings a method `{name}` along", other.name)
+            } else {
+                continue;
+            };
+            let report = Diagnostic::new("reserved-name", one.name.span(), message);
+            diags.push(report.help(format!("rename this one, for example to `{name}_of`")));
+        }
+    }
+}
+
+/// Whether a function of the user's has beside it an emitted method of the name of another one.
+fn brings(of: &Fn, other: &Fn) -> bool {
+    let (name, other_name) = (of.name.to_string(), other.name.to_string());
+    let Some(suffix) = other_name.strip_prefix(&name) else { return false };
+    match suffix {
+        "_async" | "_arena_bytes" | "_flops" => true,
+        "_into" | "_into_async" => has_tensor(&of.result),
+        "_gradients" | "_gradients_async" => !of.train.is_empty() && !other.train.is_empty(),
+        _ => false,
+    }
+}
+
+/// Whether a result is more than numbers, so that callers may give memory for it.
+fn has_tensor(ty: &TypeExpr) -> bool {
+    match ty {
+        TypeExpr::Tensor { axes, .. } => axes.iter().any(|axis| matches!(axis, AxisExpr::Rest | AxisExpr::Dim { .. })),
+        TypeExpr::Tuple(items, _) => items.iter().any(has_tensor),
+        TypeExpr::Struct(_, fields) => fields.iter().any(|(_, ty)| has_tensor(ty)),
+        TypeExpr::Error => false,
+    }
+}

@@ -1,0 +1,83 @@
+//! Parameters as arrays: in come the words of a model's parameters, out come references of the types that their
+//! declarations say. Always: what is lent lies where the parameter lies, and no two references to be written overlap.
+
+use bytemuck::Pod;
+
+/// Nested arrays of `f32`, in the row-major layout of parameters.
+pub trait Typed: Pod {}
+
+impl Typed for f32 {}
+impl<T: Typed, const N: usize> Typed for [T; N] where [T; N]: Pod {}
+
+/// How parameters are lent: to be read or to be written.
+pub trait Reach {
+    /// A reference to a parameter.
+    type To<T: Typed>;
+
+    /// The parameter at `offset`, in words; offsets ascend from call to call.
+    fn take<T: Typed>(&mut self, offset: usize) -> Self::To<T>;
+}
+
+/// Parameters that are read.
+#[derive(Debug)]
+pub struct Read<'m>(pub(crate) &'m [f32]);
+
+impl<'m> Reach for Read<'m> {
+    type To<T: Typed> = &'m T;
+
+    #[inline]
+    fn take<T: Typed>(&mut self, offset: usize) -> &'m T {
+        bytemuck::from_bytes(bytemuck::cast_slice(&self.0[offset..][..words::<T>()]))
+    }
+}
+
+/// Parameters that are written.
+#[derive(Debug)]
+pub struct Write<'m> {
+    /// Those that have not been lent.
+    rest: &'m mut [f32],
+    /// Where they start.
+    at: usize,
+}
+
+impl<'m> Write<'m> {
+    pub(crate) fn new(words: &'m mut [f32]) -> Self {
+        Write { rest: words, at: 0 }
+    }
+}
+
+impl<'m> Reach for Write<'m> {
+    type To<T: Typed> = &'m mut T;
+
+    #[inline]
+    fn take<T: Typed>(&mut self, offset: usize) -> &'m mut T {
+        let rest = core::mem::take(&mut self.rest);
+        let (taken, rest) = rest[offset - self.at..].split_at_mut(words::<T>());
+        (self.rest, self.at) = (rest, offset + taken.len());
+        bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(taken))
+    }
+}
+
+fn words<T: Typed>() -> usize {
+    size_of::<T>() / size_of::<f32>()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn arrays_are_lent_where_they_lie() {
+        let mut words: [f32; 12] = core::array::from_fn(|k| k as f32);
+        let mut read = Read(&words);
+        assert_eq!(read.take::<[[f32; 2]; 2]>(0), &[[0.0, 1.0], [2.0, 3.0]]);
+        assert_eq!(*read.take::<f32>(11), 11.0);
+        let mut write = Write::new(&mut words);
+        let first: &mut [f32; 3] = write.take(1);
+        let second: &mut [[f32; 1]; 2] = write.take(8);
+        let none: &mut [f32; 0] = write.take(12);
+        (first[2], second[1]) = (-1.0, [-2.0]);
+        assert!(none.is_empty());
+        assert_eq!((words[3], words[9]), (-1.0, -2.0));
+    }
+}
