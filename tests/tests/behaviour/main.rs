@@ -14,6 +14,7 @@ mod files;
 mod foreign;
 mod gradients;
 mod optimisers;
+mod recurrent;
 mod repeats;
 mod resnet;
 mod results;
