@@ -15,6 +15,7 @@ mod initial;
 mod labels;
 mod loss;
 mod pool;
+mod recurrent;
 mod signature;
 mod sliding;
 
@@ -106,6 +107,9 @@ list! {
     rms_norm
     dropout
     random
+    rnn
+    lstm
+    gru
     group_norm
     batch_norm
     instance_norm

@@ -53,6 +53,9 @@ impl Elaborator<'_, '_> {
         if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
         }
+        if let Some(foreign) = self.foreign_function(&text) {
+            return self.foreign_call(foreign, &text, args, expr.place, &words::brief(expr));
+        }
         if let Some(op) = ops::op(&text) {
             return self.op_call(op, &text, args, expr);
         }
