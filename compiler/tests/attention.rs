@@ -12,7 +12,7 @@
 mod support;
 
 use precast_compiler::ir::attend::{Attend, Part};
-use precast_compiler::ir::kernel::Step;
+use precast_compiler::ir::kernel::{KernelId, Step};
 use precast_compiler::ir::prim::{MapOp, Prim, Scalar};
 use precast_compiler::oracle::{Data, Env, Tensor};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -87,6 +87,44 @@ fn heads_are_read_and_written_where_they_lie() {
         })
         .collect();
     assert_eq!(names, ["contract", "attend", "contract"]);
+}
+
+#[test]
+fn a_repeated_block_keeps_its_norms() {
+    let text = "
+        pub struct Deep { layers: [Layer; 3] }
+        struct Layer { qkv: Linear(8, 24) }
+        impl Layer {
+            fn forward(&self, x: f32[B, T, 8]) -> f32[B, T, 8] {
+                let (q, k, v) = split(self.qkv(x), 3);
+                x + merge_heads(attend(heads(q, 2), heads(k, 2), heads(v, 2)))
+            }
+        }
+        impl Deep {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, T, 8]) -> f32 {
+                let mut x = x;
+                for layer in self.layers { x = layer(x); }
+                mean(square(x))
+            }
+        }
+    ";
+    let compiled = compiled(text);
+    let attends = |steps: &[Step<KernelId>]| {
+        let of = |step: &Step<KernelId>| {
+            matches!(step, Step::Launch { kernel, .. }
+            if compiled.plans.kernels[kernel.0].name == "attend")
+        };
+        steps.iter().filter(|step| of(step)).count()
+    };
+    let training = compiled.plans.plans.last().unwrap();
+    let loops: Vec<usize> = (training.program.steps.iter())
+        .filter_map(|step| match step {
+            Step::Loop { body, .. } => Some(attends(body)),
+            _ => None,
+        })
+        .collect();
+    assert_eq!(loops, [1, 2], "forward, and the derivatives of queries and of keys");
 }
 
 #[test]

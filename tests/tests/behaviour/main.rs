@@ -21,6 +21,7 @@ mod results;
 mod state;
 mod state_dicts;
 mod threads;
+mod trained;
 mod transformer;
 mod views;
 mod vision;

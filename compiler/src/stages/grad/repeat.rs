@@ -8,6 +8,7 @@
 use super::activity;
 use super::keep::{Origin, smallest};
 use super::reverse::{pull_back as pull_back_body, write, zeros};
+use crate::ir::attend::Part;
 use crate::ir::prim::Prim;
 use crate::ir::simplify::Uses;
 use crate::ir::{Graph, Kind, Memory, Node, Repeat, Value};
@@ -84,10 +85,16 @@ impl Iteration {
         Ok(Iteration { combined, forward: count, seeds, gradients })
     }
 
-    /// Whether a node computes a forward value: the body's own, and results that it gained.
+    /// Whether a node computes a forward value: the body's own, results that it gained, and norms of attention, which
+    /// the forward kernel gives for nothing.
     fn is_forward(&self, value: Value) -> bool {
         let node = self.combined.node(value);
-        let gained = matches!(node.kind, Kind::Result(_)) && (node.args[0].0 as usize) < self.forward;
+        let own = |v: &Value| (v.0 as usize) < self.forward;
+        let gained = match &node.kind {
+            Kind::Result(_) => own(&node.args[0]),
+            Kind::Prim(Prim::Attend(attend)) => attend.part == Part::Norm && node.args.iter().all(own),
+            _ => false,
+        };
         gained || (value.0 as usize) < self.forward
     }
 }
