@@ -24,7 +24,7 @@ use bindings::Bindings;
 
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
-    for model in models {
+    for model in &mut *models {
         let trained = |f: &Function| matches!(f.mode, Mode::Train(_));
         let names: Vec<String> = model.functions.iter().filter(|f| trained(f)).map(|f| f.name.to_string()).collect();
         model.functions.retain_mut(|function| {
@@ -39,6 +39,9 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             }
             true
         });
+    }
+    if diags.is_empty() {
+        models.iter().for_each(|model| foreign::check(model, diags));
     }
 }
 
@@ -57,9 +60,6 @@ fn function(function: &mut Function, diags: &mut Diags) {
         // A bug of ours must not pass for a model.
         let message = format!("the type of what `{}` returns could not be found", function.name);
         diags.push(Diagnostic::new("op", function.name.span(), message));
-    }
-    if diags.is_empty() {
-        models.iter().for_each(|model| foreign::check(model, diags));
     }
 }
 
