@@ -35,12 +35,7 @@ pub(in super::super) fn entry<'p>(
     let given: Vec<&str> = session.iter().map(|dim| dim.name.as_str()).collect();
     let given: BTreeSet<String> =
         given.iter().filter(|name| !dims.iter().any(|d| d.name == **name)).map(|name| name.to_string()).collect();
-    let mut touched = false;
-    for_each_axis(&function.result, &mut |axis| {
-        if let AxisExpr::Dim { value, .. } = axis {
-            touched |= dim_names(value).iter().any(|name| given.contains(&name.to_string()));
-        }
-    });
+    let touched = mentions(&function.result, &given);
     let args = entry_args(function, &names, diags);
     let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
     let only = train.and_then(|train| train.only.as_deref());
@@ -88,6 +83,17 @@ pub(in super::super) fn entry<'p>(
         effects,
         graph,
     })
+}
+
+/// Whether a type has an extent of one of the names.
+fn mentions(ty: &TypeExpr, given: &BTreeSet<String>) -> bool {
+    let mut found = false;
+    for_each_axis(ty, &mut |axis| {
+        if let AxisExpr::Dim { value, .. } = axis {
+            found |= dim_names(value).iter().any(|name| given.contains(&name.to_string()));
+        }
+    });
+    found
 }
 
 /// What a model keeps: parameters, and in sessions states with their dimensions.
@@ -138,6 +144,7 @@ fn results(ty: &TypeExpr) -> Results {
 fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),
+        TypeExpr::Struct(name, fields) => (fields.first().map(|(_, ty)| ty), name.span().into()),
         other => (Some(other), function.name.span().into()),
     };
     if let Some(ty @ TypeExpr::Tensor { dtype, axes, place }) = first {
