@@ -1,4 +1,9 @@
-//! Writes a module for each derived test program of the ops: the compiled model, and tests on the CPU and the GPU.
+//! Writes a module for each derived test program of the ops, and for each program of the stored references: the
+//! compiled model, and tests on the CPU and the GPU.
+
+#[allow(dead_code, reason = "the tests read the numbers, this program the names")]
+#[path = "src/reference.rs"]
+mod reference;
 
 use precast_compiler::ops::{Program, programs};
 use proc_macro2::TokenStream;
@@ -8,8 +13,37 @@ use std::path::Path;
 fn main() {
     println!("cargo::rerun-if-changed=build.rs");
     let out = std::env::var_os("OUT_DIR").expect("cargo sets OUT_DIR");
-    let modules: Vec<String> = programs().iter().map(|program| module(program).to_string()).collect();
-    std::fs::write(Path::new(&out).join("ops.rs"), modules.join("\n\n")).expect("cargo made OUT_DIR");
+    let write = |file: &str, modules: Vec<TokenStream>| {
+        let text: Vec<String> = modules.iter().map(TokenStream::to_string).collect();
+        std::fs::write(Path::new(&out).join(file), text.join("\n\n")).expect("cargo made OUT_DIR");
+    };
+    println!("cargo::rerun-if-changed=src/reference.rs");
+    println!("cargo::rerun-if-changed=references/pytorch.txt");
+    write("ops.rs", programs().iter().map(module).collect());
+    write("references.rs", reference::programs().iter().map(stored).collect());
+}
+
+fn stored(program: &reference::Program) -> TokenStream {
+    let text: TokenStream = program.text.parse().expect("programs are tokens");
+    let name = &program.name;
+    let (module, plans) = (format_ident!("{name}"), format_ident!("__precast_{name}"));
+    quote! {
+        mod #module {
+            ::precast::model! { #text }
+            use #plans::{Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients};
+
+            #[test]
+            fn cpu() {
+                crate::on_the_cpu::<Plan_, Value, Loss_Sgd_Gradients>(#name);
+            }
+
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn gpu() {
+                crate::on_the_gpu::<Plan_, Value, Loss_Sgd_Gradients>(#name);
+            }
+        }
+    }
 }
 
 fn module(program: &Program) -> TokenStream {

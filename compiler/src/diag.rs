@@ -23,6 +23,7 @@ pub const CODES: &[(&str, &str)] = &[
     ("duplicate-name", "two declarations of the same kind share a name"),
     ("dynamic-value", "a number must be known at build time here"),
     ("einsum-spec", "an einsum notation cannot be read or does not suit its arguments"),
+    ("gradient-signature", "the gradient of a foreign function does not fit the function"),
     ("index-out-of-range", "an index is outside of its axis"),
     ("inner-dimension", "the extents that a product sums over differ"),
     ("integer-derivative", "only floats have derivatives"),
@@ -34,6 +35,8 @@ pub const CODES: &[(&str, &str)] = &[
     ("missing-arm", "a `match` leaves values that no arm takes"),
     ("missing-attribute", "a required attribute is not given"),
     ("missing-else", "an `if` that gives a value needs both branches"),
+    ("missing-gradient", "training goes through a foreign function that has no gradient"),
+    ("missing-key", "random numbers are drawn outside of training without a key"),
     ("missing-self", "a field or function of the struct is named without `self.`"),
     ("mixed-dtype", "values of several element types meet without a conversion"),
     ("no-forward", "a block that is called like a function needs `fn forward`"),
@@ -260,6 +263,11 @@ impl Diags {
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
         }
+    }
+
+    /// Drops all reports but the first so many.
+    pub(crate) fn forget(&mut self, kept: usize) {
+        self.list.truncate(kept);
     }
 
     /// All mistakes, in the order of their discovery.

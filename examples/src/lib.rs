@@ -2,6 +2,7 @@
 
 pub mod arguments;
 pub mod digits;
+pub mod idx;
 pub mod picture;
 pub mod progress;
 pub mod text;

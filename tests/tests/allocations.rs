@@ -76,6 +76,38 @@ model! {
     }
 }
 
+model! {
+    /// Attention of one place against caches, which grow from call to call.
+    pub struct Chat(layers = 2, dim = 32, context = 80) {
+        blocks: [Cached(dim, context); layers],
+    }
+
+    struct Cached(dim, context) {
+        qkv: Linear(dim, 3 * dim),
+        state keys: f32[B, context, dim],
+        state values: f32[B, context, dim],
+    }
+
+    impl Cached {
+        fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
+            let (q, k, v) = split(self.qkv(x), 3, axis = -1);
+            self.keys[.., at, ..] = k;
+            self.values[.., at, ..] = v;
+            let scores = softmax(einsum("bd,btd->bt", q, self.keys[.., ..=at, ..]), axis = -1);
+            x + einsum("bt,btd->bd", scores, self.values[.., ..=at, ..])
+        }
+    }
+
+    impl Chat {
+        /// One place.
+        pub fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
+            let mut x = x;
+            for block in self.blocks { x = block.step(x, at); }
+            x
+        }
+    }
+}
+
 /// The number of allocations that `run` makes.
 fn allocations(run: impl FnOnce()) -> usize {
     let before = COUNT.load(Ordering::SeqCst);
@@ -91,6 +123,7 @@ fn main() {
     let mut net = Net::init(1);
     evaluation(&net, &images);
     training(&mut net, &images, &labels);
+    decoding();
     println!("no allocations after warm-up");
 }
 
@@ -125,6 +158,17 @@ fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
     }
     // An error that is ruled out before the work costs nothing either.
     assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
+}
+
+/// Every place of a conversation after the first.
+fn decoding() {
+    let chat = Chat::init(2);
+    let mut session = chat.session(ChatDims { B: 3 }).unwrap();
+    let x = [[0.1; 32]; 3];
+    session.step(&x, 0).unwrap();
+    let rest = || (1..80).for_each(|at| assert_eq!(session.step(&x, at).unwrap().len(), 3));
+    assert_eq!(allocations(rest), 0, "a conversation after its first place");
+    assert_eq!(allocations(|| session.reset().unwrap()), 0, "another conversation");
 }
 
 fn training(net: &mut Net, images: &[[[[f32; 4]; 4]; 1]], labels: &[u32]) {

@@ -141,7 +141,8 @@ fn dispatches() -> usize {
             .iter()
             .map(|step| match step {
                 Step::Launch { .. } => 1,
-                Step::Loop { count, body, .. } => *count as usize * launches(body),
+                Step::Loop { count, body, .. } => count.as_const().unwrap_or(1) as usize * launches(body),
+                Step::Branch { cases, .. } => cases.iter().map(|case| launches(case)).sum(),
             })
             .sum()
     }

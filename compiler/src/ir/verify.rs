@@ -2,8 +2,8 @@
 //!
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
-use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
-use super::model::{Effect, Function, Mode, Model, State, StateId};
+use super::graph::{Branch, CHUNK, Foreign, GROUPS, Graph, Kind, Node, Repeat, Source, Taken, Value};
+use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
 use super::prim::Prim;
 use super::transform::Transform;
 use super::ty::{DType, Type};
@@ -86,6 +86,7 @@ impl Scope<'_> {
                 | Kind::Prim(_)
                 | Kind::Counter(_)
                 | Kind::StopGradient
+                | Kind::Foreign(_)
                 | Kind::Written(_) => vec![],
             };
             errors.extend(inside.into_iter().map(|e| format!("%{}: {e}", value.0)));
@@ -100,34 +101,45 @@ impl Scope<'_> {
         errors
     }
 
-    fn node(&self, graph: &Graph, node: &Node) -> Result<(), String> {
-        let typed = |v: &Value| graph.node(*v).ty.as_ref();
+    /// A node that has several results or none of this stage; nothing of one that is a value.
+    fn composed(&self, graph: &Graph, node: &Node) -> Option<Result<(), String>> {
         let expanded = self.after >= After::Expand;
-        match &node.kind {
-            Kind::Result(k) => return result(graph, node, *k, expanded),
-            Kind::Repeat(_) | Kind::Branch(_) if expanded => {
-                return ensure(node.ty.is_none(), || "a region has no type of its own".into());
-            }
-            Kind::Transform(_) if self.after >= After::Grad => return Err("a transform after grad".into()),
-            Kind::Transform(_) if expanded => {
-                return ensure(node.ty.is_none(), || "a transform has no type of its own".into());
-            }
-            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => return Ok(()),
-            Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
-            Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
+        let untyped = |what: &str| ensure(node.ty.is_none(), || format!("a {what} has no type of its own"));
+        Some(match &node.kind {
+            Kind::Result(k) => result(graph, node, *k, expanded),
+            Kind::Foreign(foreign) => self.foreign(graph, node, foreign),
+            Kind::Repeat(_) | Kind::Branch(_) if expanded => untyped("region"),
+            Kind::Transform(_) if self.after >= After::Grad => Err("a transform after grad".into()),
+            Kind::Transform(_) if expanded => untyped("transform"),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
+            Kind::Op(call) => ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
+            Kind::Written(_) => Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::State(_)
             | Kind::Source(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
-            | Kind::StopGradient => {}
+            | Kind::StopGradient => return None,
+        })
+    }
+
+    fn node(&self, graph: &Graph, node: &Node) -> Result<(), String> {
+        if let Some(found) = self.composed(graph, node) {
+            return found;
         }
+        let typed = |v: &Value| graph.node(*v).ty.as_ref();
+        let expanded = self.after >= After::Expand;
         let Some(ty) = &node.ty else { return Err("no type".into()) };
         let args: Option<Vec<&Type>> = node.args.iter().map(typed).collect();
         let Some(args) = args else {
             return ensure(!expanded, || "an argument is a region; its results are taken by `Result`".into());
         };
+        self.typed(node, ty, &args)
+    }
+
+    /// Whether a node that computes one value has the type that follows from its arguments.
+    fn typed(&self, node: &Node, ty: &Type, args: &[&Type]) -> Result<(), String> {
         let expect = |want: &Type| ensure(ty == want, || format!("is {ty}, not {want}"));
         let leaf = || ensure(args.is_empty(), || "takes no arguments".into());
         match &node.kind {
@@ -140,9 +152,7 @@ impl Scope<'_> {
             }
             Kind::Param(id) => {
                 leaf()?;
-                ensure(self.regions == 0, || "a parameter inside a region".into())?;
-                let param = self.model.and_then(|m| m.params.get(id.0 as usize));
-                expect(&param.ok_or_else(|| format!("there is no parameter {}", id.0))?.stacked())
+                expect(&self.param(*id)?)
             }
             Kind::State(id) => {
                 leaf()?;
@@ -164,14 +174,15 @@ impl Scope<'_> {
             Kind::Prim(prim) => {
                 let (least, most) = arity(prim);
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
-                expect(&prim.infer(&args)?)
+                expect(&prim.infer(args)?)
             }
             Kind::Op(_)
             | Kind::Written(_)
             | Kind::Result(_)
             | Kind::Repeat(_)
             | Kind::Branch(_)
-            | Kind::Transform(_) => Ok(()),
+            | Kind::Transform(_)
+            | Kind::Foreign(_) => Ok(()),
         }
     }
 
@@ -186,6 +197,13 @@ impl Scope<'_> {
             inside.graph(&transform.body).into_iter().map(|e| format!("in its body {e}")).collect();
         errors.extend(transform.misfit(&types));
         errors
+    }
+
+    /// The type of a parameter stack, which stands outside of regions.
+    fn param(&self, id: ParamId) -> Result<Type, String> {
+        ensure(self.regions == 0, || "a parameter inside a region".into())?;
+        let param = self.model.and_then(|m| m.params.get(id.0 as usize));
+        param.map(Param::stacked).ok_or_else(|| format!("there is no parameter {}", id.0))
     }
 
     /// The type of a state stack, which stands outside of regions.
@@ -232,6 +250,21 @@ impl Scope<'_> {
             }
         }
         errors
+    }
+
+    /// A foreign call and its derivative.
+    fn foreign(&self, graph: &Graph, node: &Node, foreign: &Foreign) -> Result<(), String> {
+        let expanded = self.after >= After::Expand;
+        ensure(!expanded || node.ty.is_none(), || "a foreign call has no type of its own".into())?;
+        ensure(node.args.iter().all(|a| graph.node(*a).ty.is_some()), || "an argument has no type".into())?;
+        ensure(!foreign.results.is_empty(), || "a foreign call without results".into())?;
+        let Some(gradient) = &foreign.gradient else { return Ok(()) };
+        ensure(foreign.results.len() == 1, || "a derivative of several results".into())?;
+        let inside = |taken: &Taken| match taken {
+            Taken::Argument(k) => *k < node.args.len(),
+            Taken::Result | Taken::Cotangent => true,
+        };
+        ensure(gradient.takes.iter().all(inside), || "a derivative takes an argument that is not there".into())
     }
 
     /// The cases of a branch, and how they fit the node's arguments and each other.
@@ -284,6 +317,10 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
             let results = args.map(|args| transform.results(&args)).unwrap_or_default();
             let Some(want) = results.get(k) else { return Err(format!("the transform has no result {k}")) };
             ensure(node.ty.as_ref() == Some(want), || format!("is not {want}"))
+        }
+        Kind::Foreign(foreign) => {
+            let want = foreign.results.get(k);
+            ensure(node.ty.as_ref() == want && want.is_some(), || format!("is {:?}, not {want:?}", node.ty))
         }
         Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
         Kind::Input(_)

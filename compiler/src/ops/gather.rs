@@ -1,8 +1,8 @@
 //! `gather(x, index, axis = 1)`: one element for each index.
 
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Type};
+use crate::ir::{DType, Type, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&GATHER)];
 
@@ -15,27 +15,7 @@ static GATHER: Op = Op {
     onnx: Some("GatherElements"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
-        let (x, index) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
-        let fits = |a: usize| a == axis || x.shape[a] == index.shape[a];
-        if x.rank() != index.rank() || !(0..x.rank()).all(fits) {
-            let message = format!("{{0}} is {x}, but {{1}} is {index}: only axis {axis} may differ");
-            return Err(OpError::new("shape-mismatch", message).arg(1));
-        }
-        let position = b.convert(args[1], DType::U32)?;
-        let extent = b.extent_u32(&x.shape[axis])?;
-        let inside = b.map(MapOp::Lt, &[position, extent])?;
-        let mut flat = b.u32(0)?;
-        for (a, stride) in Type::strides(&x).iter().enumerate() {
-            let at = if a == axis { position } else { b.iota(&index.shape, a)? };
-            let stride = b.extent_u32(stride)?;
-            let step = b.mul(at, stride)?;
-            flat = b.add(flat, step)?;
-        }
-        // An index beyond its axis must not reach a neighbour's element.
-        let outside = b.u32(u32::MAX)?;
-        let flat = b.select(inside, flat, outside)?;
-        let elements = b.reshape(args[0], &[x.count()])?;
-        Ok(vec![b.prim(Prim::Gather { axis: 0 }, &[elements, flat])?])
+        Ok(vec![along(b, args[0], args[1], axis)?])
     },
     examples: &[
         Example {
@@ -50,3 +30,36 @@ static GATHER: Op = Op {
         },
     ],
 };
+
+/// `x[index]` along an axis, while the other axes run along.
+pub(super) fn along(b: &mut Builder<'_>, x: Value, index: Value, axis: usize) -> Result<Value, OpError> {
+    let flat = flat_positions(b, x, index, axis)?;
+    let elements = b.reshape(x, &[b.ty(x).count()])?;
+    b.prim(Prim::Gather { axis: 0 }, &[elements, flat])
+}
+
+/// Where `x[index]` stands among all elements of `x`; far outside where the index is outside of its axis.
+///
+/// # Errors
+/// `shape-mismatch` where the shapes differ in another axis.
+pub(super) fn flat_positions(b: &mut Builder<'_>, x: Value, index: Value, axis: usize) -> Result<Value, OpError> {
+    let (of, at) = (b.ty(x).clone(), b.ty(index).clone());
+    let fits = |a: usize| a == axis || of.shape[a] == at.shape[a];
+    if of.rank() != at.rank() || !(0..of.rank()).all(fits) {
+        let message = format!("{{0}} is {of}, but {{1}} is {at}: only axis {axis} may differ");
+        return Err(OpError::new("shape-mismatch", message).arg(1));
+    }
+    let position = b.convert(index, DType::U32)?;
+    let extent = b.extent_u32(&of.shape[axis])?;
+    let inside = b.map(MapOp::Lt, &[position, extent])?;
+    let mut flat = b.u32(0)?;
+    for (a, stride) in Type::strides(&of).iter().enumerate() {
+        let along = if a == axis { position } else { b.iota(&at.shape, a)? };
+        let stride = b.extent_u32(stride)?;
+        let step = b.mul(along, stride)?;
+        flat = b.add(flat, step)?;
+    }
+    // An index beyond its axis must not reach a neighbour's element.
+    let outside = b.u32(u32::MAX)?;
+    b.select(inside, flat, outside)
+}

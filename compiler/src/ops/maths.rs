@@ -3,6 +3,7 @@
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
+use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
 
 /// One op from each line: its name, element class, ONNX name, test domain, documentation and formula.
 macro_rules! table {
@@ -62,6 +63,18 @@ table! {
         |b, x| b.unary(MapOp::Sin, x);
     COS = "cos" "float" Some("Cos"), Normal, "The cosine of `x` radians.",
         |b, x| b.unary(MapOp::Cos, x);
+    TAN = "tan" "float" Some("Tan"), Unit, "The tangent of `x` radians.",
+        |b, x| { let (sine, cosine) = (b.unary(MapOp::Sin, x)?, b.unary(MapOp::Cos, x)?); b.div(sine, cosine) };
+    SINH = "sinh" "float" Some("Sinh"), Normal, "The hyperbolic sine `(eˣ − e⁻ˣ)/2`, accurate near zero.",
+        sinh;
+    COSH = "cosh" "float" Some("Cosh"), Normal, "The hyperbolic cosine `(eˣ + e⁻ˣ)/2`.",
+        cosh;
+    LOG2 = "log2" "float" None, Positive, "The logarithm to base 2; NaN below zero.",
+        |b, x| { let log = b.unary(MapOp::Log, x)?; b.with(MapOp::Mul, log, LOG2_E) };
+    LOG10 = "log10" "float" None, Positive, "The logarithm to base 10; NaN below zero.",
+        |b, x| { let log = b.unary(MapOp::Log, x)?; b.with(MapOp::Mul, log, LOG10_E) };
+    EXP2 = "exp2" "float" None, Normal, "The power `2ˣ`.",
+        |b, x| { let scaled = b.with(MapOp::Mul, x, LN_2)?; b.unary(MapOp::Exp, scaled) };
     TANH = "tanh" "float" Some("Tanh"), Normal, "The hyperbolic tangent.",
         |b, x| b.unary(MapOp::Tanh, x);
     SIGMOID = "sigmoid" "float" Some("Sigmoid"), Normal, "The logistic function `1/(1 + e⁻ˣ)`.",
@@ -74,4 +87,19 @@ table! {
         |b, x| b.unary(MapOp::Ceil, x);
     ROUND = "round" "float" Some("Round"), Normal, "Rounded to the nearest integer, ties to even; its derivative is 0.",
         |b, x| b.unary(MapOp::Round, x);
+}
+
+/// `((eˣ − 1) − (e⁻ˣ − 1)) / 2`, of which near zero only the squares cancel.
+fn sinh(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
+    let minus = b.unary(MapOp::Neg, x)?;
+    let (grown, shrunk) = (b.unary(MapOp::Expm1, x)?, b.unary(MapOp::Expm1, minus)?);
+    let apart = b.sub(grown, shrunk)?;
+    b.with(MapOp::Mul, apart, 0.5)
+}
+
+fn cosh(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
+    let minus = b.unary(MapOp::Neg, x)?;
+    let (grown, shrunk) = (b.unary(MapOp::Exp, x)?, b.unary(MapOp::Exp, minus)?);
+    let sum = b.add(grown, shrunk)?;
+    b.with(MapOp::Mul, sum, 0.5)
 }

@@ -46,10 +46,8 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
             view(arg(0), shape, 0, &along)
         }
         Prim::Slice(cuts) => {
-            let from = steps(&arg(0).shape);
-            let shape: Vec<usize> = cuts.iter().map(|c| size(&c.len) as usize).collect();
-            let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
-            view(arg(0), shape, start, &cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect::<Vec<_>>())
+            let (start, along) = part(arg(0), cuts, size);
+            view(arg(0), cuts.iter().map(|c| size(&c.len) as usize).collect(), start, &along)
         }
         Prim::SetSlice(cuts) => set_slice(arg(0), arg(1), cuts, size),
         Prim::Flip(axes) => {
@@ -71,16 +69,21 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
     }
 }
 
-/// The whole with a part of it replaced.
-fn set_slice(whole: &Tensor, part: &Tensor, cuts: &[Cut], size: &dyn Fn(&Dim) -> i64) -> Tensor {
+/// Where a part of a tensor starts, and how far one element is from the next along each axis.
+fn part(whole: &Tensor, cuts: &[Cut], size: &dyn Fn(&Dim) -> i64) -> (i64, Vec<i64>) {
     let from = steps(&whole.shape);
     let start = cuts.iter().zip(&from).map(|(c, step)| size(&c.start) * step).sum();
-    let along: Vec<i64> = cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect();
+    (start, cuts.iter().zip(&from).map(|(c, step)| c.step * step).collect())
+}
+
+/// The whole with a part of it replaced.
+fn set_slice(whole: &Tensor, new: &Tensor, cuts: &[Cut], size: &dyn Fn(&Dim) -> i64) -> Tensor {
+    let (start, along) = part(whole, cuts, size);
     // Position `count + i` of both one after the other is the part's element i.
     let count = whole.data.len();
     let mut from: Vec<usize> = (0..count).collect();
-    offsets(start, &part.shape, &along).into_iter().enumerate().for_each(|(i, at)| from[at] = count + i);
-    let both = concat(&[&flat(whole), &flat(part)], 0);
+    offsets(start, &new.shape, &along).into_iter().enumerate().for_each(|(i, at)| from[at] = count + i);
+    let both = concat(&[&flat(whole), &flat(new)], 0);
     Tensor::new(whole.shape.clone(), both.data.pick(from.into_iter()))
 }
 

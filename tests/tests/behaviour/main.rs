@@ -4,19 +4,25 @@
 
 mod attention;
 mod bad_input;
+mod batch_norm;
 mod branches;
 mod corners;
 mod costs;
 mod derivatives;
 mod extents;
 mod files;
+mod foreign;
 mod gradients;
 mod optimisers;
+mod recurrent;
 mod repeats;
+mod resnet;
 mod results;
 mod state;
+mod state_dicts;
 mod threads;
 mod trained;
+mod transformer;
 mod views;
 mod vision;
 

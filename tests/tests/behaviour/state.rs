@@ -102,6 +102,107 @@ model! {
     }
 }
 
+model! {
+    /// State in branches, in scans, of blocks picked by number, and shifted within itself.
+    pub struct Mixed {
+        cells: [Cell(2); 3],
+        state last: f32[4],
+        state total: f32,
+        state history: f32[5, 2],
+    }
+
+    struct Cell(dim) {
+        state kept: f32[dim],
+    }
+
+    impl Cell {
+        fn add(&mut self, x: f32[dim]) -> f32[dim] {
+            self.kept += x;
+            self.kept
+        }
+    }
+
+    impl Mixed {
+        /// Changes one state or the other.
+        pub fn choose(&mut self, x: f32[4], which: u32) -> f32 {
+            if which == 0 { self.last = x; } else { self.last[1..3] = x[..2]; self.total += sum(x); }
+            sum(self.last) + self.total
+        }
+
+        /// Adds every element.
+        pub fn count(&mut self, x: f32[T, 2]) -> f32[T] {
+            scan(x, from = self.total, |before, row| {
+                self.total += row[0] * before;
+                (before + 1.0, self.total)
+            })
+        }
+
+        /// The sums of the second block alone, then of all.
+        pub fn second(&mut self, x: f32[2]) -> f32[2] {
+            let mut y = self.cells[1].add(x);
+            for cell in self.cells { y = cell.add(y); }
+            y
+        }
+
+        /// A window that moves by one.
+        pub fn push(&mut self, x: f32[2]) -> f32[5, 2] {
+            self.history[1..] = self.history[..-1];
+            self.history[0] = x;
+            self.history
+        }
+
+        /// The sum of some of its rows.
+        pub fn between(&self, from: u32, to: u32) -> f32 {
+            sum(self.history[from..to])
+        }
+    }
+}
+
+#[test]
+fn state_goes_through_branches_and_scans() {
+    let model = Mixed::init(0);
+    let mut session = model.session();
+    assert_eq!(session.choose(&[1.0, 2.0, 3.0, 4.0], 0).unwrap(), 10.0);
+    assert_eq!(session.choose(&[5.0, 6.0, 7.0, 8.0], 1).unwrap(), 1.0 + 5.0 + 6.0 + 4.0 + 26.0);
+    session.reset().unwrap();
+    session.choose(&[1.0, 0.0, 0.0, 0.0], 1).unwrap();
+    // The total is 1 at first; each row adds its first element times the number of rows before it, plus 1.
+    assert_eq!(session.count(&[[1.0, 0.0], [2.0, 0.0], [3.0, 0.0]]).unwrap(), &[2.0, 6.0, 15.0]);
+    assert_eq!(session.choose(&[0.0; 4], 0).unwrap(), 15.0);
+}
+
+#[test]
+fn blocks_have_their_own_state() {
+    let model = Mixed::init(0);
+    let mut session = model.session();
+    assert_eq!(session.second(&[1.0, 10.0]).unwrap(), &[2.0, 20.0]);
+    // The first holds 1, the second 1 + 1, the third 2; then the second becomes 3, the first 4, the second 7, the third 9.
+    assert_eq!(session.second(&[1.0, 10.0]).unwrap(), &[9.0, 90.0]);
+}
+
+#[test]
+fn a_window_moves_over_itself() {
+    let model = Mixed::init(0);
+    let mut session = model.session();
+    for step in 0..7 {
+        let window = session.push(&[step as f32, -(step as f32)]).unwrap();
+        let expected = |age: usize| (step as f32 - age as f32).max(0.0);
+        assert!((0..5).all(|age| window[age] == [expected(age), -expected(age)]), "{window:?}");
+    }
+}
+
+#[test]
+fn positions_are_checked_before_anything_runs() {
+    let model = Mixed::init(0);
+    let mut session = model.session();
+    (0..5).for_each(|step| _ = session.push(&[step as f32, 0.0]).unwrap());
+    assert_eq!(session.between(1, 4).unwrap(), 6.0);
+    assert_eq!(session.between(0, 5).unwrap(), 10.0);
+    assert_eq!(session.between(0, 6).unwrap_err().to_string(), "`to` is 6, but may be at most 5");
+    assert_eq!(session.between(2, 2).unwrap_err().to_string(), "`from` is 2, but may be at most to - 1 = 1");
+    assert!(session.between(0, 0).is_err());
+}
+
 fn near(found: &[f32], expected: &[f32]) {
     assert_eq!(found.len(), expected.len());
     for (f, e) in found.iter().zip(expected) {

@@ -57,7 +57,7 @@ fn versions(scope: &Scope<'_>, value: Value, home: &Home) -> Option<Vec<Value>> 
     let node = scope.graph.node(value);
     let base = match &node.kind {
         Kind::Prim(Prim::SetSlice(_)) => Some(node.args[0]),
-        Kind::Result(k) => stacked_base(scope, node.args[0], *k, home)?,
+        Kind::Result(k) => base_of_region(scope, node.args[0], *k, home)?,
         _ => return None,
     };
     let mut list = base.map_or(Some(vec![]), |base| versions(scope, base, home))?;
@@ -65,22 +65,25 @@ fn versions(scope: &Scope<'_>, value: Value, home: &Home) -> Option<Vec<Value>> 
     Some(list)
 }
 
-/// The stacked argument of a region that lies where its k-th result is to be, if it has one; `None` if the region sees
-/// that place in another way, too.
-fn stacked_base(scope: &Scope<'_>, region: Value, k: usize, home: &Home) -> Option<Option<Value>> {
+/// The argument of a region that lies where its k-th result is to be, if it has one: what a branch passes on or sets, or
+/// the stack of which each turn of a loop changes its slice. `None` if the region sees that place in another way, too.
+fn base_of_region(scope: &Scope<'_>, region: Value, k: usize, home: &Home) -> Option<Option<Value>> {
     let node = scope.graph.node(region);
-    let Kind::Repeat(repeat) = &node.kind else { return None };
-    if k < repeat.carried {
-        return None;
-    }
+    let fitting = match &node.kind {
+        // Carried values begin in memory of their own.
+        Kind::Repeat(repeat) if k >= repeat.carried => repeat.carried..repeat.carried + repeat.stacked,
+        Kind::Branch(_) => 1..node.args.len(),
+        _ => return None,
+    };
+    let carried = if let Kind::Repeat(repeat) = &node.kind { repeat.carried } else { 0 };
     let mut base = None;
-    for (number, &arg) in node.args.iter().enumerate().skip(repeat.carried) {
+    for (number, &arg) in node.args.iter().enumerate().skip(carried) {
         let same = scope.homes.get(&scope.canon(arg)).is_some_and(|h| h.buffer == home.buffer);
-        if !same && versions(scope, arg, home).is_none() {
+        let made_there = versions(scope, arg, home).is_some();
+        if !same && !made_there {
             continue;
         }
-        let is_stacked = number < repeat.carried + repeat.stacked;
-        if base.is_some() || !is_stacked || versions(scope, arg, home).is_none() {
+        if base.is_some() || !fitting.contains(&number) || !made_there {
             return None;
         }
         base = Some(arg);

@@ -38,7 +38,7 @@ impl Destination {
 
 /// Whether a buffer is a pool that holds old values until it is updated in place.
 pub(super) fn is_updated(role: Role) -> bool {
-    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_) | Role::State(_))
+    matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::State(_) | Role::Param(_))
 }
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
@@ -56,7 +56,7 @@ impl Lowering {
         let mut refused = BTreeSet::new();
         let (mut grouping, Order { groups: order, deferred }, versions) = loop {
             let versions = in_place::find(&scope, destinations, &self.buffers, &refused);
-            let grouping = grouped(&scope, destinations, &self.buffers, &versions);
+            let grouping = super::grouped(&scope, destinations, &self.buffers, &versions);
             match order::order(&grouping, destinations, &self.buffers, &versions) {
                 Ok(order) => break (grouping, order, versions),
                 Err(destination) => _ = refused.insert(destination),
@@ -74,6 +74,7 @@ impl Lowering {
             match &groups[index].form {
                 Form::Region(region) => match &graph.node(*region).kind {
                     Kind::Branch(branch) => self.branch(&scope, *region, branch, &stores, &mut steps),
+                    Kind::Foreign(foreign) => self.foreign(&scope, *region, foreign, &stores, &mut steps),
                     Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
                     other => unreachable!("{other:?} is no region"),
                 },
@@ -193,7 +194,7 @@ impl Lowering {
     fn repeat(&mut self, scope: &Scope<'_>, region: Value, stores: &BTreeMap<Value, Vec<Home>>, steps: &mut Vec<Step>) {
         let node = scope.graph.node(region);
         let Kind::Repeat(repeat) = &node.kind else { unreachable!("a region group holds a region") };
-        let Repeat { count, reverse, carried, stacked, body } = &**repeat;
+        let Repeat { count, reverse, carried, stacked, memory: _, body } = &**repeat;
         let results: BTreeMap<usize, Value> = scope
             .graph
             .values()
@@ -365,25 +366,8 @@ fn row(
     Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
 }
 
-/// Groups everything that the destinations need, and keeps what several kernels would compute.
-fn grouped<'a>(
-    scope: &'a Scope<'a>,
-    destinations: &[Destination],
-    buffers: &[Buffer],
-    versions: &[Versions],
-) -> Grouping<'a> {
-    let mut kept = Kept::new();
-    loop {
-        let grouping = group(scope, destinations, &kept, buffers, versions);
-        let more = worth_keeping(&grouping, &kept);
-        if more.is_empty() {
-            return grouping;
-        }
-        kept.extend(more);
-    }
-}
-
-fn group<'a>(
+/// Groups everything that the destinations need.
+pub(super) fn group<'a>(
     scope: &'a Scope<'a>,
     destinations: &[Destination],
     kept: &Kept,
@@ -436,7 +420,9 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
-            Kind::Repeat(_) | Kind::Branch(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
+                forced.extend(node.args.iter().map(|&a| scope.canon(a)))
+            }
             Kind::Result(_) => {
                 forced.insert(value);
             }
@@ -447,7 +433,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
 }
 
 /// Elementwise values that several kernels compute at a price above that of keeping them.
-fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
+pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
     let graph = grouping.scope.graph;
     let users = |value: Value| -> BTreeSet<usize> {
         (0..grouping.groups.len()).filter(|&g| grouping.groups[g].body.visited.contains(&value)).collect()

@@ -6,6 +6,7 @@
 
 mod attend;
 mod branch;
+mod foreign;
 mod group;
 mod heavy;
 mod in_place;
@@ -19,8 +20,10 @@ mod scope;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Buffer, BufferId, Program, Role};
 use crate::ir::{Dim, Function, Kind, Model, Value};
+use group::Grouping;
+use in_place::Versions;
 use lower::{Destination, Lowering};
-use scope::Home;
+use scope::{Home, Scope};
 use std::collections::BTreeMap;
 
 /// The programs of a model's functions, in order.
@@ -69,6 +72,24 @@ impl Lowering {
             self.buffers.push(Buffer { role, dtype, len });
             self.buffers.len() - 1
         }))
+    }
+}
+
+/// Groups everything that the destinations need, and keeps what several kernels would compute.
+fn grouped<'a>(
+    scope: &'a Scope<'a>,
+    destinations: &[Destination],
+    buffers: &[Buffer],
+    versions: &[Versions],
+) -> Grouping<'a> {
+    let mut kept = Kept::new();
+    loop {
+        let grouping = lower::group(scope, destinations, &kept, buffers, versions);
+        let more = lower::worth_keeping(&grouping, &kept);
+        if more.is_empty() {
+            return grouping;
+        }
+        kept.extend(more);
     }
 }
 

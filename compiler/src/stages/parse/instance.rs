@@ -167,7 +167,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     ) -> FieldInstance {
         match ty {
             FieldType::Error => FieldInstance::Unknown,
-            FieldType::State { ty, .. } => self.state(ty, field, names, diags),
+            FieldType::State(ty) => self.state(ty, field, names, diags),
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {
@@ -344,9 +344,9 @@ impl<'d, 'p> Instances<'d, 'p> {
         ParamId(self.params.len() as u32 - 1)
     }
 
-    /// The parameters of all instances, each at its place in the pool: companions come after all that is trained, so
+    /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
     /// that an update of the optimiser walks over the beginning of the pool.
-    pub(super) fn placed(mut self) -> Vec<Param> {
+    pub(super) fn place(&mut self) {
         let mut offset = 0;
         for trained in [true, false] {
             for param in self.params.iter_mut().filter(|p| p.trained == trained) {
@@ -355,7 +355,6 @@ impl<'d, 'p> Instances<'d, 'p> {
                 offset += words.next_multiple_of(CHUNK);
             }
         }
-        self.params
     }
 }
 

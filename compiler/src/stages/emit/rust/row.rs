@@ -9,7 +9,7 @@ use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
 /// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut.
@@ -343,12 +343,16 @@ pub(super) fn scatter(kernel: &Kernel) -> TokenStream {
     let at_target = arith::axis(*target);
     let extent = arith::dim(&kernel.axes[*target]);
     let place = arith::index(&store.index, &|_| unreachable!("scatters store at affine places"));
+    let float = printer.dtype(store.value).is_float();
+    let named = |method: &str| format_ident!("{method}_{}", suffix_of_lanes(printer.dtype(store.value)));
+    let (load, put, sum, only) = (named("load"), named("store"), named("add"), named("reduce_max"));
     let add = match kernel.schedule.vector {
         Some(_) => quote!({
-            let old = s.load_f(#data, #place, at);
-            s.store_f(#data, #place, at, s.add_f(old, #value));
+            let old = s.#load(#data, #place, at);
+            s.#put(#data, #place, at, s.#sum(old, #value));
         }),
-        None => quote!(#data[#place] += s.reduce_max_f(#value);),
+        None if float => quote!(#data[#place] += s.#only(#value);),
+        None => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
     };
     let loops = |axes: &[usize], body: TokenStream| {
         axes.iter().rev().fold(body, |body, &axis| {
@@ -367,6 +371,6 @@ pub(super) fn scatter(kernel: &Kernel) -> TokenStream {
         if #at_target < #extent { #added }
     };
     let all = loops(outer, loops(source, one));
-    let zero = Literal::f32_unsuffixed(0.0);
+    let zero = if float { quote!(0.0) } else { quote!(0) };
     quote!(#data.fill(#zero); #all)
 }

@@ -105,7 +105,8 @@ impl<'a> Printer<'a> {
                 quote!(s.u_from_i(#lanes))
             }
             Expr::Index(index) => {
-                let index = arith::index(index, &|v| self.extract(v));
+                // A position that a guard will drop may lie before the first one.
+                let index = arith::signed(index, &|v| self.extract(v));
                 quote!(s.splat_u((#index) as u32))
             }
             Expr::Inside(guards) => self.mask(guards),

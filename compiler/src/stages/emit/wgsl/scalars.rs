@@ -353,6 +353,8 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
         MapOp::Shl => format!("{a} << {b}"),
         MapOp::Shr => format!("{a} >> {b}"),
         MapOp::Eq => format!("{a} == {b}"),
+        // WGSL lets a compiler assume that there is no NaN, and this question is about nothing else.
+        MapOp::Ne if float && a == b => format!("is_nan({a})"),
         MapOp::Ne => format!("{a} != {b}"),
         MapOp::Lt => format!("{a} < {b}"),
         MapOp::Le => format!("{a} <= {b}"),

@@ -7,6 +7,7 @@ use super::super::ast::*;
 use super::super::words;
 use super::graph::plain_site;
 use super::loops::{assigned, assigned_in};
+use super::state::{Held, branch_states};
 use super::{Elaborator, Frame, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
 use crate::ir::written::{Site, What};
@@ -161,6 +162,7 @@ impl Elaborator<'_, '_> {
                 self.merge(&vals, k, &mut taken, &mut outputs)
             })
             .collect();
+        let states = branch_states(taken.iter_mut().map(|arm| &mut arm.frame), &mut outputs);
         if outputs[0].is_empty() && !merged.iter().any(|val| matches!(val, Val::Unknown)) {
             if names.is_empty() && matches!(&merged[0], Val::Tuple(items) if items.is_empty()) {
                 let message = "this branch gives nothing and assigns no variable that lives on";
@@ -173,7 +175,9 @@ impl Elaborator<'_, '_> {
             let unknown = vec![Val::Unknown; merged.len()];
             return self.settle_branch(unknown, &names, &[]);
         };
-        let results = self.join(selector, taken, outputs, order, expr.place);
+        let mut results = self.join(selector, taken, outputs, order, expr.place);
+        let of_states = results.split_off(results.len() - states.len());
+        self.release_states(states, &of_states);
         self.settle_branch(merged, &names, &results)
     }
 
@@ -195,10 +199,7 @@ impl Elaborator<'_, '_> {
         }
         given.iter_mut().for_each(|val| self.inside(val));
         self.scope().locals = before;
-        let Some(mut frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
-        if !self.only_read(&mut frame, &words::brief(expr)) {
-            given[0] = Val::Unknown;
-        }
+        let Some(frame) = self.frames.pop() else { unreachable!("the arm's graph is open") };
         Taken { frame, given, sites, via: self.diags.entered() }
     }
 
@@ -301,15 +302,16 @@ impl Elaborator<'_, '_> {
         place: Place,
     ) -> Vec<Tensor> {
         let mut outer: Vec<Value> = vec![];
-        for (value, _) in taken.iter().flat_map(|arm| &arm.frame.invariants) {
-            if !outer.contains(value) {
-                outer.push(*value);
+        for (value, _) in taken.iter().flat_map(|arm| seen(&arm.frame)) {
+            if !outer.contains(&value) {
+                outer.push(value);
             }
         }
         let mut graphs = vec![];
         for (arm, outputs) in taken.into_iter().zip(outputs) {
-            let Frame { mut graph, invariants, .. } = arm.frame;
-            for (value, inner) in invariants {
+            let all = seen(&arm.frame);
+            let Frame { mut graph, .. } = arm.frame;
+            for (value, inner) in all {
                 let number = outer.iter().position(|known| *known == value).unwrap_or_default();
                 graph.node_mut(inner).kind = Kind::Input(number);
             }
@@ -399,4 +401,9 @@ fn pattern(case: Case) -> Option<Attr> {
 
 fn case_text(case: Case) -> String {
     pattern(case).map_or("_".into(), |attr| attr.to_string())
+}
+
+/// The values of the graph around that an arm sees, states among them, and the inputs that give them.
+fn seen(frame: &Frame) -> Vec<(Value, Value)> {
+    frame.invariants.iter().copied().chain(frame.held.iter().filter_map(Held::input)).collect()
 }

@@ -4,6 +4,7 @@ use super::super::ast::*;
 use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
 use super::super::words;
+use super::companions::in_training;
 use super::graph::site_of;
 use super::scan::Form;
 use super::transform::Maker;
@@ -51,6 +52,9 @@ impl Elaborator<'_, '_> {
         }
         if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
+        }
+        if let Some(foreign) = self.foreign_function(&text) {
+            return self.foreign_call(foreign, &text, args, expr.place, &words::brief(expr));
         }
         if let Some(op) = ops::op(&text) {
             return self.op_call(op, &text, args, expr);
@@ -201,7 +205,7 @@ impl Elaborator<'_, '_> {
         if companions.is_empty() {
             return self.finish(op, attrs, callee, site, &tensors);
         }
-        let called = self.finish(op, Self::in_training(attrs), callee, site, &tensors);
+        let called = self.finish(op, in_training(attrs), callee, site, &tensors);
         self.keep_companions(called, &companions, module, expr.place)
     }
 
@@ -255,7 +259,7 @@ impl Elaborator<'_, '_> {
             let takes = match (&arg.name, by_name, next) {
                 (Some(_), Some(at), _) => at == sorted.tensors.len(),
                 (Some(_), None, _) | (None, _, None) => false,
-                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
+                (None, _, Some(slot)) => slot.times == Times::Once || !is_number && slot.times != Times::Named,
             };
             if takes {
                 let many = next.is_some_and(|slot| slot.times == Times::Many);

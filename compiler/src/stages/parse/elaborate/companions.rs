@@ -1,13 +1,14 @@
-//! Companions: the value that each running statistic has at a point of a training function's text.
-//!
-//! In: calls of layers that give new values. Out: the values that a step commits. Always: a later call sees what an
-//! earlier one has made of a companion.
+//! Calls of layers with companions in training: a call of the layer's op in, its first result out; the others are the
+//! companions' new values, which a later call sees and a step commits.
 
 use super::super::instance::LayerInstance;
+use super::graph::plain_site;
+use super::state::Lasting;
 use super::{Elaborator, Module, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
-use crate::ir::model::{Effect, ParamId};
-use crate::ir::{Kind, Value};
+use crate::diag::Place;
+use crate::ir::Kind;
+use crate::ir::model::ParamId;
+use crate::ir::written::Site;
 use crate::ops::{Attr, Attrs};
 
 impl Elaborator<'_, '_> {
@@ -17,33 +18,21 @@ impl Elaborator<'_, '_> {
         layer.params.iter().map(|(_, id)| *id).filter(changed).collect()
     }
 
-    /// The attributes of a layer's op in training.
-    pub(super) fn in_training(mut attrs: Attrs) -> Attrs {
-        attrs.0.iter_mut().filter(|(name, _)| *name == "training").for_each(|(_, value)| *value = Attr::Bool(true));
-        attrs
-    }
-
     /// Keeps the results of a call after the first as the new values of companions; gives the first.
     pub(super) fn keep_companions(&mut self, called: Val, ids: &[ParamId], module: &Module, place: Place) -> Val {
         let Val::Tensor(node) = called else { return called };
-        let mut results: Vec<Tensor> = vec![];
-        for k in 0..=ids.len() {
-            results.push(self.push(Kind::Result(k), &[node], None, place));
-        }
-        if self.frames.len() > 1 || !module.picks.is_empty() {
-            let message = format!("`{}` has running statistics and stands in repeated blocks", module.text);
-            self.diags.push(Diagnostic::new("not-supported", place, message));
-            return Val::Unknown;
-        }
-        for (&id, new) in ids.iter().zip(&results[1..]) {
-            self.kept.retain(|(known, _)| *known != id);
-            self.kept.push((id, new.value));
+        let results: Vec<Tensor> = (0..=ids.len()).map(|k| self.push(Kind::Result(k), &[node], None, place)).collect();
+        for (&id, &new) in ids.iter().zip(&results[1..]) {
+            let name = &self.params[id.0 as usize].name;
+            let site = Site { args: vec![(name.clone(), place); 2], ..plain_site(name, place) };
+            self.assign_whole(Lasting::Companion(id), module, new, site);
         }
         Val::Tensor(results[0])
     }
+}
 
-    /// The companions that the function changes.
-    pub(super) fn committed(&self) -> Vec<(Effect, Value)> {
-        self.kept.iter().map(|&(id, value)| (Effect::Companion(id), value)).collect()
-    }
+/// The attributes of a layer's op in training.
+pub(super) fn in_training(mut attrs: Attrs) -> Attrs {
+    attrs.0.iter_mut().filter(|(name, _)| *name == "training").for_each(|(_, value)| *value = Attr::Bool(true));
+    attrs
 }

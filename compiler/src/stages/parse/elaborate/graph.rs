@@ -2,6 +2,7 @@
 
 use super::super::ast::Expr;
 use super::super::words;
+use super::state::Lasting;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
 use crate::ir::model::ParamId;
@@ -65,6 +66,9 @@ impl Elaborator<'_, '_> {
     /// A parameter, of which the picks select a slice.
     pub(super) fn parameter(&mut self, id: ParamId, module: &Module, place: Place) -> Tensor {
         let param = &self.params[id.0 as usize];
+        if self.training && !param.trained {
+            return self.lasting(Lasting::Companion(id), module, place);
+        }
         let (ty, name) = (param.stacked(), param.name.clone());
         let known = |n: &crate::ir::Node| matches!(n.kind, Kind::Param(p) if p == id);
         let root = &mut self.frames[0].graph;
@@ -76,9 +80,6 @@ impl Elaborator<'_, '_> {
                 value
             }
         };
-        if let Some((_, now)) = self.kept.iter().find(|(known, _)| *known == id) {
-            value = *now;
-        }
         let mut picks = module.picks.iter().peekable();
         for frame in 0..self.frames.len() {
             if frame > 0 {

@@ -9,12 +9,16 @@ mod callable;
 mod companions;
 mod expr;
 mod fit;
+mod foreign;
 mod frozen;
 mod function;
+mod gradient;
 mod graph;
 mod index;
+mod inner;
 mod loops;
 mod operator;
+mod remat;
 mod resolve;
 mod scan;
 mod state;
@@ -26,7 +30,7 @@ use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
 use super::statics::Names;
 use crate::diag::{Diags, Place};
-use crate::ir::model::{Param, ParamId, State};
+use crate::ir::model::{Param, State};
 use crate::ir::{Dim, Graph, Value};
 use crate::ops::Attr;
 use proc_macro2::{Ident, Span};
@@ -138,8 +142,6 @@ struct Elaborator<'e, 'p> {
     given: BTreeSet<String>,
     /// Whether the function needs one of them.
     touched: bool,
-    /// The new values of companions.
-    kept: Vec<(ParamId, Value)>,
 }
 
 /// The struct that a module is an instance of.

@@ -1,4 +1,4 @@
-//! States: the value that each has at a point of the function's text, and assignments.
+//! States and companions of parameters: the value that each has at a point of the function's text, and assignments.
 //!
 //! In: reads and assignments in the order in which they run. Out: nodes for the values. Always: in each open graph a
 //! state is one value after the other, so that a read sees what was assigned before it; a loop over repeated blocks
@@ -9,15 +9,23 @@ use super::super::words;
 use super::graph::{plain_site, site_of};
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
-use crate::ir::model::{Effect, StateId};
+use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::prim::Scalar;
 use crate::ir::written::{Axis, Fit, Item, Role, Site, What};
 use crate::ir::{Dim, Kind, Prim, Type, Value, Written};
 
-/// A state in one of the open graphs.
+/// What a function can leave other than it was.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub(super) enum Lasting {
+    State(StateId),
+    /// A parameter that training changes without the optimiser.
+    Companion(ParamId),
+}
+
+/// A state or companion in one of the open graphs.
 #[derive(Clone)]
 pub(super) struct Held {
-    id: StateId,
+    id: Lasting,
     /// The picks of repeated blocks, up to that of the innermost loop.
     key: Vec<Pick>,
     /// The value in the graph around that this one comes from; none in the function's own graph.
@@ -31,6 +39,39 @@ pub(super) struct Held {
     now: Value,
     assigned: bool,
     place: Place,
+}
+
+impl Held {
+    /// The value of the graph around, and the input that gives it.
+    pub(super) fn input(&self) -> Option<(Value, Value)> {
+        Some((self.outer?, self.first))
+    }
+
+    fn is(&self, other: &Held) -> bool {
+        self.id == other.id && self.key == other.key
+    }
+}
+
+/// The states that an arm of a branch assigns. Every arm gives each of them: those that do not assign it as it was.
+pub(super) fn branch_states<'f>(frames: impl Iterator<Item = &'f mut Frame>, outputs: &mut [Vec<Value>]) -> Vec<Held> {
+    let mut frames: Vec<&mut Frame> = frames.collect();
+    let mut states: Vec<Held> = vec![];
+    for held in frames.iter().flat_map(|frame| &frame.held).filter(|held| held.assigned) {
+        if !states.iter().any(|known| known.is(held)) {
+            states.push(held.clone());
+        }
+    }
+    for (frame, list) in frames.iter_mut().zip(outputs) {
+        for state in &states {
+            let at = frame.held.iter().position(|held| held.is(state)).unwrap_or_else(|| {
+                let first = frame.graph.push(Kind::Input(usize::MAX), vec![], None, state.place.first);
+                frame.held.push(Held { first, now: first, assigned: false, ..state.clone() });
+                frame.held.len() - 1
+            });
+            list.push(frame.held[at].now);
+        }
+    }
+    states
 }
 
 /// What a region does with states: arguments and results beside those of its variables.
@@ -62,7 +103,7 @@ impl Regional {
 
     /// The outer and inner values that are carried, stacked and only read.
     pub(super) fn inputs(&self) -> [Vec<(Value, Value)>; 3] {
-        let pairs = |list: &[Held]| list.iter().filter_map(|h| Some((h.outer?, h.first))).collect();
+        let pairs = |list: &[Held]| list.iter().filter_map(Held::input).collect();
         [pairs(&self.carried), pairs(&self.stacked), pairs(&self.read)]
     }
 
@@ -83,11 +124,30 @@ impl Elaborator<'_, '_> {
         if self.training {
             return self.state_at_start(id, module, place);
         }
+        Val::Tensor(self.lasting(Lasting::State(id), module, place))
+    }
+
+    /// The value of a state or companion after what was assigned before.
+    pub(super) fn lasting(&mut self, id: Lasting, module: &Module, place: Place) -> Tensor {
         let frame = self.frames.len() - 1;
         let at = self.held(frame, id, &module.picks, place);
         let (value, inner) = (self.frames[frame].held[at].now, self.trailing(frame, at, module));
         let value = self.numbered(frame, value, &inner, &module.text, place);
-        Val::Tensor(Tensor { frame, value })
+        Tensor { frame, value }
+    }
+
+    /// Its name, its type with all stacks, and what gives its value before the call.
+    fn described(&self, id: Lasting) -> (String, Type, Kind) {
+        match id {
+            Lasting::State(id) => {
+                let state = &self.states[id.0 as usize];
+                (state.name.clone(), state.stacked(), Kind::State(id))
+            }
+            Lasting::Companion(id) => {
+                let param = &self.params[id.0 as usize];
+                (param.name.clone(), param.stacked(), Kind::Param(id))
+            }
+        }
     }
 
     fn state_at_start(&mut self, id: StateId, module: &Module, place: Place) -> Val {
@@ -120,7 +180,7 @@ impl Elaborator<'_, '_> {
     }
 
     /// The place of a state among those of a graph.
-    fn held(&mut self, frame: usize, id: StateId, picks: &[Pick], place: Place) -> usize {
+    fn held(&mut self, frame: usize, id: Lasting, picks: &[Pick], place: Place) -> usize {
         let inside = |pick: &Pick| matches!(pick, Pick::Frame(f) if *f <= frame);
         let key = &picks[..picks.iter().rposition(inside).map_or(0, |last| last + 1)];
         if let Some(known) = self.frames[frame].held.iter().position(|h| h.id == id && h.key == key) {
@@ -137,10 +197,9 @@ impl Elaborator<'_, '_> {
             assigned: false,
             place,
         };
-        let name = self.states[id.0 as usize].name.clone();
+        let (name, ty, kind) = self.described(id);
         if frame == 0 {
-            let ty = self.states[id.0 as usize].stacked();
-            new.first = self.frames[0].graph.push(Kind::State(id), vec![], Some(ty), place.first);
+            new.first = self.frames[0].graph.push(kind, vec![], Some(ty), place.first);
         } else {
             let around = self.held(frame - 1, id, key, place);
             let around = &self.frames[frame - 1].held[around];
@@ -181,7 +240,7 @@ impl Elaborator<'_, '_> {
                 true => value,
                 false => {
                     let items = held.between.iter().map(|&i| Item::At(i.into())).chain([Item::Rest]).collect();
-                    let name = self.states[held.id.0 as usize].name.clone();
+                    let (name, ..) = self.described(held.id);
                     let args = vec![(name.clone(), held.place); 2];
                     let site = Site { args, ..plain_site(&name, held.place) };
                     let what = What::SetIndex(items);
@@ -194,41 +253,97 @@ impl Elaborator<'_, '_> {
         }
     }
 
+    /// Gives the results of a branch to the states of the graph around.
+    pub(super) fn release_states(&mut self, states: Vec<Held>, results: &[Tensor]) {
+        let regional = Regional { carried: states, ..Regional::default() };
+        self.release(&regional, |_, k| results[k].value);
+    }
+
     /// Reports states that a loop sees under two names and assigns under one: the names may mean the same one.
     pub(super) fn report_aliases(&mut self, frame: &Frame) {
+        let mut said: Vec<String> = vec![];
         for (k, held) in frame.held.iter().enumerate() {
             let other = frame.held[..k].iter().find(|o| o.id == held.id && (o.assigned || held.assigned));
             if other.is_some() {
-                let name = &self.states[held.id.0 as usize].name;
-                let message = format!("this loop uses `{name}` both of its own block and of one picked by number");
-                let report = Diagnostic::new("not-supported", held.place, message);
-                self.diags.push(report.help("assign the one picked by number outside of the loop"));
+                let (name, ..) = self.described(held.id);
+                let (what, help) = match held.id {
+                    Lasting::State(_) => (name.as_str(), "assign the one picked by number outside of the loop"),
+                    Lasting::Companion(_) => (layer_of(&name), "call the one picked by number outside of the loop"),
+                };
+                let message = format!("this loop uses `{what}` both of its own block and of one picked by number");
+                if said.contains(&message) {
+                    continue;
+                }
+                self.diags.push(Diagnostic::new("not-supported", held.place, message.clone()).help(help));
+                said.push(message);
             }
         }
     }
 
-    /// Lets a graph that is no loop's body take the states that it reads as invariants, and reports those that it assigns,
-    /// which makes the answer false: `text` is how the user calls what the graph belongs to.
-    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) -> bool {
-        let mut only = true;
+    /// Lets a graph that is no loop's body take the states and companions that it reads as invariants, and reports those
+    /// that it assigns: `text` is how the user calls what the graph belongs to.
+    pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
+        let mut said: Vec<String> = vec![];
         for held in std::mem::take(&mut frame.held) {
             frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
-            if held.assigned {
-                only = false;
-                let name = &self.states[held.id.0 as usize].name;
-                let message = format!("`{name}` is assigned inside of `{text}`");
-                let report = Diagnostic::new("state-inside", held.place, message);
-                let report = report.note("only a function itself and its loops change states");
-                self.diags.push(report.help(format!("let `{text}` give the new value and assign it behind")));
+            if !held.assigned {
+                continue;
+            }
+            let (name, ..) = self.described(held.id);
+            let (message, note, help) = match held.id {
+                Lasting::State(_) => (
+                    format!("`{name}` is assigned inside of `{text}`"),
+                    "only functions, with their loops, scans and branches, change states",
+                    format!("let `{text}` give the new value and assign it behind"),
+                ),
+                Lasting::Companion(_) => (
+                    format!("`{}` keeps running statistics, but is called inside of `{text}`", layer_of(&name)),
+                    "in training only functions, with their loops, scans and branches, change them",
+                    format!("call it outside of `{text}`"),
+                ),
+            };
+            // A layer with several companions is called once.
+            if !said.contains(&message) {
+                let report = Diagnostic::new("state-inside", held.place, message.clone());
+                self.diags.push(report.note(note).help(help));
+                said.push(message);
             }
         }
-        only
     }
 
-    /// What the function leaves in the states that it assigned.
+    /// What the function leaves in the states and companions that it assigned.
     pub(super) fn stored(&self) -> Vec<(Effect, Value)> {
+        let effect = |id| match id {
+            Lasting::State(id) => Effect::Stored(id),
+            Lasting::Companion(id) => Effect::Companion(id),
+        };
         let assigned = self.frames[0].held.iter().filter(|held| held.assigned);
-        assigned.map(|held| (Effect::Stored(held.id), held.now)).collect()
+        assigned.map(|held| (effect(held.id), held.now)).collect()
+    }
+
+    /// Gives a state or companion a new value of its own type.
+    pub(super) fn assign_whole(&mut self, id: Lasting, module: &Module, value: Tensor, site: Site) {
+        self.assign_items(id, module, vec![], value, site);
+    }
+
+    fn assign_items(&mut self, id: Lasting, module: &Module, items: Vec<Item>, value: Tensor, site: Site) {
+        let frame = self.frames.len() - 1;
+        let at = self.held(frame, id, &module.picks, site.place);
+        let old = Tensor { frame, value: self.frames[frame].held[at].now };
+        let whole = items.is_empty();
+        let mut all: Vec<Item> = self.trailing(frame, at, module).into_iter().map(|i| Item::At(i.into())).collect();
+        all.extend(items);
+        let value = match all.is_empty() {
+            true => value,
+            false => {
+                if whole {
+                    all.push(Item::Rest);
+                }
+                self.write(What::SetIndex(all), site, &[old, value])
+            }
+        };
+        let held = &mut self.frames[frame].held[at];
+        (held.now, held.assigned) = (value.value, true);
     }
 
     /// `self.keys = value` and `self.keys[.., at] = value`: `items` are those between the brackets.
@@ -246,26 +361,12 @@ impl Elaborator<'_, '_> {
         let (value, expr) = new;
         let text = words::brief(expr);
         let Some(value) = self.tensor(value, &text, expr.place) else { return };
-        let frame = self.frames.len() - 1;
-        let at = self.held(frame, id, &module.picks, target.place);
-        let old = Tensor { frame, value: self.frames[frame].held[at].now };
-        let whole = items.is_empty();
-        let mut all: Vec<Item> = self.trailing(frame, at, &module).into_iter().map(|i| Item::At(i.into())).collect();
-        let value = if whole { self.fit_state(id, &module.text, value, (&text, expr.place)) } else { value };
-        all.extend(items);
-        let value = match all.is_empty() {
-            true => value,
-            false => {
-                if whole {
-                    all.push(Item::Rest);
-                }
-                let args = vec![(module.text.clone(), target.place), (text, expr.place)];
-                let site = Site { args, ..site_of(target) };
-                self.write(What::SetIndex(all), site, &[old, value])
-            }
+        let value = match items.is_empty() {
+            true => self.fit_state(id, &module.text, value, (&text, expr.place)),
+            false => value,
         };
-        let held = &mut self.frames[frame].held[at];
-        (held.now, held.assigned) = (value.value, true);
+        let site = Site { args: vec![(module.text.clone(), target.place), (text, expr.place)], ..site_of(target) };
+        self.assign_items(Lasting::State(id), &module, items, value, site);
     }
 
     fn fit_state(&mut self, id: StateId, name: &str, value: Tensor, (text, place): (&str, Place)) -> Tensor {
@@ -318,4 +419,9 @@ fn numbers(picks: &[Pick]) -> Vec<i64> {
         Pick::Frame(_) => None,
     };
     picks.iter().filter_map(number).collect()
+}
+
+/// The layer that a parameter belongs to: `norm` of `norm.running_mean`.
+fn layer_of(parameter: &str) -> &str {
+    parameter.rsplit_once('.').map_or(parameter, |(layer, _)| layer)
 }

@@ -1,0 +1,100 @@
+//! Parts of a tensor by position or mask: `masked_fill(x, mask, value)`, `tril(x)` and `triu(x)`.
+
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
+use crate::ir::Value;
+use crate::ir::prim::MapOp;
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&MASKED_FILL), Item::Op(&TRIL), Item::Op(&TRIU)];
+
+static MASKED_FILL: Op = Op {
+    name: "masked_fill",
+    signature: "(x: number[...], mask: bool[...]) -> number[...]",
+    attrs: &[AttrDecl::required("value", AttrKind::Float, "what stands where the mask holds")],
+    doc: "`value` where the mask holds and `x` elsewhere; the mask broadcasts to the shape of `x`.",
+    onnx: None,
+    body: |b, args, attrs| {
+        let shape = b.shape(args[0]);
+        if b.common_shape(args).ok() != Some(shape) {
+            let message =
+                format!("the mask {{1}} is {}, which does not broadcast to {{0}}, {}", b.ty(args[1]), b.ty(args[0]));
+            return Err(OpError::new("broadcast-mismatch", message).arg(1));
+        }
+        let value = b.constant(args[0], attrs.float("value").unwrap_or(0.0))?;
+        Ok(vec![b.select(args[1], value, args[0])?])
+    },
+    examples: &[
+        Example {
+            inputs: &[("x", "f32[5, 7]", Domain::Normal), ("m", "bool[5, 7]", Domain::Below(2))],
+            call: "masked_fill(x, m, -1e9)",
+            result: "f32[5, 7]",
+        },
+        Example {
+            inputs: &[("x", "f32[B, 3, 17]", Domain::Normal), ("m", "bool[B, 1, 17]", Domain::Below(2))],
+            call: "masked_fill(x, m, value = 2)",
+            result: "f32[B, 3, 17]",
+        },
+    ],
+};
+
+const DIAGONAL: AttrDecl =
+    AttrDecl::optional("diagonal", AttrKind::Int, "0", "how far the last diagonal that stays lies above the main one");
+
+static TRIL: Op = Op {
+    name: "tril",
+    signature: "(x: number[.., _, _]) -> number[...]",
+    attrs: &[DIAGONAL],
+    doc: "The lower triangle of matrices over the last two axes, up to a diagonal; 0 elsewhere.",
+    onnx: Some("Trilu"),
+    body: |b, args, attrs| {
+        let zero = b.constant(args[0], 0.0)?;
+        let lower = is_lower(b, args[0], offset(attrs, "diagonal")?)?;
+        Ok(vec![b.select(lower, args[0], zero)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "tril(x, -1)", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "f32[2, B, 7]", Domain::Normal)], call: "tril(x)", result: "f32[2, B, 7]" },
+    ],
+};
+
+static TRIU: Op = Op {
+    name: "triu",
+    signature: "(x: number[.., _, _]) -> number[...]",
+    attrs: &[AttrDecl::optional(
+        "diagonal",
+        AttrKind::Int,
+        "0",
+        "how far the first diagonal that stays lies above the main one",
+    )],
+    doc: "The upper triangle of matrices over the last two axes, from a diagonal; 0 elsewhere.",
+    onnx: Some("Trilu"),
+    body: |b, args, attrs| {
+        let zero = b.constant(args[0], 0.0)?;
+        let below = is_lower(b, args[0], offset(attrs, "diagonal")? - 1)?;
+        Ok(vec![b.select(below, zero, args[0])?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "triu(x, 2)", result: "f32[5, 7]" },
+        Example { inputs: &[("x", "f32[2, B, 7]", Domain::Normal)], call: "triu(x)", result: "f32[2, B, 7]" },
+    ],
+};
+
+/// A number of diagonals, which is known at build time.
+pub(super) fn offset(attrs: &Attrs, name: &'static str) -> Result<i64, OpError> {
+    attrs.int(name).filter(|n| i32::try_from(*n).is_ok()).ok_or_else(|| {
+        OpError::new("wrong-attribute", format!("`{name}` must be known at build time, not {}", attrs.get(name)))
+            .attr(name)
+    })
+}
+
+/// Whether an element of the matrices of `x` lies on the diagonal of that number or below it.
+fn is_lower(b: &mut Builder<'_>, x: Value, diagonal: i64) -> Result<Value, OpError> {
+    let shape = b.shape(x);
+    let matrix = &shape[shape.len() - 2..];
+    let (mut row, mut column) = (b.iota(matrix, 0)?, b.iota(matrix, 1)?);
+    // Positions are unsigned: the smaller side moves.
+    match diagonal >= 0 {
+        true => row = b.with(MapOp::Add, row, diagonal as f64)?,
+        false => column = b.with(MapOp::Add, column, -diagonal as f64)?,
+    }
+    b.map(MapOp::Le, &[column, row])
+}

@@ -1,0 +1,81 @@
+//! Evenly spaced numbers: `arange(2, 10, step = 2)` and `linspace(0, 1, count = 5)`.
+
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use crate::ir::prim::MapOp;
+use crate::ir::{DType, Dim};
+
+pub(super) const ITEMS: &[Item] = &[Item::Op(&ARANGE), Item::Op(&LINSPACE)];
+
+static ARANGE: Op = Op {
+    name: "arange",
+    signature: "() -> f32[_]",
+    attrs: &[
+        AttrDecl::required("start", AttrKind::Int, "the first number"),
+        AttrDecl::required("end", AttrKind::Int, "the numbers stay before it"),
+        AttrDecl::optional("step", AttrKind::Int, "1", "from one number to the next; positive"),
+    ],
+    doc: "`start`, `start + step` … before `end`, as floats; `iota(n)` counts in integers.",
+    onnx: Some("Range"),
+    body: |b, _, attrs| {
+        let (start, end) = (attrs.dim("start").unwrap_or_default(), attrs.dim("end").unwrap_or_default());
+        let step = attrs.positive("step")?;
+        let count = (end.clone() - start.clone()).ceil_div(step);
+        if count.as_const().is_some_and(|n| n < 0) {
+            let message = format!("{start}..{end} runs backwards");
+            return Err(OpError::new("wrong-attribute", message).attr("end"));
+        }
+        let index = b.iota(&[count], 0)?;
+        let index = b.convert(index, DType::F32)?;
+        let scaled = b.with(MapOp::Mul, index, step as f64)?;
+        let start = b.extent(&start)?;
+        Ok(vec![b.add(scaled, start)?])
+    },
+    examples: &[
+        Example {
+            inputs: &[("x", "f32[4]", Domain::Normal)],
+            call: "add(x, arange(-2, 9, step = 3))",
+            result: "f32[4]",
+        },
+        Example { inputs: &[("x", "f32[B]", Domain::Normal)], call: "add(x, arange(1, B + 1))", result: "f32[B]" },
+    ],
+};
+
+static LINSPACE: Op = Op {
+    name: "linspace",
+    signature: "() -> f32[_]",
+    attrs: &[
+        AttrDecl::required("start", AttrKind::Float, "the first number"),
+        AttrDecl::required("end", AttrKind::Float, "the last number"),
+        AttrDecl::required("count", AttrKind::Int, "how many, at least 2"),
+    ],
+    doc: "`count` numbers from `start` to `end`, both included, equally far apart. The second half is counted from the \
+          end, so that both ends are exact.",
+    onnx: None,
+    body: |b, _, attrs| {
+        let (start, end) = (attrs.float("start").unwrap_or(0.0), attrs.float("end").unwrap_or(0.0));
+        let count = attrs.dim("count").unwrap_or_default();
+        if count.as_const().is_some_and(|n| n < 2) {
+            return Err(
+                OpError::new("wrong-attribute", format!("`count` must be at least 2, not {count}")).attr("count")
+            );
+        }
+        let index = b.iota(&[count.clone()], 0)?;
+        let index = b.convert(index, DType::F32)?;
+        let last = b.extent(&(count - Dim::from(1)))?;
+        let (width, first, second) = (b.f32(end - start)?, b.f32(start)?, b.f32(end)?);
+        let step = b.div(width, last)?;
+        let (rise, behind) = (b.mul(index, step)?, b.sub(last, index)?);
+        let fall = b.mul(behind, step)?;
+        let (front, back) = (b.add(first, rise)?, b.sub(second, fall)?);
+        let early = b.map(MapOp::Lt, &[index, behind])?;
+        Ok(vec![b.select(early, front, back)?])
+    },
+    examples: &[
+        Example { inputs: &[("x", "f32[7]", Domain::Normal)], call: "mul(x, linspace(-1, 2.5, 7))", result: "f32[7]" },
+        Example {
+            inputs: &[("x", "f32[B + 1]", Domain::Normal)],
+            call: "mul(x, linspace(0, 1, count = B + 1))",
+            result: "f32[B + 1]",
+        },
+    ],
+};

@@ -1,0 +1,319 @@
+"""Writes `pytorch.txt`: what PyTorch computes for the calls below, forwards and backwards, in float64.
+
+    python pytorch.py > pytorch.txt
+
+A case starts with `op` and the call as a model writes it, or with `layer` and the field's type. Then follow the inputs,
+the parameters of the layer (`self.`), the results (`=`) and the gradients (`d`), each with its type and its numbers. The
+gradients are those of the sum of all elements of the float results, each times its weight: `((7 i + 3) mod 11 − 4.5) / 4`
+for element `i` in row-major order. Inputs and parameters are exact in float32; those that PyTorch derives nothing for have no gradient.
+
+To add a case, add a line here and run the script: earlier cases stay as they are, since each draws from its own seed.
+"""
+
+import torch
+import torch.nn.functional as F
+from torch import nn
+
+torch.set_default_dtype(torch.float64)
+print(f"# torch {torch.__version__.split('+')[0]}")
+
+# Where the pieces of piecewise activations meet, and where careless formulas overflow.
+EDGES = [-100.0, -6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0, 100.0]
+count = 0
+
+
+def normal(*shape):
+    """Standard normal numbers."""
+    return torch.randn(*shape, dtype=torch.float32).double()
+
+
+def low(*shape):
+    """Numbers of which most are negative."""
+    return (normal(*shape) - 1).float().double()
+
+
+def positive(*shape):
+    """Numbers between 0.2 and 3."""
+    return (0.2 + 2.8 * torch.rand(*shape, dtype=torch.float32)).float().double()
+
+
+def unit(*shape):
+    """Numbers between 0.05 and 0.95."""
+    return (0.05 + 0.9 * torch.rand(*shape, dtype=torch.float32)).float().double()
+
+
+def wide(*shape):
+    """Numbers whose exponentials differ by many orders of magnitude."""
+    return (30 * normal(*shape)).float().double()
+
+
+def edges():
+    """The edges of activations, and some numbers beside them."""
+    return torch.cat([torch.tensor(EDGES), normal(10)])
+
+
+def below(n, *shape):
+    """Integers from 0 below n."""
+    return torch.randint(n, shape)
+
+
+def signs(*shape):
+    """−1 and 1."""
+    return 2.0 * torch.randint(2, shape) - 1.0
+
+
+def bits(*shape):
+    """Truth values."""
+    return torch.randint(2, shape).bool()
+
+
+def show(name, tensor):
+    """One line: the name, the type and the numbers."""
+    kind = {torch.float64: "f32", torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
+    shape = f"[{', '.join(map(str, tensor.shape))}]" if tensor.shape else ""
+    whole = tensor.dtype != torch.float64
+    numbers = " ".join(str(int(x)) if whole else f"{x:.9g}" for x in tensor.detach().flatten().tolist())
+    print(f"{name} {kind}{shape}: {numbers}")
+
+
+def case(head, function, parameters, draw):
+    """One case. `draw` gives the inputs by name; `function` takes them in that order."""
+    global count
+    torch.manual_seed(count)
+    count += 1
+    inputs = draw()
+    parameters = parameters()
+    function = function(parameters)
+    print(f"\n{head}")
+    for name, tensor in inputs.items():
+        assert tensor.dtype != torch.float64 or torch.equal(tensor.float().double(), tensor), f"{head}: {name}"
+        show(name, tensor)
+    for name, tensor in parameters.items():
+        show(f"self.{name}", tensor)
+    floats = {name: x for name, x in inputs.items() if x.dtype == torch.float64}
+    leaves = {**floats, **{f"self.{name}": x for name, x in parameters.items()}}
+    for leaf in leaves.values():
+        leaf.requires_grad_(True)
+    results = function(*inputs.values())
+    results = results if isinstance(results, (tuple, list)) else (results,)
+    loss = torch.zeros(())
+    for result in results:
+        show("=", result)
+        if result.dtype == torch.float64:
+            i = torch.arange(result.numel())
+            loss = loss + (result.flatten() * (((7 * i + 3) % 11) - 4.5) / 4).sum()
+    if loss.requires_grad:
+        gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
+        for name, gradient in zip(leaves, gradients):
+            if gradient is not None:
+                show(f"d {name}", gradient)
+
+
+def op(call, function, **inputs):
+    """An op: the call over the inputs, whose values are functions that draw."""
+    case(f"op {call}", lambda _: function, dict, lambda: {name: draw() for name, draw in inputs.items()})
+
+
+def layer(declared, make, draw, call="self.layer(x)", names=lambda name: name):
+    """A layer of one input: the type of the field `layer`, and the module."""
+    module = None
+
+    def parameters():
+        nonlocal module
+        module = make()
+        with torch.no_grad():
+            for parameter in module.parameters():
+                parameter.copy_(parameter.float().double())
+        return {f"layer.{names(name)}": p for name, p in module.named_parameters()}
+
+    case(f"layer {declared}\ncall {call}", lambda _: module, parameters, lambda: {"x": draw()})
+
+
+# Activations.
+for call, function in {
+    "relu(x)": F.relu,
+    "relu6(x)": F.relu6,
+    "leaky_relu(x, 0.2)": lambda x: F.leaky_relu(x, 0.2),
+    "elu(x)": F.elu,
+    "elu(x, 0.5)": lambda x: F.elu(x, 0.5),
+    "selu(x)": F.selu,
+    "celu(x, 0.5)": lambda x: F.celu(x, 0.5),
+    "gelu(x)": F.gelu,
+    'gelu(x, approximate = "tanh")': lambda x: F.gelu(x, approximate="tanh"),
+    "silu(x)": F.silu,
+    "mish(x)": F.mish,
+    "softplus(x)": F.softplus,
+    "softsign(x)": F.softsign,
+    "sigmoid(x)": torch.sigmoid,
+    "log_sigmoid(x)": F.logsigmoid,
+    "tanh(x)": torch.tanh,
+    "tanhshrink(x)": F.tanhshrink,
+    "hard_tanh(x)": F.hardtanh,
+    "hard_sigmoid(x)": F.hardsigmoid,
+    "hard_swish(x)": F.hardswish,
+    "hardshrink(x)": F.hardshrink,
+    "softshrink(x)": F.softshrink,
+    "threshold(x, 0.5, -2.0)": lambda x: F.threshold(x, 0.5, -2.0),
+}.items():
+    op(call, function, x=edges)
+op("prelu(x, w)", F.prelu, x=lambda: normal(2, 3, 5), w=lambda: normal(3))
+layer("PReLU(3)", lambda: nn.PReLU(3), lambda: normal(2, 3, 5))
+op("glu(x)", F.glu, x=lambda: normal(3, 8))
+op("swiglu(x)", lambda x: F.silu(x[:, :4]) * x[:, 4:], x=lambda: normal(3, 8))
+op("geglu(x)", lambda x: F.gelu(x[:, :4]) * x[:, 4:], x=lambda: normal(3, 8))
+op("softmax(x)", lambda x: F.softmax(x, -1), x=lambda: normal(3, 5))
+op("softmin(x, axis = 1)", lambda x: F.softmin(x, 1), x=lambda: normal(2, 3, 5))
+op("log_softmax(x, axis = 1)", lambda x: F.log_softmax(x, 1), x=lambda: wide(2, 3, 5))
+op("logsumexp(x, axis = 1)", lambda x: torch.logsumexp(x, 1), x=lambda: wide(3, 5))
+
+# Elementwise functions.
+for name, domain in {
+    "exp": normal, "expm1": normal, "log": positive, "log1p": positive, "sqrt": positive, "rsqrt": positive,
+    "sin": normal, "cos": normal, "erf": normal, "abs": normal, "square": normal, "reciprocal": positive,
+    "floor": normal, "round": normal,
+}.items():
+    op(f"{name}(x)", getattr(torch, name), x=lambda domain=domain: domain(11))
+op("pow(x, y)", torch.pow, x=lambda: positive(9), y=lambda: normal(9))
+op("x % y", torch.fmod, x=lambda: normal(9), y=lambda: positive(9))
+op("maximum(x, y)", torch.maximum, x=lambda: below(4, 9).double(), y=lambda: below(4, 9).double())
+op("clamp(x, -0.5, 0.75)", lambda x: x.clamp(-0.5, 0.75), x=lambda: normal(9))
+op("where(c, x, y)", torch.where, c=lambda: bits(9), x=lambda: normal(9), y=lambda: normal(9))
+
+# Reductions.
+op("sum(x, axis = 1)", lambda x: x.sum(1), x=lambda: normal(3, 5))
+op("mean(x, axes = [0, 2])", lambda x: x.mean((0, 2)), x=lambda: normal(2, 3, 4))
+op("max(x, axis = 1)", lambda x: x.amax(1), x=lambda: below(4, 4, 6).double())
+op("prod(x, axis = 1)", lambda x: x.prod(1), x=lambda: below(4, 4, 3).double())
+op("var(x, axis = 1)", lambda x: x.var(1), x=lambda: normal(3, 5))
+op("std(x, axis = 1, correction = 0)", lambda x: x.std(1, correction=0), x=lambda: normal(3, 5))
+op("norm(x, axis = 1)", lambda x: torch.linalg.vector_norm(x, 2, 1), x=lambda: torch.cat([normal(3, 5), torch.zeros(1, 5)]))
+op("norm(x, 3, axis = 1)", lambda x: torch.linalg.vector_norm(x, 3, 1), x=lambda: normal(3, 5))
+op("norm(x, 1)", lambda x: torch.linalg.vector_norm(x, 1), x=lambda: normal(3, 5))
+op("normalize(x)", F.normalize, x=lambda: normal(3, 5))
+op("pairwise_distance(x, y)", F.pairwise_distance, x=lambda: normal(3, 5), y=lambda: normal(3, 5))
+op("cosine_similarity(x, y)", lambda x, y: F.cosine_similarity(x, y, -1), x=lambda: normal(3, 5), y=lambda: normal(3, 5))
+op("argmax(x, axis = 1)", lambda x: x.argmax(1), x=lambda: normal(3, 5))
+
+# Losses.
+pair = dict(x=lambda: normal(4, 3), y=lambda: normal(4, 3))
+op("mse_loss(x, y)", F.mse_loss, **pair)
+op("l1_loss(x, y)", F.l1_loss, **pair)
+op("huber_loss(x, y, delta = 0.5)", lambda x, y: F.huber_loss(x, y, delta=0.5), **pair)
+op('smooth_l1_loss(x, y, "sum", 0.5)', lambda x, y: F.smooth_l1_loss(x, y, beta=0.5, reduction="sum"), **pair)
+op("kl_div(x, softmax(y))", lambda x, y: F.kl_div(x, F.softmax(y, -1)), **pair)
+op('kl_div(x, y, "batchmean")', lambda x, y: F.kl_div(x, y.detach(), reduction="batchmean"),
+   x=lambda: normal(4, 3), y=lambda: torch.cat([unit(3, 3), torch.zeros(1, 3)]))
+op('kl_div(x, y, "none", log_target = true)', lambda x, y: F.kl_div(x, y, reduction="none", log_target=True), **pair)
+op("binary_cross_entropy(x, y)", F.binary_cross_entropy, x=lambda: unit(4, 3), y=lambda: unit(4, 3))
+op('binary_cross_entropy(x, y, "none")', lambda x, y: F.binary_cross_entropy(x, y.detach(), reduction="none"),
+   x=lambda: torch.tensor([0.01, 0.25, 0.5, 0.9]).float().double(), y=lambda: torch.tensor([0.0, 0.25, 1.0, 1.0]))
+op("binary_cross_entropy_with_logits(x, y)", F.binary_cross_entropy_with_logits, x=edges, y=lambda: unit(21))
+op("gaussian_nll_loss(x, y, v)", F.gaussian_nll_loss, **pair, v=lambda: positive(4, 3))
+op('gaussian_nll_loss(x, y, v, "sum", full = true)',
+   lambda x, y, v: F.gaussian_nll_loss(x, y, v, full=True, reduction="sum"), **pair, v=lambda: positive(4, 3))
+op("poisson_nll_loss(x, y)", F.poisson_nll_loss, x=lambda: normal(4, 3), y=lambda: positive(4, 3))
+op('poisson_nll_loss(x, y, "none", log_input = false, full = true)',
+   lambda x, y: F.poisson_nll_loss(x, y.detach(), log_input=False, full=True, reduction="none"),
+   x=lambda: positive(4, 3), y=lambda: below(5, 4, 3).double())
+op("margin_ranking_loss(x, y, t, margin = 0.5)", lambda x, y, t: F.margin_ranking_loss(x, y, t, 0.5),
+   **pair, t=lambda: signs(4, 3))
+op("hinge_embedding_loss(x, t)", lambda x, t: F.hinge_embedding_loss(x, t.detach()),
+   x=lambda: normal(4, 3), t=lambda: signs(4, 3))
+op("soft_margin_loss(x, t)", lambda x, t: F.soft_margin_loss(x, t.detach()), x=lambda: normal(4, 3), t=lambda: signs(4, 3))
+op("cosine_embedding_loss(x, y, t, margin = 0.1)",
+   lambda x, y, t: F.cosine_embedding_loss(x, y, t.detach(), margin=0.1), **pair, t=lambda: signs(4))
+triple = dict(x=lambda: normal(4, 3), y=lambda: normal(4, 3), z=lambda: normal(4, 3))
+op("triplet_margin_loss(x, y, z)", F.triplet_margin_loss, **triple)
+op('triplet_margin_loss(x, y, z, "none", 2.0, swap = true)',
+   lambda x, y, z: F.triplet_margin_loss(x, y, z, margin=2.0, swap=True, reduction="none"), **triple)
+classes = dict(x=lambda: normal(6, 4), y=lambda: below(4, 6))
+weighed = dict(classes, w=lambda: positive(4))
+op("cross_entropy(x, y)", F.cross_entropy, **classes)
+op("cross_entropy(x, y, label_smoothing = 0.1, ignore_index = 2)",
+   lambda x, y: F.cross_entropy(x, y, label_smoothing=0.1, ignore_index=2), **classes)
+op("cross_entropy(x, y, w)", lambda x, y, w: F.cross_entropy(x, y, w.detach()), **weighed)
+op("cross_entropy(x, y, w, label_smoothing = 0.1, ignore_index = 2)",
+   lambda x, y, w: F.cross_entropy(x, y, w.detach(), label_smoothing=0.1, ignore_index=2), **weighed)
+op('cross_entropy(x, y, w, "none", label_smoothing = 0.1)',
+   lambda x, y, w: F.cross_entropy(x, y, w.detach(), label_smoothing=0.1, reduction="none"), **weighed)
+op("cross_entropy(x, softmax(y), w, label_smoothing = 0.1)",
+   lambda x, y, w: F.cross_entropy(x, F.softmax(y, -1), w.detach(), label_smoothing=0.1),
+   x=lambda: normal(6, 4), y=lambda: normal(6, 4), w=lambda: positive(4))
+op("cross_entropy(x, y, axis = 1)", F.cross_entropy, x=lambda: normal(2, 4, 3), y=lambda: below(4, 2, 3))
+op("nll_loss(x, y, w, ignore_index = 2)", lambda x, y, w: F.nll_loss(x, y, w.detach(), ignore_index=2), **weighed)
+op('nll_loss(x, y, "sum")', lambda x, y: F.nll_loss(x, y, reduction="sum"), **classes)
+
+# Shapes and indices.
+op("transpose(x, [2, 0, 1])", lambda x: x.permute(2, 0, 1), x=lambda: normal(2, 3, 4))
+op("reshape(x, [4, 6])", lambda x: x.reshape(4, 6), x=lambda: normal(2, 3, 4))
+op("concat(x, y, axis = 1)", lambda x, y: torch.cat([x, y], 1), x=lambda: normal(2, 3), y=lambda: normal(2, 2))
+op("stack(x, y, axis = 1)", lambda x, y: torch.stack([x, y], 1), x=lambda: normal(2, 3), y=lambda: normal(2, 3))
+op("split(x, 2, axis = 1)", lambda x: x.chunk(2, 1), x=lambda: normal(2, 6))
+op("flip(x, axis = 1)", lambda x: x.flip(1), x=lambda: normal(2, 5))
+op("take(x, i, axis = 1)", lambda x, i: x[:, i], x=lambda: normal(2, 5, 2), i=lambda: below(5, 3, 2))
+op("gather(x, i, axis = 1)", lambda x, i: x.gather(1, i), x=lambda: normal(2, 5), i=lambda: below(5, 2, 7))
+op("one_hot(i, 5)", lambda i: F.one_hot(i, 5).double(), i=lambda: below(5, 4))
+
+# Products and layers.
+op("matmul(x, y)", torch.matmul, x=lambda: normal(2, 3, 4), y=lambda: normal(4, 5))
+op('einsum("bij,bjk->ik", x, y)', lambda x, y: torch.einsum("bij,bjk->ik", x, y),
+   x=lambda: normal(2, 3, 4), y=lambda: normal(2, 4, 5))
+layer("Linear(4, 3)", lambda: nn.Linear(4, 3), lambda: normal(2, 5, 4))
+op("embedding(i, w)", F.embedding, i=lambda: below(6, 2, 4), w=lambda: normal(6, 3))
+op("layer_norm(x, w, c)", lambda x, w, c: F.layer_norm(x, (6,), w, c), x=lambda: normal(3, 6), w=lambda: normal(6), c=lambda: normal(6))
+op("rms_norm(x, w, eps = 0.01)", lambda x, w: F.rms_norm(x, (6,), w, 0.01), x=lambda: normal(3, 6), w=lambda: normal(6))
+layer("Conv2d(2, 4, kernel = 3, stride = 2, padding = 1, groups = 2)",
+      lambda: nn.Conv2d(2, 4, 3, stride=2, padding=1, groups=2), lambda: normal(2, 2, 5, 6))
+op("conv2d(x, w, c, dilation = 2)", lambda x, w, c: F.conv2d(x, w, c, dilation=2),
+   x=lambda: normal(1, 2, 6, 7), w=lambda: normal(3, 2, 2, 3), c=lambda: normal(3))
+op("max_pool2d(x, window = 3, stride = 2, padding = 1)", lambda x: F.max_pool2d(x, 3, 2, 1), x=lambda: normal(2, 6, 7))
+op("avg_pool2d(x, window = 2, stride = 1, padding = 1)", lambda x: F.avg_pool2d(x, 2, 1, 1), x=lambda: normal(2, 4, 5))
+
+# Convolutions and pools over one and two axes.
+op("conv1d(x, w, c, stride = 2, padding = 3, dilation = 2, groups = 2)",
+   lambda x, w, c: F.conv1d(x, w, c, 2, 3, 2, 2), x=lambda: normal(2, 4, 9), w=lambda: normal(6, 2, 3), c=lambda: normal(6))
+op('conv1d(x, w, padding = "same")', lambda x, w: F.conv1d(x, w, padding="same"), x=lambda: normal(2, 3, 7), w=lambda: normal(2, 3, 4))
+op('conv2d(x, w, padding = "same", dilation = [1, 2])', lambda x, w: F.conv2d(x, w, padding="same", dilation=(1, 2)),
+   x=lambda: normal(1, 2, 5, 6), w=lambda: normal(2, 2, 2, 3))
+layer("Conv1d(2, 4, kernel = 3, stride = 2)", lambda: nn.Conv1d(2, 4, 3, stride=2), lambda: normal(2, 2, 8))
+op("conv_transpose1d(x, w, c, stride = 3, padding = 2, output_padding = 2, groups = 2, dilation = 2)",
+   lambda x, w, c: F.conv_transpose1d(x, w, c, 3, 2, 2, 2, 2), x=lambda: normal(2, 4, 5), w=lambda: normal(4, 3, 3), c=lambda: normal(6))
+op("conv_transpose2d(x, w, c, stride = [2, 3], padding = [0, 1], output_padding = [1, 0], groups = 2, dilation = [2, 1])",
+   lambda x, w, c: F.conv_transpose2d(x, w, c, (2, 3), (0, 1), (1, 0), 2, (2, 1)),
+   x=lambda: normal(1, 4, 3, 4), w=lambda: normal(4, 2, 3, 2), c=lambda: normal(4))
+layer("ConvTranspose2d(4, 2, kernel = 3, stride = 2, padding = 1, output_padding = 1)",
+      lambda: nn.ConvTranspose2d(4, 2, 3, 2, 1, 1), lambda: normal(1, 4, 3, 2))
+layer("ConvTranspose1d(4, 2, kernel = 2, groups = 2, bias = false)", lambda: nn.ConvTranspose1d(4, 2, 2, groups=2, bias=False), lambda: normal(2, 4, 3))
+op("max_pool1d(x, 4, 3, 1, 2, ceil_mode = true)", lambda x: F.max_pool1d(x, 4, 3, 1, 2, True), x=lambda: normal(2, 3, 18))
+op("max_pool2d(x, 3, 2, ceil_mode = true)", lambda x: F.max_pool2d(x, 3, 2, ceil_mode=True), x=lambda: normal(2, 7, 6))
+op("max_pool2d(x, 2, 3, 1, ceil_mode = true)", lambda x: F.max_pool2d(x, 2, 3, 1, ceil_mode=True), x=lambda: normal(2, 7, 5))
+op("max_pool2d(relu(x), 3, 2, 1)", lambda x: F.max_pool2d(F.relu(x), 3, 2, 1), x=lambda: low(2, 7, 6))
+op("avg_pool1d(x, 3, 2, 1)", lambda x: F.avg_pool1d(x, 3, 2, 1), x=lambda: normal(2, 3, 8))
+op("avg_pool2d(x, 3, 2, 1, ceil_mode = true)", lambda x: F.avg_pool2d(x, 3, 2, 1, True), x=lambda: normal(2, 7, 6))
+op("avg_pool2d(x, [3, 2], 2, 1, true, false)", lambda x: F.avg_pool2d(x, (3, 2), 2, 1, True, False), x=lambda: normal(2, 6, 5))
+op("adaptive_avg_pool1d(x, 3)", lambda x: F.adaptive_avg_pool1d(x, 3), x=lambda: normal(2, 2, 7))
+op("adaptive_avg_pool2d(x, [3, 2])", lambda x: F.adaptive_avg_pool2d(x, (3, 2)), x=lambda: normal(2, 7, 5))
+op("adaptive_max_pool1d(relu(x), 3)", lambda x: F.adaptive_max_pool1d(F.relu(x), 3), x=lambda: normal(2, 2, 8))
+op("adaptive_max_pool2d(relu(x), [3, 4])", lambda x: F.adaptive_max_pool2d(F.relu(x), (3, 4)), x=lambda: low(2, 5, 6))
+op("global_avg_pool(x)", lambda x: F.adaptive_avg_pool2d(x, 1), x=lambda: normal(2, 3, 4, 3))
+op("global_max_pool(relu(x))", lambda x: F.adaptive_max_pool2d(F.relu(x), 1), x=lambda: low(2, 3, 2, 2))
+
+# Norms of channels.
+op("group_norm(x, w, c, groups = 3)", lambda x, w, c: F.group_norm(x, 3, w, c), x=lambda: normal(2, 6, 4), w=lambda: normal(6), c=lambda: normal(6))
+op("instance_norm(x, w, c, eps = 0.01)", lambda x, w, c: F.instance_norm(x, weight=w, bias=c, eps=0.01),
+   x=lambda: normal(2, 3, 2, 3), w=lambda: normal(3), c=lambda: normal(3))
+op("batch_norm(x, m, v, w, c, 0.01)", lambda x, m, v, w, c: F.batch_norm(x, m.detach(), v.detach(), w, c, eps=0.01),
+   x=lambda: normal(3, 2, 4), m=lambda: normal(2), v=lambda: positive(2), w=lambda: normal(2), c=lambda: normal(2))
+
+# Other sizes and places.
+op("upsample(x, 2)", lambda x: F.interpolate(x, scale_factor=2), x=lambda: normal(1, 2, 2, 3))
+op("upsample(x, size = [5, 4])", lambda x: F.interpolate(x, (5, 4)), x=lambda: normal(1, 2, 3, 7))
+op('upsample(x, size = 5, mode = "linear")', lambda x: F.interpolate(x, 5, mode="linear"), x=lambda: normal(1, 2, 8))
+op('upsample(x, [2, 3], "bilinear")', lambda x: F.interpolate(x, scale_factor=(2, 3), mode="bilinear"), x=lambda: normal(1, 2, 3, 2))
+op('upsample(x, size = [6, 3], mode = "bilinear", align_corners = true)',
+   lambda x: F.interpolate(x, (6, 3), mode="bilinear", align_corners=True), x=lambda: normal(1, 2, 4, 5))
+op("pixel_shuffle(x, 2)", lambda x: F.pixel_shuffle(x, 2), x=lambda: normal(1, 8, 2, 3))
+op("pixel_unshuffle(x, 3)", lambda x: F.pixel_unshuffle(x, 3), x=lambda: normal(1, 2, 3, 6))
+for mode in ["reflect", "replicate", "circular"]:
+    op(f'pad(x, low = [1, 2], high = [2, 3], axis = [2, 3], mode = "{mode}")',
+       lambda x: F.pad(x, (2, 3, 1, 2), mode), x=lambda: normal(1, 2, 3, 4))

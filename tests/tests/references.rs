@@ -1,0 +1,209 @@
+//! Ops and layers against PyTorch: the stored results and gradients, the oracle's and each device's are the same.
+
+#![allow(dead_code, missing_docs, clippy::all, reason = "the models are generated, and only their plans are run")]
+
+use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall};
+#[cfg(feature = "gpu")]
+use precast::Gpu;
+use precast::{Blocking, Cpu, Sgd};
+use precast_compiler::ir::model::Effect;
+use precast_compiler::ir::{DType, Model};
+use precast_compiler::oracle::{self, Data, Env, Outputs, Tensor};
+use precast_compiler::pipeline::{check, lower};
+use tests::reference::{Program, Stored, programs, weight};
+
+include!(concat!(env!("OUT_DIR"), "/references.rs"));
+
+/// The largest error of a tensor on a device, relative to its largest element.
+const BOUND: f64 = 1e-5;
+
+/// That of the oracle, which computes in binary64 as PyTorch did, but for some constants that PyTorch rounds to binary32.
+const ORACLE: f64 = 3e-8;
+
+fn on_the_cpu<C: Compiled, F: Function, G: Step<Optimizer = Sgd>>(name: &str) {
+    Judged::new(name).run::<Cpu, C, F, G>(&Cpu);
+}
+
+/// The program on the GPU; without an adapter the test fails, unless the environment says that there is none.
+#[cfg(feature = "gpu")]
+fn on_the_gpu<C: Compiled, F: Function, G: Step<Optimizer = Sgd>>(name: &str) {
+    match Gpu::new() {
+        Ok(gpu) => Judged::new(name).run::<Gpu, C, F, G>(&gpu),
+        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => println!("not run: {name}: {error}"),
+        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
+    }
+}
+
+/// A program with its model and what it is called with.
+struct Judged {
+    program: Program,
+    model: Model,
+    /// The stored inputs, and for the loss the weights after them.
+    inputs: Vec<Stored>,
+    weights: Vec<Stored>,
+}
+
+impl Judged {
+    fn new(name: &str) -> Judged {
+        let program = programs().into_iter().find(|p| p.name == name).expect("the list of programs is one");
+        let (mut models, diags) = check(program.text.parse().expect("programs are tokens"));
+        assert!(diags.is_empty(), "{name}: {:?}", diags.list());
+        let inputs = program.cases.iter().flat_map(|case| case.inputs.clone()).collect();
+        let results = program.cases.iter().flat_map(|case| &case.results).filter(|result| result.is_float());
+        let weights = results.map(|r| Stored { numbers: (0..r.numbers.len()).map(weight).collect(), ..r.clone() });
+        Judged { weights: weights.collect(), inputs, model: lower(models.remove(0)).model, program }
+    }
+
+    fn run<D, C, F, G>(&self, device: &D)
+    where
+        D: Blocking,
+        C: Compiled,
+        F: Function,
+        G: Step<Optimizer = Sgd>,
+    {
+        let mut wrong = vec![];
+        let (value, loss) = (self.oracle("value", false), self.oracle("loss", true));
+        let of_oracle: Vec<Vec<f64>> = value.results.iter().map(numbers).collect();
+        wrong.extend(self.results(&of_oracle, ORACLE, "the oracle"));
+        let gradient = |name: &str| {
+            let id = self.model.params.iter().position(|p| p.name == name).expect("each input has a parameter") as u32;
+            let of = loss.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(p) if p.0 == id));
+            numbers(&of.expect("each parameter has a gradient").1)
+        };
+        wrong.extend(self.gradients(gradient, ORACLE, "the oracle"));
+        wrong.extend(device.wait(self.on_device::<D, C, F, G>(device)));
+        assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+    }
+
+    async fn on_device<D, C, F, G>(&self, device: &D) -> Vec<String>
+    where
+        D: Blocking,
+        C: Compiled,
+        F: Function,
+        G: Step<Optimizer = Sgd>,
+    {
+        let len = C::SPEC.pool_len;
+        let mut start = vec![0.0; len];
+        for (name, stored) in self.parameters() {
+            let offset = self.offset(&name);
+            let values = stored.numbers.iter().map(|&x| x as f32);
+            start[offset..].iter_mut().zip(values).for_each(|(word, x)| *word = x);
+        }
+        let mut pool = device.pool::<C>(&start).await.expect("a pool");
+        let mut workspace = device.workspace(&pool);
+        let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
+        let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
+        device.call::<F>(&pool, None, &mut workspace, &[], &inputs).await.expect("a call");
+        let stored = self.program.cases.iter().flat_map(|case| &case.results);
+        let found: Vec<Vec<f64>> = stored
+            .enumerate()
+            .map(|(k, stored)| {
+                let words = device.result::<F>(&workspace, &[], k).iter();
+                words.map(|x| if stored.is_float() { f64::from(*x) } else { f64::from(x.to_bits()) }).collect()
+            })
+            .collect();
+        let mut wrong = self.results(&found, BOUND, "the device");
+
+        words.extend(self.weights.iter().map(self::words));
+        let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
+        let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; len / 64]);
+        row[2] = f32::INFINITY;
+        let call = StepCall { dims: &[], inputs: &inputs, numbers: &row, groups: &groups, groups_version: 0 };
+        let mut training = device.training(&pool, len, 1).await.expect("memory for training");
+        let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
+        device.outcome(&pending).await.expect("an outcome");
+        let mut gradients = vec![0.0; len];
+        device.read_gradients(&training, &mut gradients).await.expect("gradients");
+        let gradient = |name: &str| gradients[self.offset(name)..].iter().map(|&x| f64::from(x)).collect();
+        wrong.extend(self.gradients(gradient, BOUND, "the device"));
+        wrong
+    }
+
+    /// The parameters of layers by their names in the model.
+    fn parameters(&self) -> Vec<(String, &Stored)> {
+        let cases = self.program.cases.iter().enumerate();
+        cases.flat_map(|(k, case)| case.parameters.iter().map(move |p| (named(k, &p.name), p))).collect()
+    }
+
+    fn offset(&self, name: &str) -> usize {
+        self.model.params.iter().find(|p| p.name == name).expect("the model has the parameter").offset
+    }
+
+    fn oracle(&self, function: &str, weighed: bool) -> Outputs {
+        let function = self.model.functions.iter().rfind(|f| f.name == function).expect("every program has it");
+        let weights: &[Stored] = if weighed { &self.weights } else { &[] };
+        let args = self.inputs.iter().chain(weights).map(tensor).collect();
+        let own = self.parameters();
+        let start = |p: &precast_compiler::ir::model::Param| match own.iter().find(|(name, _)| *name == p.name) {
+            Some((_, stored)) => tensor(stored),
+            None => {
+                let extents = p.ty.shape.iter().map(|d| d.as_const().expect("extents are constants") as usize);
+                Tensor::zeros(DType::F32, extents.collect::<Vec<_>>())
+            }
+        };
+        let params = self.model.params.iter().map(start).collect();
+        let env = Env { args, params, numbers: vec![[0.0; GROUPS]; 5], ..Env::default() };
+        oracle::run(function, &self.model, &env).expect("the arguments fit")
+    }
+
+    fn results(&self, found: &[Vec<f64>], bound: f64, who: &str) -> Vec<String> {
+        let stored = self.program.cases.iter().flat_map(|case| case.results.iter().map(|r| (&case.call, r)));
+        let one = |((call, stored), found): ((&String, &Stored), &Vec<f64>)| {
+            difference(stored, found, bound).map(|why| format!("`{call}`: {who}: {why}"))
+        };
+        stored.zip(found).filter_map(one).collect()
+    }
+
+    fn gradients(&self, found: impl Fn(&str) -> Vec<f64>, bound: f64, who: &str) -> Vec<String> {
+        let mut wrong = vec![];
+        for (k, case) in self.program.cases.iter().enumerate() {
+            for stored in &case.gradients {
+                let found = found(&named(k, &stored.name));
+                let why = difference(stored, &found[..stored.numbers.len()], bound);
+                wrong.extend(why.map(|why| format!("`{}`: the gradient of {}: {who}: {why}", case.call, stored.name)));
+            }
+        }
+        wrong
+    }
+}
+
+/// The parameter of case `k` in the model: `self.layer.weight` is `c3_layer.weight`, and the input `x` has `c3_x`.
+fn named(k: usize, name: &str) -> String {
+    format!("c{k}_{}", name.trim_start_matches("self."))
+}
+
+fn tensor(stored: &Stored) -> Tensor {
+    let data = match stored.dtype.as_str() {
+        "f32" => Data::F32(stored.numbers.clone()),
+        "u32" => Data::U32(stored.numbers.iter().map(|&x| x as u32).collect()),
+        "bool" => Data::Bool(stored.numbers.iter().map(|&x| x != 0.0).collect()),
+        other => panic!("references hold no {other}"),
+    };
+    Tensor::new(stored.shape.clone(), data)
+}
+
+fn numbers(tensor: &Tensor) -> Vec<f64> {
+    match &tensor.data {
+        Data::F32(x) => x.clone(),
+        Data::I32(x) => x.iter().map(|&x| f64::from(x)).collect(),
+        Data::U32(x) => x.iter().map(|&x| f64::from(x)).collect(),
+        Data::Bool(x) => x.iter().map(|&x| f64::from(u8::from(x))).collect(),
+    }
+}
+
+/// The numbers as pools hold them.
+fn words(stored: &Stored) -> Vec<f32> {
+    let word = |&x: &f64| if stored.is_float() { x as f32 } else { f32::from_bits(x as u32) };
+    stored.numbers.iter().map(word).collect()
+}
+
+fn difference(stored: &Stored, found: &[f64], bound: f64) -> Option<String> {
+    if found.len() != stored.numbers.len() {
+        return Some(format!("{} elements instead of {}", found.len(), stored.numbers.len()));
+    }
+    let finite = stored.numbers.iter().filter(|x| x.is_finite());
+    let scale = finite.fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
+    let far = |(a, b): (&f64, &f64)| !(a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= bound * scale);
+    let at = stored.numbers.iter().zip(found).position(far)?;
+    Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], stored.numbers[at]))
+}
