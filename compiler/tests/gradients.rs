@@ -70,6 +70,13 @@ fn broadcast_reshape_transpose() {
 fn slice_flip_pad_concat() {
     let cut = |start: i64, len: i64, step: i64| Cut { start: start.into(), len: len.into(), step };
     let whole = Cut { start: 0.into(), len: Dim::name("B"), step: 1 };
+    let inputs = [(dims(&["B", "9"]), Fill::Any), (dims(&["B", "3"]), Fill::Any)];
+    check("set_slice", &inputs, 2, &|b, args| {
+        let cut = |start: Dim, len: Dim, step| Cut { start, len, step };
+        let cuts = vec![cut(0.into(), Dim::name("B"), 1), cut(2.into(), 3.into(), 2)];
+        let set = b.prim(Prim::SetSlice(cuts), args)?;
+        b.mul(set, args[0])
+    });
     check("slice", &[(dims(&["B", "9"]), Fill::Any)], 2, &|b, args| {
         let x = b.prim(Prim::Slice(vec![whole.clone(), cut(1, 3, 3)]), args)?;
         b.mul(x, x)

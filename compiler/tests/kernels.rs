@@ -230,11 +230,16 @@ fn companions() {
             }
             #[train(AdamW)]
             pub fn loss(&self, x: f32[B, 2, 7, 5], y: f32[B, 4]) -> f32 { mse_loss(self.features(x), y) }
+            #[train(Sgd)]
+            pub fn chosen(&self, x: f32[B, 2, 7, 5], whether: bool) -> f32 {
+                let x = self.stem(x);
+                mean(square(if whether { self.norm(x) } else { x }))
+            }
         }";
     let compiled = compile(text).remove(0);
     let stepped = compiled.model.functions.iter().flat_map(|f| &f.effects);
     let changed = stepped.filter(|(effect, _)| matches!(effect, Effect::Companion(_))).count();
-    assert_eq!(changed, 4);
+    assert_eq!(changed, 6);
     check_memory("companions", &compiled, &mut Numbers::new(3));
     for extent in [2, 5] {
         judge("companions", &compiled, &[("B", extent)], &plain);

@@ -133,6 +133,17 @@ fn jacobians_and_hessians() {
     close(&found[0], &[1.0, 0.0, 0.0, 0.0, -2.0, 0.0, 0.0, 0.0, 4.0]);
 }
 
+#[test]
+fn second_derivatives_of_products_with_zeros() {
+    for x in [[2.0, 3.0, 5.0], [0.0, 3.0, 5.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]] {
+        let [a, b, c] = x;
+        let found =
+            eval("x: f32[3]) -> (f32[3], f32[3, 3])", "(grad(|x| prod(x))(x), hessian(prod)(x))", &[vector(&x)]);
+        close(&found[0], &[b * c, a * c, a * b]);
+        close(&found[1], &[0.0, c, b, c, 0.0, a, b, a, 0.0]);
+    }
+}
+
 const BLOCKS: &str = "
     pub struct Net { blocks: [Block; 3], head: Linear(4, 2) }
     struct Block { up: Linear(4, 4) }

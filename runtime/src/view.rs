@@ -161,7 +161,7 @@ pub fn values_mut<T: Pod>(words: &mut [f32]) -> &mut [T] {
 /// A view of values that compiled code has counted.
 #[inline]
 pub fn view<T, const R: usize>(data: &[T], dims: [usize; R]) -> View<'_, T, R> {
-    debug_assert_eq!(data.len(), dims.iter().product(), "the plan counts elements by their extents");
+    debug_assert_eq!(data.len(), dims.iter().product::<usize>(), "the plan counts elements by their extents");
     View { data, dims }
 }
 

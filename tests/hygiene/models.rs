@@ -66,8 +66,31 @@ renamed::model! {
     }
 }
 
+renamed::model! {
+    /// What a session keeps.
+    pub struct Kept {
+        mix: Linear(2, 2),
+        state h: f32[B, 2],
+        state rows: f32[3, B],
+    }
+
+    impl Kept {
+        /// One step.
+        pub fn step(&mut self, session: f32[B, 2], bindings: u32) -> f32[B, 2] {
+            self.h = tanh(self.mix(session) + self.h);
+            self.rows[bindings] = self.h[.., 0];
+            self.h
+        }
+
+        /// A row.
+        pub fn row(&self, dims: u32) -> f32[B] {
+            self.rows[dims]
+        }
+    }
+}
+
 mod tests {
-    use super::{Net, Other};
+    use super::{Kept, KeptDims, Net, Other};
     use renamed::prelude::*;
 
     const POINTS: [[f32; 2]; 3] = [[0.5, 1.0], [-1.0, 2.0], [0.0, 0.0]];
@@ -84,6 +107,18 @@ mod tests {
         assert_eq!(into[..], scores);
         assert_eq!(Other::init(1).session().scores(&POINTS)?.len(), 3);
         assert_eq!(net.views().hidden.weight.as_flattened(), net.parameter("hidden.weight")?);
+        Ok(())
+    }
+
+    #[test]
+    fn sessions_keep_state() -> renamed::Result<()> {
+        let kept = Kept::init(3);
+        let mut session = kept.session(KeptDims { B: 3 })?;
+        let first = session.step(&POINTS, 2)?[0][0];
+        assert_eq!(session.row(2)?[0], first);
+        assert!(session.row(3).is_err());
+        session.reset()?;
+        assert_eq!(session.row(2)?, [0.0; 3]);
         Ok(())
     }
 

@@ -122,6 +122,8 @@ pub struct Repeat {
     pub carried: usize,
     /// How many stacked inputs.
     pub stacked: usize,
+    /// What its backward region finds of the forward one, and what it computes again.
+    pub memory: Memory,
     /// One iteration.
     pub body: Graph,
 }
@@ -129,8 +131,9 @@ pub struct Repeat {
 impl Repeat {
     /// The same repetition of another body.
     pub fn with_body(&self, body: Graph) -> Repeat {
-        let Repeat { count, reverse, carried, stacked, body: _ } = self;
-        Repeat { count: count.clone(), reverse: *reverse, carried: *carried, stacked: *stacked, body }
+        let Repeat { count, reverse, carried, stacked, memory, body: _ } = self;
+        let (reverse, carried, stacked, memory) = (*reverse, *carried, *stacked, *memory);
+        Repeat { count: count.clone(), reverse, carried, stacked, memory, body }
     }
 
     /// The type of the k-th result. The body has types.
@@ -142,6 +145,37 @@ impl Repeat {
         let mut shape = vec![self.count.clone()];
         shape.extend(slice.shape.iter().cloned());
         Type::new(slice.dtype, shape)
+    }
+}
+
+/// What a backward region computes again of the forward one instead of reading what that kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Memory {
+    /// Nothing that takes arithmetic.
+    Speed,
+    /// What costs about as much to compute as to read.
+    #[default]
+    Balanced,
+    /// Everything but the carried values.
+    Minimize,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Memory; 3] = [Memory::Speed, Memory::Balanced, Memory::Minimize];
+
+    /// As the user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::Speed => "speed",
+            Memory::Balanced => "balanced",
+            Memory::Minimize => "minimize",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Memory> {
+        Memory::ALL.into_iter().find(|memory| memory.name() == name)
     }
 }
 

@@ -1,7 +1,7 @@
 //! A model: its parameters and its public functions, each with a graph.
 
 use super::dim::Dim;
-use super::graph::{Graph, Value};
+use super::graph::{Graph, Memory, Value};
 use super::ty::Type;
 use crate::ops::Optimizer;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -219,6 +219,8 @@ pub struct Model {
     pub vis: TokenStream,
     /// Doc comments and other outer attributes, passed through.
     pub attrs: Vec<TokenStream>,
+    /// What the backward passes of regions compute again, where the regions do not say.
+    pub memory: Memory,
     /// In the order of the declaration.
     pub params: Vec<Param>,
     /// What sessions keep, in the order of the declaration.

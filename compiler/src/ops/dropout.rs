@@ -9,7 +9,7 @@ const P: AttrDecl = AttrDecl::optional("p", AttrKind::Float, "0.5", "the probabi
 
 static DROPOUT: Op = Op {
     name: "dropout",
-    signature: "(x: float[..], key: u32[2]?) -> float[..]",
+    signature: "(x: float[..], key: u32[2]!) -> float[..]",
     attrs: &[P],
     doc: "In training, each element is 0 with probability `p` and `x / (1 − p)` otherwise (Srivastava et al. 2014, \
           inverted); elsewhere `x` itself, unless a key says which to drop: `dropout(x, 0.1, key = key)`.",
@@ -38,7 +38,7 @@ static DROPOUT: Op = Op {
         Example { inputs: &[("x", "f32[B, 17]", Domain::Normal)], call: "dropout(x)", result: "f32[B, 17]" },
         Example {
             inputs: &[("x", "f32[B, 17]", Domain::Normal), ("k", "u32[2]", Domain::Below(1 << 30))],
-            call: "dropout(x, k, 0.25)",
+            call: "dropout(x, 0.25, key = k)",
             result: "f32[B, 17]",
         },
     ],

@@ -139,9 +139,9 @@ static FOLD_IN: Op = Op {
     examples: &[
         Example { inputs: &[("k", "u32[2]", WORDS), ("n", "u32", WORDS)], call: "fold_in(k, n)", result: "u32[2]" },
         Example {
-            inputs: &[("k", "u32[2]", WORDS), ("n", "u32[B]", WORDS)],
-            call: "fold_in(k, max(n))",
-            result: "u32[2]",
+            inputs: &[("x", "u32[B, 2]", WORDS), ("k", "u32[2]", WORDS), ("n", "u32", WORDS)],
+            call: "add(x, fold_in(k, n))",
+            result: "u32[B, 2]",
         },
     ],
 };

@@ -4,7 +4,7 @@ use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, Type, Value};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use precast_compiler::stages::memory;
@@ -104,6 +104,10 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     let size = |d: &Dim| d.eval(&|name| bound.get(name).copied()).unwrap() as usize;
     let mut args = vec![];
     for (k, argument) in function.args.iter().enumerate() {
+        if let Some(position) = function.dims.iter().find(|d| d.binder == Binder::Argument(k)) {
+            args.push(tensor(DType::U32, vec![], vec![bound[&position.name] as f64]));
+            continue;
+        }
         let shape: Vec<usize> = argument.ty.shape.iter().map(size).collect();
         let count = shape.iter().product();
         let values = inputs(k, &argument.ty, count, &mut numbers).unwrap_or_else(|| match argument.ty.dtype {
@@ -121,7 +125,18 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
         Tensor::floats(shape, (0..count).map(|_| value(numbers.float())).collect())
     };
     let params = model.params.iter().map(|p| param(p, &mut numbers)).collect();
-    let mut env = Env { args, params, dims: bound, key: [17, 23], ..Env::default() };
+    let state = |state: &State, numbers: &mut Numbers| {
+        let shape: Vec<usize> = state.stacked().shape.iter().map(size).collect();
+        let count = shape.iter().product::<usize>();
+        let value = |numbers: &mut Numbers| match state.ty.dtype {
+            DType::F32 => numbers.float(),
+            DType::I32 | DType::U32 => f64::from(numbers.below(9)),
+            DType::Bool => f64::from(numbers.below(2)),
+        };
+        tensor(state.ty.dtype, shape, (0..count).map(|_| value(numbers)).collect())
+    };
+    let session = model.states.iter().map(|s| state(s, &mut numbers)).collect();
+    let mut env = Env { args, params, session, dims: bound, key: [17, 23], ..Env::default() };
     if let Mode::Train(optimizer) = function.mode {
         let words = model.trained_len();
         // Whatever the optimiser, its second moments must not be negative.
@@ -201,6 +216,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         name: ident("Net"),
         vis: TokenStream::new(),
         attrs: vec![],
+        memory: Memory::default(),
         params,
         states: vec![],
         dims: vec![],

@@ -150,6 +150,11 @@ model! {
             self.history[0] = x;
             self.history
         }
+
+        /// The sum of some of its rows.
+        pub fn between(&self, from: u32, to: u32) -> f32 {
+            sum(self.history[from..to])
+        }
     }
 }
 
@@ -184,6 +189,18 @@ fn a_window_moves_over_itself() {
         let expected = |age: usize| (step as f32 - age as f32).max(0.0);
         assert!((0..5).all(|age| window[age] == [expected(age), -expected(age)]), "{window:?}");
     }
+}
+
+#[test]
+fn positions_are_checked_before_anything_runs() {
+    let model = Mixed::init(0);
+    let mut session = model.session();
+    (0..5).for_each(|step| _ = session.push(&[step as f32, 0.0]).unwrap());
+    assert_eq!(session.between(1, 4).unwrap(), 6.0);
+    assert_eq!(session.between(0, 5).unwrap(), 10.0);
+    assert_eq!(session.between(0, 6).unwrap_err().to_string(), "`to` is 6, but may be at most 5");
+    assert_eq!(session.between(2, 2).unwrap_err().to_string(), "`from` is 2, but may be at most to - 1 = 1");
+    assert!(session.between(0, 0).is_err());
 }
 
 fn near(found: &[f32], expected: &[f32]) {

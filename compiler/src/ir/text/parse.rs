@@ -7,7 +7,7 @@ use crate::ir::graph::{Call, ForeignGradient, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
 use crate::ir::{
-    Branch, Foreign, Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value,
+    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type, Value,
 };
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -72,9 +72,9 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let fields = cursor.fields()?;
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
-    let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
+    let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
     let mut model =
-        Model { name, vis, attrs, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
+        Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
@@ -100,12 +100,19 @@ fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
         one.args.push((name, cursor.ty()?));
         cursor.sign(',');
     }
-    cursor.expect('(')?;
-    while !cursor.sign(')') {
-        one.results.push(cursor.ty()?);
-        cursor.sign(',');
-    }
+    one.results = types(cursor)?;
     Ok(one)
+}
+
+/// The default where nothing is said.
+fn memory(read: &Read<'_>) -> Result<Memory, String> {
+    match read.find("memory") {
+        None => Ok(Memory::default()),
+        Some(_) => {
+            let name = read.word("memory")?;
+            Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
 }
 
 fn param(cursor: &mut Cursor) -> Result<Param, String> {
@@ -290,33 +297,19 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,
+                memory: memory(&read)?,
                 body,
             }))
         }
         "foreign" => {
-            cursor.expect('(')?;
-            let mut results = vec![];
-            while !cursor.sign(')') {
-                results.push(cursor.ty()?);
-                cursor.sign(',');
-            }
+            let results = types(cursor)?;
             let gradient = match read.find("gradient") {
                 None => None,
                 Some(_) => Some(ForeignGradient { function: read.index("gradient")?, takes: taken(&read)? }),
             };
             Kind::Foreign(Box::new(Foreign { function: read.index("function")?, results, gradient }))
         }
-        "branch" => {
-            let mut cases = vec![];
-            cursor.expect('{')?;
-            while cursor.keyword("case") {
-                cursor.expect('{')?;
-                cases.push(graph(cursor)?);
-                cursor.expect('}')?;
-            }
-            cursor.expect('}')?;
-            Kind::Branch(Box::new(Branch { cases }))
-        }
+        "branch" => Kind::Branch(Box::new(Branch { cases: cases(cursor)? })),
         "transform" => {
             let how = parse_how(&read)?;
             cursor.expect('{')?;
@@ -347,6 +340,30 @@ fn parse_how(read: &Read<'_>) -> Result<How, String> {
         "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
         other => return Err(format!("no transform `{other}`")),
     })
+}
+
+/// `{ case { … } case { … } }`
+fn cases(cursor: &mut Cursor) -> Result<Vec<Graph>, String> {
+    let mut cases = vec![];
+    cursor.expect('{')?;
+    while cursor.keyword("case") {
+        cursor.expect('{')?;
+        cases.push(graph(cursor)?);
+        cursor.expect('}')?;
+    }
+    cursor.expect('}')?;
+    Ok(cases)
+}
+
+/// `(f32[B, 2], u32)`
+fn types(cursor: &mut Cursor) -> Result<Vec<Type>, String> {
+    let mut types = vec![];
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        types.push(cursor.ty()?);
+        cursor.sign(',');
+    }
+    Ok(types)
 }
 
 /// What a gradient is given.

@@ -5,7 +5,7 @@ use super::prims;
 use crate::ir::graph::{ForeignGradient, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, How, Kind, Mode, Model, Node, Param, State, Type, Value};
+use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -16,6 +16,7 @@ impl fmt::Display for Model {
         if !vis.is_empty() {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
+        fields.extend(memory(self.memory));
         fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
@@ -219,7 +220,8 @@ fn head(kind: &Kind) -> (String, Fields) {
                 ("carried", Datum::number(repeat.carried as i64)),
                 ("stacked", Datum::number(repeat.stacked as i64)),
             ];
-            ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+            let fields = fields.map(|(key, value)| (key.to_owned(), value)).into_iter();
+            ("repeat", fields.chain(memory(repeat.memory)).collect())
         }
         Kind::Branch(_) => ("branch", vec![]),
         Kind::Transform(transform) => ("transform", print_how(&transform.how)),
@@ -248,6 +250,11 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };
     (head.to_owned(), fields)
+}
+
+/// What is chosen by default does not print.
+fn memory(memory: Memory) -> Option<(String, Datum)> {
+    (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
 }
 
 fn print_how(how: &How) -> Fields {

@@ -25,6 +25,7 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
         | Kind::Param(_)
         | Kind::State(_)
         | Kind::Transform(_)
+        // What the program does there is its own.
         | Kind::Foreign(_)
         | Kind::Source(_)
         | Kind::Op(_)

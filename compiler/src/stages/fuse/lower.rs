@@ -194,7 +194,7 @@ impl Lowering {
     fn repeat(&mut self, scope: &Scope<'_>, region: Value, stores: &BTreeMap<Value, Vec<Home>>, steps: &mut Vec<Step>) {
         let node = scope.graph.node(region);
         let Kind::Repeat(repeat) = &node.kind else { unreachable!("a region group holds a region") };
-        let Repeat { count, reverse, carried, stacked, body } = &**repeat;
+        let Repeat { count, reverse, carried, stacked, memory: _, body } = &**repeat;
         let results: BTreeMap<usize, Value> = scope
             .graph
             .values()

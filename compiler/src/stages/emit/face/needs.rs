@@ -56,6 +56,12 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
             let whole = node.args.first().and_then(|&arg| graph.node(arg).ty.as_ref());
             for (Cut { start, len, step }, extent) in cuts.iter().zip(whole.iter().flat_map(|ty| &ty.shape)) {
                 need(start.clone());
+                // A part that positions bound has an element: the least and the largest of nothing are nowhere.
+                let mut bounded = false;
+                len.names(&mut |name| bounded |= lowest(name) == 0);
+                if bounded {
+                    need(len.clone() - 1.into());
+                }
                 let last = start.clone() + (len.clone() - 1.into()) * (*step).into();
                 need(extent.clone() - 1.into() - last);
             }

@@ -259,7 +259,7 @@ impl Elaborator<'_, '_> {
             let takes = match (&arg.name, by_name, next) {
                 (Some(_), Some(at), _) => at == sorted.tensors.len(),
                 (Some(_), None, _) | (None, _, None) => false,
-                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
+                (None, _, Some(slot)) => slot.times == Times::Once || !is_number && slot.times != Times::Named,
             };
             if takes {
                 let many = next.is_some_and(|slot| slot.times == Times::Many);

@@ -18,6 +18,7 @@ mod index;
 mod inner;
 mod loops;
 mod operator;
+mod remat;
 mod resolve;
 mod scan;
 mod state;
