@@ -93,7 +93,7 @@ impl Judged {
         let mut workspace = device.workspace(&pool);
         let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
-        device.call::<F>(&pool, None, &mut workspace, &[], &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &[], &inputs, &Default::default()).await.expect("a call");
         let stored = self.program.cases.iter().flat_map(|case| &case.results);
         let found: Vec<Vec<f64>> = stored
             .enumerate()
@@ -108,7 +108,7 @@ impl Judged {
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
         let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; len / 64]);
         row[2] = f32::INFINITY;
-        let call = StepCall { dims: &[], inputs: &inputs, numbers: &row, groups: &groups, groups_version: 0 };
+        let call = StepCall { dims: &[], inputs: &inputs, numbers: &row, groups: &groups, groups_version: 0, foreign: &Default::default() };
         let mut training = device.training(&pool, len, 1).await.expect("memory for training");
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         device.outcome(&pending).await.expect("an outcome");
