@@ -40,6 +40,9 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             true
         });
     }
+    if diags.is_empty() {
+        models.iter().for_each(|model| foreign::check(model, diags));
+    }
 }
 
 /// Types every value of a function.
@@ -57,9 +60,6 @@ fn function(function: &mut Function, diags: &mut Diags) {
         // A bug of ours must not pass for a model.
         let message = format!("the type of what `{}` returns could not be found", function.name);
         diags.push(Diagnostic::new("op", function.name.span(), message));
-    }
-    if diags.is_empty() {
-        models.iter().for_each(|model| foreign::check(model, diags));
     }
 }
 
