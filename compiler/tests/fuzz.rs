@@ -13,7 +13,7 @@
 mod support;
 
 use precast_compiler::ir::prim::{Border, Cut, MapOp, Prim, ReduceOp, Scalar, Window};
-use precast_compiler::ir::{DType, Dim, Graph, Kind, Repeat, Value};
+use precast_compiler::ir::{DType, Dim, Graph, Kind, Memory, Repeat, Value};
 use precast_compiler::ops::{Builder, OpError};
 use proc_macro2::Span;
 use support::{Fill, Numbers, builder, check, dims};
@@ -130,7 +130,7 @@ impl Grower<'_> {
         let out = inner.unary(MapOp::Tanh, mixed)?;
         body.outputs = vec![next, out];
         let reverse = self.numbers.below(2) == 0;
-        let region = Repeat { count, reverse, carried: 1, stacked: 1, body };
+        let region = Repeat { count, reverse, carried: 1, stacked: 1, memory: Memory::default(), body };
         let results = b.graph.repeat(region, vec![x, stacked, invariant], Span::call_site());
         match self.numbers.below(3) {
             0 => Ok(results[0]),

@@ -17,6 +17,7 @@ mod support;
 
 use call::call;
 use judge::{check_memory, compile, judge, model, params, plain};
+use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::prim::{MapOp, Prim};
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Mode, ParamId, Type, Value};
 use precast_compiler::ops::{Builder, Example, Item, OpError, Optimizer, items};
@@ -209,6 +210,39 @@ fn digits() {
     check_memory("digits", &compiled, &mut Numbers::new(3));
     for extent in [1, 5] {
         judge("digits", &compiled, &[("B", extent)], &plain);
+    }
+}
+
+/// Running statistics: of a layer, of one that is called twice, of repeated blocks, and of one block called by number.
+#[test]
+fn companions() {
+    let text =
+        "pub struct Net { stem: Conv2d(2, 4, kernel = 3, stride = 2), norm: BatchNorm2d(4), blocks: [Block(4); 3] }
+        struct Block(dim) { mix: Conv2d(dim, dim, kernel = 3, padding = 1), norm: BatchNorm2d(dim, affine = false) }
+        impl Block {
+            fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] { silu(self.norm(self.mix(x))) + x }
+        }
+        impl Net {
+            pub fn features(&self, x: f32[B, 2, 7, 5]) -> f32[B, 4] {
+                let mut x = self.norm(self.stem(x));
+                for block in self.blocks { x = self.norm(block(x)); }
+                reshape(global_max_pool(self.blocks[1].norm(x)), [B, 4])
+            }
+            #[train(AdamW)]
+            pub fn loss(&self, x: f32[B, 2, 7, 5], y: f32[B, 4]) -> f32 { mse_loss(self.features(x), y) }
+            #[train(Sgd)]
+            pub fn chosen(&self, x: f32[B, 2, 7, 5], whether: bool) -> f32 {
+                let x = self.stem(x);
+                mean(square(if whether { self.norm(x) } else { x }))
+            }
+        }";
+    let compiled = compile(text).remove(0);
+    let stepped = compiled.model.functions.iter().flat_map(|f| &f.effects);
+    let changed = stepped.filter(|(effect, _)| matches!(effect, Effect::Companion(_))).count();
+    assert_eq!(changed, 6);
+    check_memory("companions", &compiled, &mut Numbers::new(3));
+    for extent in [2, 5] {
+        judge("companions", &compiled, &[("B", extent)], &plain);
     }
 }
 

@@ -13,7 +13,7 @@ mod support;
 
 use precast_compiler::ir::prim::{MapOp, Prim, ReduceOp};
 use precast_compiler::ir::simplify::simplify;
-use precast_compiler::ir::{DType, Graph, Kind, Repeat, Type, Value};
+use precast_compiler::ir::{DType, Graph, Kind, Memory, Repeat, Type, Value};
 use precast_compiler::ops::{Builder, OpError};
 use precast_compiler::oracle::run_graph;
 use precast_compiler::stages::grad::differentiate;
@@ -58,6 +58,7 @@ impl Loop {
             reverse: self.reverse,
             carried: carried.len(),
             stacked: stacked.len(),
+            memory: Memory::default(),
             body,
         };
         Ok(b.graph.repeat(region, args, Span::call_site()))
@@ -169,11 +170,13 @@ fn agree(what: &str, inputs: &[(Vec<precast_compiler::ir::Dim>, Fill)], forms: [
 
 #[test]
 fn a_repeat_is_its_steps_written_out() {
-    for reverse in [false, true] {
-        let run = Loop { count: 3, reverse };
+    for (count, reverse) in [(3, false), (3, true), (1, false)] {
+        let run = Loop { count, reverse };
+        let mut inputs = inputs();
+        inputs[1..3].iter_mut().for_each(|(shape, _)| shape[0] = count.into());
         agree(
             "residual",
-            &inputs(),
+            &inputs,
             [
                 &|b, a| {
                     let results = run.region(b, &a[..1], &a[1..3], &a[3..], &residual)?;

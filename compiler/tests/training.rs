@@ -13,7 +13,7 @@ use precast_compiler::ir::graph::{Call, GROUPS};
 use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results};
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, ParamId, Type, Value};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, ParamId, Type, Value};
 use precast_compiler::ops::{Attrs, Builder, OpError, op, optimizer};
 use precast_compiler::oracle::{Env, Outputs, Tensor, run};
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -69,10 +69,12 @@ fn regression(rule: &str) -> Model {
         name: ident("Net"),
         vis: TokenStream::new(),
         attrs: vec![],
+        memory: Memory::default(),
         params,
         states: vec![],
         dims: vec![],
         functions: vec![function],
+        foreign: vec![],
     }
 }
 

@@ -133,6 +133,17 @@ fn jacobians_and_hessians() {
     close(&found[0], &[1.0, 0.0, 0.0, 0.0, -2.0, 0.0, 0.0, 0.0, 4.0]);
 }
 
+#[test]
+fn second_derivatives_of_products_with_zeros() {
+    for x in [[2.0, 3.0, 5.0], [0.0, 3.0, 5.0], [0.0, 0.0, 5.0], [0.0, 0.0, 0.0]] {
+        let [a, b, c] = x;
+        let found =
+            eval("x: f32[3]) -> (f32[3], f32[3, 3])", "(grad(|x| prod(x))(x), hessian(prod)(x))", &[vector(&x)]);
+        close(&found[0], &[b * c, a * c, a * b]);
+        close(&found[1], &[0.0, c, b, c, 0.0, a, b, a, 0.0]);
+    }
+}
+
 const BLOCKS: &str = "
     pub struct Net { blocks: [Block; 3], head: Linear(4, 2) }
     struct Block { up: Linear(4, 4) }
@@ -398,14 +409,78 @@ fn slices_choose_their_branches() {
     }
 }
 
+const RECURRENT: &str = "
+    pub struct Net { state last: f32[4], cell: Linear(4, 4) }
+    impl Net {
+        fn next(&self, h: f32[4], x: f32[4]) -> f32[4] { tanh(self.cell(h) + x) }
+        /// A loop inside of a map, and a derivative inside of a loop.
+        pub fn rolled(&self, x: f32[B, 5, 4]) -> (f32[B, 5, 4], f32[B, 4]) {
+            let all = map(|x| scan(x, axis = 0, from = zeros([4]), |h, x| { let h = self.next(h, x); (h, h) }))(x);
+            let last = map(|x| fold(x, axis = 0, from = zeros([4]), |h, x| {
+                h + grad(|h| sum(self.next(h, x)))(h)
+            }))(x);
+            (all, last)
+        }
+        /// A derivative through a loop.
+        pub fn slopes(&self, x: f32[B, 5, 4]) -> f32[B, 5, 4] {
+            map(grad(|x| sum(square(fold(x, axis = 0, from = zeros([4]), |h, x| self.next(h, x))))))(x)
+        }
+        pub fn slope(&mut self, x: f32[4]) -> f32[4] {
+            let slope = grad(|x| sum(self.next(self.last, x)))(x);
+            self.last = x;
+            slope
+        }
+    }";
+
+#[test]
+fn maps_and_loops_nest() {
+    let m = resolved(model(RECURRENT));
+    let env = env(&m, &[&[2, 5, 4]]);
+    let (rolled, slopes) = (outputs(&m, "rolled", &env).results, outputs(&m, "slopes", &env).results.remove(0));
+    let cell = |h: &[f64], x: &[f64]| -> Vec<f64> {
+        let (w, b) = (env.params[0].f64s(), env.params[1].f64s());
+        (0..4).map(|i| ((0..4).map(|j| w[4 * i + j] * h[j]).sum::<f64>() + b[i] + x[i]).tanh()).collect()
+    };
+    for lane in 0..2 {
+        let at = |t: usize| &env.args[0].f64s()[20 * lane + 4 * t..][..4];
+        let (mut h, mut sum) = (vec![0.0; 4], vec![0.0; 4]);
+        for t in 0..5 {
+            h = cell(&h, at(t));
+            let next = cell(&sum, at(t));
+            let slope =
+                |j: usize| (0..4).map(|i| (1.0 - next[i] * next[i]) * env.params[0].f64s()[4 * i + j]).sum::<f64>();
+            sum = (0..4).map(|j| sum[j] + slope(j)).collect();
+            for (found, wanted) in rolled[0].f64s()[20 * lane + 4 * t..].iter().zip(&h) {
+                assert!((found - wanted).abs() < 1e-9, "{found} against {wanted}");
+            }
+        }
+        for (found, wanted) in rolled[1].f64s()[4 * lane..].iter().zip(&sum) {
+            assert!((found - wanted).abs() < 1e-9, "{found} against {wanted}");
+        }
+    }
+    let energy = |env: &Env| -> f64 {
+        let mut h = vec![0.0; 4];
+        (0..5).for_each(|t| h = cell(&h, &env.args[0].f64s()[4 * t..][..4]));
+        h.iter().map(|h| h * h).sum()
+    };
+    for at in [0, 7, 19] {
+        let slope = (energy(&moved(&env, at, 1e-5)) - energy(&moved(&env, at, -1e-5))) / 2e-5;
+        assert!((slopes.f64s()[at] - slope).abs() < 1e-7, "{} against {slope}", slopes.f64s()[at]);
+    }
+}
+
 /// Plans against the oracle on their interpreter; with the feature `gpu` all WGSL is validated.
 #[test]
 fn kernels_compute_what_the_oracle_says() {
     let tuned = TUNED.replace("PATHS", "[head.weight, body.up]");
-    for (what, source) in [("blocks", BLOCKS), ("heat", HEAT), ("choosing", CHOOSING), ("tuned", &tuned)] {
+    for (what, source) in
+        [("blocks", BLOCKS), ("heat", HEAT), ("choosing", CHOOSING), ("recurrent", RECURRENT), ("tuned", &tuned)]
+    {
         let mut diags = Diags::default();
         let mut models = parse(source.parse().unwrap(), &mut diags);
         shape(&mut models, &mut diags);
+        // The interpreter of plans starts no session.
+        models[0].functions.retain(|f| !f.in_session);
         let compiled = lower(models.remove(0));
         judge::check_memory(what, &compiled, &mut Numbers::new(3));
         for n in [1, 4] {

@@ -242,8 +242,7 @@ fn without_cache<D: Blocking>(gpt: &Gpt<D>) -> precast::Result<Vec<u32>> {
     let mut text = vec![0];
     while text.len() <= CONTEXT {
         let scores = gpt.scores(View::new(&text, [1, text.len()])?)?;
-        let last = &scores.data()[(text.len() - 1) * VOCAB..];
-        text.push(largest(&core::array::from_fn(|id| last[id])));
+        text.extend(scores.data().last().map(largest));
     }
     Ok(text)
 }

@@ -5,6 +5,7 @@ use core::{fmt::Debug, future::Future, pin::pin, task};
 
 use crate::{
     error::{Error, Result},
+    foreign::Foreigns,
     optim::Optimizer,
     spec::ModelSpec,
     words::Words,
@@ -46,7 +47,10 @@ pub trait Function: 'static {
     fn result(dims: &[usize], index: usize) -> Place;
 
     /// The plan for the CPU.
-    fn cpu(memory: Memory<'_>, dims: &[usize]);
+    ///
+    /// # Errors
+    /// If a foreign function is missing or fails.
+    fn cpu(memory: Memory<'_>, dims: &[usize]) -> Result<()>;
 
     /// The model's program for a GPU and the plan of this function.
     #[cfg(feature = "gpu")]
@@ -62,6 +66,8 @@ pub struct Memory<'a> {
     pub session: &'a mut [f32],
     /// The words of every argument, in the order of the signature.
     pub inputs: &'a [&'a [f32]],
+    /// The foreign functions that the program has supplied.
+    pub foreign: &'a Foreigns,
     /// As long as [`Function::scratch`] said; holds whatever the call before left.
     pub scratch: &'a mut [f32],
 }
@@ -83,7 +89,10 @@ pub trait Step: 'static {
     fn outcome(dims: &[usize]) -> [usize; 2];
 
     /// The plan for the CPU: forward, backward and update.
-    fn cpu(memory: StepMemory<'_>, dims: &[usize]);
+    ///
+    /// # Errors
+    /// If a foreign function is missing or fails; then nothing was updated.
+    fn cpu(memory: StepMemory<'_>, dims: &[usize]) -> Result<()>;
 
     /// The model's program for a GPU and the plan of this step.
     #[cfg(feature = "gpu")]
@@ -105,6 +114,8 @@ pub struct StepMemory<'a> {
     pub groups: &'a [u32],
     /// The words of every argument, in the order of the signature.
     pub inputs: &'a [&'a [f32]],
+    /// The foreign functions that the program has supplied.
+    pub foreign: &'a Foreigns,
     /// As for [`Memory::scratch`].
     pub scratch: &'a mut [f32],
 }
@@ -125,6 +136,8 @@ pub struct StepCall<'a> {
     pub groups: &'a [u32],
     /// Changes whenever `groups` changes.
     pub groups_version: u64,
+    /// The foreign functions that the program has supplied.
+    pub foreign: &'a Foreigns,
 }
 
 /// What a training step came to.
@@ -189,6 +202,7 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
         workspace: &mut Self::Workspace,
         dims: &[usize],
         inputs: &[&[f32]],
+        foreign: &Foreigns,
     ) -> impl Future<Output = Result<()>>;
 
     /// The words of a result of the call before, which had these dimensions.
@@ -289,12 +303,13 @@ impl Device for Cpu {
         workspace: &mut Words,
         dims: &[usize],
         inputs: &[&[f32]],
+        foreign: &Foreigns,
     ) -> Result<()> {
         let words = F::scratch(dims).filter(|_| countable(inputs)).ok_or(Error::Overflow { function: F::NAME })?;
         let session = session.map_or(&mut [][..], Words::as_mut_slice);
-        let memory = Memory { parameters: parameters.as_slice(), session, inputs, scratch: workspace.grow(words)? };
-        F::cpu(memory, dims);
-        Ok(())
+        let memory =
+            Memory { parameters: parameters.as_slice(), session, inputs, foreign, scratch: workspace.grow(words)? };
+        F::cpu(memory, dims)
     }
 
     #[inline]
@@ -326,9 +341,10 @@ impl Device for Cpu {
             numbers: call.numbers,
             groups: call.groups,
             inputs: call.inputs,
+            foreign: call.foreign,
             scratch: &mut *scratch,
         };
-        S::cpu(memory, call.dims);
+        S::cpu(memory, call.dims)?;
         let [loss, updated] = S::outcome(call.dims);
         Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
     }

@@ -108,6 +108,18 @@ pub enum Error {
     },
     /// A loader's arguments do not make batches.
     Loader(LoaderError),
+    /// A foreign function was called before the program supplied it.
+    ForeignMissing {
+        /// Its name; that of a gradient ends in `_grad`.
+        name: &'static str,
+    },
+    /// A foreign function failed or panicked.
+    Foreign {
+        /// Its name; that of a gradient ends in `_grad`.
+        name: &'static str,
+        /// What it says.
+        reason: String,
+    },
     /// No parameter has this name, or no name matches this pattern.
     UnknownParameter {
         /// The name or pattern.
@@ -267,6 +279,10 @@ impl fmt::Display for Error {
             | Error::Overflow { .. } => self.fmt_argument(f),
             Error::Memory { words } => write!(f, "not enough memory for {words} words of 4 bytes"),
             Error::Loader(error) => error.fmt(f),
+            Error::ForeignMissing { name } => {
+                write!(f, "the foreign function `{name}` was not supplied: call `with_{name}(…)` first")
+            }
+            Error::Foreign { name, reason } => write!(f, "the foreign function `{name}` failed: {reason}"),
             Error::UnknownParameter { name, similar } => {
                 write!(f, "no parameter is named `{name}`")?;
                 match similar {

@@ -8,6 +8,7 @@
 extern crate alloc;
 
 mod bind;
+pub mod blocks;
 mod checkpoint;
 mod count;
 mod cpu;
@@ -15,6 +16,7 @@ mod device;
 mod error;
 mod exact;
 mod flags;
+mod foreign;
 #[cfg(feature = "gpu")]
 pub mod gpu;
 mod gradients;
@@ -145,13 +147,17 @@ pub mod __rt {
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
         flags::Flags,
+        foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,
         trained::Trained,
         typed::{Reach, Read, Typed, Write},
-        view::{as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, words, words_mut, zero, zeros},
+        view::{
+            as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,
+            zeros,
+        },
         weights::Model,
     };
 }

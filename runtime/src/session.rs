@@ -86,7 +86,7 @@ impl<'m, M: Model> Session<'m, M> {
     #[inline]
     pub async fn call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
         let weights = self.model.weights();
-        weights.device.call::<F>(&weights.pool, None, &mut self.workspace, dims, inputs).await
+        weights.device.call::<F>(&weights.pool, None, &mut self.workspace, dims, inputs, &weights.foreign).await
     }
 
     /// Runs a function that reads or changes the state.
@@ -95,7 +95,7 @@ impl<'m, M: Model> Session<'m, M> {
     pub async fn call_in<C: Compiled, F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
         let weights = self.model.weights();
         let state = self.state.pool::<C>(&weights.device).await?;
-        weights.device.call::<F>(&weights.pool, Some(state), &mut self.workspace, dims, inputs).await
+        weights.device.call::<F>(&weights.pool, Some(state), &mut self.workspace, dims, inputs, &weights.foreign).await
     }
 
     /// The dimensions that the session was made with.

@@ -150,6 +150,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
             numbers: &self.groups.numbers,
             groups: &self.groups.chunks,
             groups_version: self.groups.version,
+            foreign: &weights.foreign,
         };
         weights.device.step::<S>(&mut weights.pool, training, &mut self.workspace, &call).await
     }

@@ -152,6 +152,19 @@ pub fn values<T: Pod>(words: &[f32]) -> &[T] {
     bytemuck::cast_slice(words)
 }
 
+/// Words as the values that they are, to be written.
+#[inline]
+pub fn values_mut<T: Pod>(words: &mut [f32]) -> &mut [T] {
+    bytemuck::cast_slice_mut(words)
+}
+
+/// A view of values that compiled code has counted.
+#[inline]
+pub fn view<T, const R: usize>(data: &[T], dims: [usize; R]) -> View<'_, T, R> {
+    debug_assert_eq!(data.len(), dims.iter().product::<usize>(), "the plan counts elements by their extents");
+    View { data, dims }
+}
+
 /// The only value of a result without dimensions.
 #[inline]
 pub fn scalar<T: Pod>(words: &[f32]) -> T {

@@ -9,6 +9,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::{
     device::{Blocking, Compiled, Cpu, Device, Function},
     error::{Error, Result},
+    foreign::{Foreigns, Supplied},
     spec::ModelSpec,
     typed::{Read, Write},
     words::Words,
@@ -33,6 +34,7 @@ pub struct Weights<D: Device = Cpu> {
     pub(crate) pool: D::Pool,
     /// Workspaces of calls that are over, for the calls to come.
     idle: Mutex<Vec<D::Workspace>>,
+    pub(crate) foreign: Foreigns,
 }
 
 impl Weights<Cpu> {
@@ -88,7 +90,18 @@ impl Weights<Cpu> {
 
 impl<D: Device> Weights<D> {
     pub(crate) fn new(spec: &'static ModelSpec, device: D, pool: D::Pool) -> Self {
-        Weights { spec, device, pool, idle: Mutex::new(Vec::new()) }
+        Weights { spec, device, pool, idle: Mutex::new(Vec::new()), foreign: Foreigns::default() }
+    }
+
+    /// Supplies a foreign function.
+    #[doc(hidden)]
+    pub fn supply(&mut self, number: usize, function: Supplied) {
+        self.foreign.supply(number, function);
+    }
+
+    /// The same with the foreign functions of another model.
+    pub(crate) fn with_foreign(self, foreign: &Foreigns) -> Self {
+        Weights { foreign: foreign.clone(), ..self }
     }
 
     /// The device that holds the parameters.
@@ -100,7 +113,7 @@ impl<D: Device> Weights<D> {
     #[doc(hidden)]
     pub async fn on<C: Compiled, E: Device>(&self, device: &E) -> Result<Weights<E>> {
         let pool = device.pool::<C>(self.host().await?.as_slice()).await?;
-        Ok(Weights::new(self.spec, device.clone(), pool))
+        Ok(Weights::new(self.spec, device.clone(), pool).with_foreign(&self.foreign))
     }
 
     /// A copy on another device; each of the two devices is waited for while it works.
@@ -111,7 +124,7 @@ impl<D: Device> Weights<D> {
     {
         let words = self.device.wait(self.host())?;
         let pool = device.wait(device.pool::<C>(words.as_slice()))?;
-        Ok(Weights::new(self.spec, device.clone(), pool))
+        Ok(Weights::new(self.spec, device.clone(), pool).with_foreign(&self.foreign))
     }
 
     /// Overwrites one parameter with `values`, row-major.
@@ -137,7 +150,7 @@ impl<D: Device> Weights<D> {
     #[inline]
     pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace(&self.pool));
-        let called = self.device.call::<F>(&self.pool, None, &mut workspace, dims, inputs).await;
+        let called = self.device.call::<F>(&self.pool, None, &mut workspace, dims, inputs, &self.foreign).await;
         if called.is_ok() {
             for (index, result) in results.iter_mut().enumerate() {
                 result.copy_from_slice(self.device.result::<F>(&workspace, dims, index));
@@ -155,7 +168,7 @@ impl<D: Device> Weights<D> {
 
 impl Clone for Weights<Cpu> {
     fn clone(&self) -> Self {
-        Weights::new(self.spec, Cpu, self.pool.clone())
+        Weights::new(self.spec, Cpu, self.pool.clone()).with_foreign(&self.foreign)
     }
 }
 

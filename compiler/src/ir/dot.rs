@@ -66,6 +66,7 @@ impl Picture {
                 | Kind::Result(_)
                 | Kind::Prim(_)
                 | Kind::Counter(_)
+                | Kind::Foreign(_)
                 | Kind::Written(_)
                 | Kind::StopGradient => self.line(&format!("{here} [label={:?}]", label(graph, value))),
             }

@@ -56,6 +56,8 @@ pub enum Kind {
     Branch(Box<Branch>),
     /// A function mapped or differentiated, until grad.
     Transform(Box<Transform>),
+    /// A function of the arguments that the program supplies at run time.
+    Foreign(Box<Foreign>),
     /// The argument itself; its derivative is zero.
     StopGradient,
     /// What the user wrote, between parse and shape only.
@@ -120,6 +122,8 @@ pub struct Repeat {
     pub carried: usize,
     /// How many stacked inputs.
     pub stacked: usize,
+    /// What its backward region finds of the forward one, and what it computes again.
+    pub memory: Memory,
     /// One iteration.
     pub body: Graph,
 }
@@ -127,8 +131,9 @@ pub struct Repeat {
 impl Repeat {
     /// The same repetition of another body.
     pub fn with_body(&self, body: Graph) -> Repeat {
-        let Repeat { count, reverse, carried, stacked, body: _ } = self;
-        Repeat { count: count.clone(), reverse: *reverse, carried: *carried, stacked: *stacked, body }
+        let Repeat { count, reverse, carried, stacked, memory, body: _ } = self;
+        let (reverse, carried, stacked, memory) = (*reverse, *carried, *stacked, *memory);
+        Repeat { count: count.clone(), reverse, carried, stacked, memory, body }
     }
 
     /// The type of the k-th result. The body has types.
@@ -140,6 +145,37 @@ impl Repeat {
         let mut shape = vec![self.count.clone()];
         shape.extend(slice.shape.iter().cloned());
         Type::new(slice.dtype, shape)
+    }
+}
+
+/// What a backward region computes again of the forward one instead of reading what that kept.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub enum Memory {
+    /// Nothing that takes arithmetic.
+    Speed,
+    /// What costs about as much to compute as to read.
+    #[default]
+    Balanced,
+    /// Everything but the carried values.
+    Minimize,
+}
+
+impl Memory {
+    /// All of them.
+    pub const ALL: [Memory; 3] = [Memory::Speed, Memory::Balanced, Memory::Minimize];
+
+    /// As the user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Memory::Speed => "speed",
+            Memory::Balanced => "balanced",
+            Memory::Minimize => "minimize",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Memory> {
+        Memory::ALL.into_iter().find(|memory| memory.name() == name)
     }
 }
 
@@ -166,6 +202,40 @@ impl Branch {
         let case = &self.cases[0];
         case.ty(case.outputs[k]).clone()
     }
+}
+
+/// A call of a function that the program supplies at run time.
+///
+/// Calls are neither shared nor repeated: what is written once is called once, or never where nothing needs it. From
+/// expand on, the node has no type and `Result` nodes take its results, even where there is only one.
+#[derive(Clone, Debug)]
+pub struct Foreign {
+    /// Which of the model's foreign functions.
+    pub function: usize,
+    /// The types of its results.
+    pub results: Vec<Type>,
+    /// Its derivative, where it has one; then it has one result.
+    pub gradient: Option<ForeignGradient>,
+}
+
+/// The foreign function that gives the cotangents of the float arguments of another, in their order.
+#[derive(Clone, Debug)]
+pub struct ForeignGradient {
+    /// Which of the model's foreign functions.
+    pub function: usize,
+    /// Its arguments.
+    pub takes: Vec<Taken>,
+}
+
+/// What a gradient is given.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Taken {
+    /// An argument of the call.
+    Argument(usize),
+    /// What the call gave.
+    Result,
+    /// The cotangent of that.
+    Cotangent,
 }
 
 /// A list of nodes with results.
@@ -197,6 +267,14 @@ impl Graph {
         let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
         let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
         let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
+    /// Appends a foreign call and a `Result` node for each of its results.
+    pub fn foreign(&mut self, foreign: Foreign, args: Vec<Value>, span: Span) -> Vec<Value> {
+        let results = foreign.results.clone();
+        let call = self.push(Kind::Foreign(Box::new(foreign)), args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![call], Some(ty), span);
         results.into_iter().enumerate().map(take).collect()
     }
 

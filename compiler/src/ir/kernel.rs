@@ -10,7 +10,7 @@ use super::graph::Source;
 use super::index::{Atom, Index};
 use super::model::{Effect, ParamId, StateId};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
-use super::ty::DType;
+use super::ty::{DType, Type};
 
 /// A kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -459,5 +459,14 @@ pub enum Step<K = Kernel> {
         selector: BufferId,
         /// At least one.
         cases: Vec<Vec<Step<K>>>,
+    },
+    /// A call of a function that the program supplies at run time.
+    Foreign {
+        /// Which of the model's foreign functions.
+        function: usize,
+        /// The buffers that it reads, each the whole of a value of that type.
+        args: Vec<(BufferId, Type)>,
+        /// The buffers that it fills.
+        results: Vec<(BufferId, Type)>,
     },
 }

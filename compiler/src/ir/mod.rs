@@ -20,7 +20,7 @@ pub mod verify;
 pub mod written;
 
 pub use dim::Dim;
-pub use graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
+pub use graph::{Branch, Foreign, Graph, Kind, Memory, Node, Repeat, Source, Value};
 pub use model::{Block, Function, Mode, Model, Param, ParamId, State, StateId};
 pub use prim::Prim;
 pub use transform::{How, Transform};

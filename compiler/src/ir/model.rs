@@ -1,7 +1,7 @@
 //! A model: its parameters and its public functions, each with a graph.
 
 use super::dim::Dim;
-use super::graph::{Graph, Value};
+use super::graph::{Graph, Memory, Value};
 use super::ty::Type;
 use crate::ops::Optimizer;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -199,6 +199,17 @@ pub struct Function {
     pub graph: Graph,
 }
 
+/// A function that the program supplies at run time.
+#[derive(Clone, Debug)]
+pub struct ForeignFn {
+    /// The user's name; that of a gradient ends in `_grad`.
+    pub name: String,
+    /// Its arguments by name; named dimensions are its own.
+    pub args: Vec<(String, Type)>,
+    /// Its results.
+    pub results: Vec<Type>,
+}
+
 /// A model: what `model!` emits one Rust struct for.
 #[derive(Clone, Debug)]
 pub struct Model {
@@ -208,6 +219,8 @@ pub struct Model {
     pub vis: TokenStream,
     /// Doc comments and other outer attributes, passed through.
     pub attrs: Vec<TokenStream>,
+    /// What the backward passes of regions compute again, where the regions do not say.
+    pub memory: Memory,
     /// In the order of the declaration.
     pub params: Vec<Param>,
     /// What sessions keep, in the order of the declaration.
@@ -216,6 +229,8 @@ pub struct Model {
     pub dims: Vec<NamedDim>,
     /// In the order of the declaration.
     pub functions: Vec<Function>,
+    /// Those that the macro declares, each followed by its gradient.
+    pub foreign: Vec<ForeignFn>,
 }
 
 impl Model {

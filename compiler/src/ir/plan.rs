@@ -60,6 +60,7 @@ impl Plan {
         match step {
             Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
             Step::Branch { cases, .. } => cases.iter().flatten().any(|s| self.updates(s, kernels)),
+            Step::Foreign { .. } => false,
             Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
                 let role = self.program.buffers[b.0].role;
                 slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))

@@ -87,6 +87,7 @@ impl Uses {
                 | Kind::Prim(_)
                 | Kind::Counter(_)
                 | Kind::Transform(_)
+                | Kind::Foreign(_)
                 | Kind::StopGradient => node.args.iter().for_each(|a| uses.live[a.0 as usize] = true),
             }
         }
@@ -176,7 +177,7 @@ impl Pass {
             Kind::Counter(d) => Key::Counter(*d),
             Kind::Prim(prim) => Key::Prim(prim.clone()),
             Kind::StopGradient => Key::StopGradient,
-            Kind::Op(_) | Kind::Written(_) => {
+            Kind::Op(_) | Kind::Written(_) | Kind::Foreign(_) => {
                 let node = Node { args: args(self), ..node.clone() };
                 self.graph.nodes.push(node);
                 return Value(self.graph.nodes.len() as u32 - 1);

@@ -2,7 +2,7 @@
 //!
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
-use super::graph::{Branch, CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
+use super::graph::{Branch, CHUNK, Foreign, GROUPS, Graph, Kind, Node, Repeat, Source, Taken, Value};
 use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
 use super::prim::Prim;
 use super::transform::Transform;
@@ -86,6 +86,7 @@ impl Scope<'_> {
                 | Kind::Prim(_)
                 | Kind::Counter(_)
                 | Kind::StopGradient
+                | Kind::Foreign(_)
                 | Kind::Written(_) => vec![],
             };
             errors.extend(inside.into_iter().map(|e| format!("%{}: {e}", value.0)));
@@ -105,6 +106,7 @@ impl Scope<'_> {
         let expanded = self.after >= After::Expand;
         match &node.kind {
             Kind::Result(k) => return result(graph, node, *k, expanded),
+            Kind::Foreign(foreign) => return self.foreign(graph, node, foreign),
             Kind::Repeat(_) | Kind::Branch(_) if expanded => {
                 return ensure(node.ty.is_none(), || "a region has no type of its own".into());
             }
@@ -128,6 +130,11 @@ impl Scope<'_> {
         let Some(args) = args else {
             return ensure(!expanded, || "an argument is a region; its results are taken by `Result`".into());
         };
+        self.typed(node, ty, &args)
+    }
+
+    /// Whether a node that computes one value has the type that follows from its arguments.
+    fn typed(&self, node: &Node, ty: &Type, args: &[&Type]) -> Result<(), String> {
         let expect = |want: &Type| ensure(ty == want, || format!("is {ty}, not {want}"));
         let leaf = || ensure(args.is_empty(), || "takes no arguments".into());
         match &node.kind {
@@ -162,14 +169,15 @@ impl Scope<'_> {
             Kind::Prim(prim) => {
                 let (least, most) = arity(prim);
                 ensure((least..=most).contains(&args.len()), || format!("{} arguments", args.len()))?;
-                expect(&prim.infer(&args)?)
+                expect(&prim.infer(args)?)
             }
             Kind::Op(_)
             | Kind::Written(_)
             | Kind::Result(_)
             | Kind::Repeat(_)
             | Kind::Branch(_)
-            | Kind::Transform(_) => Ok(()),
+            | Kind::Transform(_)
+            | Kind::Foreign(_) => Ok(()),
         }
     }
 
@@ -239,6 +247,21 @@ impl Scope<'_> {
         errors
     }
 
+    /// A foreign call and its derivative.
+    fn foreign(&self, graph: &Graph, node: &Node, foreign: &Foreign) -> Result<(), String> {
+        let expanded = self.after >= After::Expand;
+        ensure(!expanded || node.ty.is_none(), || "a foreign call has no type of its own".into())?;
+        ensure(node.args.iter().all(|a| graph.node(*a).ty.is_some()), || "an argument has no type".into())?;
+        ensure(!foreign.results.is_empty(), || "a foreign call without results".into())?;
+        let Some(gradient) = &foreign.gradient else { return Ok(()) };
+        ensure(foreign.results.len() == 1, || "a derivative of several results".into())?;
+        let inside = |taken: &Taken| match taken {
+            Taken::Argument(k) => *k < node.args.len(),
+            Taken::Result | Taken::Cotangent => true,
+        };
+        ensure(gradient.takes.iter().all(inside), || "a derivative takes an argument that is not there".into())
+    }
+
     /// The cases of a branch, and how they fit the node's arguments and each other.
     fn cases(&self, graph: &Graph, node: &Node, branch: &Branch) -> Vec<String> {
         let types: Option<Vec<Type>> = node.args.iter().map(|a| graph.node(*a).ty.clone()).collect();
@@ -289,6 +312,10 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
             let results = args.map(|args| transform.results(&args)).unwrap_or_default();
             let Some(want) = results.get(k) else { return Err(format!("the transform has no result {k}")) };
             ensure(node.ty.as_ref() == Some(want), || format!("is not {want}"))
+        }
+        Kind::Foreign(foreign) => {
+            let want = foreign.results.get(k);
+            ensure(node.ty.as_ref() == want && want.is_some(), || format!("is {:?}, not {want:?}", node.ty))
         }
         Kind::Op(_) => ensure(!expanded, || "a result of an op after expand".into()),
         Kind::Input(_)

@@ -7,7 +7,7 @@
 //! call (`D#3`). A `Fit` binds them to what the arguments have; shape substitutes them everywhere.
 
 use super::Dim;
-use super::graph::Call;
+use super::graph::{Call, Foreign};
 use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
@@ -68,6 +68,9 @@ pub enum What {
     Choice(Vec<Vec<(Attr, Place)>>),
     /// The argument itself, which a branch gives.
     Outcome,
+    /// A call of a foreign function with arguments that fit; the types of its results may hold names of inner
+    /// dimensions.
+    Foreign(Foreign),
 }
 
 /// A call of a function that `map`, `grad` or their kin made.

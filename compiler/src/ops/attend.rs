@@ -197,7 +197,13 @@ fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpE
     let (Some(lead), true) = (lead, fits) else {
         let scores = Type::new(mask.dtype, seen);
         let message = format!("a mask broadcasts to the scores, which are {scores}, but {{3}} is {mask}");
-        return Err(OpError::new("broadcast-mismatch", message).arg(3));
+        let error = OpError::new("broadcast-mismatch", message).arg(3);
+        // A mask of padding lacks the axes of heads and queries.
+        let padding = mask.shape == [q[0].clone(), k[rank - 2].clone()] && rank == 4 && !single;
+        return Err(match padding {
+            true => error.help(format!("write `reshape({{3}}, [{}, 1, 1, {}])`", q[0], k[rank - 2])),
+            false => error,
+        });
     };
     let mut shape = vec![Dim::from(1); lead];
     shape.extend(mask.shape.iter().cloned());

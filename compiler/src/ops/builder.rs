@@ -252,32 +252,6 @@ impl Builder<'_> {
         self.prim(Prim::Contract { lhs, rhs, out }, &[a, b])
     }
 
-    /// Uniform random numbers in [0, 1): 24 random bits each, from this step's key and this place.
-    pub fn uniform(&mut self, shape: &[Dim]) -> Built {
-        let scalar = Type::scalar(DType::U32);
-        let mut key = [0, 1].map(|word| self.source(Source::Key(word), scalar.clone()));
-        let site = *self.sites;
-        *self.sites += 1;
-        let mut mix = vec![self.u32(site)?];
-        mix.extend(self.loops.clone());
-        for data in mix {
-            // Folding data into a key, as JAX does: two words of the generator under the old key.
-            let twice = self.with(MapOp::Shl, data, 1.0)?;
-            let next = self.with(MapOp::Or, twice, 1.0)?;
-            key = [
-                self.map(MapOp::Threefry, &[key[0], key[1], twice])?,
-                self.map(MapOp::Threefry, &[key[0], key[1], next])?,
-            ];
-        }
-        let flat = crate::ir::dim::product(shape);
-        let counter = self.iota(&[flat], 0)?;
-        let bits = self.map(MapOp::Threefry, &[key[0], key[1], counter])?;
-        let bits = self.with(MapOp::Shr, bits, 8.0)?;
-        let unit = self.convert(bits, DType::F32)?;
-        let unit = self.with(MapOp::Mul, unit, 1.0 / f64::from(1 << 24))?;
-        self.reshape(unit, shape)
-    }
-
     /// The same value, through which no derivative flows.
     pub fn stop_gradient(&mut self, x: Value) -> Value {
         let ty = self.ty(x).clone();

@@ -3,9 +3,9 @@
 //! The transpose of a convolution as a linear map of its argument: a convolution of the argument spread by the
 //! stride, with the taps reversed. Weights are `[inputs, channels / groups, kernel…]`, as PyTorch keeps them.
 
-use super::conv::{finish, uneven, wrong_channels};
+use super::conv::{channels, finish, params, uneven, wrong_channels};
 use super::sliding::{nonnegative, positive};
-use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
 use crate::ir::prim::{Prim, Window};
 use crate::ir::{Dim, Value};
 
@@ -55,23 +55,35 @@ pub(super) fn convolve_back(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) 
     finish(b, y, args.get(2).copied())
 }
 
+/// How much longer each spatial axis of the result is than the shortest that the argument can come from.
+fn output_padding(attrs: &Attrs, rank: usize) -> Result<Vec<i64>, OpError> {
+    let (stride, dilation) = (positive(attrs, "stride", rank)?, positive(attrs, "dilation", rank)?);
+    let more = nonnegative(attrs, "output_padding", rank)?;
+    let Some(k) = (0..rank).find(|&k| more[k] >= stride[k].max(dilation[k])) else { return Ok(more) };
+    let message = format!(
+        "an `output_padding` of {} is neither less than the stride of {} nor than the dilation of {}",
+        more[k], stride[k], dilation[k]
+    );
+    let most = stride[k].max(dilation[k]) - 1;
+    let error = OpError::new("wrong-attribute", message).attr("output_padding");
+    Err(error.help(format!("write `output_padding = {most}`")))
+}
+
+/// The parameters of a layer.
+pub(super) fn params_back(attrs: &Attrs, rank: usize) -> Result<Vec<LayerParam>, OpError> {
+    let (input, output, groups) = channels(attrs)?;
+    output_padding(attrs, rank)?;
+    params(attrs, [input, output / groups], rank)
+}
+
 /// The windows over the spread argument, of which each spatial axis gives `(n − 1) · stride − 2 · padding +
 /// dilation · (kernel − 1) + output_padding + 1` results.
 fn windows(attrs: &Attrs, extents: &[Dim], kernel: &[Dim]) -> Result<Vec<Window>, OpError> {
     let rank = extents.len();
     let (stride, dilation) = (positive(attrs, "stride", rank)?, positive(attrs, "dilation", rank)?);
-    let (padding, more) = (nonnegative(attrs, "padding", rank)?, nonnegative(attrs, "output_padding", rank)?);
+    let (padding, more) = (nonnegative(attrs, "padding", rank)?, output_padding(attrs, rank)?);
     let mut windows = vec![];
     for (k, (extent, size)) in extents.iter().zip(kernel).enumerate() {
-        if more[k] >= stride[k].max(dilation[k]) {
-            let most = stride[k].max(dilation[k]) - 1;
-            let message = format!(
-                "an `output_padding` of {} is neither less than the stride of {} nor than the dilation of {}",
-                more[k], stride[k], dilation[k]
-            );
-            let error = OpError::new("wrong-attribute", message).attr("output_padding");
-            return Err(error.help(format!("write `output_padding = {most}`")));
-        }
         let reach = (size.clone() - Dim::from(1)) * Dim::from(dilation[k]);
         let low = reach - Dim::from(padding[k]);
         let high = low.clone() + Dim::from(more[k]);

@@ -1,7 +1,7 @@
 //! `ConvTranspose1d(input, output, kernel = 3)` and `conv_transpose1d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, channels, params, passed};
-use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, passed};
+use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
@@ -56,10 +56,7 @@ static LAYER: Layer = Layer {
         BIAS_INIT,
         DILATION,
     ],
-    params: |attrs| {
-        let (input, output, groups) = channels(attrs)?;
-        params(attrs, [input, output / groups], 1)
-    },
+    params: |attrs| params_back(attrs, 1),
     op: &CONV_TRANSPOSE1D,
     op_attrs: |attrs| passed(attrs, &["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over the length of `[batch, channels, length]`.",

@@ -1,7 +1,7 @@
 //! `ConvTranspose2d(input, output, kernel = 3)` and `conv_transpose2d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, channels, params, passed};
-use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, passed};
+use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
@@ -51,10 +51,7 @@ static LAYER: Layer = Layer {
         BIAS_INIT,
         DILATION,
     ],
-    params: |attrs| {
-        let (input, output, groups) = channels(attrs)?;
-        params(attrs, [input, output / groups], 2)
-    },
+    params: |attrs| params_back(attrs, 2),
     op: &CONV_TRANSPOSE2D,
     op_attrs: |attrs| passed(attrs, &["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over height and width of `[batch, channels, height, width]`.",

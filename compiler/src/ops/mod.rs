@@ -9,11 +9,13 @@ mod builder;
 mod conv;
 mod conv_transpose;
 mod derive;
+mod draw;
 mod example;
 mod initial;
 mod labels;
 mod loss;
 mod pool;
+mod recurrent;
 mod signature;
 mod sliding;
 
@@ -104,6 +106,10 @@ list! {
     layer_norm
     rms_norm
     dropout
+    random
+    rnn
+    lstm
+    gru
     group_norm
     batch_norm
     instance_norm
@@ -158,8 +164,8 @@ pub struct Op {
     /// Element classes: float, int, number, any, or a type by name; arguments of one class have one type.
     /// `..` is any number of axes, the same wherever it stands; `[...]` is any shape; capital names are
     /// extents, equal wherever they stand (messages use names of several letters as words: `Features`); `_` is
-    /// any extent. `?` marks an argument that may be absent, `*` a last one that may stand several times. A
-    /// result of `*` is whatever the body gives; `-> (A, B)` lists several.
+    /// any extent. `?` marks an argument that may be absent, `!` one that is given by its name or absent, `*` a
+    /// last one that may stand several times. A result of `*` is whatever the body gives; `-> (A, B)` lists several.
     pub signature: &'static str,
     /// In the order in which they may be given positionally after the arguments.
     pub attrs: &'static [AttrDecl],

@@ -34,8 +34,17 @@ pub enum Times {
     Once,
     /// Once or not at all (`?`).
     Optional,
+    /// Once by its name, or not at all (`!`).
+    Named,
     /// Once or more (`*`).
     Many,
+}
+
+impl Times {
+    /// Whether the argument may be absent.
+    fn may_lack(self) -> bool {
+        matches!(self, Times::Optional | Times::Named)
+    }
 }
 
 /// Which types fit.
@@ -149,13 +158,13 @@ impl Signature {
 
     /// The names of the arguments that a call must give: `x, weight`.
     pub fn usage(&self, own: &[&str]) -> String {
-        let names = self.args.iter().filter(|slot| slot.times != Times::Optional).map(|slot| slot.name.as_str());
+        let names = self.args.iter().filter(|slot| !slot.times.may_lack()).map(|slot| slot.name.as_str());
         names.filter(|name| !own.contains(name)).collect::<Vec<_>>().join(", ")
     }
 
     fn check_count(&self, given: usize, own: &[&str]) -> Result<(), OpError> {
         let asked = self.args.iter().filter(|slot| !own.contains(&slot.name.as_str()));
-        let least = asked.clone().filter(|slot| slot.times != Times::Optional).count();
+        let least = asked.clone().filter(|slot| !slot.times.may_lack()).count();
         // What a layer has no parameter for, the caller cannot give either.
         let most = match (self.args.iter().any(|slot| slot.times == Times::Many), own.is_empty()) {
             (true, _) => usize::MAX,
@@ -203,6 +212,7 @@ impl Slot {
         let (name, pattern) = text.split_once(':').ok_or_else(|| format!("`{text}` has no type"))?;
         let (pattern, times) = match pattern.trim() {
             p if p.ends_with('?') => (&p[..p.len() - 1], Times::Optional),
+            p if p.ends_with('!') => (&p[..p.len() - 1], Times::Named),
             p if p.ends_with('*') => (&p[..p.len() - 1], Times::Many),
             p => (p, Times::Once),
         };

@@ -42,6 +42,28 @@ pub struct Env {
     pub clip_norm: Option<f64>,
     /// Whether an update with non-finite numbers is skipped.
     pub skip_nonfinite: bool,
+    /// The model's foreign functions.
+    pub foreign: Foreigns,
+}
+
+/// A foreign function.
+type Supplied = Rc<dyn Fn(&[&Tensor]) -> Vec<Tensor>>;
+
+/// Foreign functions, in the model's order.
+#[derive(Clone, Default)]
+pub struct Foreigns(pub Vec<Supplied>);
+
+impl Foreigns {
+    /// The results of a call. The test that gives a graph also gives what the graph calls.
+    fn call(&self, function: usize, args: &[&Tensor]) -> Vec<Tensor> {
+        (self.0[function])(args)
+    }
+}
+
+impl std::fmt::Debug for Foreigns {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "{} foreign functions", self.0.len())
+    }
 }
 
 /// What a call gives.
@@ -174,6 +196,12 @@ impl Run<'_> {
             }
             Kind::Transform(transform) => {
                 return self.map(transform, (0..node.args.len()).map(arg).collect(), counters);
+            }
+            Kind::Foreign(foreign) => {
+                let args: Vec<Rc<Tensor>> = (0..node.args.len()).map(arg).collect();
+                let args: Vec<&Tensor> = args.iter().map(|t| &**t).collect();
+                let made = self.env.foreign.call(foreign.function, &args);
+                return made.into_iter().map(Rc::new).collect();
             }
             Kind::StopGradient => arg(0),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),

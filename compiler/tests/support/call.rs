@@ -34,6 +34,13 @@ fn tensors(graph: &mut Graph, expr: &Expr, names: Names<'_>) -> Option<Result<Ve
     for arg in &expr.args {
         if let Expr::Assign(assign) = arg {
             let Expr::Path(name) = &*assign.left else { return None };
+            if let Some(values) = tensors(graph, &assign.right, names) {
+                match values {
+                    Ok(values) => args.extend(values),
+                    Err(error) => return Some(Err(error)),
+                }
+                continue;
+            }
             named.push((name.path.get_ident()?.to_string(), attr(&assign.right)?));
         } else {
             match tensors(graph, arg, names) {

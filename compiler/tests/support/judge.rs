@@ -4,8 +4,8 @@ use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Mode, Model, Param, State, Type, Value};
-use precast_compiler::oracle::{self, Data, Env, Tensor, kernels};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
+use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use precast_compiler::stages::memory;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -15,8 +15,13 @@ use super::Numbers;
 
 /// Compares every result and effect of every function under a binding of the named dimensions.
 pub fn judge(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inputs: Inputs<'_>) {
+    judge_calling(what, compiled, dims, inputs, &Foreigns::default());
+}
+
+/// The same for a model that calls foreign functions.
+pub fn judge_calling(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inputs: Inputs<'_>, foreign: &Foreigns) {
     for (index, function) in compiled.model.functions.iter().enumerate() {
-        let env = env(&compiled.model, function, dims, inputs);
+        let env = Env { foreign: foreign.clone(), ..env(&compiled.model, function, dims, inputs) };
         let name = format!("{what}: {} at {dims:?}", function.name);
         let expected = oracle::run(function, &compiled.model, &env).unwrap_or_else(|why| panic!("{name}: {why}"));
         let found = kernels::run(&compiled.plans, index, &compiled.model, &env)
@@ -211,10 +216,12 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         name: ident("Net"),
         vis: TokenStream::new(),
         attrs: vec![],
+        memory: Memory::default(),
         params,
         states: vec![],
         dims: vec![],
         functions: vec![function],
+        foreign: vec![],
     }
 }
 

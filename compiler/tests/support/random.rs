@@ -3,7 +3,7 @@
 use super::support::{Numbers, builder};
 use precast_compiler::ir::index::is_nonnegative;
 use precast_compiler::ir::prim::{ArgOp, Border, Cut, MapOp, Prim, ReduceOp, Scalar, Window};
-use precast_compiler::ir::{DType, Dim, Graph, Kind, Repeat, Type, Value};
+use precast_compiler::ir::{DType, Dim, Graph, Kind, Memory, Repeat, Type, Value};
 use precast_compiler::ops::Builder;
 use proc_macro2::Span;
 
@@ -513,7 +513,8 @@ impl Growing<'_> {
         let args = [carried.clone(), stacked.clone(), invariant].concat();
         let types: Vec<Type> = args.iter().map(|&a| self.ty(a)).collect();
         let body = self.body(&types, carried.len(), stacked.len())?;
-        let repeat = Repeat { count, reverse, carried: carried.len(), stacked: stacked.len(), body };
+        let repeat =
+            Repeat { count, reverse, carried: carried.len(), stacked: stacked.len(), memory: Memory::default(), body };
         let results = self.graph.repeat(repeat, args, Span::call_site());
         self.values.extend(&results);
         results.first().copied()

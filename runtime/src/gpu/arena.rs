@@ -7,7 +7,7 @@ use super::device::{Gpu, Kind};
 use super::mapping::Request;
 use super::pipelines::{Layout, Pipelines};
 use super::program::{Launch, Plan, Pool, Program};
-use super::table::{CallTable, Dispatch};
+use super::table::{CallTable, Dispatch, Foreign};
 use crate::error::{Error, Result};
 use std::sync::Arc;
 
@@ -25,6 +25,10 @@ pub(super) struct Arena {
     dims: Vec<usize>,
     words: Vec<u32>,
     dispatches: Vec<Dispatch>,
+    /// The foreign calls among them.
+    foreign: Vec<Foreign>,
+    /// What the host reads the arguments of foreign calls from.
+    staging: Option<wgpu::Buffer>,
     /// The first contents of the pool of dispatches.
     records: Vec<u32>,
     launch: Launch,
@@ -46,6 +50,8 @@ impl Arena {
             dims: Vec::new(),
             words: Vec::new(),
             dispatches: Vec::new(),
+            foreign: Vec::new(),
+            staging: None,
             records: Vec::new(),
             launch: Launch::default(),
         })
@@ -116,12 +122,26 @@ impl Arena {
         Ok(())
     }
 
-    /// Records the dispatches of the prepared plan.
-    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>) {
+    /// The foreign calls of the prepared plan.
+    pub(super) fn foreign(&self) -> &[Foreign] {
+        &self.foreign
+    }
+
+    /// A buffer that the host can read, of at least that many bytes.
+    pub(super) fn staging(&mut self, bytes: u64) -> Result<wgpu::Buffer> {
+        match &self.staging {
+            Some(staging) if staging.size() >= bytes => Ok(staging.clone()),
+            _ => Ok(self.staging.insert(create_staging(&self.gpu, bytes)?).clone()),
+        }
+    }
+
+    /// Records dispatches of the prepared plan from a number on, up to another one.
+    pub(super) fn record(&self, pass: &mut wgpu::ComputePass<'_>, first: usize, end: Option<usize>) {
         let stride = self.stride();
         let mut set = None;
         let chosen = self.pools[Pool::Dispatch.index()].as_ref();
-        for (slot, &Dispatch { entry, groups, record }) in self.dispatches.iter().enumerate() {
+        let listed = self.dispatches.iter().enumerate().take(end.unwrap_or(usize::MAX)).skip(first);
+        for (slot, &Dispatch { entry, groups, record }) in listed {
             let Some(pipeline) = self.pipelines.pipeline(entry) else {
                 unreachable!("a prepared plan has its pipelines")
             };
@@ -149,9 +169,10 @@ impl Arena {
         self.words.clear();
         self.dispatches.clear();
         self.records.clear();
+        self.foreign.clear();
         let (words, dispatches, records) = (&mut self.words, &mut self.dispatches, &mut self.records);
-        let (launch, all) = (&mut self.launch, self.program.dims);
-        CallTable { words, dispatches, records, launch, stride, plan, dims, all }.list();
+        let (launch, foreign, all) = (&mut self.launch, &mut self.foreign, self.program.dims);
+        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, all }.list();
         let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;
@@ -172,6 +193,7 @@ impl Arena {
         let at = Pool::Dispatch.index();
         if self.pools[at].as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::STORAGE | wgpu::BufferUsages::INDIRECT | wgpu::BufferUsages::COPY_DST;
+            let usage = usage | wgpu::BufferUsages::COPY_SRC;
             let buffer = create_buffer(&self.gpu, Pool::Dispatch.name(), bytes, usage)?;
             self.replace(Pool::Dispatch, buffer);
         }

@@ -13,6 +13,7 @@ use super::workspace::Workspace;
 use crate::device::Blocking;
 use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
 use crate::error::Result;
+use crate::foreign::Foreigns;
 
 impl Device for Gpu {
     type Pool = Resident;
@@ -47,9 +48,10 @@ impl Device for Gpu {
         workspace: &mut Workspace,
         dims: &[usize],
         inputs: &[&[f32]],
+        foreign: &Foreigns,
     ) -> Result<()> {
         let session = session.map(|session| &session.buffer);
-        workspace.call::<F>(self, (&parameters.buffer, session), dims, inputs).await
+        workspace.call::<F>(self, (&parameters.buffer, session), dims, inputs, foreign).await
     }
 
     fn result<'a, F: Function>(&self, workspace: &'a Workspace, dims: &[usize], index: usize) -> &'a [f32] {

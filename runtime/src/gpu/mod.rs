@@ -6,6 +6,7 @@
 
 mod arena;
 mod backend;
+mod calls;
 mod device;
 mod losses;
 mod mapping;
@@ -23,4 +24,4 @@ pub use device::{Adapter, Created, Gpu};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]
-pub use program::{Command, Entry, Launch, Needs, Plan, Pool, Program};
+pub use program::{Command, Entry, ForeignCall, Launch, Needs, Plan, Pool, Program};

@@ -69,6 +69,7 @@ impl Pipelines {
             match command {
                 Command::Dispatch { entry, .. } => self.find_one(*entry, missing),
                 Command::Repeat { body, .. } => self.find_missing(body, missing),
+                Command::Foreign { .. } => {}
                 Command::Branch { entry, cases, .. } => {
                     self.find_one(*entry, missing);
                     cases.iter().for_each(|case| self.find_missing(case, missing));

@@ -64,6 +64,6 @@ impl Weights<Gpu> {
     /// The parameters as the host has last written or read them: what is left when the device is lost.
     pub fn last_copy(&self) -> Weights<Cpu> {
         let host = self.pool.host.lock().unwrap_or_else(PoisonError::into_inner);
-        Weights::new(self.spec, Cpu, host.clone())
+        Weights::new(self.spec, Cpu, host.clone()).with_foreign(&self.foreign)
     }
 }

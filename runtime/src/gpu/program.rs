@@ -89,6 +89,45 @@ impl Launch {
     }
 }
 
+/// Where the arguments and results of a foreign call lie, under given values of the named dimensions.
+#[derive(Clone, Debug, Default)]
+pub struct ForeignCall {
+    pub(super) args: Vec<Operand>,
+    pub(super) results: Vec<Operand>,
+}
+
+/// A tensor in a pool.
+#[derive(Clone, Debug)]
+pub(super) struct Operand {
+    pub(super) pool: Pool,
+    /// The first word.
+    pub(super) offset: usize,
+    pub(super) shape: Vec<usize>,
+}
+
+impl Operand {
+    fn new(pool: Pool, offset: u64, shape: &[u64]) -> Self {
+        Self { pool, offset: offset as usize, shape: shape.iter().map(|&extent| extent as usize).collect() }
+    }
+
+    /// The number of words.
+    pub(super) fn len(&self) -> usize {
+        self.shape.iter().product()
+    }
+}
+
+impl ForeignCall {
+    /// Adds an argument.
+    pub fn arg(&mut self, pool: Pool, offset: u64, shape: &[u64]) {
+        self.args.push(Operand::new(pool, offset, shape));
+    }
+
+    /// Adds a result.
+    pub fn result(&mut self, pool: Pool, offset: u64, shape: &[u64]) {
+        self.results.push(Operand::new(pool, offset, shape));
+    }
+}
+
 /// One step of a plan.
 #[derive(Clone, Copy, Debug)]
 pub enum Command {
@@ -107,6 +146,15 @@ pub enum Command {
         reverse: bool,
         /// What is repeated.
         body: &'static [Command],
+    },
+    /// Calls a function that the program has supplied: ends the submission, and another one goes on.
+    Foreign {
+        /// Which of the model's foreign functions.
+        function: u16,
+        /// Its name.
+        name: &'static str,
+        /// Fills in where arguments and results lie.
+        call: fn(&[usize], &mut ForeignCall),
     },
     /// Runs one of several cases.
     Branch {

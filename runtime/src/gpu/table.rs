@@ -4,7 +4,7 @@
 //! uniform of each, and the records of those in branches. Always holds: nothing is left out but dispatches of no
 //! workgroup.
 
-use super::program::{Command, Launch, Plan};
+use super::program::{Command, ForeignCall, Launch, Plan};
 
 /// Nesting of repeats whose indices a kernel sees, innermost first.
 const DEPTH: usize = 4;
@@ -23,11 +23,25 @@ pub(super) struct Dispatch {
     pub(super) record: Option<u32>,
 }
 
+/// A call of a function that the program has supplied.
+#[derive(Clone, Debug)]
+pub(super) struct Foreign {
+    /// How many dispatches come before it.
+    pub(super) at: usize,
+    /// Which of the model's foreign functions, and its name.
+    pub(super) function: usize,
+    pub(super) name: &'static str,
+    pub(super) call: ForeignCall,
+    /// The record of the branch around it, and the case in which it is made.
+    pub(super) case: Option<(u32, u32)>,
+}
+
 /// Lists the dispatches of a plan.
 pub(super) struct CallTable<'a> {
     /// The `call` uniforms one after the other.
     pub(super) words: &'a mut Vec<u32>,
     pub(super) dispatches: &'a mut Vec<Dispatch>,
+    pub(super) foreign: &'a mut Vec<Foreign>,
     /// The pool of dispatches before anything is chosen.
     pub(super) records: &'a mut Vec<u32>,
     pub(super) launch: &'a mut Launch,
@@ -68,6 +82,12 @@ impl CallTable<'_> {
                         loops[1..].copy_from_slice(&around.loops[..DEPTH - 1]);
                         self.walk(body, Around { loops, ..around });
                     }
+                }
+                Command::Foreign { function, name, call: fill } => {
+                    let mut call = ForeignCall::default();
+                    fill(self.dims, &mut call);
+                    let (at, function) = (self.dispatches.len(), usize::from(*function));
+                    self.foreign.push(Foreign { at, function, name, call, case: around.case });
                 }
                 Command::Branch { entry, launch, cases } => {
                     launch(self.dims, self.launch);

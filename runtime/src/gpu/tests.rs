@@ -82,7 +82,9 @@ impl Function for Predict {
         Place { offset: 9 * dims[0], len: dims[0] }
     }
 
-    fn cpu(_: Memory<'_>, _: &[usize]) {}
+    fn cpu(_: Memory<'_>, _: &[usize]) -> Result<()> {
+        Ok(())
+    }
 
     fn gpu() -> (&'static Program, &'static Plan) {
         static PLAN: Plan = Plan {
@@ -108,7 +110,9 @@ impl Step for Train {
         [10 * dims[0], 10 * dims[0] + 1]
     }
 
-    fn cpu(_: StepMemory<'_>, _: &[usize]) {}
+    fn cpu(_: StepMemory<'_>, _: &[usize]) -> Result<()> {
+        Ok(())
+    }
 
     fn gpu() -> (&'static Program, &'static Plan) {
         static PLAN: Plan = Plan {
@@ -139,7 +143,9 @@ impl Function for Turns {
         Place { offset: 0, len: 31 }
     }
 
-    fn cpu(_: Memory<'_>, _: &[usize]) {}
+    fn cpu(_: Memory<'_>, _: &[usize]) -> Result<()> {
+        Ok(())
+    }
 
     fn gpu() -> (&'static Program, &'static Plan) {
         static INNER: [Command; 1] = [Command::Dispatch { entry: 5, launch: ONCE }];

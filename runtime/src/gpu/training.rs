@@ -4,6 +4,7 @@
 //! nothing but the step [`IN_FLIGHT`] before it, and creates nothing once its dimensions were seen.
 
 use super::arena::create_storage;
+use super::calls;
 use super::device::Gpu;
 use super::losses::{Loss, Ring};
 use super::mapping::blocking;
@@ -75,14 +76,22 @@ impl Training {
         arena.reserve(Pool::Numbers, call.numbers.len())?;
         arena.reserve(Pool::Scratch, scratch)?;
         arena.prepare(plan, call.dims)?;
+        let split = !arena.foreign().is_empty();
+        let mut first = 0;
+        if split {
+            gpu.scoped(|| upload(arena, call.inputs).and_then(|()| arena.write(Pool::Numbers, 0, call.numbers)))??;
+            first = calls::run(gpu, arena, S::NAME, call.foreign).await?;
+        }
         let submission = gpu.scoped(|| -> Result<wgpu::SubmissionIndex> {
-            upload(arena, call.inputs)?;
-            arena.write(Pool::Numbers, 0, call.numbers)?;
+            if !split {
+                upload(arena, call.inputs)?;
+                arena.write(Pool::Numbers, 0, call.numbers)?;
+            }
             if self.groups_version != Some(call.groups_version) {
                 gpu.queue().write_buffer(&self.groups, 0, bytemuck::cast_slice(call.groups));
                 self.groups_version = Some(call.groups_version);
             }
-            let mut encoder = encode(gpu, arena, S::NAME);
+            let mut encoder = encode(gpu, arena, S::NAME, first, None);
             self.ring.copy(&mut encoder, arena.buffer(Pool::Scratch)?, S::outcome(call.dims), slot);
             Ok(gpu.queue().submit([encoder.finish()]))
         })??;

@@ -4,11 +4,13 @@
 //! call. Always holds: a call at dimensions no larger than earlier ones creates nothing on the device.
 
 use super::arena::{Arena, create_staging};
+use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
 use super::program::{Pool, Program};
 use crate::device::{Function, Place};
 use crate::error::{Error, Result};
+use crate::foreign::Foreigns;
 use crate::words::Words;
 
 /// Scratch memory for calls in sequence, made for the program of the first.
@@ -39,6 +41,7 @@ impl Workspace {
         (parameters, session): (&wgpu::Buffer, Option<&wgpu::Buffer>),
         dims: &[usize],
         inputs: &[&[f32]],
+        foreign: &Foreigns,
     ) -> Result<()> {
         let (program, plan) = F::gpu();
         let scratch = F::scratch(dims).ok_or(Error::Overflow { function: F::NAME })?;
@@ -57,9 +60,17 @@ impl Workspace {
             *staging = Some(create_staging(gpu, bytes)?);
         }
         let Some(staging) = staging else { unreachable!("it was made above") };
+        let split = !arena.foreign().is_empty();
+        let mut first = 0;
+        if split {
+            gpu.scoped(|| upload(arena, inputs))??;
+            first = calls::run(gpu, arena, F::NAME, foreign).await?;
+        }
         gpu.scoped(|| -> Result<()> {
-            upload(arena, inputs)?;
-            let mut encoder = encode(gpu, arena, F::NAME);
+            if !split {
+                upload(arena, inputs)?;
+            }
+            let mut encoder = encode(gpu, arena, F::NAME, first, None);
             let mut at = 0;
             for index in 0..plan.results {
                 let Place { offset, len } = F::result(dims, index);
@@ -100,9 +111,9 @@ pub(super) fn upload(arena: &Arena, inputs: &[&[f32]]) -> Result<()> {
     Ok(())
 }
 
-/// Records a prepared plan as one compute pass.
-pub(super) fn encode(gpu: &Gpu, arena: &Arena, name: &str) -> wgpu::CommandEncoder {
+/// Records dispatches of a prepared plan as one compute pass, from a number on up to another one.
+pub(super) fn encode(gpu: &Gpu, arena: &Arena, name: &str, first: usize, end: Option<usize>) -> wgpu::CommandEncoder {
     let mut encoder = gpu.device().create_command_encoder(&wgpu::CommandEncoderDescriptor { label: Some(name) });
-    arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()));
+    arena.record(&mut encoder.begin_compute_pass(&wgpu::ComputePassDescriptor::default()), first, end);
     encoder
 }

@@ -394,10 +394,11 @@ mod plan {
             rt::Place { offset: 16 * dims[0], len: 2 * dims[0] }
         }
 
-        fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
+        fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
             let rt::Memory { parameters, inputs, scratch, .. } = memory;
             let (hidden, scores) = scratch.split_at_mut(16 * dims[0]);
             forward(parameters, inputs[0], core::option::Option::None, hidden, scores, dims[0]);
+            core::result::Result::Ok(())
         }
     }
 
@@ -430,12 +431,13 @@ mod plan {
             rt::Place { offset: 0, len: 1 }
         }
 
-        fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
+        fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
             let rt::Memory { parameters, inputs, scratch, .. } = memory;
             let (loss, rest) = scratch.split_at_mut(1);
             let (hidden, scores) = rest.split_at_mut(16 * dims[0]);
             forward(parameters, inputs[0], core::option::Option::None, hidden, scores, dims[0]);
             loss[0] = cross_entropy(&mut scores[..2 * dims[0]], rt::as_u32(inputs[1]));
+            core::result::Result::Ok(())
         }
     }
 
@@ -459,9 +461,10 @@ mod plan {
             [0, 1]
         }
 
-        fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) {
+        fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) -> rt::Result<()> {
             let rt::StepMemory { parameters, gradients, numbers, inputs, scratch, .. } = memory;
             backward(parameters, gradients, numbers, inputs, scratch, dims[0]);
+            core::result::Result::Ok(())
         }
     }
 
@@ -485,12 +488,12 @@ mod plan {
             [0, 1]
         }
 
-        fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) {
-            let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch } = memory;
+        fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) -> rt::Result<()> {
+            let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch, .. } = memory;
             backward(parameters, gradients, numbers, inputs, scratch, dims[0]);
             let norm = gradients.iter().map(|g| g * g).sum::<f32>().sqrt();
             if rt::as_u32(numbers)[3] != 0 && !(norm.is_finite() && scratch[0].is_finite()) {
-                return;
+                return core::result::Result::Ok(());
             }
             scratch[1] = f32::from_bits(1);
             let scale = f32::min(1.0, numbers[2] / (norm + 1e-6));
@@ -503,6 +506,7 @@ mod plan {
                 let root = (second[at] / number(6)).sqrt() + number(3);
                 parameters[at] -= number(0) * (number(4) * parameters[at] + first[at] / number(5) / root);
             }
+            core::result::Result::Ok(())
         }
     }
 

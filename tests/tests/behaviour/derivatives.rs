@@ -144,3 +144,53 @@ fn what_is_not_tuned_stays_as_it_is() {
     assert!(tuned.get("body.weight").unwrap().iter().all(|g| *g == 0.0));
     assert_eq!(whole.get("head.weight").unwrap(), tuned.get("head.weight").unwrap());
 }
+
+mod heat {
+    precast::model! {
+        const PI: f32 = 3.141592653589793;
+
+        /// The temperature of a rod whose ends are kept at 0.
+        pub struct Heat {
+            first: Linear(2, 16),
+            second: Linear(16, 16),
+            last: Linear(16, 1),
+        }
+
+        impl Heat {
+            fn u(&self, x: f32, t: f32) -> f32 {
+                let h = tanh(self.second(tanh(self.first(stack(x, t)))));
+                sin(PI * x) + t * x * (1 - x) * self.last(h)[0]
+            }
+
+            /// At some points.
+            pub fn at(&self, x: f32[N], t: f32[N]) -> f32[N] {
+                map(self.u)(x, t)
+            }
+
+            /// How far `u_t = u_xx / 10` is from true at some points.
+            #[train(Adam)]
+            pub fn loss(&self, x: f32[N], t: f32[N]) -> f32 {
+                mean(square(map(|x, t| {
+                    grad(self.u, wrt = 1)(x, t) - 0.1 * grad(grad(|x| self.u(x, t)))(x)
+                })(x, t)))
+            }
+        }
+    }
+}
+
+#[test]
+fn a_solution_is_found_from_its_equation() {
+    let mut heat = heat::Heat::init(2);
+    let (x, t): (Vec<f32>, Vec<f32>) =
+        super::numbers(256, 3).chunks(2).map(|p| ((p[0] + 1.0) / 2.0, (p[1] + 1.0) / 2.0)).unzip();
+    let mut trainer = heat.trainer(Adam { rate: 1e-2, ..default() });
+    for _ in 0..400 {
+        trainer.loss(&x, &t).unwrap().value().unwrap();
+    }
+    let found = heat.at(&x, &t).unwrap();
+    let pi = core::f32::consts::PI;
+    let exact = |x: f32, t: f32| (-0.1 * pi * pi * t).exp() * (pi * x).sin();
+    let squares = |f: &dyn Fn(usize) -> f32| (0..x.len()).map(|k| f(k) * f(k)).sum::<f32>();
+    let error = squares(&|k| found[k] - exact(x[k], t[k])) / squares(&|k| exact(x[k], t[k]));
+    assert!(error.sqrt() < 1e-2, "relative error {}", error.sqrt());
+}

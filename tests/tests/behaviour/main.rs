@@ -11,13 +11,16 @@ mod costs;
 mod derivatives;
 mod extents;
 mod files;
+mod foreign;
 mod gradients;
 mod optimisers;
 mod repeats;
 mod resnet;
 mod results;
 mod state;
+mod state_dicts;
 mod threads;
+mod transformer;
 mod views;
 mod vision;
 

@@ -106,7 +106,7 @@ impl Case {
         let inputs: Vec<&[f32]> = values.words.iter().map(Vec::as_slice).collect();
         let expected = self.oracle("value", values.tensors.clone());
         let dims = self.dims("value", batch);
-        device.call::<F>(&pool, &mut workspace, &dims, &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &dims, &inputs).await.expect("a call");
         let calls = self.program.examples.iter().flat_map(|e| {
             let count = e.result_types().expect("the item tests read every example").len();
             std::iter::repeat_n(e.call, count)

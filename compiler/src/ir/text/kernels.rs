@@ -7,8 +7,9 @@ use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
 use super::print::{Listed, indented};
+use crate::ir::Type;
 use crate::ir::kernel::{
-    AccumulatorOp, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Schedule, Skeleton, Step, Store,
+    AccumulatorOp, BufferId, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Schedule, Skeleton, Step, Store,
 };
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Plans, Pool};
@@ -176,6 +177,12 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
             Step::Loop { count, reverse, body } => {
                 let body = indented(&steps(body, launch));
                 _ = writeln!(text, "loop count={count} reverse={reverse} {{\n{body}}}");
+            }
+            Step::Foreign { function, args, results } => {
+                let list = |list: &[(BufferId, Type)]| {
+                    list.iter().map(|(b, ty)| format!("b{}: {ty}", b.0)).collect::<Vec<_>>().join(", ")
+                };
+                _ = writeln!(text, "foreign function={function} ({}) ({})", list(args), list(results));
             }
             Step::Branch { selector, cases } => {
                 let case = |case: &Vec<Step<K>>| format!("case {{\n{}}}\n", indented(&steps(case, launch)));

@@ -3,10 +3,12 @@
 use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
 use super::prims;
-use crate::ir::graph::Call;
-use crate::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, State, StateId};
+use crate::ir::graph::{Call, ForeignGradient, Taken};
+use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
-use crate::ir::{Branch, Function, Graph, How, Kind, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value};
+use crate::ir::{
+    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value,
+};
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -70,8 +72,9 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let fields = cursor.fields()?;
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
-    let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
-    let mut model = Model { name, vis, attrs, params: vec![], states: vec![], dims, functions: vec![] };
+    let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
+    let mut model =
+        Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
@@ -79,10 +82,41 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     while cursor.keyword("state") {
         model.states.push(state(cursor)?);
     }
+    while cursor.keyword("foreign") {
+        model.foreign.push(foreign(cursor)?);
+    }
     while !cursor.sign('}') {
         model.functions.push(function(cursor)?);
     }
     Ok(model)
+}
+
+fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
+    let mut one = ForeignFn { name: cursor.word()?, args: vec![], results: vec![] };
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        let name = cursor.word()?;
+        cursor.expect(':')?;
+        one.args.push((name, cursor.ty()?));
+        cursor.sign(',');
+    }
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        one.results.push(cursor.ty()?);
+        cursor.sign(',');
+    }
+    Ok(one)
+}
+
+/// The default where nothing is said.
+fn memory(read: &Read<'_>) -> Result<Memory, String> {
+    match read.find("memory") {
+        None => Ok(Memory::default()),
+        Some(_) => {
+            let name = read.word("memory")?;
+            Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
 }
 
 fn param(cursor: &mut Cursor) -> Result<Param, String> {
@@ -267,8 +301,22 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
                 reverse: read.flag("reverse")?,
                 carried: read.index("carried")?,
                 stacked: read.index("stacked")?,
+                memory: memory(&read)?,
                 body,
             }))
+        }
+        "foreign" => {
+            cursor.expect('(')?;
+            let mut results = vec![];
+            while !cursor.sign(')') {
+                results.push(cursor.ty()?);
+                cursor.sign(',');
+            }
+            let gradient = match read.find("gradient") {
+                None => None,
+                Some(_) => Some(ForeignGradient { function: read.index("gradient")?, takes: taken(&read)? }),
+            };
+            Kind::Foreign(Box::new(Foreign { function: read.index("function")?, results, gradient }))
         }
         "branch" => {
             let mut cases = vec![];
@@ -311,6 +359,17 @@ fn parse_how(read: &Read<'_>) -> Result<How, String> {
         "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
         other => return Err(format!("no transform `{other}`")),
     })
+}
+
+/// What a gradient is given.
+fn taken(read: &Read<'_>) -> Result<Vec<Taken>, String> {
+    let one = |word: &str| match (word, word.strip_prefix("argument").map(str::parse)) {
+        ("result", _) => Ok(Taken::Result),
+        ("cotangent", _) => Ok(Taken::Cotangent),
+        (_, Some(Ok(k))) => Ok(Taken::Argument(k)),
+        _ => Err(format!("nothing is `{word}`")),
+    };
+    read.dims("takes")?.iter().map(|d| one(d.as_name().unwrap_or_default())).collect()
 }
 
 /// Every declared attribute; those that did not print are absent.

@@ -2,9 +2,10 @@
 
 use super::datum::{Datum, Fields};
 use super::prims;
+use crate::ir::graph::{ForeignGradient, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, How, Kind, Mode, Model, Node, Param, State, Value};
+use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
 use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
@@ -15,6 +16,7 @@ impl fmt::Display for Model {
         if !vis.is_empty() {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
+        fields.extend(memory(self.memory));
         fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
@@ -23,6 +25,10 @@ impl fmt::Display for Model {
         }
         for state in &self.states {
             writeln!(f, "  {}", Listed::state(state))?;
+        }
+        for one in &self.foreign {
+            let args: Vec<String> = one.args.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+            writeln!(f, "  foreign {}({}) ({})", one.name, args.join(", "), types(&one.results))?;
         }
         for function in &self.functions {
             write!(f, "{}", indented(&function.to_string()))?;
@@ -154,6 +160,11 @@ pub(super) fn indented(text: &str) -> String {
     })
 }
 
+/// `f32[B, 2], u32`
+pub(super) fn types(types: &[Type]) -> String {
+    types.iter().map(Type::to_string).collect::<Vec<_>>().join(", ")
+}
+
 fn list(values: &[Value]) -> String {
     values.iter().map(|v| format!("%{}", v.0)).collect::<Vec<_>>().join(", ")
 }
@@ -179,6 +190,7 @@ fn line(value: Value, node: &Node) -> String {
         | Kind::Counter(_)
         | Kind::Written(_)
         | Kind::StopGradient => String::new(),
+        Kind::Foreign(foreign) => format!(" ({})", types(&foreign.results)),
     };
     let name = node.name.as_ref().map_or(String::new(), |name| format!(" ; {name}"));
     format!("%{}{ty} = {head}({}){}{body}{name}", value.0, list(&node.args), Listed(&fields))
@@ -208,10 +220,24 @@ fn head(kind: &Kind) -> (String, Fields) {
                 ("carried", Datum::number(repeat.carried as i64)),
                 ("stacked", Datum::number(repeat.stacked as i64)),
             ];
-            ("repeat", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+            let fields = fields.map(|(key, value)| (key.to_owned(), value)).into_iter();
+            ("repeat", fields.chain(memory(repeat.memory)).collect())
         }
         Kind::Branch(_) => ("branch", vec![]),
         Kind::Transform(transform) => ("transform", print_how(&transform.how)),
+        Kind::Foreign(foreign) => {
+            let mut fields = numbered("function", foreign.function);
+            if let Some(ForeignGradient { function, takes }) = &foreign.gradient {
+                let take = |taken: &Taken| match taken {
+                    Taken::Argument(k) => Datum::word(&format!("argument{k}")),
+                    Taken::Result => Datum::word("result"),
+                    Taken::Cotangent => Datum::word("cotangent"),
+                };
+                fields.extend(numbered("gradient", *function));
+                fields.push(("takes".to_owned(), Datum::List(takes.iter().map(take).collect())));
+            }
+            ("foreign", fields)
+        }
         Kind::Op(call) => {
             let fields = [
                 ("name", Datum::word(call.op.name)),
@@ -224,6 +250,11 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };
     (head.to_owned(), fields)
+}
+
+/// What is chosen by default does not print.
+fn memory(memory: Memory) -> Option<(String, Datum)> {
+    (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
 }
 
 fn print_how(how: &How) -> Fields {

@@ -13,7 +13,7 @@ use crate::ir::kernel::{
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
-use crate::ir::{DType, Dim};
+use crate::ir::{DType, Dim, Type};
 use std::str::FromStr;
 
 type Parsed<T> = Result<T, String>;
@@ -187,6 +187,11 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
             }
             cursor.expect('}')?;
             steps.push(Step::Branch { selector, cases });
+        } else if cursor.keyword("foreign") {
+            let fields = cursor.fields()?;
+            let function = Read(&fields).index("function")?;
+            let (args, results) = (typed_buffers(cursor)?, typed_buffers(cursor)?);
+            steps.push(Step::Foreign { function, args, results });
         } else if cursor.keyword("launch") {
             let name = cursor.word()?;
             cursor.expect('(')?;
@@ -201,6 +206,19 @@ fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>
         }
     }
     Ok(steps)
+}
+
+/// `(b0: f32[B, 2], b1: u32)`
+fn typed_buffers(cursor: &mut Cursor) -> Parsed<Vec<(BufferId, Type)>> {
+    let mut all = vec![];
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        let buffer = BufferId(letter(cursor, 'b')?);
+        cursor.expect(':')?;
+        all.push((buffer, cursor.ty()?));
+        cursor.sign(',');
+    }
+    Ok(all)
 }
 
 /// A kernel in braces.

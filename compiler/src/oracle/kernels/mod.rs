@@ -10,7 +10,7 @@ mod number;
 mod race;
 mod skeleton;
 
-use super::{Env, Outputs, Tensor, bind};
+use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
 use crate::ir::model::{Effect, Model, ParamId, StateId};
@@ -30,7 +30,7 @@ pub(super) type Word = Option<Scalar>;
 pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<Outputs, String> {
     let (plan, function) = (&plans.plans[function], &model.functions[function]);
     let dims = bind(function, model, env)?;
-    let mut machine = Machine { plans, plan, dims, names: vec![], pools: vec![] };
+    let mut machine = Machine { plans, plan, dims, foreign: &env.foreign, names: vec![], pools: vec![] };
     machine.fill(model, &function.frozen, env)?;
     machine.steps(&plan.program.steps, &mut vec![])?;
     let result = |k: usize| machine.tensor(Role::Result(k), function.graph.ty(function.graph.outputs[k]));
@@ -47,6 +47,7 @@ struct Machine<'a> {
     plans: &'a Plans,
     plan: &'a Plan,
     dims: BTreeMap<String, i64>,
+    foreign: &'a Foreigns,
     names: Vec<Pool>,
     pools: Vec<Vec<Word>>,
 }
@@ -142,6 +143,20 @@ impl Machine<'_> {
                     let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
                     ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
                 }
+                Step::Foreign { function, args, results } => {
+                    let read = |(buffer, ty): &(BufferId, Type)| self.contents(*buffer, ty);
+                    let given = args.iter().map(read).collect::<Result<Vec<Tensor>, _>>()?;
+                    let made = self.foreign.call(*function, &given.iter().collect::<Vec<_>>());
+                    for ((buffer, _), tensor) in results.iter().zip(made) {
+                        let region = self.region(*buffer)?;
+                        if tensor.data.len() != region.len {
+                            return Err(format!("foreign function {function} gives {} words", tensor.data.len()));
+                        }
+                        for i in 0..region.len {
+                            self.pools[region.pool][region.start + i] = Some(tensor.data.element(i));
+                        }
+                    }
+                }
                 Step::Branch { selector, cases } => {
                     let region = self.region(*selector)?;
                     let Some(word) = self.pools[region.pool].get(region.start).copied().flatten() else {
@@ -167,16 +182,21 @@ impl Machine<'_> {
         let Some(buffer) = self.plan.program.buffers.iter().position(|b| b.role == role) else {
             return Err(format!("there is no buffer for {role:?}"));
         };
-        let region = self.region(BufferId(buffer))?;
+        self.contents(BufferId(buffer), ty).map_err(|why| format!("{role:?} {why}"))
+    }
+
+    /// The contents of a buffer that holds a value of that type.
+    fn contents(&self, buffer: BufferId, ty: &Type) -> Result<Tensor, String> {
+        let region = self.region(buffer)?;
         let words = &self.pools[region.pool][region.start..region.start + region.len];
         let shape: Vec<usize> = ty.shape.iter().map(|d| self.size(d) as usize).collect();
         let values = words.iter().copied().collect::<Option<Vec<Scalar>>>();
         let Some(values) = values.filter(|v| v.iter().all(|x| x.dtype() == ty.dtype)) else {
-            return Err(format!("{role:?} is not written whole: {words:?}"));
+            return Err(format!("is not written whole: {words:?}"));
         };
         let mut tensor = Tensor::zeros(ty.dtype, shape);
         if tensor.data.len() != values.len() {
-            return Err(format!("{role:?} has {} words for {ty}", values.len()));
+            return Err(format!("has {} words for {ty}", values.len()));
         }
         tensor.data = match ty.dtype {
             DType::F32 => super::Data::F32(values.iter().map(|x| x.as_f64()).collect()),

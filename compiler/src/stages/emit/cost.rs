@@ -25,6 +25,8 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
         | Kind::Param(_)
         | Kind::State(_)
         | Kind::Transform(_)
+        // What the program does there is its own.
+        | Kind::Foreign(_)
         | Kind::Source(_)
         | Kind::Op(_)
         | Kind::Result(_)
@@ -47,23 +49,12 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
             }
             Dim::from(2) * product(extents.into_iter().map(|(_, dim)| dim))
         }
-        Prim::Attend(attend) => {
-            let (q, rank) = (args[0], args[0].rank());
-            let (pairs, d) = (product(&q.shape[..rank - 1]) * args[1].shape[rank - 2].clone(), q.shape[rank - 1].clone());
-            let e = args[2].shape[rank - 1].clone();
-            // The derivatives compute the scores again.
-            let each = match attend.part {
-                Part::Norm => d,
-                Part::Output | Part::Value => d + e,
-                Part::Query | Part::Key => d.clone() + d + e,
-            };
-            Dim::from(2) * pairs * each
-        }
         // The weight is `[G, O, I, K…]`; each result sums over I and the taps.
         Prim::Conv { .. } => Dim::from(2) * ty.count() * product(&args[1].shape[2..]),
         Prim::Reduce { .. } => floats(args[0]),
         Prim::WindowReduce { windows, .. } => floats(ty) * taps(windows),
         Prim::WindowPut { .. } | Prim::ScatterAdd { .. } => floats(args[0]),
+        Prim::Attend(attend) => of_attention(attend.part, args),
         Prim::Map(_)
         | Prim::Const(_)
         | Prim::Extent(_)
@@ -82,6 +73,22 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
         | Prim::Concat { .. }
         | Prim::Gather { .. } => 0.into(),
     }
+}
+
+/// Every pair of a query and a key counts, also those that a causal kernel leaves out.
+fn of_attention(part: Part, args: &[&Type]) -> Dim {
+    let (q, k, v) = (&args[0].shape, &args[1].shape, &args[2].shape);
+    let rank = q.len();
+    let pairs = product(&q[..rank - 1]) * k[rank - 2].clone();
+    let (d, e) = (q[rank - 1].clone(), v[rank - 1].clone());
+    // Products with keys and values, and for each pair the factor, the exponential and what becomes of it.
+    let (keys, values, others) = match part {
+        Part::Norm => (1, 0, 3),
+        Part::Output => (1, 1, 3),
+        Part::Query | Part::Key => (2, 1, 4),
+        Part::Value => (1, 1, 2),
+    };
+    pairs * (Dim::from(2 * keys) * d + Dim::from(2 * values) * e + others.into())
 }
 
 fn taps(windows: &[Window]) -> Dim {

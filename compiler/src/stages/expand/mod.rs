@@ -51,6 +51,7 @@ impl Expansion<'_> {
                 Kind::Repeat(repeat) => New::Many(self.repeat(&mut graph, repeat, args, node.span)),
                 Kind::Branch(branch) => New::Many(self.branch(&mut graph, branch, args, node.span)),
                 Kind::Transform(transform) => New::Many(self.transform(&mut graph, transform, args, node.span)),
+                Kind::Foreign(foreign) => New::Many(graph.foreign((**foreign).clone(), args, node.span)),
                 Kind::Result(k) => match &renamed[&node.args[0]] {
                     New::Many(values) => New::One(values[*k]),
                     New::One(_) => unreachable!("parse takes results of ops and regions only"),

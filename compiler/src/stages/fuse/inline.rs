@@ -138,7 +138,9 @@ impl Inliner<'_> {
             Kind::Transform(_) => unreachable!("grad has resolved transforms"),
             Kind::Op(_) => unreachable!("expand replaced all ops"),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
-            Kind::Repeat(_) | Kind::Branch(_) => unreachable!("a region is used through its results"),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
+                unreachable!("a region is used through its results")
+            }
         }
     }
 

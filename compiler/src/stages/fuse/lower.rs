@@ -74,6 +74,7 @@ impl Lowering {
             match &groups[index].form {
                 Form::Region(region) => match &graph.node(*region).kind {
                     Kind::Branch(branch) => self.branch(&scope, *region, branch, &stores, &mut steps),
+                    Kind::Foreign(foreign) => self.foreign(&scope, *region, foreign, &stores, &mut steps),
                     Kind::Repeat(_) => self.repeat(&scope, *region, &stores, &mut steps),
                     other => unreachable!("{other:?} is no region"),
                 },
@@ -193,7 +194,7 @@ impl Lowering {
     fn repeat(&mut self, scope: &Scope<'_>, region: Value, stores: &BTreeMap<Value, Vec<Home>>, steps: &mut Vec<Step>) {
         let node = scope.graph.node(region);
         let Kind::Repeat(repeat) = &node.kind else { unreachable!("a region group holds a region") };
-        let Repeat { count, reverse, carried, stacked, body } = &**repeat;
+        let Repeat { count, reverse, carried, stacked, memory: _, body } = &**repeat;
         let results: BTreeMap<usize, Value> = scope
             .graph
             .values()
@@ -419,7 +420,9 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
-            Kind::Repeat(_) | Kind::Branch(_) => forced.extend(node.args.iter().map(|&a| scope.canon(a))),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
+                forced.extend(node.args.iter().map(|&a| scope.canon(a)))
+            }
             Kind::Result(_) => {
                 forced.insert(value);
             }

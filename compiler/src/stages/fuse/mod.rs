@@ -6,6 +6,7 @@
 
 mod attend;
 mod branch;
+mod foreign;
 mod group;
 mod heavy;
 mod in_place;

@@ -36,6 +36,7 @@ fn sign_of_rectified(graph: &mut Graph) {
             | Kind::Counter(_)
             | Kind::Transform(_)
             | Kind::StopGradient
+            | Kind::Foreign(_)
             | Kind::Written(_) => {}
         }
         graph.nodes.push(node);

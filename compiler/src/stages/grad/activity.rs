@@ -29,6 +29,10 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
                 regions.insert(value, results(branch, &args[1..]));
                 any
             }
+            Kind::Foreign(foreign) => {
+                regions.insert(value, vec![any; foreign.results.len()]);
+                any
+            }
             Kind::Result(k) => float && regions.get(&node.args[0]).is_some_and(|r| r[*k]),
             Kind::Transform(_) => unreachable!("transforms are resolved before derivatives are taken"),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),

@@ -52,6 +52,7 @@ fn bind_counter(graph: &mut Graph, level: usize, input: usize) {
                 node.args.push(number);
             }
             Kind::Input(_)
+            | Kind::Foreign(_)
             | Kind::Param(_)
             | Kind::State(_)
             | Kind::Source(_)
@@ -99,6 +100,7 @@ impl Varying {
                     args.contains(&true)
                 }
                 Kind::Result(k) => varying.results[&node.args[0]][*k],
+                Kind::Foreign(_) => unreachable!("shape has reported foreign calls in transforms"),
                 Kind::Transform(_) => unreachable!("transforms are resolved from the inside out"),
                 Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
                 Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
@@ -200,6 +202,7 @@ impl<'a> Batch<'a> {
                 let args = args.iter().map(|lane| lane.value).collect();
                 Lane { value: self.new.push(node.kind.clone(), args, Some(ty), node.span), varies }
             }
+            Kind::Foreign(_) => unreachable!("shape has reported foreign calls in transforms"),
             Kind::Transform(_) => unreachable!("transforms are resolved from the inside out"),
             Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),

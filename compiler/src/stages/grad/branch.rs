@@ -136,7 +136,8 @@ fn origin(node: &Node) -> Origin {
         | Kind::Result(_)
         | Kind::Repeat(_)
         | Kind::Branch(_)
-        | Kind::Transform(_) => Origin::Dear,
+        | Kind::Transform(_)
+        | Kind::Foreign(_) => Origin::Dear,
     }
 }
 

@@ -54,9 +54,10 @@ pub(super) fn smallest(graph: &Graph, origins: &[Origin], wanted: &BTreeSet<Valu
     seen.into_iter().filter(|v| near[2 * v.0 as usize + 1] && !near[2 * v.0 as usize]).collect()
 }
 
-/// The size of a value, at least one word.
+/// The size of a value, at least one word. A region cannot be kept itself, only its results.
 fn words(graph: &Graph, value: Value) -> u64 {
-    let count = graph.ty(value).count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 16);
+    let Some(ty) = &graph.node(value).ty else { return u64::MAX };
+    let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 16);
     count.max(1) as u64
 }
 

@@ -8,6 +8,7 @@ mod activity;
 mod attend;
 mod batch;
 mod branch;
+mod foreign;
 mod keep;
 mod lanes;
 mod map;
@@ -24,12 +25,13 @@ pub use transform::resolve;
 
 use crate::ir::model::Mode;
 use crate::ir::simplify::simplify;
-use crate::ir::{Function, Graph, Kind, Model, Value};
+use crate::ir::{Function, Graph, Kind, Memory, Model, Value};
 
 /// Resolves what is mapped and differentiated, and completes every training function.
 pub fn grad(mut model: Model) -> Model {
     let mut functions = std::mem::take(&mut model.functions);
     for function in &mut functions {
+        choose(&mut function.graph, model.memory);
         if has_transforms(&function.graph) {
             resolve_function(function);
         }
@@ -43,6 +45,33 @@ pub fn grad(mut model: Model) -> Model {
         function.effects.iter_mut().zip(written).for_each(|((_, v), new)| *v = new);
     }
     Model { functions, ..model }
+}
+
+/// Tells every region that says nothing itself what its backward pass computes again.
+fn choose(graph: &mut Graph, memory: Memory) {
+    for node in &mut graph.nodes {
+        match &mut node.kind {
+            Kind::Repeat(repeat) => {
+                if repeat.memory == Memory::default() {
+                    repeat.memory = memory;
+                }
+                choose(&mut repeat.body, memory);
+            }
+            Kind::Branch(branch) => branch.cases.iter_mut().for_each(|case| choose(case, memory)),
+            Kind::Transform(transform) => choose(&mut transform.body, memory),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Foreign(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
+        }
+    }
 }
 
 /// Resolves the transforms of a function, whose effects so far are new values of companions.
@@ -69,6 +98,7 @@ fn has_transforms(graph: &Graph) -> bool {
         | Kind::Prim(_)
         | Kind::Counter(_)
         | Kind::StopGradient
+        | Kind::Foreign(_)
         | Kind::Written(_) => false,
     })
 }
@@ -92,6 +122,7 @@ fn pass_stops(graph: &mut Graph) {
             | Kind::Counter(_)
             | Kind::Transform(_)
             | Kind::StopGradient
+            | Kind::Foreign(_)
             | Kind::Written(_) => {}
         }
         passed.push(if matches!(node.kind, Kind::StopGradient) { node.args[0] } else { value });

@@ -8,9 +8,10 @@
 use super::activity;
 use super::keep::{Origin, smallest};
 use super::reverse::{pull_back as pull_back_body, write, zeros};
+use crate::ir::attend::Part;
 use crate::ir::prim::Prim;
 use crate::ir::simplify::Uses;
-use crate::ir::{Graph, Kind, Node, Repeat, Value};
+use crate::ir::{Graph, Kind, Memory, Node, Repeat, Value};
 use crate::ops::OpError;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -84,10 +85,16 @@ impl Iteration {
         Ok(Iteration { combined, forward: count, seeds, gradients })
     }
 
-    /// Whether a node computes a forward value: the body's own, and results that it gained.
+    /// Whether a node computes a forward value: the body's own, results that it gained, and norms of attention, which
+    /// the forward kernel gives for nothing.
     fn is_forward(&self, value: Value) -> bool {
         let node = self.combined.node(value);
-        let gained = matches!(node.kind, Kind::Result(_)) && (node.args[0].0 as usize) < self.forward;
+        let own = |v: &Value| (v.0 as usize) < self.forward;
+        let gained = match &node.kind {
+            Kind::Result(_) => own(&node.args[0]),
+            Kind::Prim(Prim::Attend(attend)) => attend.part == Part::Norm && node.args.iter().all(own),
+            _ => false,
+        };
         gained || (value.0 as usize) < self.forward
     }
 }
@@ -140,36 +147,45 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
         Kind::Input(k) if *k < forward.carried => Origin::Dear,
         Kind::Input(_) | Kind::Source(_) | Kind::Counter(_) => Origin::Given,
         Kind::StopGradient => Origin::Cheap,
-        Kind::Prim(prim) if cheap(prim) => Origin::Cheap,
-        Kind::Prim(_)
-        | Kind::Param(_)
-        | Kind::State(_)
-        | Kind::Op(_)
-        | Kind::Written(_)
-        | Kind::Result(_)
-        | Kind::Repeat(_)
-        | Kind::Branch(_)
-        | Kind::Transform(_) => Origin::Dear,
+        Kind::Prim(prim) => match (forward.memory, cost(prim)) {
+            (Memory::Minimize, _) | (_, Cost::Nothing) | (Memory::Balanced, Cost::Access) => Origin::Cheap,
+            (Memory::Balanced, Cost::More) | (Memory::Speed, Cost::Access | Cost::More) => Origin::Dear,
+        },
+        Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) => match forward.memory {
+            Memory::Minimize => Origin::Cheap,
+            Memory::Balanced | Memory::Speed => Origin::Dear,
+        },
+        Kind::Param(_) | Kind::State(_) | Kind::Op(_) | Kind::Written(_) | Kind::Transform(_) | Kind::Foreign(_) => Origin::Dear,
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
 
 /// Whether computing costs about as much as reading the value back.
 pub(super) fn cheap(prim: &Prim) -> bool {
+    matches!(cost(prim), Cost::Nothing | Cost::Access)
+}
+
+/// What it costs to compute a value again, whose arguments are there.
+enum Cost {
+    /// Other indices into the arguments.
+    Nothing,
+    /// About as much as reading the value back.
+    Access,
+    /// More.
+    More,
+}
+
+fn cost(prim: &Prim) -> Cost {
     match prim {
         Prim::Const(_)
         | Prim::Extent(_)
         | Prim::Iota { .. }
-        | Prim::Map(_)
-        | Prim::Convert(_)
         | Prim::Reshape(_)
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
-        | Prim::SetSlice(_)
-        | Prim::Flip(_)
-        | Prim::Pad { .. }
-        | Prim::Concat { .. } => true,
+        | Prim::Flip(_) => Cost::Nothing,
+        Prim::Map(_) | Prim::Convert(_) | Prim::SetSlice(_) | Prim::Pad { .. } | Prim::Concat { .. } => Cost::Access,
         Prim::Reduce { .. }
         | Prim::ArgReduce { .. }
         | Prim::WindowReduce { .. }
@@ -180,7 +196,7 @@ pub(super) fn cheap(prim: &Prim) -> bool {
         | Prim::Conv { .. }
         | Prim::Gather { .. }
         | Prim::ScatterAdd { .. }
-        | Prim::Attend(_) => false,
+        | Prim::Attend(_) => Cost::More,
     }
 }
 
@@ -203,7 +219,13 @@ impl Backward<'_> {
         let order = self.order();
         let mut cotangents = vec![None; self.graph.node(self.region).args.len()];
         for (k, result) in order.into_iter().zip(results) {
-            cotangents[k] = Some(result);
+            cotangents[k] = Some(match self.is_sole(k) {
+                true => {
+                    let shape = self.graph.ty(result).shape[1..].to_vec();
+                    write(self.graph, result, |b| b.reshape(result, &shape))?
+                }
+                false => result,
+            });
         }
         Ok(cotangents)
     }
@@ -217,15 +239,26 @@ impl Backward<'_> {
         self.iteration.seeds.keys().copied().filter(|k| *k < self.forward.carried).collect()
     }
 
+    /// Whether the argument is an invariant of a region that runs once: its cotangent is the only slice of a stack.
+    fn is_sole(&self, k: usize) -> bool {
+        self.forward.count.is(1) && k >= self.stacks().end
+    }
+
     /// The invariants whose cotangents are summed.
     fn summed(&self) -> Vec<usize> {
-        self.iteration.gradients.keys().copied().filter(|k| *k >= self.stacks().end).collect()
+        let keys = self.iteration.gradients.keys().copied();
+        keys.filter(|k| *k >= self.stacks().end && !self.is_sole(*k)).collect()
+    }
+
+    /// The arguments whose cotangents are stacked.
+    fn stacked(&self) -> Vec<usize> {
+        let keys = self.iteration.gradients.keys().copied();
+        keys.filter(|k| self.stacks().contains(k) || self.is_sole(*k)).collect()
     }
 
     /// The forward arguments in the order in which the backward results are their cotangents.
     fn order(&self) -> Vec<usize> {
-        let stacked = self.iteration.gradients.keys().copied().filter(|k| self.stacks().contains(k));
-        self.carried().into_iter().chain(self.summed()).chain(stacked).collect()
+        self.carried().into_iter().chain(self.summed()).chain(self.stacked()).collect()
     }
 
     /// Lets the forward region keep these values; gives their stacks.
@@ -282,7 +315,8 @@ impl Backward<'_> {
         }
         let body = self.body(split, &inputs)?;
         let reverse = !self.forward.reverse;
-        Ok((Repeat { count: self.forward.count.clone(), reverse, carried, stacked, body }, inputs.args))
+        let (count, memory) = (self.forward.count.clone(), self.forward.memory);
+        Ok((Repeat { count, reverse, carried, stacked, memory, body }, inputs.args))
     }
 
     fn body(&self, split: &Split, inputs: &Inputs) -> Result<Graph, OpError> {
@@ -319,8 +353,7 @@ impl Backward<'_> {
             let next = write(&mut body, sum, |b| b.add(sum, cotangent))?;
             body.outputs.push(next);
         }
-        let stacks = self.iteration.gradients.iter().filter(|(k, _)| self.stacks().contains(k));
-        body.outputs.extend(stacks.map(|(_, cotangent)| renamed[cotangent]));
+        body.outputs.extend(self.stacked().iter().map(|k| renamed[&self.iteration.gradients[k]]));
         Ok(body)
     }
 }

@@ -1,6 +1,6 @@
 //! Reverse-mode differentiation: cotangents of some values in, cotangents of others out, as new nodes.
 
-use super::{activity, branch, repeat, rules};
+use super::{activity, branch, foreign, repeat, rules};
 use crate::ir::{DType, Graph, Kind, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::BTreeMap;
@@ -74,6 +74,10 @@ pub(super) fn pull_back(
             },
             (Kind::Branch(_), _) => match results.remove(&value) {
                 Some(cotangents) => branch::pull_back(graph, value, &cotangents, &flows)?,
+                None => continue,
+            },
+            (Kind::Foreign(_), _) => match results.remove(&value).and_then(|mut of_call| of_call.remove(&0)) {
+                Some(cotangent) => foreign::pull_back(graph, value, cotangent),
                 None => continue,
             },
             (_, None) => continue,

@@ -122,7 +122,8 @@ fn reduce(b: &mut Builder<'_>, op: ReduceOp, x: Value, axes: &[usize], y: Value,
 }
 
 /// The derivative of products of groups of `x`, also where elements are zero: with one zero in a group its
-/// derivative is the product of the others; with more, all are zero.
+/// derivative is the product of the others; with more, all are zero. Its own derivative is right too: factors that
+/// are zero, but vary, are written as the sum of the zeros of the group.
 pub(super) fn product_rule(
     b: &mut Builder<'_>,
     x: Value,
@@ -138,9 +139,22 @@ pub(super) fn product_rule(
     let zeros = sum(b, counted)?;
     let others = product(b, filled)?;
     let weighted = b.mul(g, others)?;
-    let (none, single) = (b.map(MapOp::Eq, &[zeros, zero])?, b.map(MapOp::Eq, &[zeros, one])?);
-    let (at_others, at_zero) = (b.select(none, weighted, zero)?, b.select(single, weighted, zero)?);
-    let (at_others, at_zero) = (back(b, at_others)?, back(b, at_zero)?);
-    let divided = b.div(at_others, filled)?;
-    b.select(is_zero, at_zero, divided)
+    let vanishing = b.select(is_zero, x, zero)?;
+    let vanishing = sum(b, vanishing)?;
+    let vanishing = b.mul(weighted, vanishing)?;
+    let number = |b: &mut Builder<'_>, n: f64| b.with(MapOp::Eq, zeros, n);
+    let (none, single, double) = (number(b, 0.0)?, number(b, 1.0)?, number(b, 2.0)?);
+    // Of an element that is not zero: the others, of which at most one is zero.
+    let others = b.select(single, vanishing, zero)?;
+    let others = b.select(none, weighted, others)?;
+    let others = back(b, others)?;
+    let others = b.div(others, filled)?;
+    // Of a zero: the others, of which at most one is zero as well: the sum of the two without itself.
+    let zeros = b.select(double, vanishing, zero)?;
+    let zeros = b.select(single, weighted, zeros)?;
+    let (zeros, own) = (back(b, zeros)?, b.select(double, weighted, zero)?);
+    let own = back(b, own)?;
+    let own = b.mul(own, x)?;
+    let zeros = b.sub(zeros, own)?;
+    b.select(is_zero, zeros, others)
 }

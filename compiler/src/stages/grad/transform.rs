@@ -68,6 +68,7 @@ fn inside(kind: &Kind) -> Kind {
         | Kind::Prim(_)
         | Kind::Counter(_)
         | Kind::Transform(_)
+        | Kind::Foreign(_)
         | Kind::StopGradient
         | Kind::Written(_) => kind.clone(),
     }

@@ -19,6 +19,7 @@ fn count(steps: &[Step], uses: &mut [usize]) {
         match step {
             Step::Launch { buffers, .. } => buffers.iter().for_each(|b| uses[b.0] += 1),
             Step::Loop { body, .. } => count(body, uses),
+            Step::Foreign { args, results, .. } => args.iter().chain(results).for_each(|(b, _)| uses[b.0] += 1),
             Step::Branch { selector, cases } => {
                 uses[selector.0] += 1;
                 cases.iter().for_each(|case| count(case, uses));
@@ -30,7 +31,7 @@ fn count(steps: &[Step], uses: &mut [usize]) {
 fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
     for step in steps {
         match step {
-            Step::Launch { .. } => {}
+            Step::Launch { .. } | Step::Foreign { .. } => {}
             Step::Loop { body, .. } => {
                 loops(body, buffers, uses);
                 round(body, buffers, uses);

@@ -67,6 +67,14 @@ impl Run<'_> {
                     }
                     self.words = after.unwrap_or(before);
                 }
+                Step::Foreign { args, results, .. } => {
+                    for (arg, _) in args {
+                        self.read(*arg)?;
+                    }
+                    for (result, _) in results {
+                        self.write(*result)?;
+                    }
+                }
                 Step::Launch { kernel, buffers } => {
                     let slots = &self.kernels[kernel.0].slots;
                     for (slot, &buffer) in slots.iter().zip(buffers) {
@@ -75,16 +83,20 @@ impl Run<'_> {
                         }
                     }
                     for (slot, &buffer) in slots.iter().zip(buffers) {
-                        if slot.write
-                            && let Some(range) = self.ranges[buffer.0].clone()
-                        {
-                            let beyond = Clash { reader: buffer, found: None, word: self.words.len() };
-                            self.words.get_mut(range).ok_or(beyond)?.fill(Some(buffer));
+                        if slot.write {
+                            self.write(buffer)?;
                         }
                     }
                 }
             }
         }
+        Ok(())
+    }
+
+    fn write(&mut self, buffer: BufferId) -> Result<(), Clash> {
+        let Some(range) = self.ranges[buffer.0].clone() else { return Ok(()) };
+        let beyond = Clash { reader: buffer, found: None, word: self.words.len() };
+        self.words.get_mut(range).ok_or(beyond)?.fill(Some(buffer));
         Ok(())
     }
 

@@ -64,6 +64,7 @@ pub(super) fn used(steps: &[Step], buffer: BufferId) -> bool {
     steps.iter().any(|step| match step {
         Step::Launch { buffers, .. } => buffers.contains(&buffer),
         Step::Loop { body, .. } => used(body, buffer),
+        Step::Foreign { args, results, .. } => args.iter().chain(results).any(|(b, _)| *b == buffer),
         Step::Branch { selector, cases } => *selector == buffer || cases.iter().any(|case| used(case, buffer)),
     })
 }
@@ -73,6 +74,9 @@ pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
         match step {
             Step::Launch { buffers, .. } => buffers.iter_mut().filter(|b| **b == old).for_each(|b| *b = new),
             Step::Loop { body, .. } => rename(body, old, new),
+            Step::Foreign { args, results, .. } => {
+                args.iter_mut().chain(results).filter(|(b, _)| *b == old).for_each(|(b, _)| *b = new);
+            }
             Step::Branch { selector, cases } => {
                 *selector = if *selector == old { new } else { *selector };
                 cases.iter_mut().for_each(|case| rename(case, old, new));

@@ -66,6 +66,10 @@ fn walk<K>(steps: &[Step<K>], clock: &mut usize, uses: &mut [Vec<usize>], loops:
                 walk(body, clock, uses, loops);
                 loops.push((start, *clock));
             }
+            Step::Foreign { args, results, .. } => {
+                args.iter().chain(results).for_each(|(b, _)| uses[b.0].push(*clock));
+                *clock += 1;
+            }
             // The cases follow each other: what only one of them uses shares memory with what only another uses.
             Step::Branch { selector, cases } => {
                 uses[selector.0].push(*clock);

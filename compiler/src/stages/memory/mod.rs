@@ -53,6 +53,7 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
                 Step::Launch { kernel: KernelId(id), buffers }
             }
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
+            Step::Foreign { function, args, results } => Step::Foreign { function, args, results },
             Step::Branch { selector, cases } => {
                 Step::Branch { selector, cases: cases.into_iter().map(|case| number(case, kernels)).collect() }
             }

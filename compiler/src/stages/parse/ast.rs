@@ -42,7 +42,6 @@ pub(super) struct Use {
 /// `extern fn simulate(action: f32[B, 2]) -> f32[B, 4] with grad(cotangent: f32[B, 4]) -> f32[B, 2];`
 #[derive(Debug)]
 pub(super) struct Extern {
-    pub(super) attrs: Vec<syn::Attribute>,
     pub(super) name: Ident,
     pub(super) params: Vec<(Pat, TypeExpr)>,
     pub(super) result: TypeExpr,
@@ -110,7 +109,7 @@ pub(super) enum FieldType {
     /// `[Block(128); 6]`
     Repeat { item: Box<FieldType>, count: Expr },
     /// `state keys: f32[B, 64]`
-    State { ty: TypeExpr, place: Place },
+    State(TypeExpr),
     /// Unreadable.
     Error,
 }

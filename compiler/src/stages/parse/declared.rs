@@ -1,6 +1,7 @@
 //! The names that the macro declares, found by name; duplicates and fields without use are reported here.
 
 use super::ast::*;
+use super::foreign::{self, Declaration};
 use super::reserved;
 use super::statics::{self, Names, Wanted};
 use super::travel::Source;
@@ -19,6 +20,8 @@ pub(super) struct Declared<'p> {
     pub(super) methods: BTreeMap<String, BTreeMap<String, &'p Fn>>,
     /// By key.
     fns: BTreeMap<String, &'p Fn>,
+    /// Of the macro's own text.
+    pub(super) foreign: Vec<Declaration<'p>>,
 }
 
 /// What a name of a block stands for.
@@ -43,6 +46,7 @@ impl<'p> Declared<'p> {
             structs: BTreeMap::new(),
             methods: BTreeMap::new(),
             fns: BTreeMap::new(),
+            foreign: vec![],
         };
         for number in 0..sources.len() {
             let silent = &mut Diags::default();
@@ -51,6 +55,8 @@ impl<'p> Declared<'p> {
             all.collect_methods(number, diags);
             reserved::report(&sources[number].program, diags);
         }
+        let program = &sources[0].program;
+        all.foreign = foreign::read(&program.externs, program.fns.iter().map(|f| &f.name), &all.consts[0], diags);
         all.report_unused_fields(diags);
         all
     }

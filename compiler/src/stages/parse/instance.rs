@@ -167,7 +167,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     ) -> FieldInstance {
         match ty {
             FieldType::Error => FieldInstance::Unknown,
-            FieldType::State { ty, .. } => self.state(ty, field, names, diags),
+            FieldType::State(ty) => self.state(ty, field, names, diags),
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {

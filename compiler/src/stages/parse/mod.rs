@@ -5,7 +5,9 @@ mod ast;
 mod attributes;
 mod declared;
 mod elaborate;
+mod foreign;
 mod instance;
+mod options;
 mod reserved;
 mod statics;
 mod syntax;
@@ -88,10 +90,7 @@ fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = 
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
-    for attr in header.attrs.iter().filter(|a| a.path().is_ident("model")) {
-        let message = "options of models are not supported yet";
-        diags.push(Diagnostic::new("not-supported", attr.bracket_token.span.join(), message));
-    }
+    let memory = options::memory(header.attrs, diags);
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
@@ -121,10 +120,12 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         name: header.name.clone(),
         vis: header.vis.to_token_stream(),
         attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
+        memory,
         params,
         states,
         dims,
         functions,
+        foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
 }
 

@@ -21,6 +21,7 @@ fn steps(list: &mut [Step]) {
         match step {
             Step::Launch { kernel, .. } => numbers(kernel),
             Step::Loop { body, .. } => steps(body),
+            Step::Foreign { .. } => {}
             Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| steps(case)),
         }
     }

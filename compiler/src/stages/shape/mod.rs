@@ -7,6 +7,7 @@ mod bindings;
 mod branch;
 mod call;
 mod fit;
+mod foreign;
 mod index;
 mod literal;
 mod repeat;
@@ -38,6 +39,9 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             let message = format!("the type of what `{}` returns could not be found", function.name);
             diags.push(Diagnostic::new("op", function.name.span(), message));
         }
+    }
+    if diags.is_empty() {
+        models.iter().for_each(|model| foreign::check(model, diags));
     }
 }
 
@@ -143,6 +147,7 @@ impl<'s> Shaper<'s> {
             }
             Kind::Repeat(repeat) => self.repeat(node, repeat),
             Kind::Branch(branch) => self.branch(node, branch),
+            Kind::Foreign(_) => unreachable!("parse writes foreign calls as what the user wrote"),
             Kind::Transform(_) => unreachable!("parse writes transforms as what the user wrote"),
             Kind::StopGradient => match self.all(&node.args).as_deref() {
                 Some(&[arg]) => {
@@ -179,6 +184,7 @@ impl<'s> Shaper<'s> {
             What::Zeros => Known::Unknown,
             What::Condition => self.condition(node, site),
             What::Choice(arms) => self.choice(node, arms, site),
+            What::Foreign(foreign) => self.foreign(node, foreign, site),
             What::Outcome => self.known(node.args[0]).clone(),
             What::Fit(fit) => {
                 let fitted = self.fit(node, fit, site);

@@ -19,7 +19,7 @@ impl Shaper<'_> {
         self.start_with_zeros(node, repeat, &mut args, &mut inputs);
         let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.clone()));
         let (body, sure) = Shaper { guessing: self.guessing, ..body }.run();
-        let reported = self.diags.list().len() > before;
+        let reported = self.diags.list().len() > before && !self.guessing;
         let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
         let mut changed = false;
         for k in (0..repeat.carried).filter(|&k| sure[k]) {

@@ -117,6 +117,7 @@ impl Shaper<'_> {
                 Some(format!("`{subject}: {ty}` comes from the {} on line {line}", transform.how.name()))
             }
             Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
+            Kind::Foreign(_) => Some(format!("`{subject}: {ty}` comes from a foreign function on line {line}")),
             Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on line {line}")),
             Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
             Kind::Param(_)

@@ -6,6 +6,7 @@
 
 mod bind;
 mod costs;
+mod foreign;
 mod model;
 pub(super) mod needs;
 mod records;
@@ -27,8 +28,9 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
     let rt = &quote!(#runtime::__rt);
     let (model_items, session) = (model::items(model, rt), session::items(model, rt));
     let (trainer, records) = (trainer::items(model, rt), records::items(model, rt));
+    let foreign = foreign::items(model, rt);
     let views = views::items(model, rt);
-    quote!(#model_items #session #trainer #records #views)
+    quote!(#model_items #foreign #session #trainer #records #views)
 }
 
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.

@@ -81,6 +81,7 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
             | Kind::Counter(_)
             | Kind::Transform(_)
             | Kind::StopGradient
+            | Kind::Foreign(_)
             | Kind::Written(_) => {}
         }
     }

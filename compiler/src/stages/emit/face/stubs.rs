@@ -30,7 +30,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
                     const NAME: &'static str = #name;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn result(_: &[usize], _: usize) -> rt::Place { loop {} }
-                    fn cpu(_: rt::Memory<'_>, _: &[usize]) {}
+                    fn cpu(_: rt::Memory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }
                     #gpu
                 }
             });
@@ -44,7 +44,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
                     type Optimizer = rt::#optimizer;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn outcome(_: &[usize]) -> [usize; 2] { [0, 0] }
-                    fn cpu(_: rt::StepMemory<'_>, _: &[usize]) {}
+                    fn cpu(_: rt::StepMemory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }
                     #gpu
                 }
             });

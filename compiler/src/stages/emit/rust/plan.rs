@@ -7,10 +7,10 @@ use super::{counters, dims, function as kernel_function};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
-use crate::ir::{DType, Function, Mode, Model};
+use crate::ir::{DType, Function, Mode, Model, Type};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The plan of the function of that number.
 pub(super) fn plan(model: &Model, number: usize, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
@@ -115,11 +115,12 @@ impl Printer<'_> {
                     match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
                 }
                 #gpu
-                fn cpu(memory: rt::Memory<'_>, dims: &[usize]) {
-                    let rt::Memory { parameters, session, inputs, scratch } = memory;
+                fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
+                    let rt::Memory { parameters, session, inputs, foreign, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
                     #bind
                     #steps
+                    core::result::Result::Ok(())
                 }
             }
         }
@@ -163,7 +164,9 @@ impl Printer<'_> {
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
                     #gpu
-                    fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) { #step(memory, dims, #with_update) }
+                    fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) -> rt::Result<()> {
+                        #step(memory, dims, #with_update)
+                    }
                 }
             }
         };
@@ -171,13 +174,14 @@ impl Printer<'_> {
         let pool_len = Literal::usize_unsuffixed(self.model.pool_len());
         quote! {
             #costs
-            fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) {
-                let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch } = memory;
+            fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) -> rt::Result<()> {
+                let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, foreign, scratch } = memory;
                 let (isa, threads) = (rt::isa(), rt::threads());
                 let pool_len: usize = #pool_len;
                 #bind
                 #before
                 if update { #after }
+                core::result::Result::Ok(())
             }
             #with
             #without
@@ -200,6 +204,7 @@ impl Printer<'_> {
                     let last = self.steps(last, loops);
                     quote!(match (#word)[0] { #(#arms)* _ => { #last } })
                 }
+                Step::Foreign { function, args, results } => self.foreign(*function, args, results),
                 Step::Loop { count, reverse, body } => {
                     let name = format_ident!("turn{}", loops.len());
                     loops.push(name.clone());
@@ -220,25 +225,11 @@ impl Printer<'_> {
     /// Slices the pools and calls a kernel.
     fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &[Ident]) -> TokenStream {
         let kernel = &self.kernels[id.0];
-        let mut written: BTreeMap<Ident, Vec<usize>> = BTreeMap::new();
-        for (slot, buffer) in buffers.iter().enumerate() {
-            let pool = self.pool(*buffer);
-            if buffers.iter().zip(&kernel.slots).any(|(b, s)| s.write && self.pool(*b) == pool) {
-                written.entry(pool).or_default().push(slot);
-            }
-        }
-        let mut parts = quote!();
-        for (pool, slots) in &written {
-            let names = slots.iter().map(|s| format_ident!("p{s}"));
-            let ranges = slots.iter().map(|&s| {
-                let (offset, len) = self.range(buffers[s]);
-                quote!((#offset, #len))
-            });
-            parts = quote!(#parts let [#(#names),*] = rt::parts(#pool, [#(#ranges),*]););
-        }
+        let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&kernel.slots).map(|(b, s)| (*b, s.write)).collect();
+        let (parts, taken) = self.parts(&bound);
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
             let buffer = buffers[slot];
-            if written.values().any(|list| list.contains(&slot)) {
+            if taken.contains(&slot) {
                 let name = format_ident!("p{slot}");
                 return match (s.dtype, s.write) {
                     (DType::F32, _) => quote!(#name),
@@ -255,6 +246,58 @@ impl Printer<'_> {
         let dims = dims.iter().map(|n| arith::name(n));
         let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth]);
         quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)*); })
+    }
+
+    /// Takes pools apart of which some buffer is written: a variable `p3` for each of their buffers by its number, and
+    /// which have one.
+    fn parts(&self, bound: &[(BufferId, bool)]) -> (TokenStream, BTreeSet<usize>) {
+        let mut written: BTreeMap<Ident, Vec<usize>> = BTreeMap::new();
+        for (slot, (buffer, _)) in bound.iter().enumerate() {
+            let pool = self.pool(*buffer);
+            if bound.iter().any(|(b, write)| *write && self.pool(*b) == pool) {
+                written.entry(pool).or_default().push(slot);
+            }
+        }
+        let mut parts = quote!();
+        for (pool, slots) in &written {
+            let names = slots.iter().map(|s| format_ident!("p{s}"));
+            let ranges = slots.iter().map(|&s| {
+                let (offset, len) = self.range(bound[s].0);
+                quote!((#offset, #len))
+            });
+            parts = quote!(#parts let [#(#names),*] = rt::parts(#pool, [#(#ranges),*]););
+        }
+        (parts, written.into_values().flatten().collect())
+    }
+
+    /// Calls what the program has supplied; an error ends the plan.
+    fn foreign(&self, function: usize, args: &[(BufferId, Type)], results: &[(BufferId, Type)]) -> TokenStream {
+        // One buffer may be several arguments, but is one part.
+        let mut read: Vec<BufferId> = vec![];
+        for (buffer, _) in args {
+            if !read.contains(buffer) {
+                read.push(*buffer);
+            }
+        }
+        let written = results.iter().map(|(buffer, _)| (*buffer, true));
+        let bound: Vec<(BufferId, bool)> = read.iter().map(|b| (*b, false)).chain(written).collect();
+        let (parts, taken) = self.parts(&bound);
+        let shape = |ty: &Type| {
+            let extents = ty.shape.iter().map(arith::dim);
+            quote!(&[#(#extents),*])
+        };
+        let args = args.iter().map(|(buffer, ty)| {
+            let slot = read.iter().position(|b| b == buffer).unwrap_or_default();
+            let (name, shape) = (format_ident!("p{slot}"), shape(ty));
+            let words = if taken.contains(&slot) { quote!(&*#name) } else { self.read(*buffer, DType::F32) };
+            quote!((#words, #shape))
+        });
+        let results = results.iter().enumerate().map(|(k, (_, ty))| {
+            let (name, shape) = (format_ident!("p{}", read.len() + k), shape(ty));
+            quote!((&mut *#name, #shape))
+        });
+        let (number, name) = (Literal::usize_unsuffixed(function), &self.model.foreign[function].name);
+        quote!({ #parts foreign.call(#number, #name, &[#(#args),*], &mut [#(#results),*])?; })
     }
 
     /// The variable that holds a buffer's pool.

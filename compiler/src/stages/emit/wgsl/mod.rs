@@ -142,6 +142,7 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut E
             Step::Launch { kernel, buffers } => {
                 entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
             }
+            Step::Foreign { .. } => {}
             Step::Branch { selector, cases } => {
                 let pool = pools(plan, &[*selector])[0];
                 if !entries.choices.contains(&pool) {

@@ -5,11 +5,11 @@
 
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
-use crate::ir::Model;
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::kernel::{BufferId, KernelId, Role, Step};
 use crate::ir::model::Function;
 use crate::ir::plan::{self, Plan, Plans};
+use crate::ir::{Model, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
@@ -86,6 +86,11 @@ impl Tables<'_> {
                 let entry = entry as u16;
                 quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
             }
+            Step::Foreign { function: number, args, results } => {
+                let call = self.foreign(args, results, function, plan);
+                let (name, number) = (&self.model.foreign[*number].name, *number as u16);
+                quote!(rt::gpu::Command::Foreign { function: #number, name: #name, call: #call })
+            }
             Step::Branch { selector, cases } => {
                 let pool = pools(plan, &[*selector])[0];
                 let Some(choice) = self.entries.choices.iter().position(|&known| known == pool) else {
@@ -117,6 +122,27 @@ impl Tables<'_> {
         let groups = value(function, groups);
         let offsets = offsets.iter().map(|offset| value(function, offset));
         quote!(|#dims, launch| launch.set(#groups, &[#(#offsets),*]))
+    }
+
+    /// Fills in where the arguments and results of a foreign call lie.
+    fn foreign(
+        &self,
+        args: &[(BufferId, Type)],
+        results: &[(BufferId, Type)],
+        function: &Function,
+        plan: &Plan,
+    ) -> TokenStream {
+        let operand = |method: &str, (buffer, ty): &(BufferId, Type)| {
+            let method = quote::format_ident!("{method}");
+            let pool = quote::format_ident!("{}", pools(plan, &[*buffer])[0].rust());
+            let offset = value(function, &self.offset(*buffer, function, plan));
+            let shape = ty.shape.iter().map(|extent| value(function, extent));
+            quote!(call.#method(rt::gpu::Pool::#pool, #offset, &[#(#shape),*]);)
+        };
+        let args: Vec<TokenStream> = args.iter().map(|arg| operand("arg", arg)).collect();
+        let results: Vec<TokenStream> = results.iter().map(|result| operand("result", result)).collect();
+        // Not every call mentions a dimension.
+        quote!(|dims, call| { let _ = dims; #(#args)* #(#results)* })
     }
 
     /// The first word of a buffer in the device's buffer of its role.

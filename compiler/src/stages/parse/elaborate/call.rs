@@ -53,6 +53,9 @@ impl Elaborator<'_, '_> {
         if let Some(function) = self.user_function(&text) {
             return self.inline(function, None, &text, args, expr.place);
         }
+        if let Some(foreign) = self.foreign_function(&text) {
+            return self.foreign_call(foreign, &text, args, expr.place, &words::brief(expr));
+        }
         if let Some(op) = ops::op(&text) {
             return self.op_call(op, &text, args, expr);
         }
@@ -256,7 +259,7 @@ impl Elaborator<'_, '_> {
             let takes = match (&arg.name, by_name, next) {
                 (Some(_), Some(at), _) => at == sorted.tensors.len(),
                 (Some(_), None, _) | (None, _, None) => false,
-                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
+                (None, _, Some(slot)) => slot.times == Times::Once || !is_number && slot.times != Times::Named,
             };
             if takes {
                 let many = next.is_some_and(|slot| slot.times == Times::Many);

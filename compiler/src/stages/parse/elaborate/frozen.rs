@@ -1,27 +1,57 @@
 //! `#[train(AdamW, only = [head, body.norm])]`: paths to fields in, the parameters that training leaves alone out.
+//! Paths that lead to nothing that the function uses are reported.
 
 use super::super::ast::*;
 use super::super::instance::{FieldInstance, Instance};
 use super::super::words;
-use crate::diag::{Diagnostic, Diags, closest};
+use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::model::{Param, ParamId};
+use crate::ir::{Graph, Kind};
 use proc_macro2::Ident;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
-/// The trained parameters that none of the paths leads to, ascending. Mistakes are reported.
-pub(super) fn frozen(only: &[Expr], this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Vec<ParamId> {
-    let mut kept = BTreeSet::new();
-    for path in only {
-        let Some(field) = field(path, this, diags) else { continue };
-        if matches!(field, FieldInstance::State(_)) {
-            let message = format!("`{}` is a state, which nothing trains", words::full(path));
-            diags.push(Diagnostic::new("bad-expression", path.place, message));
+/// What is trained where `only` names it.
+#[derive(Default)]
+pub(super) struct Only {
+    /// The trained parameters that no path leads to, ascending.
+    pub(super) frozen: Vec<ParamId>,
+    /// Each path with the parameters that it leads to.
+    paths: Vec<(String, Place, BTreeSet<ParamId>)>,
+}
+
+impl Only {
+    /// Follows the paths; mistakes are reported.
+    pub(super) fn of(only: &[Expr], this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Only {
+        let mut all = Only::default();
+        for path in only {
+            let Some(field) = field(path, this, diags) else { continue };
+            if matches!(field, FieldInstance::State(_)) {
+                let message = format!("`{}` is a state, which nothing trains", words::full(path));
+                diags.push(Diagnostic::new("bad-expression", path.place, message));
+                continue;
+            }
+            let mut ids = BTreeSet::new();
+            parameters(&field, &mut ids);
+            all.paths.push((words::full(path), path.place, ids));
         }
-        parameters(&field, &mut kept);
+        let kept = |id: &ParamId| all.paths.iter().any(|(.., ids)| ids.contains(id));
+        let ids = (0..params.len() as u32).map(ParamId).filter(|id| params[id.0 as usize].trained && !kept(id));
+        all.frozen = ids.collect();
+        all
     }
-    let ids = (0..params.len() as u32).map(ParamId);
-    ids.filter(|id| params[id.0 as usize].trained && !kept.contains(id)).collect()
+
+    /// Reports paths to nothing that the function uses.
+    pub(super) fn report_unused(&self, function: &Ident, graph: &Graph, diags: &mut Diags) {
+        let used = |id: &ParamId| graph.nodes.iter().any(|node| matches!(node.kind, Kind::Param(p) if p == *id));
+        for (text, place, ids) in self.paths.iter().filter(|(.., ids)| !ids.iter().any(used)) {
+            let message = match ids.is_empty() {
+                true => format!("`{text}` has no parameters to train"),
+                false => format!("`{function}` does not use `{text}`, so that it cannot train it"),
+            };
+            diags.push(Diagnostic::new("unused-derivative", *place, message));
+        }
+    }
 }
 
 /// What a path leads to; `None` after a report.

@@ -6,7 +6,7 @@ use super::super::instance::{FieldInstance, Instance, count};
 use super::super::statics::Names;
 use super::super::words;
 use super::fit;
-use super::frozen;
+use super::frozen::Only;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
@@ -44,7 +44,8 @@ pub(in super::super) fn entry<'p>(
     let args = entry_args(function, &names, diags);
     let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
     let only = train.and_then(|train| train.only.as_deref());
-    let frozen = only.map_or(vec![], |only| frozen::frozen(only, this, params, diags));
+    let before = diags.list().len();
+    let only = only.map_or(Only::default(), |only| Only::of(only, this, params, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
@@ -70,6 +71,9 @@ pub(in super::super) fn entry<'p>(
     let mut graph = std::mem::take(&mut elaborator.top().graph);
     let positions = std::mem::take(&mut elaborator.positions);
     graph.outputs = outputs?.iter().map(|t| t.value).collect();
+    if diags.list().len() == before {
+        only.report_unused(&function.name, &graph, diags);
+    }
     let args = args.into_iter().collect::<Option<Vec<_>>>()?;
     let dims = all_dims(dims, session.iter().filter(|_| in_session), &args, &positions);
     Some(Function {
@@ -79,7 +83,7 @@ pub(in super::super) fn entry<'p>(
         args,
         dims,
         results: results(&function.result),
-        frozen,
+        frozen: only.frozen,
         in_session,
         effects,
         graph,
@@ -317,7 +321,7 @@ impl<'p> Elaborator<'_, 'p> {
     }
 
     /// The function's result, which fits its signature.
-    fn body(&mut self, function: &'p Fn) -> Val {
+    pub(super) fn body(&mut self, function: &'p Fn) -> Val {
         let value = self.block(&function.body);
         let (text, place) = match &function.body.tail {
             Some(tail) => (words::brief(tail), tail.place),
@@ -403,7 +407,10 @@ impl<'p> Elaborator<'_, 'p> {
         if function.source > 0 && outside.is_none() {
             self.diags.enter(Some(place));
         }
-        let result = self.body(function);
+        let result = match function.remat {
+            Some(_) if self.training => self.rematerialised(function, place),
+            _ => self.body(function),
+        };
         self.diags.enter(outside);
         self.scopes.pop();
         result

@@ -6,7 +6,7 @@ use super::super::words;
 use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
-use crate::ir::{Dim, Kind, Repeat, Value};
+use crate::ir::{Dim, Kind, Memory, Repeat, Value};
 use crate::ops::Attr;
 
 /// The most iterations that are written out.
@@ -131,7 +131,7 @@ impl Elaborator<'_, '_> {
             names.iter().for_each(|name| self.set(name, Val::Unknown));
             return;
         }
-        let results = self.finish_region(start, outputs, count.into(), false, place);
+        let results = self.finish_region(start, outputs, (count.into(), false, Memory::default()), place);
         self.rebind(names, &results);
         if let Some(name) = names.first() {
             results.first().into_iter().for_each(|&t| self.name(t, name));
@@ -143,8 +143,7 @@ impl Elaborator<'_, '_> {
         &mut self,
         start: Vec<Value>,
         outputs: Vec<Value>,
-        count: Dim,
-        reverse: bool,
+        (count, reverse, memory): (Dim, bool, Memory),
         place: Place,
     ) -> Vec<Tensor> {
         let Some(frame) = self.frames.pop() else {
@@ -167,7 +166,7 @@ impl Elaborator<'_, '_> {
         let [first, last] = states.outputs();
         graph.outputs = [&outputs[..own], &first, &outputs[own..], &last].concat();
         let all = graph.outputs.len();
-        let repeat = Repeat { count, reverse, carried, stacked: sliced, body: graph };
+        let repeat = Repeat { count, reverse, carried, stacked: sliced, memory, body: graph };
         let frame = self.frames.len() - 1;
         let node = self.top().graph.push(Kind::Repeat(Box::new(repeat)), args, None, place.first);
         let result = |this: &mut Self, k: usize| match all {

@@ -81,6 +81,7 @@ impl<'p> Elaborator<'_, 'p> {
         let mut known: Vec<String> =
             ops.map(str::to_owned).chain(self.declared.functions(self.scope().function.source)).collect();
         known.extend(self.scope().locals.iter().flat_map(|block| block.keys()).cloned());
+        known.extend(self.declared.foreign.iter().map(|known| known.one.name.to_string()));
         let text = name.to_string();
         let mut report = Diagnostic::new("unknown-function", name.span(), format!("there is no function `{callee}`"));
         report.help = match closest(&text, known.iter().map(String::as_str)) {

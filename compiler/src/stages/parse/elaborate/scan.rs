@@ -11,7 +11,7 @@ use super::loops::{assigned_in, declare, leaves, replace};
 use super::{Elaborator, Frame, Tensor, Val};
 use crate::diag::{Diagnostic, Place};
 use crate::ir::written::{Role, Site, What};
-use crate::ir::{Dim, Kind, Value};
+use crate::ir::{Dim, Kind, Memory, Value};
 use crate::ops::Attr;
 use proc_macro2::Ident;
 
@@ -110,7 +110,7 @@ impl Elaborator<'_, '_> {
         leaves(&state, &mut outputs);
         leaves(&y, &mut outputs);
         let outputs: Vec<Value> = outputs.into_iter().map(|t| self.reach(t)).collect();
-        let results = self.finish_region(before, outputs, steps, parts.reverse, expr.place);
+        let results = self.finish_region(before, outputs, (steps, parts.reverse, Memory::default()), expr.place);
         let mut results = results.into_iter();
         replace(&mut state, &mut results);
         let stacks: Vec<Tensor> = results.map(|stack| self.restack(stack, along, parts.axis, expr)).collect();

@@ -261,13 +261,21 @@ impl Elaborator<'_, '_> {
 
     /// Reports states that a loop sees under two names and assigns under one: the names may mean the same one.
     pub(super) fn report_aliases(&mut self, frame: &Frame) {
+        let mut said: Vec<String> = vec![];
         for (k, held) in frame.held.iter().enumerate() {
             let other = frame.held[..k].iter().find(|o| o.id == held.id && (o.assigned || held.assigned));
             if other.is_some() {
                 let (name, ..) = self.described(held.id);
-                let message = format!("this loop uses `{name}` both of its own block and of one picked by number");
-                let report = Diagnostic::new("not-supported", held.place, message);
-                self.diags.push(report.help("assign the one picked by number outside of the loop"));
+                let (what, help) = match held.id {
+                    Lasting::State(_) => (name.as_str(), "assign the one picked by number outside of the loop"),
+                    Lasting::Companion(_) => (layer_of(&name), "call the one picked by number outside of the loop"),
+                };
+                let message = format!("this loop uses `{what}` both of its own block and of one picked by number");
+                if said.contains(&message) {
+                    continue;
+                }
+                self.diags.push(Diagnostic::new("not-supported", held.place, message.clone()).help(help));
+                said.push(message);
             }
         }
     }
@@ -275,24 +283,30 @@ impl Elaborator<'_, '_> {
     /// Lets a graph that is no loop's body take the states and companions that it reads as invariants, and reports those
     /// that it assigns: `text` is how the user calls what the graph belongs to.
     pub(super) fn only_read(&mut self, frame: &mut Frame, text: &str) {
+        let mut said: Vec<String> = vec![];
         for held in std::mem::take(&mut frame.held) {
             frame.invariants.extend(held.outer.map(|outer| (outer, held.first)));
-            if held.assigned {
-                let (name, ..) = self.described(held.id);
-                let (message, note, help) = match held.id {
-                    Lasting::State(_) => (
-                        format!("`{name}` is assigned inside of `{text}`"),
-                        "only functions, with their loops, scans and branches, change states",
-                        format!("let `{text}` give the new value and assign it behind"),
-                    ),
-                    Lasting::Companion(_) => (
-                        format!("`{name}` would be updated inside of `{text}`"),
-                        "only functions, with their loops, scans and branches, update running statistics in training",
-                        format!("call the layer outside of `{text}`"),
-                    ),
-                };
-                let report = Diagnostic::new("state-inside", held.place, message);
+            if !held.assigned {
+                continue;
+            }
+            let (name, ..) = self.described(held.id);
+            let (message, note, help) = match held.id {
+                Lasting::State(_) => (
+                    format!("`{name}` is assigned inside of `{text}`"),
+                    "only functions, with their loops, scans and branches, change states",
+                    format!("let `{text}` give the new value and assign it behind"),
+                ),
+                Lasting::Companion(_) => (
+                    format!("`{}` keeps running statistics, but is called inside of `{text}`", layer_of(&name)),
+                    "in training only functions, with their loops, scans and branches, change them",
+                    format!("call it outside of `{text}`"),
+                ),
+            };
+            // A layer with several companions is called once.
+            if !said.contains(&message) {
+                let report = Diagnostic::new("state-inside", held.place, message.clone());
                 self.diags.push(report.note(note).help(help));
+                said.push(message);
             }
         }
     }
@@ -405,4 +419,9 @@ fn numbers(picks: &[Pick]) -> Vec<i64> {
         Pick::Frame(_) => None,
     };
     picks.iter().filter_map(number).collect()
+}
+
+/// The layer that a parameter belongs to: `norm` of `norm.running_mean`.
+fn layer_of(parameter: &str) -> &str {
+    parameter.rsplit_once('.').map_or(parameter, |(layer, _)| layer)
 }

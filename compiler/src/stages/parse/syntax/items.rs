@@ -57,8 +57,7 @@ impl Syntax {
         } else if input.peek(Token![fn]) {
             program.fns.push(self.function(input, attrs, vis)?);
         } else if input.peek(Token![extern]) {
-            self.unsupported(input.span(), "foreign functions are");
-            program.externs.push(self.foreign(input, attrs)?);
+            program.externs.push(self.foreign(input)?);
         } else {
             return Err(input.error("expected `struct`, `impl`, `fn`, `const` or `use`"));
         }
@@ -66,7 +65,7 @@ impl Syntax {
     }
 
     /// `extern fn f(x: f32[N]) -> f32[N];`, with the signature of its gradient or without one.
-    fn foreign(&self, input: ParseStream, attrs: Vec<Attribute>) -> syn::Result<Extern> {
+    fn foreign(&self, input: ParseStream) -> syn::Result<Extern> {
         input.parse::<Token![extern]>()?;
         input.parse::<Token![fn]>()?;
         let name: Ident = input.parse()?;
@@ -85,7 +84,7 @@ impl Syntax {
             gradient = Some(ExternGradient { params, result, place: grad.span().into() });
         }
         input.parse::<Token![;]>()?;
-        Ok(Extern { attrs, name, params, result, gradient })
+        Ok(Extern { name, params, result, gradient })
     }
 
     fn foreign_signature(&self, input: ParseStream) -> syn::Result<(Vec<(Pat, TypeExpr)>, TypeExpr)> {
@@ -157,10 +156,9 @@ impl Syntax {
         let _: Visibility = input.parse()?;
         let name = input.call(Ident::parse_any)?;
         if name == "state" && !input.peek(Token![:]) {
-            let place = name.span().into();
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
-            let ty = FieldType::State { ty: self.type_or_error(input)?, place };
+            let ty = FieldType::State(self.type_or_error(input)?);
             return Ok(Some(Field { name, ty }));
         }
         input.parse::<Token![:]>()?;

@@ -1,0 +1,248 @@
+//! What recurrent layers share: parameters with PyTorch's names, and layers over time in both directions.
+//!
+//! The products with a layer's input are made for all steps at once, outside of the region over time, of which a
+//! step has the product with the state and one elementwise kernel. Between layers time comes first.
+
+use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
+use crate::ir::graph::{Memory, Repeat};
+use crate::ir::model::Init;
+use crate::ir::prim::Prim;
+use crate::ir::{Dim, Graph, Kind, Type, Value};
+
+/// The attributes of the ops.
+pub(super) const OP_ATTRS: &[AttrDecl] = &[LAYERS, BIDIRECTIONAL, BIAS];
+
+/// The attributes of the layers.
+pub(super) const LAYER_ATTRS: &[AttrDecl] = &[
+    AttrDecl::required("input", AttrKind::Int, "features of the argument"),
+    AttrDecl::required("hidden", AttrKind::Int, "features of the state"),
+    LAYERS,
+    BIDIRECTIONAL,
+    BIAS,
+];
+
+const LAYERS: AttrDecl =
+    AttrDecl::optional("layers", AttrKind::Int, "1", "layers, each over the output of the one before");
+const BIDIRECTIONAL: AttrDecl =
+    AttrDecl::optional("bidirectional", AttrKind::Bool, "false", "whether a second state runs backwards in time");
+const BIAS: AttrDecl = AttrDecl::optional("bias", AttrKind::Bool, "true", "whether learnt offsets are added");
+
+/// PyTorch's names of the parameters of a layer, forwards and backwards in time.
+type Names = [[&'static str; 4]; 2];
+
+macro_rules! names {
+    ($($layer:literal)*) => {
+        [$([
+            [
+                concat!("weight_ih_l", $layer),
+                concat!("weight_hh_l", $layer),
+                concat!("bias_ih_l", $layer),
+                concat!("bias_hh_l", $layer),
+            ],
+            [
+                concat!("weight_ih_l", $layer, "_reverse"),
+                concat!("weight_hh_l", $layer, "_reverse"),
+                concat!("bias_ih_l", $layer, "_reverse"),
+                concat!("bias_hh_l", $layer, "_reverse"),
+            ],
+        ]),*]
+    };
+}
+
+/// The names of as many layers as one field may have.
+const NAMES: [Names; 8] = names!(0 1 2 3 4 5 6 7);
+
+/// How many layers, directions and parameters of each.
+#[derive(Clone, Copy)]
+struct Plan {
+    layers: usize,
+    directions: usize,
+    each: usize,
+}
+
+impl Plan {
+    fn of(attrs: &Attrs) -> Result<Plan, OpError> {
+        let layers = attrs.positive("layers")? as usize;
+        if layers > NAMES.len() {
+            let message = format!("{layers} layers are more than {}, the most of one field", NAMES.len());
+            return Err(OpError::new("wrong-attribute", message).attr("layers"));
+        }
+        let directions = if attrs.flag("bidirectional") { 2 } else { 1 };
+        Ok(Plan { layers, directions, each: if attrs.flag("bias") { 4 } else { 2 } })
+    }
+
+    fn params(self) -> usize {
+        self.layers * self.directions * self.each
+    }
+}
+
+/// The parameters of a layer whose products give `gates` times the features of the state.
+pub(super) fn params(attrs: &Attrs, gates: i64) -> Result<Vec<LayerParam>, OpError> {
+    let (input, hidden, plan) = (attrs.positive("input")?, attrs.positive("hidden")?, Plan::of(attrs)?);
+    // PyTorch's, for all of them.
+    let init = Init::Uniform { bound: 1.0 / (hidden as f64).sqrt() };
+    let mut params = vec![];
+    for (layer, names) in NAMES.iter().take(plan.layers).enumerate() {
+        let features = if layer == 0 { input } else { hidden * plan.directions as i64 };
+        let rows = Dim::from(gates * hidden);
+        for names in names.iter().take(plan.directions) {
+            let shapes = [vec![rows.clone(), features.into()], vec![rows.clone(), hidden.into()]];
+            let offsets = [vec![rows.clone()], vec![rows.clone()]];
+            let all = names.iter().zip(shapes.into_iter().chain(offsets)).take(plan.each);
+            params.extend(all.map(|(name, shape)| LayerParam { name, shape, init: init.clone(), trained: true }));
+        }
+    }
+    Ok(params)
+}
+
+/// The op's attributes, from the layer's.
+pub(super) fn op_attrs(attrs: &Attrs) -> Attrs {
+    Attrs(OP_ATTRS.iter().map(|decl| (decl.name, attrs.get(decl.name).clone())).collect())
+}
+
+/// One step of a kind of recurrent layer.
+pub(super) struct Cell {
+    /// Rows of the products for each feature of the state.
+    pub(super) gates: i64,
+    /// How many tensors the state has; the first is the output.
+    pub(super) states: usize,
+    /// The next state from the products with the input and with the state, and from the state.
+    pub(super) step: fn(&mut Builder<'_>, Value, Value, &[Value]) -> Result<Vec<Value>, OpError>,
+}
+
+/// The output for every step, and the last state of every layer and direction.
+pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cell) -> Result<Vec<Value>, OpError> {
+    let plan = Plan::of(attrs)?;
+    let given = args.len().checked_sub(1 + plan.params());
+    let Some(states) = given.filter(|n| *n == 0 || *n == cell.states) else {
+        let state = if cell.states == 1 { "a state" } else { "both tensors of a state" };
+        let message = format!("`{{callee}}` takes a sequence, and {state} to begin with or none");
+        return Err(OpError::new("wrong-arity", message));
+    };
+    let (start, weights) = args[1..].split_at(states);
+    check(b, args, states, weights, (plan, cell))?;
+    let mut x = args[0];
+    let mut last: Vec<Vec<Value>> = vec![vec![]; cell.states];
+    for layer in 0..plan.layers {
+        let mut outputs = vec![];
+        for direction in 0..plan.directions {
+            let at = layer * plan.directions + direction;
+            let weights = &weights[at * plan.each..][..plan.each];
+            let first = (layer == 0).then_some("btk,nk->tbn").unwrap_or("tbk,nk->tbn");
+            let products = b.contract(first, x, weights[0])?;
+            let start = begin(b, products, weights[1], start, (at, cell.states))?;
+            let results = over_time(b, products, weights, start, direction == 1, cell)?;
+            outputs.push(results[cell.states]);
+            last.iter_mut().zip(&results).for_each(|(all, state)| all.push(*state));
+        }
+        x = if outputs.len() == 1 { outputs[0] } else { b.prim(Prim::Concat { axis: 2 }, &outputs)? };
+    }
+    let mut results = vec![b.transpose(x, &[1, 0, 2])?];
+    for states in last {
+        results.push(stack(b, &states)?);
+    }
+    Ok(results)
+}
+
+/// The argument has the features of the first weight, and states are those of all layers and directions.
+fn check(
+    b: &Builder<'_>,
+    args: &[Value],
+    states: usize,
+    weights: &[Value],
+    (plan, cell): (Plan, &Cell),
+) -> Result<(), OpError> {
+    let (x, weight) = (b.shape(args[0]), b.shape(weights[0]));
+    let hidden = b.shape(weights[1])[1].clone();
+    if weight[0] != hidden.clone() * Dim::from(cell.gates) {
+        let message = format!("the weights of `{{callee}}` are {} and {}", b.ty(weights[0]), b.ty(weights[1]));
+        return Err(OpError::new("shape-mismatch", message));
+    }
+    if x[2] != weight[1] {
+        let message = format!("`{{callee}}` takes {} features, but {{0}} has {}", weight[1], x[2]);
+        return Err(OpError::new("wrong-features", message).arg(0));
+    }
+    let wanted = Type::new(b.dtype(args[0]), [(plan.layers * plan.directions).into(), x[0].clone(), hidden]);
+    match (1..=states).find(|&k| *b.ty(args[k]) != wanted) {
+        Some(k) => {
+            let message =
+                format!("`{{callee}}` begins with a state of type {wanted}, but {{{k}}} is {}", b.ty(args[k]));
+            Err(OpError::new("shape-mismatch", message).arg(k))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The first state of a layer and direction: a part of what is given, or zeros.
+fn begin(
+    b: &mut Builder<'_>,
+    products: Value,
+    weight: Value,
+    given: &[Value],
+    (at, states): (usize, usize),
+) -> Result<Vec<Value>, OpError> {
+    let shape = [b.shape(products)[1].clone(), b.shape(weight)[1].clone()];
+    if given.is_empty() {
+        let dtype = b.dtype(products);
+        let zeros = b.full(dtype, &shape, 0.0)?;
+        return Ok(vec![zeros; states]);
+    }
+    let part = |&state: &Value| {
+        let slice = b.slice(state, 0, at.into(), 1.into())?;
+        b.reshape(slice, &shape)
+    };
+    given.iter().map(part).collect()
+}
+
+/// The region over time: the last state, then the output of every step.
+fn over_time(
+    b: &mut Builder<'_>,
+    products: Value,
+    weights: &[Value],
+    start: Vec<Value>,
+    reverse: bool,
+    cell: &Cell,
+) -> Result<Vec<Value>, OpError> {
+    let products = match weights.get(2) {
+        Some(&bias) => b.add(products, bias)?,
+        None => products,
+    };
+    let carried = start.len();
+    let args: Vec<Value> = start.into_iter().chain([products, weights[1]]).chain(weights.get(3).copied()).collect();
+    let mut body = Graph::default();
+    let mut inputs = vec![];
+    for (k, &arg) in args.iter().enumerate() {
+        let ty = b.ty(arg);
+        let ty = if k == carried { Type::new(ty.dtype, &ty.shape[1..]) } else { ty.clone() };
+        inputs.push(body.push(Kind::Input(k), vec![], Some(ty), b.span));
+    }
+    let (state, rest) = inputs.split_at(carried);
+    let mut inner =
+        Builder { graph: &mut body, span: b.span, training: b.training, sites: &mut *b.sites, loops: vec![] };
+    let of_state = inner.contract("bk,nk->bn", state[0], rest[1])?;
+    let of_state = match rest.get(2) {
+        Some(&bias) => inner.add(of_state, bias)?,
+        None => of_state,
+    };
+    let next = (cell.step)(&mut inner, rest[0], of_state, state)?;
+    body.outputs = next.iter().copied().chain([next[0]]).collect();
+    let count = b.shape(products)[0].clone();
+    let repeat = Repeat { count, reverse, carried, stacked: 1, memory: Memory::default(), body };
+    Ok(b.graph.repeat(repeat, args, b.span))
+}
+
+/// The tensors under a new first axis.
+fn stack(b: &mut Builder<'_>, values: &[Value]) -> Result<Value, OpError> {
+    let mut parts = vec![];
+    for &value in values {
+        let shape: Vec<Dim> = [Dim::from(1)].into_iter().chain(b.shape(value)).collect();
+        parts.push(b.reshape(value, &shape)?);
+    }
+    if let [only] = parts[..] { Ok(only) } else { b.prim(Prim::Concat { axis: 0 }, &parts) }
+}
+
+/// The k-th of equal parts of the last axis, each as wide as `like`.
+pub(super) fn gate(b: &mut Builder<'_>, x: Value, k: i64, like: Value) -> Result<Value, OpError> {
+    let len = b.shape(like)[1].clone();
+    b.slice(x, 1, len.clone() * Dim::from(k), len)
+}

@@ -1,0 +1,40 @@
+//! The derivative rule of foreign calls: the cotangent of the result in, those of the arguments out, by a call of the
+//! foreign function that the declaration names.
+
+use crate::ir::graph::Taken;
+use crate::ir::{Foreign, Graph, Kind, Type, Value};
+
+/// The cotangents of the arguments of a foreign call; none for integers.
+pub(super) fn pull_back(graph: &mut Graph, call: Value, cotangent: Value) -> Vec<Option<Value>> {
+    let node = graph.node(call).clone();
+    let Kind::Foreign(foreign) = &node.kind else { unreachable!("the caller found a foreign call") };
+    let Some(gradient) = &foreign.gradient else {
+        unreachable!("shape has reported foreign functions whose derivative is missing")
+    };
+    let floats: Vec<bool> = node.args.iter().map(|&a| graph.ty(a).dtype.is_float()).collect();
+    let of_floats = node.args.iter().zip(&floats).filter(|(_, float)| **float).map(|(&a, _)| graph.ty(a).clone());
+    let results: Vec<Type> = of_floats.collect();
+    let mut args = vec![];
+    for taken in &gradient.takes {
+        args.push(match taken {
+            Taken::Argument(k) => node.args[*k],
+            Taken::Cotangent => cotangent,
+            Taken::Result => result(graph, call, foreign),
+        });
+    }
+    let derivative = Foreign { function: gradient.function, results, gradient: None };
+    let mut made = graph.foreign(derivative, args, node.span).into_iter();
+    floats.into_iter().map(|float| if float { made.next() } else { None }).collect()
+}
+
+/// What the call gave.
+fn result(graph: &mut Graph, call: Value, foreign: &Foreign) -> Value {
+    let is_result = |v: &Value| matches!(graph.node(*v).kind, Kind::Result(0)) && graph.node(*v).args == [call];
+    match graph.values().find(is_result) {
+        Some(value) => value,
+        None => {
+            let (ty, span) = (foreign.results[0].clone(), graph.node(call).span);
+            graph.push(Kind::Result(0), vec![call], Some(ty), span)
+        }
+    }
+}

@@ -1,0 +1,168 @@
+//! Foreign calls: their results typed, and the places reported where one stands that needs a derivative it has not.
+
+use super::{Known, Shaper};
+use crate::diag::{Diagnostic, Diags};
+use crate::ir::model::ForeignFn;
+use crate::ir::written::Site;
+use crate::ir::{Foreign, Graph, Kind, Mode, Model, Node, Type, Value};
+use std::collections::BTreeMap;
+
+impl Shaper<'_> {
+    /// A call whose arguments fit, as the nodes before it have checked.
+    pub(super) fn foreign(&mut self, node: &Node, foreign: &Foreign, site: &Site) -> Known {
+        let Some(args) = self.all(&node.args) else { return Known::Unknown };
+        let mut results = vec![];
+        for ty in &foreign.results {
+            let shape: Option<Vec<_>> = ty.shape.iter().map(|dim| self.bindings.dim(dim)).collect();
+            let Some(shape) = shape else {
+                self.report_unbound(site);
+                return Known::Unknown;
+            };
+            results.push(Type::new(ty.dtype, shape));
+        }
+        let kind = Kind::Foreign(Box::new(Foreign { results: results.clone(), ..foreign.clone() }));
+        let value = self.new.push(kind, args, results.first().cloned(), node.span);
+        match results.len() {
+            1 => Known::One(value),
+            _ => Known::Many(value, results),
+        }
+    }
+}
+
+/// Reports the foreign calls of a model without mistakes that training would have to differentiate and cannot, and
+/// those inside of `map` and of derivatives.
+pub(super) fn check(model: &Model, diags: &mut Diags) {
+    for function in &model.functions {
+        let mut check = Check { foreign: &model.foreign, diags };
+        check.transforms(&function.graph);
+        if let Mode::Train(_) = function.mode {
+            let loss = function.graph.outputs[0];
+            let wanted = Reached::by(&function.graph, &[loss]);
+            check.graph(&function.graph, &|_| false, &wanted);
+        }
+    }
+}
+
+struct Check<'a> {
+    foreign: &'a [ForeignFn],
+    diags: &'a mut Diags,
+}
+
+impl Check<'_> {
+    fn transforms(&mut self, graph: &Graph) {
+        for node in &graph.nodes {
+            match &node.kind {
+                Kind::Transform(transform) => {
+                    if let Some(function) = called(&transform.body) {
+                        let name = &self.foreign[function].name;
+                        let message = format!("the foreign function `{name}` inside of `map` or a derivative");
+                        let message = format!("{message} is not supported yet");
+                        self.diags.push(Diagnostic::new("not-supported", node.span, message));
+                    }
+                }
+                Kind::Repeat(repeat) => self.transforms(&repeat.body),
+                Kind::Branch(branch) => branch.cases.iter().for_each(|case| self.transforms(case)),
+                Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Op(_)
+                | Kind::Result(_)
+                | Kind::Prim(_)
+                | Kind::Counter(_)
+                | Kind::Foreign(_)
+                | Kind::StopGradient
+                | Kind::Written(_) => {}
+            }
+        }
+    }
+
+    /// Reports calls between what is trained and what is wanted; gives what depends on what is trained.
+    fn graph(&mut self, graph: &Graph, input: &dyn Fn(usize) -> bool, wanted: &Reached) -> Vec<bool> {
+        let mut trained: Vec<bool> = vec![];
+        let mut results: BTreeMap<Value, Vec<bool>> = BTreeMap::new();
+        for value in graph.values() {
+            let node = graph.node(value);
+            let args: Vec<bool> = node.args.iter().map(|a| trained[a.0 as usize]).collect();
+            let any = args.contains(&true);
+            let flows = match &node.kind {
+                Kind::Input(k) => input(*k),
+                Kind::Param(_) => true,
+                Kind::State(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
+                Kind::Op(_) | Kind::Prim(_) | Kind::Transform(_) | Kind::Written(_) => any,
+                Kind::Foreign(foreign) => {
+                    if any && wanted.0[value.0 as usize] && foreign.gradient.is_none() {
+                        self.report(node, foreign);
+                    }
+                    any
+                }
+                // A value that is carried may depend on any argument after some rounds.
+                Kind::Repeat(repeat) => {
+                    let inside = Reached::by(&repeat.body, &repeat.body.outputs);
+                    self.graph(&repeat.body, &|k| args[k] || (k < repeat.carried && any), &inside);
+                    any
+                }
+                Kind::Branch(branch) => {
+                    let mut all = vec![false; branch.results()];
+                    for case in &branch.cases {
+                        let inside = Reached::by(case, &case.outputs);
+                        let found = self.graph(case, &|k| args[k + 1], &inside);
+                        all.iter_mut().zip(&case.outputs).for_each(|(all, v)| *all |= found[v.0 as usize]);
+                    }
+                    results.insert(value, all);
+                    any
+                }
+                Kind::Result(k) => results.get(&node.args[0]).map_or(any, |of| of[*k]),
+            };
+            trained.push(flows && node.ty.as_ref().is_none_or(|ty| ty.dtype.is_float()));
+        }
+        trained
+    }
+
+    fn report(&mut self, node: &Node, foreign: &Foreign) {
+        let one = &self.foreign[foreign.function];
+        let message = format!("the loss depends on parameters through `{}`, which has no gradient", one.name);
+        let floats = one.args.iter().filter(|(_, ty)| ty.dtype.is_float());
+        let wanted: Vec<String> = floats.map(|(_, ty)| ty.to_string()).collect();
+        let wanted = if wanted.len() == 1 { wanted[0].clone() } else { format!("({})", wanted.join(", ")) };
+        let report = Diagnostic::new("missing-gradient", node.span, message);
+        let report = report.note("`stop_gradient(…)` around an argument lets no gradient through");
+        self.diags.push(report.help(format!("declare it `with grad(cotangent: {}) -> {wanted}`", one.results[0])));
+    }
+}
+
+/// Whether what is wanted depends on each node.
+struct Reached(Vec<bool>);
+
+impl Reached {
+    fn by(graph: &Graph, wanted: &[Value]) -> Reached {
+        let mut reached = vec![false; graph.nodes.len()];
+        wanted.iter().for_each(|v| reached[v.0 as usize] = true);
+        for value in graph.values().rev() {
+            if reached[value.0 as usize] && !matches!(graph.node(value).kind, Kind::StopGradient) {
+                graph.node(value).args.iter().for_each(|a| reached[a.0 as usize] = true);
+            }
+        }
+        Reached(reached)
+    }
+}
+
+/// A foreign function that a graph calls.
+fn called(graph: &Graph) -> Option<usize> {
+    graph.nodes.iter().find_map(|node| match &node.kind {
+        Kind::Foreign(foreign) => Some(foreign.function),
+        Kind::Repeat(repeat) => called(&repeat.body),
+        Kind::Branch(branch) => branch.cases.iter().find_map(called),
+        Kind::Transform(transform) => called(&transform.body),
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Result(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => None,
+    })
+}

@@ -1,0 +1,135 @@
+//! Foreign calls through all stages: plans against the oracle, in branches and loops too, and gradients by the declared
+//! functions.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::type_complexity,
+    reason = "tests fail by panicking, and share a public module"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
+use judge::{check_memory, compile, judge_calling, plain};
+use precast_compiler::ir::Model;
+use precast_compiler::ir::model::Effect;
+use precast_compiler::oracle::{Env, Foreigns, Tensor, run};
+use precast_compiler::pipeline;
+use std::rc::Rc;
+use support::Numbers;
+
+/// `mix(a, b) = a · b`, whose derivatives need both arguments, and `twice(x) = 2 x`.
+const TEXT: &str = "
+    extern fn mix(a: f32[N, D], k: u32, b: f32[N, D]) -> f32[N, D]
+        with grad(result: f32[N, D], b: f32[N, D], a: f32[N, D], pull: f32[N, D]) -> (f32[N, D], f32[N, D]);
+    extern fn twice(x: f32[N]) -> f32[N] with grad(y: f32[N]) -> f32[N];
+
+    struct Block(dim) { up: Linear(dim, dim) }
+    impl Block {
+        fn forward(&self, x: f32[B, dim], n: u32) -> f32[B, dim] {
+            let y = tanh(self.up(x));
+            if mean(y) > 0.0 { mix(x, n, y) } else { x + y }
+        }
+    }
+
+    pub struct Net { blocks: [Block(4); 3], gain: Parameter(4, init = \"ones\") }
+    impl Net {
+        pub fn same(&self, x: f32[B, 4], n: u32) -> (f32[B, 4], f32[B, 4]) {
+            let y = mix(x, n, x);
+            (y, mix(x, n + 1, y) * self.gain)
+        }
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 4], n: u32) -> f32 {
+            let mut y = x;
+            for block in self.blocks { y = block.forward(y, n); }
+            let gain = twice(self.gain);
+            if n > 1 { y = y * gain; }
+            mean(y * twice(sum(y, axis = 0)))
+        }
+    }
+";
+
+fn product(a: &Tensor, b: &Tensor) -> Tensor {
+    Tensor::floats(a.shape.clone(), a.f64s().iter().zip(b.f64s()).map(|(a, b)| a * b).collect())
+}
+
+fn foreign() -> Foreigns {
+    let twice = |args: &[&Tensor]| {
+        vec![Tensor::floats(args[0].shape.clone(), args[0].f64s().iter().map(|x| 2.0 * x).collect())]
+    };
+    Foreigns(vec![
+        Rc::new(|args| vec![product(args[0], args[2])]),
+        Rc::new(|args| vec![product(args[1], args[3]), product(args[2], args[3])]),
+        Rc::new(twice),
+        Rc::new(twice),
+    ])
+}
+
+#[test]
+fn plans_compute_what_the_oracle_says() {
+    let mut numbers = Numbers::new(2);
+    for compiled in compile(TEXT) {
+        check_memory("foreign", &compiled, &mut numbers);
+        for extent in [1, 3, 17] {
+            judge_calling("foreign", &compiled, &[("B", extent)], &plain, &foreign());
+        }
+    }
+}
+
+/// A text without foreign functions that means the same.
+fn written_out() -> String {
+    let (_, rest) = TEXT.split_once("struct Block").unwrap();
+    let own = "fn mix(a: f32[N, D], k: u32, b: f32[N, D]) -> f32[N, D] { a * b }
+        fn twice(x: f32[N]) -> f32[N] { x * 2.0 }
+        struct Block";
+    own.to_owned() + rest
+}
+
+#[test]
+fn gradients_are_those_of_the_same_function_in_the_language() {
+    let (called, written) = (compile(TEXT).remove(0), compile(&written_out()).remove(0));
+    let gradients = |model: &Model, n: u32| {
+        let mut numbers = Numbers::new(5);
+        let function = &model.functions[2];
+        let mut tensor = |shape: &[usize]| {
+            Tensor::floats(shape.to_vec(), (0..shape.iter().product()).map(|_| numbers.float()).collect())
+        };
+        let params = model.params.iter().map(|p| {
+            let shape: Vec<usize> = p.stacked().shape.iter().map(|d| d.as_const().unwrap() as usize).collect();
+            tensor(&shape)
+        });
+        let params = params.collect();
+        let args = vec![tensor(&[5, 4]), Tensor::words([], vec![n])];
+        let numbers = vec![[0.1; 8]; 16];
+        let env = Env { args, params, numbers, foreign: foreign(), ..Env::default() };
+        let outputs = run(function, model, &env).unwrap();
+        let effects = outputs.effects.into_iter().filter(|(e, _)| matches!(e, Effect::Gradient(_)));
+        effects.map(|(_, tensor)| tensor).collect::<Vec<_>>()
+    };
+    for n in 0..3 {
+        let pairs: Vec<_> = gradients(&called.model, n).into_iter().zip(gradients(&written.model, n)).collect();
+        assert_eq!(pairs.len(), 3);
+        for (a, b) in pairs {
+            judge::same(&a, &b).unwrap();
+        }
+    }
+}
+
+#[test]
+fn a_call_whose_result_nothing_needs_is_not_made() {
+    let text = "
+        extern fn log(x: f32[N]) -> f32[N];
+        pub struct Net { gain: Parameter(4, init = \"ones\") }
+        impl Net {
+            pub fn out(&self, x: f32[4]) -> (f32[4], f32[4]) { let y = log(x); (log(x) * self.gain, log(x)) }
+        }
+    ";
+    let (models, diags) = pipeline::check(text.parse().unwrap());
+    assert!(diags.is_empty());
+    let plans = pipeline::lower(models.into_iter().next().unwrap()).plans.to_string();
+    assert_eq!(plans.matches("foreign function=0").count(), 2, "{plans}");
+}

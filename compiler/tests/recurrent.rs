@@ -1,0 +1,128 @@
+//! The recurrent layers against PyTorch: outputs, last states and gradients under parameters of PyTorch's names.
+//! `recurrent/reference.py` writes the numbers.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests fail by panicking, and share public modules"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
+use judge::{check_memory, compile, judge, plain};
+use precast_compiler::ir::Model;
+use precast_compiler::ir::model::Effect;
+use precast_compiler::oracle::{Env, Tensor, run};
+use support::Numbers;
+
+/// The numbers of the reference's formula.
+fn numbers(shape: &[usize], phase: f64) -> Tensor {
+    let count = shape.iter().product::<usize>();
+    Tensor::floats(shape, (0..count).map(|k| (0.7 * k as f64 + phase).sin() * 0.5).collect())
+}
+
+/// A model around one layer; `states` are the names of its state, which is given where `start` says so.
+fn model(layer: &str, states: &[&str], all: usize, start: bool) -> String {
+    let ty = format!("f32[{all}, B, 4]");
+    let width = if layer.contains("bidirectional") { 8 } else { 4 };
+    let list = |with: &dyn Fn(&str) -> String| states.iter().map(|s| with(s)).collect::<String>();
+    let params = if start { list(&|s| format!(", {s}: {ty}")) } else { String::new() };
+    let given = if start { list(&|s| format!(", {s}")) } else { String::new() };
+    let (results, types) = (list(&|s| format!(", {s}_n")), list(&|_| format!(", {ty}")));
+    let weights = list(&|s| format!(", w{s}: {ty}"));
+    let terms = list(&|s| format!(" + sum({s}_n * w{s})"));
+    format!(
+        "pub struct Net {{ net: {layer} }}
+        impl Net {{
+            pub fn run(&self, x: f32[B, T, 3]{params}) -> (f32[B, T, {width}]{types}) {{ self.net(x{given}) }}
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, T, 3]{params}, wy: f32[B, T, {width}]{weights}) -> f32 {{
+                let (y{results}) = self.net(x{given});
+                sum(y * wy){terms}
+            }}
+        }}"
+    )
+}
+
+/// One stored case: its name, the steps, and the named tensors.
+fn cases() -> Vec<(String, usize, Vec<(String, Vec<f64>)>)> {
+    let mut cases: Vec<(String, usize, Vec<(String, Vec<f64>)>)> = vec![];
+    for line in include_str!("recurrent/reference.txt").lines() {
+        let mut words = line.split(' ');
+        let (head, second) = (words.next().unwrap(), words.next().unwrap());
+        if head == "case" {
+            cases.push((second.to_owned(), words.next().unwrap().parse().unwrap(), vec![]));
+        } else {
+            let values = words.map(|w| w.parse().unwrap()).collect();
+            cases.last_mut().unwrap().2.push((head.to_owned(), values));
+        }
+    }
+    cases
+}
+
+fn close(what: &str, found: &[f64], expected: &[f64]) {
+    assert_eq!(found.len(), expected.len(), "{what}");
+    for (k, (a, b)) in found.iter().zip(expected).enumerate() {
+        assert!((a - b).abs() <= 1e-8 * (1.0 + b.abs()), "{what}[{k}]: {a}, and PyTorch has {b}");
+    }
+}
+
+fn env(model: &Model, args: Vec<Tensor>) -> Env {
+    let params = model.params.iter().enumerate().map(|(k, p)| {
+        let shape: Vec<usize> = p.stacked().shape.iter().map(|d| d.as_const().unwrap() as usize).collect();
+        numbers(&shape, k as f64)
+    });
+    Env { args, params: params.collect(), numbers: vec![[0.0; 8]; 16], ..Env::default() }
+}
+
+#[test]
+fn layers_are_those_of_pytorch() {
+    for (name, steps, stored) in cases() {
+        let (layer, states, all, start): (_, &[&str], _, _) = match name.as_str() {
+            "rnn" => ("RNN(3, 4)", &["h"], 1, false),
+            "rnn_two" => ("RNN(3, 4, layers = 2, bidirectional = true)", &["h"], 4, true),
+            "lstm" => ("LSTM(3, 4)", &["h", "c"], 1, true),
+            "lstm_two" => ("LSTM(3, 4, layers = 2, bidirectional = true)", &["h", "c"], 4, false),
+            "gru" => ("GRU(3, 4, bias = false)", &["h"], 1, true),
+            "gru_two" => ("GRU(3, 4, layers = 2, bidirectional = true)", &["h"], 4, false),
+            other => panic!("no model for `{other}`"),
+        };
+        let compiled = compile(&model(layer, states, all, start)).remove(0);
+        let model = &compiled.model;
+        let mut args = vec![numbers(&[2, steps, 3], 0.3)];
+        if start {
+            args.extend((0..states.len()).map(|k| numbers(&[all, 2, 4], 0.1 + k as f64)));
+        }
+        let results = run(&model.functions[0], model, &env(model, args.clone())).unwrap().results;
+        for (result, (_, values)) in results.iter().zip(&stored) {
+            close(&format!("{name}: a result"), result.f64s(), values);
+        }
+        args.extend(results.iter().map(|r| numbers(&r.shape, 0.9)));
+        let at = model.functions.len() - 1;
+        let effects = run(&model.functions[at], model, &env(model, args)).unwrap().effects;
+        for (effect, gradient) in &effects {
+            let Effect::Gradient(id) = effect else { continue };
+            let own = &model.param(*id).name;
+            let (_, values) = stored.iter().find(|(n, _)| own.strip_prefix("net.") == Some(n.as_str())).unwrap();
+            close(&format!("{name}: the gradient of {own}"), gradient.f64s(), values);
+        }
+        assert_eq!(model.params.len(), stored.len() - 1 - states.len(), "{name}");
+        judge(&name, &compiled, &[("B", 2), ("T", 3)], &plain);
+        check_memory(&name, &compiled, &mut Numbers::new(2));
+    }
+}
+
+#[test]
+fn a_step_is_one_product_and_one_row() {
+    for (layer, states) in [("LSTM(3, 4)", &["h", "c"][..]), ("GRU(3, 4)", &["h"]), ("RNN(3, 4)", &["h"])] {
+        let compiled = compile(&model(layer, states, 1, false)).remove(0);
+        let text = compiled.plans.to_string();
+        let start = text.find("loop ").unwrap();
+        let body = &text[start..start + text[start..].find("\n  }").unwrap()];
+        assert!(body.matches("launch").count() <= 2, "{layer}: {body}");
+    }
+}
