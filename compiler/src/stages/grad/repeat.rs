@@ -155,7 +155,9 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
             Memory::Minimize => Origin::Cheap,
             Memory::Balanced | Memory::Speed => Origin::Dear,
         },
-        Kind::Param(_) | Kind::State(_) | Kind::Op(_) | Kind::Written(_) | Kind::Transform(_) | Kind::Foreign(_) => Origin::Dear,
+        Kind::Param(_) | Kind::State(_) | Kind::Op(_) | Kind::Written(_) | Kind::Transform(_) | Kind::Foreign(_) => {
+            Origin::Dear
+        }
     };
     iteration.combined.nodes.iter().map(of).collect()
 }
