@@ -183,3 +183,31 @@ fn it_learns_to_remember() {
     let after = net.loss(view(&test, 64)).unwrap();
     assert!(after < 0.2 * before, "{before} {after}");
 }
+
+#[cfg(feature = "gpu")]
+#[test]
+fn the_gpu_runs_any_number_of_steps() {
+    let Some(gpu) = crate::gpu() else { return };
+    let host = Net::init(2);
+    let mut net = host.on(&gpu).unwrap();
+    for steps in [1, 2, 37] {
+        let x = frames(2, steps, steps as u32);
+        let found = net.states(view(&x, 2)).unwrap();
+        for (y, x) in found.data().as_flattened().chunks(5 * steps).zip(x.chunks(3 * steps)) {
+            near(y, &expected(&host, x));
+        }
+        let (found, known) = (net.both(view(&x, 2)).unwrap(), host.both(view(&x, 2)).unwrap());
+        let known: Vec<f64> = known.0.data().as_flattened().iter().map(|&y| f64::from(y)).collect();
+        near(found.0.data().as_flattened(), &known);
+    }
+    // One step of training on each device gives the same gradients.
+    let mut host = host;
+    let x = frames(3, 5, 8);
+    let known = host.trainer(Adam::default()).loss_gradients(view(&x, 3)).unwrap();
+    let found = net.trainer(Adam::default()).loss_gradients(view(&x, 3)).unwrap();
+    assert!((known.loss - found.loss).abs() < 1e-5);
+    for name in ["lstm.from_state.weight", "lstm.from_input.bias", "head.weight"] {
+        let known: Vec<f64> = known.get(name).unwrap().iter().map(|&g| f64::from(g)).collect();
+        near(found.get(name).unwrap(), &known);
+    }
+}
