@@ -2,7 +2,7 @@
 
 #![allow(dead_code, missing_docs, clippy::all, reason = "the models are generated, and only their plans are run")]
 
-use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall};
+use precast::__rt::{Compiled, Foreigns, Function, GROUPS, NUMBERS_AT, Step, StepCall};
 #[cfg(feature = "gpu")]
 use precast::Gpu;
 use precast::{Blocking, Cpu, Sgd};
@@ -66,9 +66,11 @@ impl Judged {
         let of_oracle: Vec<Vec<f64>> = value.results.iter().map(numbers).collect();
         wrong.extend(self.results(&of_oracle, ORACLE, "the oracle"));
         let gradient = |name: &str| {
-            let id = self.model.params.iter().position(|p| p.name == name).expect("each input has a parameter") as u32;
-            let of = loss.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(p) if p.0 == id));
-            numbers(&of.expect("each parameter has a gradient").1)
+            let id = self.model.params.iter().position(|p| p.name == name).expect("each input has a parameter");
+            let of = loss.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(p) if p.0 == id as u32));
+            // A parameter through which no derivative flows has no gradient: it is zero.
+            let count = self.model.params[id].ty.count().as_const().expect("extents are constants");
+            of.map_or_else(|| vec![0.0; count as usize], |(_, gradient)| numbers(gradient))
         };
         wrong.extend(self.gradients(gradient, ORACLE, "the oracle"));
         wrong.extend(device.wait(self.on_device::<D, C, F, G>(device)));
@@ -82,7 +84,7 @@ impl Judged {
         F: Function,
         G: Step<Optimizer = Sgd>,
     {
-        let len = C::SPEC.pool_len;
+        let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
         let mut start = vec![0.0; len];
         for (name, stored) in self.parameters() {
             let offset = self.offset(&name);
@@ -93,7 +95,7 @@ impl Judged {
         let mut workspace = device.workspace(&pool);
         let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
-        device.call::<F>(&pool, None, &mut workspace, &[], &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &[], &inputs, &foreign).await.expect("a call");
         let stored = self.program.cases.iter().flat_map(|case| &case.results);
         let found: Vec<Vec<f64>> = stored
             .enumerate()
@@ -108,7 +110,14 @@ impl Judged {
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
         let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; len / 64]);
         row[2] = f32::INFINITY;
-        let call = StepCall { dims: &[], inputs: &inputs, numbers: &row, groups: &groups, groups_version: 0 };
+        let call = StepCall {
+            dims: &[],
+            inputs: &inputs,
+            numbers: &row,
+            groups: &groups,
+            groups_version: 0,
+            foreign: &foreign,
+        };
         let mut training = device.training(&pool, len, 1).await.expect("memory for training");
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         device.outcome(&pending).await.expect("an outcome");

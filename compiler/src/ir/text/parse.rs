@@ -289,19 +289,14 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         "result" => Kind::Result(read.index("index")?),
         "counter" => Kind::Counter(read.index("depth")?),
         "stop_gradient" => Kind::StopGradient,
-        "repeat" => {
-            cursor.expect('{')?;
-            let body = graph(cursor)?;
-            cursor.expect('}')?;
-            Kind::Repeat(Box::new(Repeat {
-                count: read.dim("count")?,
-                reverse: read.flag("reverse")?,
-                carried: read.index("carried")?,
-                stacked: read.index("stacked")?,
-                memory: memory(&read)?,
-                body,
-            }))
-        }
+        "repeat" => Kind::Repeat(Box::new(Repeat {
+            count: read.dim("count")?,
+            reverse: read.flag("reverse")?,
+            carried: read.index("carried")?,
+            stacked: read.index("stacked")?,
+            memory: memory(&read)?,
+            body: body(cursor)?,
+        })),
         "foreign" => {
             let results = types(cursor)?;
             let gradient = match read.find("gradient") {
@@ -311,13 +306,7 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
             Kind::Foreign(Box::new(Foreign { function: read.index("function")?, results, gradient }))
         }
         "branch" => Kind::Branch(Box::new(Branch { cases: cases(cursor)? })),
-        "transform" => {
-            let how = parse_how(&read)?;
-            cursor.expect('{')?;
-            let body = graph(cursor)?;
-            cursor.expect('}')?;
-            Kind::Transform(Box::new(Transform { how, body }))
-        }
+        "transform" => Kind::Transform(Box::new(Transform { how: parse_how(&read)?, body: body(cursor)? })),
         "op" => {
             let name = read.word("name")?;
             let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
@@ -331,6 +320,14 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         "written" => return Err("what the user wrote does not parse from this form".into()),
         primitive => Kind::Prim(prims::parse(primitive, fields)?),
     })
+}
+
+/// `{ … }`
+fn body(cursor: &mut Cursor) -> Result<Graph, String> {
+    cursor.expect('{')?;
+    let body = graph(cursor)?;
+    cursor.expect('}')?;
+    Ok(body)
 }
 
 fn parse_how(read: &Read<'_>) -> Result<How, String> {
@@ -348,9 +345,7 @@ fn cases(cursor: &mut Cursor) -> Result<Vec<Graph>, String> {
     let mut cases = vec![];
     cursor.expect('{')?;
     while cursor.keyword("case") {
-        cursor.expect('{')?;
-        cases.push(graph(cursor)?);
-        cursor.expect('}')?;
+        cases.push(body(cursor)?);
     }
     cursor.expect('}')?;
     Ok(cases)
