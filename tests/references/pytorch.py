@@ -373,5 +373,32 @@ op("pixel_shuffle(x, 2)", lambda x: F.pixel_shuffle(x, 2), x=lambda: normal(1, 8
 op("max_pool1d(x, 3, stride = 2)", lambda x: F.max_pool1d(x, 3, 2), x=lambda: normal(2, 3, 9))
 op("avg_pool1d(x, 2)", lambda x: F.avg_pool1d(x, 2), x=lambda: normal(2, 3, 8))
 op("adaptive_avg_pool2d(x, [4, 2])", lambda x: F.adaptive_avg_pool2d(x, (4, 2)), x=lambda: normal(1, 2, 6, 5))
-op("attend(q, k, v, causal = true)", lambda q, k, v: F.scaled_dot_product_attention(q, k, v, is_causal=True),
-   q=lambda: normal(1, 2, 5, 4), k=lambda: normal(1, 2, 5, 4), v=lambda: normal(1, 2, 5, 4))
+
+# Attention, with fewer keys than queries and more, and a query that sees nothing.
+attention = F.scaled_dot_product_attention
+heads = dict(q=lambda: normal(2, 2, 5, 4), k=lambda: normal(2, 2, 3, 4), v=lambda: normal(2, 2, 3, 3))
+op("attend(q, k, v)", lambda q, k, v: attention(q, k, v), **heads)
+op("attend(q, k, v, causal = true, scale = 0.7)", lambda q, k, v: attention(q, k, v, is_causal=True, scale=0.7), **heads)
+op("attend(q, k, v, causal = true)", lambda q, k, v: attention(q, k, v, is_causal=True),
+   q=lambda: normal(3, 2, 4), k=lambda: normal(3, 7, 4), v=lambda: normal(3, 7, 2))
+op("attend(q, k, v)", lambda q, k, v: attention(q, k, v, enable_gqa=True),
+   q=lambda: normal(2, 4, 3, 2), k=lambda: normal(2, 2, 5, 2), v=lambda: normal(2, 2, 5, 2))
+op("attend(q, k, v, m)", lambda q, k, v, m: attention(q, k, v, m), **heads,
+   m=lambda: below(2, 2, 1, 5, 3).bool() & (torch.arange(5)[:, None] > 0))
+op("attend(q, k, v, m)", lambda q, k, v, m: attention(q, k, v, m), **heads, m=lambda: normal(1, 2, 5, 3))
+op("attend(q, k, v)", lambda q, k, v: attention(q[..., None, :], k, v)[..., 0, :],
+   q=lambda: normal(2, 2, 4), k=lambda: normal(2, 2, 9, 4), v=lambda: normal(2, 2, 9, 4))
+
+
+def rotary(x, position, base, interleaved):
+    """Rotary position embedding by complex numbers."""
+    half = x.shape[-1] // 2
+    pairs = x.unflatten(-1, (half, 2)) if interleaved else x.unflatten(-1, (2, half)).transpose(-1, -2)
+    angle = position[..., None] * base ** (-torch.arange(half) / half)
+    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.polar(torch.ones_like(angle), angle))
+    return (turned if interleaved else turned.transpose(-1, -2)).flatten(-2)
+
+
+op("rotary(x)", lambda x: rotary(x, torch.arange(5.0), 10000.0, False), x=lambda: normal(2, 5, 6))
+op("rotary(x, at, base = 100.0, interleaved = true)", lambda x, at: rotary(x, at, 100.0, True),
+   x=lambda: normal(2, 3, 4), at=lambda: below(9, 2, 1))

@@ -142,6 +142,7 @@ fn dispatches() -> usize {
             .map(|step| match step {
                 Step::Launch { .. } => 1,
                 Step::Loop { count, body, .. } => count.as_const().unwrap_or(1) as usize * launches(body),
+                Step::Foreign { .. } => 0,
                 Step::Branch { cases, .. } => cases.iter().map(|case| launches(case)).sum(),
             })
             .sum()

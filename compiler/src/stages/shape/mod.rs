@@ -24,7 +24,7 @@ use bindings::Bindings;
 
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
-    for model in &mut *models {
+    for model in models.iter_mut() {
         let trained = |f: &Function| matches!(f.mode, Mode::Train(_));
         let names: Vec<String> = model.functions.iter().filter(|f| trained(f)).map(|f| f.name.to_string()).collect();
         model.functions.retain_mut(|function| {
