@@ -210,15 +210,7 @@ pub fn resolve(
             }
             (_, value) => value,
         };
-        // What stands in the place of an attribute that is given by name was meant for another one.
-        let is_named = |decl: &AttrDecl| named.iter().any(|(name, _)| decl.name == name);
-        let is_open = |decl: &AttrDecl| decl.default.is_none() && !is_named(decl) && decl.fit(value.clone()).is_ok();
-        if is_named(&decls[slot])
-            && let Some(meant) = (slot + 1..decls.len()).find(|&other| is_open(&decls[other]))
-        {
-            let message = format!("`{{callee}}` takes `{}` first, so {value} needs a name", decls[slot].name);
-            let error =
-                OpError::new("wrong-attribute", message).help(format!("write `{} = {value}`", decls[meant].name));
+        if let Some((meant, error)) = misplaced(decls, &named, slot, &value) {
             errors.push(AttrError { given: Some(at), error });
             values[meant] = Some(Attr::Absent);
             continue;
@@ -252,6 +244,16 @@ pub fn resolve(
         return Err(errors);
     }
     Ok(Attrs(decls.iter().zip(values).map(|(decl, value)| (decl.name, value.unwrap_or(Attr::Absent))).collect()))
+}
+
+/// What stands in the place of an attribute that is given by name was meant for another one: which, and the report.
+fn misplaced(decls: &[AttrDecl], named: &[(String, Attr)], slot: usize, value: &Attr) -> Option<(usize, OpError)> {
+    let is_named = |decl: &AttrDecl| named.iter().any(|(name, _)| decl.name == name);
+    let is_open = |decl: &AttrDecl| decl.default.is_none() && !is_named(decl) && decl.fit(value.clone()).is_ok();
+    let meant = (slot + 1..decls.len()).find(|&other| is_open(&decls[other])).filter(|_| is_named(&decls[slot]))?;
+    let message = format!("`{{callee}}` takes `{}` first, so {value} needs a name", decls[slot].name);
+    let error = OpError::new("wrong-attribute", message).help(format!("write `{} = {value}`", decls[meant].name));
+    Some((meant, error))
 }
 
 /// The fitted value; a misfit is noted and counts as given, so that it is not reported as missing too.

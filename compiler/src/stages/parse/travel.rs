@@ -81,7 +81,14 @@ pub(super) fn read(texts: Texts, diags: &mut Diags) -> Vec<Source> {
             all[0].failed.insert(one.name.to_string());
             continue;
         };
+        let before = all.len();
         match unpack(block.clone(), one, &mut all, diags) {
+            Some(_) if let Some(foreign) = all[before..].iter().find_map(|source| source.program.externs.first()) => {
+                let message =
+                    format!("`{}` calls `{}`, and foreign functions do not travel yet", one.target, foreign.name);
+                diags.push(Diagnostic::new("not-supported", one.target.span(), message));
+                all[0].failed.insert(one.name.to_string());
+            }
             Some(imported) => {
                 let name = one.name.to_string();
                 all[0].carried.insert(name.clone(), block);
