@@ -265,6 +265,11 @@ impl Diags {
         }
     }
 
+    /// Drops all reports but the first so many.
+    pub(crate) fn forget(&mut self, kept: usize) {
+        self.list.truncate(kept);
+    }
+
     /// All mistakes, in the order of their discovery.
     pub fn list(&self) -> &[Diagnostic] {
         &self.list

@@ -19,6 +19,7 @@ use precast_compiler::ir::Model;
 use precast_compiler::ir::model::Effect;
 use precast_compiler::oracle::{Env, Foreigns, Tensor, run};
 use precast_compiler::pipeline;
+use std::cell::Cell;
 use std::rc::Rc;
 use support::Numbers;
 
@@ -117,6 +118,29 @@ fn gradients_are_those_of_the_same_function_in_the_language() {
             judge::same(&a, &b).unwrap();
         }
     }
+}
+
+#[test]
+fn what_is_recomputed_calls_nothing_again() {
+    let remat = TEXT.replace("fn forward", "#[remat] fn forward");
+    let compiled = compile(&remat).remove(0);
+    for extent in [1, 17] {
+        judge_calling("recomputed", &compiled, &[("B", extent)], &plain, &foreign());
+    }
+    let calls = Rc::new(Cell::new(0));
+    let counted = Rc::clone(&calls);
+    let mut functions = foreign();
+    functions.0[0] = Rc::new(move |args| {
+        counted.set(counted.get() + 1);
+        vec![product(args[0], args[2])]
+    });
+    let model = &compiled.model;
+    let ones = |shape: &[usize]| Tensor::floats(shape.to_vec(), vec![1.0; shape.iter().product()]);
+    let params = vec![ones(&[3, 4, 4]), ones(&[3, 4]), ones(&[4])];
+    let args = vec![ones(&[5, 4]), Tensor::words([], vec![2])];
+    let env = Env { args, params, numbers: vec![[0.1; 8]; 16], foreign: functions, ..Env::default() };
+    run(&model.functions[2], model, &env).unwrap();
+    assert_eq!(calls.get(), 3, "one call for each block");
 }
 
 #[test]

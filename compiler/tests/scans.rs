@@ -86,6 +86,15 @@ fn a_scan_gives_its_last_state_where_that_is_asked_for() {
 }
 
 #[test]
+fn zeros_take_their_type_from_what_a_step_gives() {
+    let most = "scan(x, axis = 1, from = zeros, |most, x| { let most = where(x > most, x, most); (most, most) })";
+    let x = Tensor::floats([1, 4], vec![-1.0, 2.0, 1.0, 3.0]);
+    assert_eq!(eval("x: f32[B, T]) -> f32[B, T]", most, vec![x])[0].f64s(), [0.0, 2.0, 2.0, 3.0]);
+    let words = "fold(x, from = zeros, |n, x| n + x)";
+    assert_eq!(eval("x: u32[T]) -> u32", words, vec![Tensor::words([3], vec![1, 2, 5])])[0].u32s(), [8]);
+}
+
+#[test]
 fn scans_nest_and_capture() {
     // A running sum over rows of running sums along each row, times a captured number.
     let body = "scan(x, from = zeros, |above, row| {

@@ -143,6 +143,7 @@ fn copies(steps: &[Step<KernelId>], compiled: &Compiled, whole: i64) -> bool {
         Step::Loop { body, .. } => copies(body, compiled, whole),
         Step::Foreign { .. } => false,
         Step::Branch { cases, .. } => cases.iter().any(|case| copies(case, compiled, whole)),
+        Step::Foreign { .. } => false,
     })
 }
 

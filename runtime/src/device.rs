@@ -85,8 +85,17 @@ pub trait Step: 'static {
     /// Words of scratch memory, as for [`Function::scratch`].
     fn scratch(dims: &[usize]) -> Option<usize>;
 
+    /// The number of results, the loss included.
+    const RESULTS: usize = 1;
+
     /// The words of the scratch memory that hold the loss and, as u32, whether the update was made.
     fn outcome(dims: &[usize]) -> [usize; 2];
+
+    /// Where a result is in the scratch memory afterwards, the loss as number 0. Plans with further results say so.
+    fn result(dims: &[usize], index: usize) -> Place {
+        let [loss, _] = Self::outcome(dims);
+        Place { offset: loss, len: usize::from(index == 0) }
+    }
 
     /// The plan for the CPU: forward, backward and update.
     ///
@@ -228,6 +237,14 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
         call: &StepCall<'_>,
     ) -> impl Future<Output = Result<Self::Loss>>;
 
+    /// Makes the results of the step before known; waits for that step.
+    #[doc(hidden)]
+    fn results<S: Step>(&self, workspace: &mut Self::Workspace, dims: &[usize]) -> impl Future<Output = Result<()>>;
+
+    /// The words of a result of the step before, which had these dimensions and whose results were asked for.
+    #[doc(hidden)]
+    fn step_result<'a, S: Step>(&self, workspace: &'a Self::Workspace, dims: &[usize], index: usize) -> &'a [f32];
+
     /// What a step came to.
     #[doc(hidden)]
     fn outcome(&self, loss: &Self::Loss) -> impl Future<Output = Result<Outcome>>;
@@ -347,6 +364,16 @@ impl Device for Cpu {
         S::cpu(memory, call.dims)?;
         let [loss, updated] = S::outcome(call.dims);
         Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
+    }
+
+    async fn results<S: Step>(&self, _workspace: &mut Words, _dims: &[usize]) -> Result<()> {
+        Ok(())
+    }
+
+    #[inline]
+    fn step_result<'a, S: Step>(&self, workspace: &'a Words, dims: &[usize], index: usize) -> &'a [f32] {
+        let Place { offset, len } = S::result(dims, index);
+        &workspace.as_slice()[offset..][..len]
     }
 
     async fn outcome(&self, loss: &Outcome) -> Result<Outcome> {

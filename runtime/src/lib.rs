@@ -47,6 +47,7 @@ pub use init::Init;
 pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+pub use random::key;
 pub use session::Session;
 pub use trainer::{Loss, Trainer};
 pub use view::{Tensor, View, rows};
@@ -57,7 +58,7 @@ pub mod prelude {
     #[cfg(feature = "gpu")]
     pub use crate::Gpu;
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, model,
+        Adam, AdamW, Blocking, Cpu, Device, Loader, Optimizer, RmsProp, Sgd, Split, Tensor, View, default, key, model,
     };
 }
 

@@ -19,8 +19,8 @@ pub(crate) fn threefry(key: [u32; 2], counter: [u32; 2]) -> [u32; 2] {
     [x, y]
 }
 
-/// The key made of a seed.
-pub(crate) fn key(seed: u64) -> [u32; 2] {
+/// The key made of a seed, for functions of a model that draw random numbers: `vae.sample(&key(7))`.
+pub fn key(seed: u64) -> [u32; 2] {
     [seed as u32, (seed >> 32) as u32]
 }
 

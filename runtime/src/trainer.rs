@@ -2,13 +2,13 @@
 //! optimiser state and random counter move together, so a run resumed from a checkpoint is the run
 //! that was not interrupted, bit for bit.
 
-use alloc::boxed::Box;
+use alloc::{boxed::Box, vec::Vec};
 use core::fmt;
 
 use crate::{
     device::{Blocking, Device, Outcome, Step, StepCall},
     error::{Error, Result},
-    flags::{Flags, Spare, Truth},
+    flags::{Flags, Spare, Truth, Values},
     gradients::Gradients,
     groups::Groups,
     optim::Optimizer,
@@ -37,6 +37,8 @@ pub struct Trainer<'m, M: Model, O: Optimizer> {
     pub(crate) training: Option<<M::Device as Device>::Training>,
     workspace: <M::Device as Device>::Workspace,
     spare: Spare,
+    /// By result those that hold truth values.
+    flags: Vec<Values>,
 }
 
 impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
@@ -55,6 +57,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
             training: None,
             workspace,
             spare: Spare::default(),
+            flags: Vec::new(),
         }
     }
 
@@ -111,6 +114,41 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         self.steps += 1;
         let device = self.model.weights().device.clone();
         Ok(Loss { device, pending, function: S::NAME, step: self.steps })
+    }
+
+    /// Takes a step of a function with further results, and waits for them.
+    #[doc(hidden)]
+    pub async fn step_with_results<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<Loss<M::Device>> {
+        let loss = self.step::<S>(dims, inputs).await?;
+        loss.device.results::<S>(&mut self.workspace, dims).await?;
+        Ok(loss)
+    }
+
+    /// The words of a result of that step, which had these dimensions.
+    #[doc(hidden)]
+    #[inline]
+    pub fn result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
+        self.model.weights().device.step_result::<S>(&self.workspace, dims, index)
+    }
+
+    /// Converts a result that holds truth values.
+    #[doc(hidden)]
+    pub fn convert<S: Step>(&mut self, dims: &[usize], index: usize) {
+        if self.flags.len() <= index {
+            self.flags.resize(index + 1, Values::default());
+        }
+        let words = self.model.weights().device.step_result::<S>(&self.workspace, dims, index);
+        self.flags[index].set(words);
+    }
+
+    /// A result that was converted.
+    #[doc(hidden)]
+    pub fn flags<T: Truth>(&self, index: usize) -> &[T] {
+        self.flags[index].get()
     }
 
     /// Computes the gradient that the next step would use, by a plan that updates nothing.

@@ -36,6 +36,24 @@ pub mod library {
         /// Two wide.
         pub struct Pair = Halved(2);
 
+        /// A model here, of which others may have other sizes.
+        pub struct Whole(dim = 4) {
+            body: Halved(dim),
+        }
+
+        impl Whole {
+            /// Rows of the same size.
+            pub fn out(&self, x: f32[B, dim]) -> f32[B, dim] {
+                self.body(x)
+            }
+
+            /// Mean squared error.
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, dim], y: f32[B, dim]) -> f32 {
+                mse_loss(self.out(x), y)
+            }
+        }
+
         /// Seen in this crate only.
         pub(crate) struct Local(dim) {
             layer: Linear(dim, dim, bias = false),
@@ -91,6 +109,10 @@ renamed::model! {
     use self::one::Scaled;
     use self::two::Scaled as Twice;
     use ::blocks::Mlp;
+    use library::Whole;
+
+    /// The model of another module with another size.
+    pub struct Narrow = Whole(dim = 2);
 
     const HALF: f32 = 0.0;
 
@@ -173,6 +195,16 @@ mod tests {
         {
             assert!(names.iter().any(|other| other == name), "{name}");
         }
+    }
+
+    #[test]
+    fn models_have_other_sizes_elsewhere() -> renamed::Result<()> {
+        let mut narrow = super::Narrow::init(5);
+        assert_eq!(super::library::Whole::init(5).out(&[[1.0; 4]])?[0].len(), 4);
+        let y = narrow.out(&X)?;
+        assert_eq!(narrow.views().body.layer.weight.len(), 2);
+        assert_eq!(narrow.trainer(Sgd::default()).loss(&X, &y)?.value()?, 0.0);
+        Ok(())
     }
 
     #[test]

@@ -317,3 +317,88 @@ op("pixel_unshuffle(x, 3)", lambda x: F.pixel_unshuffle(x, 3), x=lambda: normal(
 for mode in ["reflect", "replicate", "circular"]:
     op(f'pad(x, low = [1, 2], high = [2, 3], axis = [2, 3], mode = "{mode}")',
        lambda x: F.pad(x, (2, 3, 1, 2), mode), x=lambda: normal(1, 2, 3, 4))
+
+# Running reductions, order and segments.
+op("cumsum(x)", lambda x: x.cumsum(-1), x=lambda: normal(2, 40))
+op("cumsum(x, axis = 0, reverse = true)", lambda x: x.flip(0).cumsum(0).flip(0), x=lambda: normal(19, 2))
+op("cumsum(x, exclusive = true)", lambda x: x.cumsum(-1) - x, x=lambda: normal(2, 7))
+op("cumprod(x, axis = 1)", lambda x: x.cumprod(1), x=lambda: torch.cat([positive(2, 9), below(3, 2, 9).double()], 1))
+op("cummax(x)", lambda x: x.cummax(-1).values, x=lambda: normal(3, 20))
+op("cummin(x)", lambda x: x.cummin(-1).values, x=lambda: normal(3, 20))
+op("sort(x)", lambda x: x.sort(-1).values, x=lambda: normal(3, 9))
+op("sort(x, axis = 0, descending = true)", lambda x: x.sort(0, descending=True).values, x=lambda: normal(9, 2))
+op("argsort(x)", lambda x: x.argsort(dim=-1, stable=True), x=lambda: below(4, 3, 9).double())
+op("argsort(x, descending = true)", lambda x: x.argsort(dim=-1, descending=True, stable=True), x=lambda: below(4, 3, 9).double())
+op("top_k(x, 3)", lambda x: tuple(x.topk(3)), x=lambda: normal(3, 9))
+op("top_k(x, 2, axis = 0, largest = false)", lambda x: tuple(x.topk(2, 0, largest=False)), x=lambda: normal(9, 2))
+op("scatter_add(x, i, y, axis = 1)", lambda x, i, y: x.scatter_add(1, i, y),
+   x=lambda: normal(3, 4), i=lambda: below(4, 3, 6), y=lambda: normal(3, 6))
+op("index_add(x, i, y)", lambda x, i, y: x.index_add(0, i, y),
+   x=lambda: normal(4, 2), i=lambda: below(4, 6), y=lambda: normal(6, 2))
+op("segment_sum(x, i, 4)", lambda x, i: torch.zeros(4, 2).index_add(0, i, x), x=lambda: normal(6, 2), i=lambda: below(4, 6))
+
+# Masks, diagonals and repetition.
+op("masked_fill(x, c, -2.0)", lambda x, c: x.masked_fill(c, -2.0), x=lambda: normal(3, 4), c=lambda: bits(3, 4))
+op("tril(x, -1)", lambda x: x.tril(-1), x=lambda: normal(2, 4, 4))
+op("triu(x, 1)", lambda x: x.triu(1), x=lambda: normal(4, 5))
+op("diagonal(x, -1)", lambda x: x.diagonal(-1), x=lambda: normal(5, 4))
+op("trace(x)", torch.trace, x=lambda: normal(4, 4))
+op("diag(x)", torch.diag_embed, x=lambda: normal(2, 3))
+op("tile(x, [2, 1, 3])", lambda x: x.repeat(2, 1, 3), x=lambda: normal(2, 3))
+op("repeat_interleave(x, 3, axis = 1)", lambda x: x.repeat_interleave(3, 1), x=lambda: normal(2, 3))
+op("roll(x, -2, axis = 1)", lambda x: x.roll(-2, 1), x=lambda: normal(2, 5))
+op("unbind(x, axis = 1)", lambda x: x.unbind(1), x=lambda: normal(2, 3))
+op("outer(x, y)", torch.outer, x=lambda: normal(3), y=lambda: normal(4))
+op("cdist(x, y)", torch.cdist, x=lambda: normal(3, 2), y=lambda: normal(4, 2))
+op("x * linspace(-1, 2, 7)", lambda x: x * torch.linspace(-1, 2, 7), x=lambda: normal(7))
+op("x * arange(-2, 9, step = 3)", lambda x: x * torch.arange(-2, 9, 3), x=lambda: normal(4))
+op("count_nonzero(x, axis = 1)", lambda x: x.count_nonzero(1), x=lambda: below(3, 3, 5).double())
+op("isnan(log(x))", lambda x: x.log().isnan(), x=lambda: normal(8))
+op("isinf(reciprocal(x))", lambda x: x.reciprocal().isinf(), x=lambda: below(2, 8).double())
+for name, domain in {"sinh": normal, "cosh": normal, "tan": unit, "log2": positive, "log10": positive, "exp2": normal}.items():
+    op(f"{name}(x)", getattr(torch, name), x=lambda domain=domain: domain(9))
+
+# Convolutions, norms and pools.
+layer("Conv1d(3, 4, kernel = 3, stride = 2, padding = 1)", lambda: nn.Conv1d(3, 4, 3, 2, 1), lambda: normal(2, 3, 7))
+layer("ConvTranspose1d(4, 2, kernel = 3, stride = 2, padding = 1, output_padding = 1)",
+      lambda: nn.ConvTranspose1d(4, 2, 3, 2, 1, 1), lambda: normal(2, 4, 5))
+layer("ConvTranspose2d(4, 2, kernel = 2, stride = 2, groups = 2)",
+      lambda: nn.ConvTranspose2d(4, 2, 2, 2, groups=2), lambda: normal(1, 4, 3, 4))
+op("group_norm(x, w, c, groups = 2)", lambda x, w, c: F.group_norm(x, 2, w, c),
+   x=lambda: normal(2, 4, 5), w=lambda: normal(4), c=lambda: normal(4))
+op("instance_norm(x)", F.instance_norm, x=lambda: normal(2, 3, 4, 4))
+op("upsample(x, 2)", lambda x: F.interpolate(x, scale_factor=2), x=lambda: normal(1, 2, 3, 3))
+op('upsample(x, size = [5, 7], mode = "bilinear")', lambda x: F.interpolate(x, (5, 7), mode="bilinear"), x=lambda: normal(1, 2, 3, 4))
+op("pixel_shuffle(x, 2)", lambda x: F.pixel_shuffle(x, 2), x=lambda: normal(1, 8, 2, 3))
+op("max_pool1d(x, 3, stride = 2)", lambda x: F.max_pool1d(x, 3, 2), x=lambda: normal(2, 3, 9))
+op("avg_pool1d(x, 2)", lambda x: F.avg_pool1d(x, 2), x=lambda: normal(2, 3, 8))
+op("adaptive_avg_pool2d(x, [4, 2])", lambda x: F.adaptive_avg_pool2d(x, (4, 2)), x=lambda: normal(1, 2, 6, 5))
+
+# Attention, with fewer keys than queries and more, and a query that sees nothing.
+attention = F.scaled_dot_product_attention
+heads = dict(q=lambda: normal(2, 2, 5, 4), k=lambda: normal(2, 2, 3, 4), v=lambda: normal(2, 2, 3, 3))
+op("attend(q, k, v)", lambda q, k, v: attention(q, k, v), **heads)
+op("attend(q, k, v, causal = true, scale = 0.7)", lambda q, k, v: attention(q, k, v, is_causal=True, scale=0.7), **heads)
+op("attend(q, k, v, causal = true)", lambda q, k, v: attention(q, k, v, is_causal=True),
+   q=lambda: normal(3, 2, 4), k=lambda: normal(3, 7, 4), v=lambda: normal(3, 7, 2))
+op("attend(q, k, v)", lambda q, k, v: attention(q, k, v, enable_gqa=True),
+   q=lambda: normal(2, 4, 3, 2), k=lambda: normal(2, 2, 5, 2), v=lambda: normal(2, 2, 5, 2))
+op("attend(q, k, v, m)", lambda q, k, v, m: attention(q, k, v, m), **heads,
+   m=lambda: below(2, 2, 1, 5, 3).bool() & (torch.arange(5)[:, None] > 0))
+op("attend(q, k, v, m)", lambda q, k, v, m: attention(q, k, v, m), **heads, m=lambda: normal(1, 2, 5, 3))
+op("attend(q, k, v)", lambda q, k, v: attention(q[..., None, :], k, v)[..., 0, :],
+   q=lambda: normal(2, 2, 4), k=lambda: normal(2, 2, 9, 4), v=lambda: normal(2, 2, 9, 4))
+
+
+def rotary(x, position, base, interleaved):
+    """Rotary position embedding by complex numbers."""
+    half = x.shape[-1] // 2
+    pairs = x.unflatten(-1, (half, 2)) if interleaved else x.unflatten(-1, (2, half)).transpose(-1, -2)
+    angle = position[..., None] * base ** (-torch.arange(half) / half)
+    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * torch.polar(torch.ones_like(angle), angle))
+    return (turned if interleaved else turned.transpose(-1, -2)).flatten(-2)
+
+
+op("rotary(x)", lambda x: rotary(x, torch.arange(5.0), 10000.0, False), x=lambda: normal(2, 5, 6))
+op("rotary(x, at, base = 100.0, interleaved = true)", lambda x, at: rotary(x, at, 100.0, True),
+   x=lambda: normal(2, 3, 4), at=lambda: below(9, 2, 1))

@@ -2,7 +2,7 @@
 
 #![allow(dead_code, missing_docs, clippy::all, reason = "the models are generated, and only their plans are run")]
 
-use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall};
+use precast::__rt::{Compiled, Foreigns, Function, GROUPS, NUMBERS_AT, Step, StepCall};
 #[cfg(feature = "gpu")]
 use precast::Gpu;
 use precast::{Blocking, Cpu, Sgd};
@@ -82,7 +82,7 @@ impl Judged {
         F: Function,
         G: Step<Optimizer = Sgd>,
     {
-        let len = C::SPEC.pool_len;
+        let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
         let mut start = vec![0.0; len];
         for (name, stored) in self.parameters() {
             let offset = self.offset(&name);
@@ -93,7 +93,7 @@ impl Judged {
         let mut workspace = device.workspace(&pool);
         let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
-        device.call::<F>(&pool, None, &mut workspace, &[], &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &[], &inputs, &foreign).await.expect("a call");
         let stored = self.program.cases.iter().flat_map(|case| &case.results);
         let found: Vec<Vec<f64>> = stored
             .enumerate()
@@ -108,7 +108,14 @@ impl Judged {
         let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
         let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; len / 64]);
         row[2] = f32::INFINITY;
-        let call = StepCall { dims: &[], inputs: &inputs, numbers: &row, groups: &groups, groups_version: 0 };
+        let call = StepCall {
+            dims: &[],
+            inputs: &inputs,
+            numbers: &row,
+            groups: &groups,
+            groups_version: 0,
+            foreign: &foreign,
+        };
         let mut training = device.training(&pool, len, 1).await.expect("memory for training");
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         device.outcome(&pending).await.expect("an outcome");

@@ -101,30 +101,35 @@ impl Scope<'_> {
         errors
     }
 
-    fn node(&self, graph: &Graph, node: &Node) -> Result<(), String> {
-        let typed = |v: &Value| graph.node(*v).ty.as_ref();
+    /// A node that has several results or none of this stage; nothing of one that is a value.
+    fn composed(&self, graph: &Graph, node: &Node) -> Option<Result<(), String>> {
         let expanded = self.after >= After::Expand;
-        match &node.kind {
-            Kind::Result(k) => return result(graph, node, *k, expanded),
-            Kind::Foreign(foreign) => return self.foreign(graph, node, foreign),
-            Kind::Repeat(_) | Kind::Branch(_) if expanded => {
-                return ensure(node.ty.is_none(), || "a region has no type of its own".into());
-            }
-            Kind::Transform(_) if self.after >= After::Grad => return Err("a transform after grad".into()),
-            Kind::Transform(_) if expanded => {
-                return ensure(node.ty.is_none(), || "a transform has no type of its own".into());
-            }
-            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => return Ok(()),
-            Kind::Op(call) => return ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
-            Kind::Written(_) => return Err("what the user wrote is left after shape".into()),
+        let untyped = |what: &str| ensure(node.ty.is_none(), || format!("a {what} has no type of its own"));
+        Some(match &node.kind {
+            Kind::Result(k) => result(graph, node, *k, expanded),
+            Kind::Foreign(foreign) => self.foreign(graph, node, foreign),
+            Kind::Repeat(_) | Kind::Branch(_) if expanded => untyped("region"),
+            Kind::Transform(_) if self.after >= After::Grad => Err("a transform after grad".into()),
+            Kind::Transform(_) if expanded => untyped("transform"),
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
+            Kind::Op(call) => ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
+            Kind::Written(_) => Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::State(_)
             | Kind::Source(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
-            | Kind::StopGradient => {}
+            | Kind::StopGradient => return None,
+        })
+    }
+
+    fn node(&self, graph: &Graph, node: &Node) -> Result<(), String> {
+        if let Some(found) = self.composed(graph, node) {
+            return found;
         }
+        let typed = |v: &Value| graph.node(*v).ty.as_ref();
+        let expanded = self.after >= After::Expand;
         let Some(ty) = &node.ty else { return Err("no type".into()) };
         let args: Option<Vec<&Type>> = node.args.iter().map(typed).collect();
         let Some(args) = args else {

@@ -72,6 +72,14 @@ impl Device for Gpu {
         training.step::<S>(self, &parameters.buffer, workspace, call).await
     }
 
+    async fn results<S: Step>(&self, workspace: &mut Workspace, dims: &[usize]) -> Result<()> {
+        workspace.results::<S>(self, dims).await
+    }
+
+    fn step_result<'a, S: Step>(&self, workspace: &'a Workspace, dims: &[usize], index: usize) -> &'a [f32] {
+        workspace.step_result::<S>(dims, index)
+    }
+
     async fn outcome(&self, loss: &Loss) -> Result<Outcome> {
         loss.outcome().await
     }

@@ -8,7 +8,7 @@ use super::calls;
 use super::device::Gpu;
 use super::mapping::Request;
 use super::program::{Pool, Program};
-use crate::device::{Function, Place};
+use crate::device::{Function, Place, Step};
 use crate::error::{Error, Result};
 use crate::foreign::Foreigns;
 use crate::words::Words;
@@ -54,12 +54,9 @@ impl Workspace {
         arena.reserve(Pool::Inputs, words_of(inputs))?;
         arena.reserve(Pool::Scratch, scratch)?;
         arena.prepare(plan, dims)?;
-        let words: usize = (0..plan.results).map(|index| F::result(dims, index).len).sum();
-        let bytes = 4 * words as u64;
-        if staging.as_ref().is_none_or(|staging| staging.size() < bytes) {
-            *staging = Some(create_staging(gpu, bytes)?);
-        }
-        let Some(staging) = staging else { unreachable!("it was made above") };
+        let places = || (0..plan.results).map(|index| F::result(dims, index));
+        let words: usize = places().map(|place| place.len).sum();
+        let staging = room(staging, gpu, words)?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
         if split {
@@ -71,28 +68,74 @@ impl Workspace {
                 upload(arena, inputs)?;
             }
             let mut encoder = encode(gpu, arena, F::NAME, first, None);
-            let mut at = 0;
-            for index in 0..plan.results {
-                let Place { offset, len } = F::result(dims, index);
-                let (from, len) = (4 * offset as u64, 4 * len as u64);
-                encoder.copy_buffer_to_buffer(arena.buffer(Pool::Scratch)?, from, staging, at, len);
-                at += len;
-            }
+            copy(&mut encoder, arena.buffer(Pool::Scratch)?, staging, places());
             gpu.queue().submit([encoder.finish()]);
             Ok(())
         })??;
-        if words == 0 {
-            return Ok(());
-        }
+        self.receive(gpu, words).await
+    }
+
+    /// Reads the results of the training step before, which has left them in the scratch memory.
+    pub(super) async fn results<S: Step>(&mut self, gpu: &Gpu, dims: &[usize]) -> Result<()> {
+        let places = || (0..S::RESULTS).map(|index| S::result(dims, index));
+        let words: usize = places().map(|place| place.len).sum();
+        let (Some(arena), staging) = (&self.arena, &mut self.staging) else { unreachable!("the step has made it") };
+        let staging = room(staging, gpu, words)?;
+        gpu.scoped(|| -> Result<()> {
+            let label = wgpu::CommandEncoderDescriptor { label: Some(S::NAME) };
+            let mut encoder = gpu.device().create_command_encoder(&label);
+            copy(&mut encoder, arena.buffer(Pool::Scratch)?, staging, places());
+            gpu.queue().submit([encoder.finish()]);
+            Ok(())
+        })??;
+        self.receive(gpu, words).await
+    }
+
+    /// Takes over the first words of the staging buffer, once they are there.
+    async fn receive(&mut self, gpu: &Gpu, words: usize) -> Result<()> {
+        let (Some(staging), true) = (&self.staging, words > 0) else { return Ok(()) };
         let results = self.results.grow(words)?;
-        let mapped = Request::new(gpu, staging, bytes)?.await?;
+        let mapped = Request::new(gpu, staging, 4 * words as u64)?.await?;
         mapped.with(|bytes| bytemuck::cast_slice_mut(results).copy_from_slice(bytes))
+    }
+
+    /// A result of the training step before.
+    pub(super) fn step_result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
+        let start: usize = (0..index).map(|before| S::result(dims, before).len).sum();
+        &self.results.as_slice()[start..][..S::result(dims, index).len]
     }
 
     /// A result of the call before.
     pub(super) fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
         let start: usize = (0..index).map(|before| F::result(dims, before).len).sum();
         &self.results.as_slice()[start..][..F::result(dims, index).len]
+    }
+}
+
+/// A staging buffer of at least so many words.
+fn room<'s>(staging: &'s mut Option<wgpu::Buffer>, gpu: &Gpu, words: usize) -> Result<&'s wgpu::Buffer> {
+    let bytes = 4 * words as u64;
+    if staging.as_ref().is_none_or(|staging| staging.size() < bytes) {
+        *staging = Some(create_staging(gpu, bytes)?);
+    }
+    match staging {
+        Some(staging) => Ok(staging),
+        None => unreachable!("it was made above"),
+    }
+}
+
+/// Records the copies of places in scratch memory, one after the other.
+fn copy(
+    encoder: &mut wgpu::CommandEncoder,
+    scratch: &wgpu::Buffer,
+    staging: &wgpu::Buffer,
+    places: impl Iterator<Item = Place>,
+) {
+    let mut at = 0;
+    for Place { offset, len } in places {
+        let (from, len) = (4 * offset as u64, 4 * len as u64);
+        encoder.copy_buffer_to_buffer(scratch, from, staging, at, len);
+        at += len;
     }
 }
 

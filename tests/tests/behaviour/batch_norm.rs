@@ -190,7 +190,7 @@ fn steps_on_a_gpu_are_those_of_pytorch() {
     };
     let mut model = normed().on(&gpu).unwrap();
     steps!("Sgd", model, SGD);
-    compare_model("Sgd", &model.to_cpu().unwrap());
+    compare_model("Sgd", &model.on(&Cpu).unwrap());
 }
 
 fn running(model: &Normed) -> Vec<f32> {

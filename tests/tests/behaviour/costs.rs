@@ -33,8 +33,8 @@ model! {
         }
 
         /// Moves, compares and chooses.
-        pub fn moved(&self, In: f32[B, 4], other: f32[B, 4]) -> f32[B, 4] {
-            where(In > other, flip(In, axis = 1), other)
+        pub fn moved(&self, x: f32[In, 4], other: f32[In, 4]) -> f32[In, 4] {
+            where(x > other, flip(x, axis = 1), other)
         }
 
         /// A mean of squares: a difference, a square and a sum for each element, and a quotient.

@@ -1,6 +1,6 @@
 //! Runs a derived test program on a device and on the oracle and compares them.
 
-use precast::__rt::{Compiled, Function, GROUPS, NUMBERS_AT, Step, StepCall, force_isa};
+use precast::__rt::{Compiled, Foreigns, Function, GROUPS, NUMBERS_AT, Step, StepCall, force_isa};
 #[cfg(feature = "gpu")]
 use precast::Gpu;
 use precast::{Blocking, Cpu, Sgd};
@@ -100,13 +100,13 @@ impl Case {
         G: Step<Optimizer = Sgd>,
     {
         let mut wrong = vec![];
-        let len = C::SPEC.pool_len;
+        let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
         let mut pool = device.pool::<C>(&vec![0.0; len]).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
         let inputs: Vec<&[f32]> = values.words.iter().map(Vec::as_slice).collect();
         let expected = self.oracle("value", values.tensors.clone());
         let dims = self.dims("value", batch);
-        device.call::<F>(&pool, None, &mut workspace, &dims, &inputs).await.expect("a call");
+        device.call::<F>(&pool, None, &mut workspace, &dims, &inputs, &foreign).await.expect("a call");
         let calls = self.program.examples.iter().flat_map(|e| {
             let count = e.result_types().expect("the item tests read every example").len();
             std::iter::repeat_n(e.call, count)
@@ -121,7 +121,14 @@ impl Case {
         let inputs: Vec<&[f32]> = values.words.iter().chain(&weights.words).map(Vec::as_slice).collect();
         let (numbers, groups) = (numbers(), vec![0; len / 64]);
         let dims = self.dims("loss", batch);
-        let call = StepCall { dims: &dims, inputs: &inputs, numbers: &numbers, groups: &groups, groups_version: 0 };
+        let call = StepCall {
+            dims: &dims,
+            inputs: &inputs,
+            numbers: &numbers,
+            groups: &groups,
+            groups_version: 0,
+            foreign: &foreign,
+        };
         let mut training = device.training(&pool, len, 1).await.expect("memory for training");
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         let outcome = device.outcome(&pending).await.expect("an outcome");

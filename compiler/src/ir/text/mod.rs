@@ -12,5 +12,6 @@ mod parse;
 mod prims;
 mod print;
 mod programs;
+mod steps;
 
 pub(in crate::ir) use print::describe;

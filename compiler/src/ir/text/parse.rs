@@ -7,7 +7,8 @@ use crate::ir::graph::{Call, ForeignGradient, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId};
 use crate::ir::prim::Scalar;
 use crate::ir::{
-    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Value,
+    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
+    Value,
 };
 use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -100,11 +101,7 @@ fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
         one.args.push((name, cursor.ty()?));
         cursor.sign(',');
     }
-    cursor.expect('(')?;
-    while !cursor.sign(')') {
-        one.results.push(cursor.ty()?);
-        cursor.sign(',');
-    }
+    one.results = types(cursor)?;
     Ok(one)
 }
 
@@ -292,50 +289,24 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         "result" => Kind::Result(read.index("index")?),
         "counter" => Kind::Counter(read.index("depth")?),
         "stop_gradient" => Kind::StopGradient,
-        "repeat" => {
-            cursor.expect('{')?;
-            let body = graph(cursor)?;
-            cursor.expect('}')?;
-            Kind::Repeat(Box::new(Repeat {
-                count: read.dim("count")?,
-                reverse: read.flag("reverse")?,
-                carried: read.index("carried")?,
-                stacked: read.index("stacked")?,
-                memory: memory(&read)?,
-                body,
-            }))
-        }
+        "repeat" => Kind::Repeat(Box::new(Repeat {
+            count: read.dim("count")?,
+            reverse: read.flag("reverse")?,
+            carried: read.index("carried")?,
+            stacked: read.index("stacked")?,
+            memory: memory(&read)?,
+            body: body(cursor)?,
+        })),
         "foreign" => {
-            cursor.expect('(')?;
-            let mut results = vec![];
-            while !cursor.sign(')') {
-                results.push(cursor.ty()?);
-                cursor.sign(',');
-            }
+            let results = types(cursor)?;
             let gradient = match read.find("gradient") {
                 None => None,
                 Some(_) => Some(ForeignGradient { function: read.index("gradient")?, takes: taken(&read)? }),
             };
             Kind::Foreign(Box::new(Foreign { function: read.index("function")?, results, gradient }))
         }
-        "branch" => {
-            let mut cases = vec![];
-            cursor.expect('{')?;
-            while cursor.keyword("case") {
-                cursor.expect('{')?;
-                cases.push(graph(cursor)?);
-                cursor.expect('}')?;
-            }
-            cursor.expect('}')?;
-            Kind::Branch(Box::new(Branch { cases }))
-        }
-        "transform" => {
-            let how = parse_how(&read)?;
-            cursor.expect('{')?;
-            let body = graph(cursor)?;
-            cursor.expect('}')?;
-            Kind::Transform(Box::new(Transform { how, body }))
-        }
+        "branch" => Kind::Branch(Box::new(Branch { cases: cases(cursor)? })),
+        "transform" => Kind::Transform(Box::new(Transform { how: parse_how(&read)?, body: body(cursor)? })),
         "op" => {
             let name = read.word("name")?;
             let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
@@ -351,6 +322,14 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
     })
 }
 
+/// `{ … }`
+fn body(cursor: &mut Cursor) -> Result<Graph, String> {
+    cursor.expect('{')?;
+    let body = graph(cursor)?;
+    cursor.expect('}')?;
+    Ok(body)
+}
+
 fn parse_how(read: &Read<'_>) -> Result<How, String> {
     Ok(match read.word("how")?.as_str() {
         "map" => How::Map { mapped: read.index("mapped")? },
@@ -359,6 +338,28 @@ fn parse_how(read: &Read<'_>) -> Result<How, String> {
         "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
         other => return Err(format!("no transform `{other}`")),
     })
+}
+
+/// `{ case { … } case { … } }`
+fn cases(cursor: &mut Cursor) -> Result<Vec<Graph>, String> {
+    let mut cases = vec![];
+    cursor.expect('{')?;
+    while cursor.keyword("case") {
+        cases.push(body(cursor)?);
+    }
+    cursor.expect('}')?;
+    Ok(cases)
+}
+
+/// `(f32[B, 2], u32)`
+fn types(cursor: &mut Cursor) -> Result<Vec<Type>, String> {
+    let mut types = vec![];
+    cursor.expect('(')?;
+    while !cursor.sign(')') {
+        types.push(cursor.ty()?);
+        cursor.sign(',');
+    }
+    Ok(types)
 }
 
 /// What a gradient is given.

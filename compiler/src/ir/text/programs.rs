@@ -5,15 +5,16 @@ use super::datum::{Fields, Read};
 use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
 use super::prims;
+use super::steps::steps;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{
-    Accumulator, AccumulatorOp, Buffer, BufferId, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role,
-    Schedule, Skeleton, Slot, Step, Store,
+    Accumulator, AccumulatorOp, Buffer, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role, Schedule,
+    Skeleton, Slot, Store,
 };
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
-use crate::ir::{DType, Dim, Type};
+use crate::ir::{DType, Dim};
 use std::str::FromStr;
 
 type Parsed<T> = Result<T, String>;
@@ -87,7 +88,7 @@ fn field<T>(cursor: &mut Cursor, key: &str, get: impl Fn(&Read<'_>, &str) -> Par
 }
 
 /// `i0`, `s1` … with the letter that is wanted.
-fn letter(cursor: &mut Cursor, wanted: char) -> Parsed<usize> {
+pub(super) fn letter(cursor: &mut Cursor, wanted: char) -> Parsed<usize> {
     let word = cursor.word()?;
     match is_atom(&word) {
         Some((letter, number)) if letter == wanted => Ok(number),
@@ -162,63 +163,6 @@ fn pool(word: &str, read: &Read<'_>) -> Parsed<Pool> {
         "scratch" => Pool::Scratch,
         other => return Err(format!("no pool `{other}`")),
     })
-}
-
-type OfLaunch<'f, K> = &'f dyn Fn(&mut Cursor, String) -> Parsed<K>;
-
-/// Steps up to the closing brace.
-fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<Vec<Step<K>>> {
-    let mut steps = vec![];
-    while !cursor.sign('}') {
-        if cursor.keyword("loop") {
-            let fields = cursor.fields()?;
-            let (count, reverse) = (Read(&fields).dim("count")?, Read(&fields).flag("reverse")?);
-            cursor.expect('{')?;
-            steps.push(Step::Loop { count, reverse, body: self::steps(cursor, kernel)? });
-        } else if cursor.keyword("branch") {
-            cursor.expect('(')?;
-            let selector = BufferId(letter(cursor, 'b')?);
-            cursor.expect(')')?;
-            cursor.expect('{')?;
-            let mut cases = vec![];
-            while cursor.keyword("case") {
-                cursor.expect('{')?;
-                cases.push(self::steps(cursor, kernel)?);
-            }
-            cursor.expect('}')?;
-            steps.push(Step::Branch { selector, cases });
-        } else if cursor.keyword("foreign") {
-            let fields = cursor.fields()?;
-            let function = Read(&fields).index("function")?;
-            let (args, results) = (typed_buffers(cursor)?, typed_buffers(cursor)?);
-            steps.push(Step::Foreign { function, args, results });
-        } else if cursor.keyword("launch") {
-            let name = cursor.word()?;
-            cursor.expect('(')?;
-            let mut buffers = vec![];
-            while !cursor.sign(')') {
-                buffers.push(BufferId(letter(cursor, 'b')?));
-                cursor.sign(',');
-            }
-            steps.push(Step::Launch { kernel: kernel(cursor, name)?, buffers });
-        } else {
-            return cursor.fail(format!("a step, not {:?}", cursor.peek()));
-        }
-    }
-    Ok(steps)
-}
-
-/// `(b0: f32[B, 2], b1: u32)`
-fn typed_buffers(cursor: &mut Cursor) -> Parsed<Vec<(BufferId, Type)>> {
-    let mut all = vec![];
-    cursor.expect('(')?;
-    while !cursor.sign(')') {
-        let buffer = BufferId(letter(cursor, 'b')?);
-        cursor.expect(':')?;
-        all.push((buffer, cursor.ty()?));
-        cursor.sign(',');
-    }
-    Ok(all)
 }
 
 /// A kernel in braces.

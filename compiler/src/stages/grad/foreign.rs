@@ -2,7 +2,7 @@
 //! foreign function that the declaration names.
 
 use crate::ir::graph::Taken;
-use crate::ir::{Foreign, Graph, Kind, Type, Value};
+use crate::ir::{Foreign, Graph, Kind, Node, Type, Value};
 
 /// The cotangents of the arguments of a foreign call; none for integers.
 pub(super) fn pull_back(graph: &mut Graph, call: Value, cotangent: Value) -> Vec<Option<Value>> {
@@ -25,6 +25,27 @@ pub(super) fn pull_back(graph: &mut Graph, call: Value, cotangent: Value) -> Vec
     let derivative = Foreign { function: gradient.function, results, gradient: None };
     let mut made = graph.foreign(derivative, args, node.span).into_iter();
     floats.into_iter().map(|float| if float { made.next() } else { None }).collect()
+}
+
+/// Whether computing a node's value calls a foreign function.
+pub(super) fn calls(graph: &Graph, node: &Node) -> bool {
+    let inside = |graph: &Graph| graph.nodes.iter().any(|node| calls(graph, node));
+    match &node.kind {
+        Kind::Foreign(_) => true,
+        Kind::Repeat(repeat) => inside(&repeat.body),
+        Kind::Branch(branch) => branch.cases.iter().any(inside),
+        Kind::Result(_) => calls(graph, graph.node(node.args[0])),
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Transform(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => false,
+    }
 }
 
 /// What the call gave.

@@ -6,6 +6,7 @@
 //! region. Stacked inputs and invariants are passed again.
 
 use super::activity;
+use super::foreign;
 use super::keep::{Origin, smallest};
 use super::reverse::{pull_back as pull_back_body, write, zeros};
 use crate::ir::attend::Part;
@@ -151,6 +152,10 @@ fn origins(forward: &Repeat, iteration: &Iteration) -> Vec<Origin> {
             (Memory::Minimize, _) | (_, Cost::Nothing) | (Memory::Balanced, Cost::Access) => Origin::Cheap,
             (Memory::Balanced, Cost::More) | (Memory::Speed, Cost::Access | Cost::More) => Origin::Dear,
         },
+        // What the program does is not done again.
+        Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) if foreign::calls(&iteration.combined, node) => {
+            Origin::Dear
+        }
         Kind::Result(_) | Kind::Repeat(_) | Kind::Branch(_) => match forward.memory {
             Memory::Minimize => Origin::Cheap,
             Memory::Balanced | Memory::Speed => Origin::Dear,

@@ -98,7 +98,8 @@ impl Shaper<'_> {
         for (k, &arg) in args.iter().enumerate() {
             if guess && matches!(self.known(arg), Known::Unknown) {
                 // A scalar broadcasts, so that the others alone decide the type.
-                let like = dtypes.iter().copied().flatten().next().unwrap_or(DType::F32);
+                let like = (0..args.len()).find_map(|j| dtypes[j].filter(|_| class(j) == class(k)));
+                let like = like.unwrap_or(DType::F32);
                 all.push(Some(self.literal(&Attr::Int(0.into()), like, site.place.first)));
                 continue;
             }

@@ -16,32 +16,50 @@ mod scan;
 mod transform;
 
 use crate::diag::{Diagnostic, Diags};
-use crate::ir::model::NamedDim;
+use crate::ir::model::{Mode, NamedDim};
 use crate::ir::written::{Role, What, Written};
-use crate::ir::{DType, Graph, Kind, Model, Node, Type, Value};
+use crate::ir::{DType, Function, Graph, Kind, Model, Node, Type, Value};
 use crate::ops::Attr;
 use bindings::Bindings;
 
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
-    for function in models.iter_mut().flat_map(|model| &mut model.functions) {
-        let mut graph = std::mem::take(&mut function.graph);
-        let results = graph.outputs.len();
-        graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
-        let mut bindings = Bindings::default();
-        let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
-        let (graph, sure) = shaper.run();
-        function.graph = graph;
-        let stored = function.graph.outputs.split_off(results);
-        function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
-        if sure.contains(&false) && diags.is_empty() {
-            // A bug of ours must not pass for a model.
-            let message = format!("the type of what `{}` returns could not be found", function.name);
-            diags.push(Diagnostic::new("op", function.name.span(), message));
-        }
+    for model in models.iter_mut() {
+        let trained = |f: &Function| matches!(f.mode, Mode::Train(_));
+        let names: Vec<String> = model.functions.iter().filter(|f| trained(f)).map(|f| f.name.to_string()).collect();
+        model.functions.retain_mut(|function| {
+            let before = diags.list().len();
+            self::function(function, diags);
+            let keyless = diags.list()[before..].iter().all(|report| report.code == "missing-key");
+            let only_trains = !trained(function) && names.iter().any(|name| function.name == name);
+            // What draws from the key of a step is a function of training alone: there is none to evaluate.
+            if diags.list().len() > before && keyless && only_trains {
+                diags.forget(before);
+                return false;
+            }
+            true
+        });
     }
     if diags.is_empty() {
         models.iter().for_each(|model| foreign::check(model, diags));
+    }
+}
+
+/// Types every value of a function.
+fn function(function: &mut Function, diags: &mut Diags) {
+    let mut graph = std::mem::take(&mut function.graph);
+    let results = graph.outputs.len();
+    graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
+    let mut bindings = Bindings::default();
+    let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
+    let (graph, sure) = shaper.run();
+    function.graph = graph;
+    let stored = function.graph.outputs.split_off(results);
+    function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
+    if sure.contains(&false) && diags.is_empty() {
+        // A bug of ours must not pass for a model.
+        let message = format!("the type of what `{}` returns could not be found", function.name);
+        diags.push(Diagnostic::new("op", function.name.span(), message));
     }
 }
 

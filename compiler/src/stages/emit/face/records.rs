@@ -1,7 +1,6 @@
 //! Named results: the structs that functions return. In: functions whose result is a struct. Out: that struct, and one
 //! that borrows, for sessions. Always: each is emitted once, however many functions return it.
 
-use super::evaluated;
 use super::tensor::{Form, Tensor};
 use crate::ir::Model;
 use crate::ir::model::Results;
@@ -22,7 +21,7 @@ pub(super) fn borrows(tensors: &[Tensor]) -> bool {
 pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let mut known: Vec<&Ident> = vec![];
     let mut all = quote!();
-    for function in evaluated(model) {
+    for function in &model.functions {
         let Results::Struct(name, fields) = &function.results else { continue };
         if known.contains(&name) {
             continue;

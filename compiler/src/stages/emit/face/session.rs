@@ -156,7 +156,9 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
             quote!(#name #lifetime)
         },
     );
-    let values: Vec<_> = (0..results.len()).map(|k| results[k].lent_value(rt, plan, k, &extents[k])).collect();
+    let owner = quote_spanned!(Span::mixed_site()=> self.session);
+    let values: Vec<_> =
+        (0..results.len()).map(|k| results[k].lent_value(rt, (&owner, plan), k, &extents[k])).collect();
     let value = signature.together_value(&values, record);
     let flags = (0..results.len()).filter(|&k| results[k].is_bool()).map(Literal::usize_unsuffixed);
     let call = match signature.function.in_session {

@@ -179,18 +179,18 @@ impl Tensor {
         }
     }
 
-    /// The result number `index` of the plan `plan` as a session lends it.
+    /// The result number `index` of the plan `plan` as the session or trainer `owner` lends it.
     pub(super) fn lent_value(
         &self,
         rt: &TokenStream,
-        plan: &TokenStream,
+        (owner, plan): (&TokenStream, &TokenStream),
         index: usize,
         extents: &[TokenStream],
     ) -> TokenStream {
         let (index, element) = (Literal::usize_unsuffixed(index), self.element());
-        let words = quote_spanned!(Span::mixed_site()=> self.session.result::<#plan>(&dims, #index));
+        let words = quote_spanned!(Span::mixed_site()=> #owner.result::<#plan>(&dims, #index));
         let values = match self.is_bool() {
-            true => quote_spanned!(Span::mixed_site()=> self.session.flags::<#element>(#index)),
+            true => quote!(#owner.flags::<#element>(#index)),
             false => quote!(#rt::values::<#element>(#words)),
         };
         match (self.form(), self.is_bool()) {

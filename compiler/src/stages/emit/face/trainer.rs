@@ -1,10 +1,13 @@
 //! Trainers. In: a model. Out: the struct `NameTrainer`, with a step and its gradient for each function and optimiser
-//! that it is trained by. Always: a step gives its loss alone, which a GPU may still be computing.
+//! that it is trained by. Always: a step of a function with one result gives its loss, which a GPU may still be
+//! computing; further results are lent, and waited for.
 
 use super::signature::Signature;
-use super::{costs, names, path};
+use super::tensor::Form;
+use super::{costs, names, path, records};
+use crate::ir::model::Results;
 use crate::ir::{Function, Mode, Model};
-use proc_macro2::{Ident, Span, TokenStream};
+use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
 /// The trainer of a model.
@@ -63,24 +66,53 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let signature = Signature::new(model, function, rt);
     let name = &function.name;
     let gradients = path(model, &names::gradients(function));
-    let step = method(
-        &signature,
-        rt,
-        (name, &quote!(#rt::Loss<D>)),
-        &signature.attrs_or(&format!("A step of training by the model's `{name}`.")),
-        &{
-            let plan = &signature.plan;
-            quote!(step::<#plan>)
-        },
-    );
+    let step = step(&signature, rt);
     let gradients = method(
         &signature,
         rt,
         (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
         &signature.attrs_with(&format!("The gradient of `{name}` that the next step would use.")),
-        &quote!(gradients::<#gradients>),
+        Made { statements: quote!(), call: quote!(gradients::<#gradients>), value: quote!() },
     );
     quote!(#step #gradients)
+}
+
+/// What a method does: statements before its call, the call, and what is given besides what that makes.
+struct Made {
+    statements: TokenStream,
+    call: TokenStream,
+    value: TokenStream,
+}
+
+/// A step of training: its loss, and further results in the memory of the trainer.
+fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+    let name = &signature.function.name;
+    let attrs = signature.attrs_or(&format!("A step of training by the model's `{name}`."));
+    let (plan, results) = (&signature.plan, &signature.results);
+    if results.len() < 2 {
+        let made = Made { statements: quote!(), call: quote!(step::<#plan>), value: quote!() };
+        return method(signature, rt, (name, &quote!(#rt::Loss<D>)), &attrs, made);
+    }
+    let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
+    let owner = quote_spanned!(Span::mixed_site()=> self.trainer);
+    let value = |k: usize| results[k].lent_value(rt, (&owner, plan), k, &extents[k]);
+    let (types, values): (Vec<_>, Vec<_>) = match &signature.function.results {
+        Results::One | Results::Tuple => (1..results.len()).map(|k| (results[k].lent(rt, &quote!()), value(k))).unzip(),
+        Results::Struct(record, _) => {
+            let (record, all) = (records::lent(record, results), (0..results.len()).map(value).collect::<Vec<_>>());
+            let lifetime = records::borrows(results).then(|| quote!(<'_>));
+            let value = signature.together_value(&all, |_| record.clone());
+            (vec![quote!(#record #lifetime)], vec![value])
+        }
+    };
+    let flags = (0..results.len()).filter(|&k| results[k].is_bool()).map(Literal::usize_unsuffixed);
+    let call = quote!(step_with_results::<#plan>);
+    let value = quote_spanned! {Span::mixed_site()=>
+        #(self.trainer.convert::<#plan>(&dims, #flags);)*
+        let made = (made, #(#values),*);
+    };
+    let made = Made { statements, call, value };
+    method(signature, rt, (name, &quote!((#rt::Loss<D>, #(#types),*))), &attrs, made)
 }
 
 fn method(
@@ -88,7 +120,7 @@ fn method(
     rt: &TokenStream,
     (name, result): (&Ident, &TokenStream),
     attrs: &TokenStream,
-    call: &TokenStream,
+    Made { statements, call, value }: Made,
 ) -> TokenStream {
     let name_async = format_ident!("{name}_async");
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
@@ -107,8 +139,10 @@ fn method(
         #attrs_async
         pub async fn #name_async(&mut self, #params) -> #rt::Result<#result> {
             #bind
+            #statements
             let made = self.trainer.#call(&dims, #inputs).await?;
             #keep
+            #value
             ::core::result::Result::Ok(made)
         }
     }

@@ -94,11 +94,9 @@ impl Printer<'_> {
         Some(&self.plan.places[at])
     }
 
-    fn evaluate(&self) -> TokenStream {
-        let (marker, name) = (names::marker(self.function), self.function.name.to_string());
-        let gpu = self.gpu("PLANS");
-        let (costs, scratch) = (self.costs(), self.scratch());
-        let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
+    /// Where the results are.
+    fn results(&self) -> TokenStream {
+        let bind = self.bind();
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
             let Some(place) = self.place(Role::Result(k)) else { unreachable!("every result has a place") };
@@ -106,14 +104,25 @@ impl Printer<'_> {
             quote!(#number => rt::Place { offset: #offset, len: #len })
         });
         quote! {
+            fn result(dims: &[usize], index: usize) -> rt::Place {
+                #bind
+                match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
+            }
+        }
+    }
+
+    fn evaluate(&self) -> TokenStream {
+        let (marker, name) = (names::marker(self.function), self.function.name.to_string());
+        let gpu = self.gpu("PLANS");
+        let (costs, scratch) = (self.costs(), self.scratch());
+        let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
+        let results = self.results();
+        quote! {
             #costs
             impl rt::Function for #marker {
                 const NAME: &'static str = #name;
                 #scratch
-                fn result(dims: &[usize], index: usize) -> rt::Place {
-                    #bind
-                    match index { #(#results,)* _ => rt::Place { offset: 0, len: 0 } }
-                }
+                #results
                 #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
                     let rt::Memory { parameters, session, inputs, foreign, scratch } = memory;
@@ -152,10 +161,14 @@ impl Printer<'_> {
             None => unreachable!("a step of training has a loss and a flag"),
         };
         let (loss, updated) = (place(Role::Result(0)), place(Role::Effect(Effect::Updated)));
+        let results = (self.function.graph.outputs.len() > 1).then(|| self.results());
+        let count = results.iter().map(|_| Literal::usize_unsuffixed(self.function.graph.outputs.len()));
+        let further = quote!(#(const RESULTS: usize = #count;)* #results);
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
             let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
             let frozen = self.frozen();
+            let further = with_update.then_some(&further);
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
@@ -163,6 +176,7 @@ impl Printer<'_> {
                     #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
+                    #further
                     #gpu
                     fn cpu(memory: rt::StepMemory<'_>, dims: &[usize]) -> rt::Result<()> {
                         #step(memory, dims, #with_update)
