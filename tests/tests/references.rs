@@ -66,9 +66,11 @@ impl Judged {
         let of_oracle: Vec<Vec<f64>> = value.results.iter().map(numbers).collect();
         wrong.extend(self.results(&of_oracle, ORACLE, "the oracle"));
         let gradient = |name: &str| {
-            let id = self.model.params.iter().position(|p| p.name == name).expect("each input has a parameter") as u32;
-            let of = loss.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(p) if p.0 == id));
-            numbers(&of.expect("each parameter has a gradient").1)
+            let id = self.model.params.iter().position(|p| p.name == name).expect("each input has a parameter");
+            let of = loss.effects.iter().find(|(effect, _)| matches!(effect, Effect::Gradient(p) if p.0 == id as u32));
+            // A parameter through which no derivative flows has no gradient: it is zero.
+            let count = self.model.params[id].ty.count().as_const().expect("extents are constants");
+            of.map_or_else(|| vec![0.0; count as usize], |(_, gradient)| numbers(gradient))
         };
         wrong.extend(self.gradients(gradient, ORACLE, "the oracle"));
         wrong.extend(device.wait(self.on_device::<D, C, F, G>(device)));

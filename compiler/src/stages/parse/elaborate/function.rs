@@ -31,11 +31,7 @@ pub(in super::super) fn entry<'p>(
     let mut names = this.names.clone();
     let training = train.is_some();
     let dims = entry_dims(function, &mut names, session.iter().filter(|_| !training), diags);
-    // Dimensions that only the session gives.
-    let given: Vec<&str> = session.iter().map(|dim| dim.name.as_str()).collect();
-    let given: BTreeSet<String> =
-        given.iter().filter(|name| !dims.iter().any(|d| d.name == **name)).map(|name| name.to_string()).collect();
-    let touched = mentions(&function.result, &given);
+    let (given, touched) = only_of_session(function, session, &dims);
     let args = entry_args(function, &names, diags);
     let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
     let only = train.and_then(|train| train.only.as_deref());
@@ -85,15 +81,17 @@ pub(in super::super) fn entry<'p>(
     })
 }
 
-/// Whether a type has an extent of one of the names.
-fn mentions(ty: &TypeExpr, given: &BTreeSet<String>) -> bool {
-    let mut found = false;
-    for_each_axis(ty, &mut |axis| {
+/// The dimensions that only the session gives, and whether the function's result has one.
+fn only_of_session(function: &Fn, session: &[NamedDim], dims: &[NamedDim]) -> (BTreeSet<String>, bool) {
+    let bound = |one: &&NamedDim| dims.iter().any(|dim| dim.name == one.name);
+    let given: BTreeSet<String> = session.iter().filter(|one| !bound(one)).map(|one| one.name.clone()).collect();
+    let mut touched = false;
+    for_each_axis(&function.result, &mut |axis| {
         if let AxisExpr::Dim { value, .. } = axis {
-            found |= dim_names(value).iter().any(|name| given.contains(&name.to_string()));
+            touched |= dim_names(value).iter().any(|name| given.contains(&name.to_string()));
         }
     });
-    found
+    (given, touched)
 }
 
 /// What a model keeps: parameters, and in sessions states with their dimensions.
