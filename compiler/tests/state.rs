@@ -18,7 +18,7 @@ use judge::{check_memory, compile, judge, plain};
 use precast_compiler::ir::kernel::{KernelId, Role, Step};
 use precast_compiler::ir::plan::Pool;
 use precast_compiler::ir::verify::{After, verify};
-use precast_compiler::ir::{Model, StateId};
+use precast_compiler::ir::{Function, Kind, Model, StateId};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use support::Numbers;
 
@@ -82,6 +82,15 @@ const PARTS: &str = "
         }
     }";
 
+const TRAINED: &str = "
+    pub struct Cell { mix: Linear(3, 3), state h: f32[B, 3] }
+    impl Cell {
+        fn after(&self, x: f32[B, 3]) -> f32[B, 3] { tanh(self.mix(x) + self.h) }
+        pub fn step(&mut self, x: f32[B, 3]) { self.h = self.after(x); }
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 3]) -> f32 { mean(square(self.after(x))) }
+    }";
+
 fn every_way(what: &str, text: &str, dims: &[&[(&str, i64)]]) {
     let (models, diags) = check(text.parse().unwrap());
     assert!(diags.is_empty(), "{}", diags.to_compile_errors());
@@ -107,6 +116,18 @@ fn plans_keep_what_the_oracle_keeps() {
         &[("T", 3), ("row", 3), ("from", 2), ("to", 4)],
     ];
     every_way("parts", PARTS, &parts);
+    every_way("trained", TRAINED, &[&[("B", 1)], &[("B", 6)]]);
+}
+
+#[test]
+fn training_starts_from_zeros() {
+    for compiled in compile(TRAINED) {
+        let of = |name: &str, in_session| {
+            compiled.model.functions.iter().find(|f| f.name == name && f.in_session == in_session).unwrap()
+        };
+        let reads = |f: &Function| f.graph.nodes.iter().any(|n| matches!(n.kind, Kind::State(_)));
+        assert!(reads(of("loss", true)) && reads(of("step", true)) && !reads(of("loss", false)));
+    }
 }
 
 /// Whether a step writes scratch memory of the size of a cache.

@@ -96,8 +96,8 @@ model! {
     }
 }
 
-const USAGE: &str = "usage: gpt [--steps N] [--seed N] [--batch N] [--write N] [--device cpu|gpu]
-  --write N lets the network write so many characters";
+const USAGE: &str = "usage: gpt [--steps N] [--seed N] [--batch N] [--write N] [--test N] [--device cpu|gpu]
+  --write N lets the network write so many characters, --test N tests it on so many batches";
 
 /// The extents of the network that the program counts with.
 const CONTEXT: usize = 64;
@@ -108,6 +108,7 @@ struct Options {
     seed: u64,
     batch: usize,
     write: usize,
+    test: u32,
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
@@ -117,6 +118,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         seed: arguments.get("--seed", 1)?,
         batch: arguments.get("--batch", 12)?,
         write: arguments.get("--write", 500)?,
+        test: arguments.get("--test", 200)?.max(1),
     };
     match arguments.get("--device", String::from("cpu"))?.as_str() {
         "cpu" => run(&Cpu, &options),
@@ -139,7 +141,7 @@ fn run<D: Blocking>(device: &D, options: &Options) -> Result<(), Box<dyn Error>>
     train(&mut gpt, learnt, options)?;
     let seconds = start.elapsed().as_secs_f32();
     println!("{} steps of {} windows in {seconds:.1} s", options.steps, options.batch);
-    println!("loss on text that it has not seen: {:.4}", evaluate(&gpt, kept)?);
+    println!("loss on text that it has not seen: {:.4}", evaluate(&gpt, kept, options.test)?);
     println!("\n{}", alphabet.decode(&write(&gpt, &alphabet.encode("\n"), options)?));
     let (whole, cached) = (without_cache(&gpt)?, with_cache(&gpt)?);
     println!(
@@ -185,17 +187,17 @@ fn train<D: Blocking>(gpt: &mut Gpt<D>, text: &[u32], options: &Options) -> prec
     Ok(())
 }
 
-/// The mean cross-entropy over two hundred batches of windows, the same in every run.
-fn evaluate<D: Blocking>(gpt: &Gpt<D>, text: &[u32]) -> precast::Result<f32> {
+/// The mean cross-entropy over batches of windows, the same in every run.
+fn evaluate<D: Blocking>(gpt: &Gpt<D>, text: &[u32], batches: u32) -> precast::Result<f32> {
     let mut windows = Windows::new(text, 0);
     let mut session = gpt.session(GptDims { B: 12 })?;
     let (mut id, mut next) = (vec![], vec![]);
     let mut sum = 0.0;
-    for _ in 0..200 {
+    for _ in 0..batches {
         windows.draw(12, CONTEXT, &mut id, &mut next);
         sum += session.loss(View::new(&id, [12, CONTEXT])?, View::new(&next, [12, CONTEXT])?)?;
     }
-    Ok(sum / 200.0)
+    Ok(sum / batches as f32)
 }
 
 /// Characters drawn one after the other. Where the context is full, it goes on from its second half.

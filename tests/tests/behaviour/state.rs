@@ -144,11 +144,20 @@ model! {
             y
         }
 
-        /// A window that moves by one.
-        pub fn push(&mut self, x: f32[2]) -> f32[5, 2] {
+        fn shift(&mut self, x: f32[2]) {
             self.history[1..] = self.history[..-1];
             self.history[0] = x;
+        }
+
+        /// A window that moves by one.
+        pub fn push(&mut self, x: f32[2]) -> f32[5, 2] {
+            self.shift(x);
             self.history
+        }
+
+        /// Fills the window.
+        pub fn fill(&mut self, x: f32) {
+            self.history = broadcast_to(x, [5, 2]);
         }
 
         /// The sum of some of its rows.
@@ -201,6 +210,8 @@ fn positions_are_checked_before_anything_runs() {
     assert_eq!(session.between(0, 6).unwrap_err().to_string(), "`to` is 6, but may be at most 5");
     assert_eq!(session.between(2, 2).unwrap_err().to_string(), "`from` is 2, but may be at most to - 1 = 1");
     assert!(session.between(0, 0).is_err());
+    session.fill(0.5).unwrap();
+    assert_eq!(session.between(1, 4).unwrap(), 3.0);
 }
 
 fn near(found: &[f32], expected: &[f32]) {

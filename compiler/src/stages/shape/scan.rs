@@ -65,10 +65,8 @@ impl Shaper<'_> {
         args: &mut [Option<Value>],
         inputs: &mut [Option<Type>],
     ) {
-        let is_open = |k: &usize| match &self.old.node(node.args[*k]).kind {
-            Kind::Written(written) => matches!(written.what, What::Zeros),
-            _ => false,
-        };
+        let of = |k: usize| &self.old.node(node.args[k]).kind;
+        let is_open = |k: &usize| matches!(of(*k), Kind::Written(written) if matches!(written.what, What::Zeros));
         let open: Vec<usize> = (0..repeat.carried).filter(is_open).collect();
         let others_known = (0..inputs.len()).all(|k| open.contains(&k) || inputs[k].is_some());
         if open.is_empty() || !(others_known || self.guessing) {

@@ -314,7 +314,10 @@ impl<'p> Elaborator<'_, 'p> {
                     let tensor = self.push(Kind::Input(k), &[], Some(arg.ty.clone()), place);
                     let name = arg.name.to_string();
                     self.name(tensor, &name);
-                    if arg.ty == Type::scalar(DType::U32) && !self.scope().names.contains_key(&name) {
+                    if arg.ty == Type::scalar(DType::U32)
+                        && !name.starts_with("r#")
+                        && !self.scope().names.contains_key(&name)
+                    {
                         self.scalars.push((tensor, Dim::name(name)));
                     }
                     Val::Tensor(tensor)
@@ -330,6 +333,7 @@ impl<'p> Elaborator<'_, 'p> {
         let value = self.block(&function.body);
         let (text, place) = match &function.body.tail {
             Some(tail) => (words::brief(tail), tail.place),
+            None if matches!(&function.result, TypeExpr::Tuple(items, _) if items.is_empty()) => return value,
             None => {
                 let message = format!("`{}` ends without a result", function.name);
                 let report = Diagnostic::new("wrong-result", function.body.close, message);

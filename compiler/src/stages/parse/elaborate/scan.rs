@@ -168,24 +168,32 @@ impl Elaborator<'_, '_> {
             self.diags.push(report.help("add `from = zeros`, or the state itself"));
             return None;
         };
-        let axis = match axis {
-            Some(axis) => self.number(axis)?.as_const().or_else(|| {
-                let message = format!("`{}` is not known at build time", words::brief(axis));
-                self.diags.push(Diagnostic::new("dynamic-value", axis.place, message));
-                None
-            })?,
-            None => 0,
-        };
-        let reverse = match reverse.map(|given| (given, self.expr(given))) {
-            None => false,
-            Some((_, Val::Static(Attr::Bool(reverse)))) => reverse,
-            Some((given, _)) => {
+        let axis = axis.map_or(Some(0), |axis| self.axis(axis))?;
+        let reverse = reverse.map_or(Some(false), |reverse| self.flag(reverse))?;
+        Some(Parts { over, closure, from, axis, reverse })
+    }
+
+    /// A number that is known; `None` after a report.
+    fn axis(&mut self, given: &Expr) -> Option<i64> {
+        let axis = self.number(given)?.as_const();
+        if axis.is_none() {
+            let message = format!("`{}` is not known at build time", words::brief(given));
+            self.diags.push(Diagnostic::new("dynamic-value", given.place, message));
+        }
+        axis
+    }
+
+    /// A truth value that is known; `None` after a report.
+    fn flag(&mut self, given: &Expr) -> Option<bool> {
+        match self.expr(given) {
+            Val::Static(Attr::Bool(flag)) => Some(flag),
+            Val::Unknown => None,
+            _ => {
                 let message = format!("`{}` is neither true nor false", words::brief(given));
                 self.diags.push(Diagnostic::new("wrong-attribute", given.place, message));
-                return None;
+                None
             }
-        };
-        Some(Parts { over, closure, from, axis, reverse })
+        }
     }
 
     /// The first state: `zeros` by itself stands for zeros of the type that the body asks for.

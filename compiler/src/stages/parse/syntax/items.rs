@@ -231,6 +231,8 @@ impl Syntax {
         let params = self.list(&content, |input| self.param(input));
         let result = match input.parse::<Option<Token![->]>>()? {
             Some(_) => self.type_or_error(input)?,
+            // What changes state need not give anything.
+            None if matches!(receiver, Receiver::Mut(_)) => TypeExpr::Tuple(vec![], content_span(&name)),
             None => {
                 self.report(
                     Diagnostic::new("syntax", content_span(&name), format!("`{name}` returns nothing"))
