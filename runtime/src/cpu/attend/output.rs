@@ -83,54 +83,16 @@ unsafe fn block<S: Simd>(
     let (most, total) = state.split_at_mut(count);
     most.fill(f32::NEG_INFINITY);
     total.fill(0.0);
-    let mask = RowMask::new(plan, head);
     let tiles = count.div_ceil(plan.tall);
-    let end = seen(plan, rows.end - 1).end;
-    for first in (0..end).step_by(plan.tile) {
+    for first in (0..seen(plan, rows.end - 1).end).step_by(plan.tile) {
         for tile in 0..tiles {
             let at = count * tile / tiles..count * (tile + 1) / tiles;
             let columns = plan.tile.min(seen(plan, rows.start + at.end - 1).end.saturating_sub(first));
-            if columns == 0 {
-                continue;
+            if columns > 0 {
+                let tile = Tile { head, start: rows.start, rows: at, first, columns };
+                // SAFETY: the memory holds the operands of this head.
+                unsafe { meet(s, plan, &tile, values, (&mut *sums, &mut *most, &mut *total), room, memory) };
             }
-            let scores = memory.wrapping_add(room.scores);
-            let product = Product {
-                rows: at.len(),
-                vectors: columns.div_ceil(S::LANES),
-                terms: attend.features,
-                a: memory.wrapping_add(room.queries + at.start * attend.features),
-                a_row: attend.features,
-                b: memory.wrapping_add(room.keys + first * attend.features),
-                b_step: plan.tile.cast_signed(),
-                c: scores,
-                c_row: plan.tile,
-                add: false,
-            };
-            // SAFETY: the operands have these sizes.
-            unsafe { own::multiply(s, &product) };
-            for (r, row) in at.clone().enumerate() {
-                // SAFETY: the scores have a row for each row of a register tile.
-                let scores = unsafe { core::slice::from_raw_parts_mut(scores.add(r * plan.tile), columns) };
-                let counted = columns.min(seen(plan, rows.start + row).end.saturating_sub(first));
-                mask.apply(s, &mut scores[..counted], rows.start + row, first);
-                scores[counted..].fill(f32::NEG_INFINITY);
-                let sums = &mut sums[row * wide..][..wide];
-                advance(s, scores, &mut most[row], &mut total[row], sums);
-            }
-            let product = Product {
-                rows: at.len(),
-                vectors: wide / S::LANES,
-                terms: columns,
-                a: scores,
-                a_row: plan.tile,
-                b: values.data.wrapping_offset(first.cast_signed() * values.row),
-                b_step: values.row,
-                c: sums[at.start * wide..].as_mut_ptr(),
-                c_row: wide,
-                add: true,
-            };
-            // SAFETY: as above.
-            unsafe { own::multiply(s, &product) };
         }
     }
     for (row, (most, total)) in most.iter().zip(total.iter()).enumerate() {
@@ -138,6 +100,71 @@ unsafe fn block<S: Simd>(
         // SAFETY: the row belongs to this job.
         unsafe { finish(s, plan, head, rows.start + row, sums, *most, *total) };
     }
+}
+
+/// Rows of a block, and columns from `first` on.
+struct Tile {
+    head: usize,
+    /// The first row of the block.
+    start: usize,
+    /// Within the block.
+    rows: Range<usize>,
+    first: usize,
+    columns: usize,
+}
+
+/// Adds what the rows of a register tile see in a tile of columns to their sums, largest scores and totals.
+#[inline(always)]
+unsafe fn meet<S: Simd>(
+    s: S,
+    plan: &Plan<'_>,
+    tile: &Tile,
+    values: Wide,
+    (sums, most, total): (&mut [f32], &mut [f32], &mut [f32]),
+    room: &Room,
+    memory: *mut f32,
+) {
+    let (attend, wide) = (plan.attend, plan.padded(plan.attend.values));
+    let Tile { head, start, rows: at, first, columns } = tile;
+    let (first, columns, mask) = (*first, *columns, RowMask::new(plan, *head));
+    let scores = memory.wrapping_add(room.scores);
+    let product = Product {
+        rows: at.len(),
+        vectors: columns.div_ceil(S::LANES),
+        terms: attend.features,
+        a: memory.wrapping_add(room.queries + at.start * attend.features),
+        a_row: attend.features,
+        b: memory.wrapping_add(room.keys + first * attend.features),
+        b_step: plan.tile.cast_signed(),
+        c: scores,
+        c_row: plan.tile,
+        add: false,
+    };
+    // SAFETY: the operands have these sizes.
+    unsafe { own::multiply(s, &product) };
+    for (r, row) in at.clone().enumerate() {
+        // SAFETY: the scores have a row for each row of a register tile.
+        let scores = unsafe { core::slice::from_raw_parts_mut(scores.add(r * plan.tile), columns) };
+        let counted = columns.min(seen(plan, start + row).end.saturating_sub(first));
+        mask.apply(s, &mut scores[..counted], start + row, first);
+        scores[counted..].fill(f32::NEG_INFINITY);
+        let sums = &mut sums[row * wide..][..wide];
+        advance(s, scores, &mut most[row], &mut total[row], sums);
+    }
+    let product = Product {
+        rows: at.len(),
+        vectors: wide / S::LANES,
+        terms: columns,
+        a: scores,
+        a_row: plan.tile,
+        b: values.data.wrapping_offset(first.cast_signed() * values.row),
+        b_step: values.row,
+        c: sums[at.start * wide..].as_mut_ptr(),
+        c_row: wide,
+        add: true,
+    };
+    // SAFETY: as above.
+    unsafe { own::multiply(s, &product) };
 }
 
 /// Makes powers of scores and scales what was summed up before, where the largest score has grown.

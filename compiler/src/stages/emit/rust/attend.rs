@@ -13,45 +13,25 @@ use quote::quote;
 
 /// The driver's call.
 pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
-    let order = [&attention.batch[..], &attention.shared].concat();
-    let rest = [&attention.queries, &attention.keys, &attention.features, &attention.values];
-    let extents = order.iter().map(|&a| arith::dim(&kernel.axes[a]));
+    let arrays = Arrays { kernel, attention };
+    let heads = [&attention.batch[..], &attention.shared].concat();
+    let extents = heads.iter().map(|&a| arith::dim(&kernel.axes[a]));
     let batch = Literal::usize_unsuffixed(attention.batch.len());
     let [queries, keys, features, values] =
-        rest.map(|list| arith::dim(&product(list.iter().map(|&a| &kernel.axes[a]))));
-    // An axis of extent 1 is no longer there; nothing moves along it.
-    let walk = |index: &Index| {
-        let mut all = strides(index, &order);
-        all.extend(rest.iter().map(|list| strides(index, list).pop().unwrap_or_else(|| quote!(0))));
-        all
-    };
-    let load = |id: ExprId| {
-        let Expr::Load { slot, index, .. } = &kernel.scalars[id] else { unreachable!("attention reads by loads") };
-        let (base, strides, data) = (base(index), walk(index), slot_name(*slot));
-        (kernel.slots[*slot].dtype, quote!(rt::Strided { data: #data, base: #base, strides: &[#(#strides),*] }))
-    };
-    let reads: Vec<TokenStream> = attention.reads.iter().map(|&id| load(id).1).collect();
+        arrays.rest().map(|list| arith::dim(&product(list.iter().map(|&a| &kernel.axes[a]))));
+    let reads: Vec<TokenStream> = attention.reads.iter().map(|&id| arrays.load(id).1).collect();
     let (inputs, derivative) = reads.split_at(3);
     let derivative = match derivative {
         [] => quote!(None),
         all => quote!(Some([#(#all),*])),
     };
-    let mask = match attention.mask.map(load) {
+    let mask = match attention.mask.map(|id| arrays.load(id)) {
         None => quote!(rt::Mask::None),
         Some((DType::F32, mask)) => quote!(rt::Mask::Added(#mask)),
         Some((DType::Bool, mask)) => quote!(rt::Mask::Seen(#mask)),
         Some((DType::I32 | DType::U32, _)) => unreachable!("the shape rule refused a mask of integers"),
     };
-    let output = |store: &Store| {
-        let (data, base, strides) = (slot_name(store.slot), base(&store.index), walk(&store.index));
-        quote!(rt::Output { data: #data, base: #base, strides: &[#(#strides),*] })
-    };
-    let of = |wanted: usize| {
-        let is = |s: &&Store| matches!(kernel.scalars[s.value], Expr::Accumulated { slot, .. } if slot == wanted);
-        let outputs = attention.stores.iter().filter(is).map(output);
-        quote!(&mut [#(#outputs),*])
-    };
-    let (first, second) = (of(0), of(1));
+    let (first, second) = (arrays.outputs(0), arrays.outputs(1));
     let part = match attention.attend.part {
         Part::Output | Part::Norm => quote!(rt::Attended::Output),
         Part::Query => quote!(rt::Attended::Query),
@@ -74,5 +54,43 @@ pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
             derivative: #derivative,
             mask: #mask,
         }, #first, #second);
+    }
+}
+
+/// What the driver reads and writes, with a stride for each axis.
+struct Arrays<'a> {
+    kernel: &'a Kernel,
+    attention: &'a Attention,
+}
+
+impl Arrays<'_> {
+    /// The axes besides the heads.
+    fn rest(&self) -> [&Vec<usize>; 4] {
+        let Attention { queries, keys, features, values, .. } = self.attention;
+        [queries, keys, features, values]
+    }
+
+    /// The strides of an index. An axis of extent 1 is no longer there; nothing moves along it.
+    fn walk(&self, index: &Index) -> Vec<TokenStream> {
+        let mut all = strides(index, &[&self.attention.batch[..], &self.attention.shared].concat());
+        all.extend(self.rest().map(|list| strides(index, list).pop().unwrap_or_else(|| quote!(0))));
+        all
+    }
+
+    /// The element type and the array of a load.
+    fn load(&self, id: ExprId) -> (DType, TokenStream) {
+        let Expr::Load { slot, index, .. } = &self.kernel.scalars[id] else { unreachable!("attention reads by loads") };
+        let (base, strides, data) = (base(index), self.walk(index), slot_name(*slot));
+        (self.kernel.slots[*slot].dtype, quote!(rt::Strided { data: #data, base: #base, strides: &[#(#strides),*] }))
+    }
+
+    /// The places of a result.
+    fn outputs(&self, wanted: usize) -> TokenStream {
+        let is = |s: &&Store| matches!(self.kernel.scalars[s.value], Expr::Accumulated { slot, .. } if slot == wanted);
+        let outputs = self.attention.stores.iter().filter(is).map(|store| {
+            let (data, base, strides) = (slot_name(store.slot), base(&store.index), self.walk(&store.index));
+            quote!(rt::Output { data: #data, base: #base, strides: &[#(#strides),*] })
+        });
+        quote!(&mut [#(#outputs),*])
     }
 }

@@ -134,22 +134,37 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
         Skeleton::Scatter { .. } => row::scatter(kernel),
     };
-    let name = format_ident!("K{number}_");
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
-    let fields = kernel.slots.iter().zip(&names).map(|(s, name)| {
+    loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
+}
+
+/// A kernel whose loops are emitted: a struct that runs them, and the function that runs the struct.
+#[expect(clippy::too_many_arguments, reason = "the parts of one kernel")]
+fn loops(
+    number: usize,
+    kernel: &Kernel,
+    head: &TokenStream,
+    body: &TokenStream,
+    cut: Option<&row::Cut>,
+    names: &[&Ident],
+    dims: &[TokenStream],
+    counters: &[TokenStream],
+) -> TokenStream {
+    let name = format_ident!("K{number}_");
+    let fields = kernel.slots.iter().zip(names).map(|(s, name)| {
         let word = word(s.dtype);
         if s.write { quote!(#name: &'a mut [#word]) } else { quote!(#name: &'a [#word]) }
     });
-    let part = cut.as_ref().map(|_| quote!(first, count,));
-    let part_fields = cut.as_ref().map(|_| quote!(first: usize, count: usize,));
+    let part = cut.map(|_| quote!(first, count,));
+    let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
     let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
         let (base, words) = (scalar::base_name(*slot), arith::dim(words));
         quote!(let #base = first * (#words);)
     });
-    let (whole, launch, split) = match &cut {
+    let (whole, launch, split) = match cut {
         Some(cut) => {
             let extent = arith::dim(&kernel.axes[cut.axis]);
-            let split = splits(&name, cut, &names, &dims, &counters);
+            let split = splits(&name, cut, names, dims, counters);
             (Some(quote!(first: 0, count: #extent,)), quote!(rt::parallel(isa, threads, kernel)), Some(split))
         }
         None => (None, quote!(rt::run(isa, kernel)), None),
