@@ -1,7 +1,7 @@
 //! Writes a module for each derived test program of the ops, and for each program of the stored references: the
 //! compiled model, and tests on the CPU and the GPU.
 
-#[allow(dead_code, reason = "the tests read the numbers, this program the names")]
+#[allow(dead_code, unreachable_pub, reason = "the tests read the numbers, this program the names")]
 #[path = "src/reference.rs"]
 mod reference;
 
@@ -30,7 +30,7 @@ fn stored(program: &reference::Program) -> TokenStream {
     quote! {
         mod #module {
             ::precast::model! { #text }
-            use #plans::{Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients};
+            use #plans::{Plan_, Value, Loss_Sgd_Gradients};
 
             #[test]
             fn cpu() {

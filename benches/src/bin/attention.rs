@@ -3,12 +3,12 @@
 //! In: a number of threads. Out: for each size and way the least microseconds and GFLOP/s of a call and of a training step,
 //! of the products that the positions leave. Always: the two ways take turns, so that they see the same machine.
 
-use precast::prelude::*;
 use std::hint::black_box;
 use std::time::Instant;
 
 macro_rules! size {
     ($name:ident, $model:ident, $heads:literal, $length:literal, $features:literal) => {
+        #[allow(unreachable_pub, reason = "a model is public")]
         mod $name {
             use precast::prelude::*;
 
@@ -42,7 +42,7 @@ macro_rules! size {
                 }
             }
 
-            pub fn run(rounds: usize) {
+            pub(super) fn run(rounds: usize) {
                 const COUNT: usize = $heads * $length * $features;
                 let mut model = $model::init(1);
                 let x: Vec<f32> = (0..COUNT).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect();
