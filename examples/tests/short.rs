@@ -1,4 +1,4 @@
-//! Every example runs, in a short form, and says what it should.
+//! The examples run, in a short form, and say what they should; `mnist` and `vae` have tests of their own in their files.
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
@@ -61,21 +61,7 @@ fn mixer() {
 }
 
 #[test]
-fn mnist() {
-    let text = run("mnist", &["--epochs", "1"]);
-    assert!(text.contains("download"), "{text}");
-    assert!(number(&text, "test accuracy ") > 0.8, "{text}");
-}
-
-#[test]
 fn pinn() {
     let text = run("pinn", &["--steps", "300"]);
     assert!(number(&text, "relative L2 error: ") < 0.3, "{text}");
-}
-
-#[test]
-fn vae() {
-    let text = run("vae", &["--epochs", "10"]);
-    // Sixty-four pixels that are as likely black as white are 64 · ln 2 = 44 nats.
-    assert!(number(&text, "epoch 10: ") < 35.0, "{text}");
 }
