@@ -81,10 +81,13 @@ fn fields(model: &Model) -> Vec<(&str, Field<'_>)> {
 fn add<'m>(all: &mut Vec<(&'m str, Field<'m>)>, path: &[&'m str], param: &'m Param) {
     match path {
         [] => {}
+        // Two fields of one name were reported; one stands for both.
+        [last] if all.iter().any(|(name, _)| name == last) => {}
         [last] => all.push((last, Field::Param(param))),
         [first, rest @ ..] => match all.iter_mut().find(|(name, _)| name == first) {
             Some((_, Field::Fields(inner))) => add(inner, rest, param),
-            Some((_, Field::Param(_))) | None => {
+            Some((_, Field::Param(_))) => {}
+            None => {
                 let mut inner = vec![];
                 add(&mut inner, rest, param);
                 all.push((first, Field::Fields(inner)));
