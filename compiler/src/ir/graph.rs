@@ -11,6 +11,7 @@ use super::ty::Type;
 use super::written::Written;
 use crate::ops::{Attrs, Op};
 use proc_macro2::Span;
+use std::slice;
 
 /// A node of a graph, and the tensor that it computes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -62,6 +63,48 @@ pub enum Kind {
     StopGradient,
     /// What the user wrote, between parse and shape only.
     Written(Box<Written>),
+}
+
+impl Kind {
+    /// The graphs inside of it: those of a region or transform.
+    pub fn bodies(&self) -> &[Graph] {
+        match self {
+            Kind::Repeat(repeat) => slice::from_ref(&repeat.body),
+            Kind::Branch(branch) => &branch.cases,
+            Kind::Transform(transform) => slice::from_ref(&transform.body),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => &[],
+        }
+    }
+
+    /// The same, to change them.
+    pub fn bodies_mut(&mut self) -> &mut [Graph] {
+        match self {
+            Kind::Repeat(repeat) => slice::from_mut(&mut repeat.body),
+            Kind::Branch(branch) => &mut branch.cases,
+            Kind::Transform(transform) => slice::from_mut(&mut transform.body),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => &mut [],
+        }
+    }
 }
 
 /// What the runtime supplies to a training plan besides the arguments.
@@ -254,28 +297,29 @@ impl Graph {
         Value(self.nodes.len() as u32 - 1)
     }
 
+    /// Appends a node without a type of its own, and a `Result` node for each of its results.
+    pub(super) fn push_many(&mut self, kind: Kind, args: Vec<Value>, results: Vec<Type>, span: Span) -> Vec<Value> {
+        let node = self.push(kind, args, None, span);
+        let take = |(k, ty)| self.push(Kind::Result(k), vec![node], Some(ty), span);
+        results.into_iter().enumerate().map(take).collect()
+    }
+
     /// Appends a region and a `Result` node for each of its results. The body has types.
     pub fn repeat(&mut self, repeat: Repeat, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results: Vec<Type> = (0..repeat.body.outputs.len()).map(|k| repeat.result(k)).collect();
-        let region = self.push(Kind::Repeat(Box::new(repeat)), args, None, span);
-        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
-        results.into_iter().enumerate().map(take).collect()
+        self.push_many(Kind::Repeat(Box::new(repeat)), args, results, span)
     }
 
     /// Appends a branch and a `Result` node for each of its results. The cases have types.
     pub fn branch(&mut self, branch: Branch, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results: Vec<Type> = (0..branch.results()).map(|k| branch.result(k)).collect();
-        let region = self.push(Kind::Branch(Box::new(branch)), args, None, span);
-        let take = |(k, ty)| self.push(Kind::Result(k), vec![region], Some(ty), span);
-        results.into_iter().enumerate().map(take).collect()
+        self.push_many(Kind::Branch(Box::new(branch)), args, results, span)
     }
 
     /// Appends a foreign call and a `Result` node for each of its results.
     pub fn foreign(&mut self, foreign: Foreign, args: Vec<Value>, span: Span) -> Vec<Value> {
         let results = foreign.results.clone();
-        let call = self.push(Kind::Foreign(Box::new(foreign)), args, None, span);
-        let take = |(k, ty)| self.push(Kind::Result(k), vec![call], Some(ty), span);
-        results.into_iter().enumerate().map(take).collect()
+        self.push_many(Kind::Foreign(Box::new(foreign)), args, results, span)
     }
 
     /// The node of a value.

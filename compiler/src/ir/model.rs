@@ -210,6 +210,17 @@ pub struct ForeignFn {
     pub results: Vec<Type>,
 }
 
+impl Function {
+    /// Replaces the graph by what `change` makes of it, to which the values of the effects are further results.
+    pub fn change_graph(&mut self, change: impl FnOnce(Graph) -> Graph) {
+        let results = self.graph.outputs.len();
+        self.graph.outputs.extend(self.effects.iter().map(|(_, value)| *value));
+        self.graph = change(std::mem::take(&mut self.graph));
+        let written = self.graph.outputs.split_off(results);
+        self.effects.iter_mut().zip(written).for_each(|((_, value), new)| *value = new);
+    }
+}
+
 /// A model: what `model!` emits one Rust struct for.
 #[derive(Clone, Debug)]
 pub struct Model {

@@ -145,9 +145,7 @@ impl Graph {
     pub fn transform(&mut self, transform: Transform, args: Vec<Value>, span: Span) -> Vec<Value> {
         let types: Vec<Type> = args.iter().map(|&a| self.ty(a).clone()).collect();
         let results = transform.results(&types);
-        let node = self.push(Kind::Transform(Box::new(transform)), args, None, span);
-        let take = |(k, ty)| self.push(Kind::Result(k), vec![node], Some(ty), span);
-        results.into_iter().enumerate().map(take).collect()
+        self.push_many(Kind::Transform(Box::new(transform)), args, results, span)
     }
 
     /// Appends the nodes of another graph, whose k-th input is `inputs[k]`; gives its outputs.

@@ -13,12 +13,7 @@ use std::collections::HashMap;
 /// Replaces the ops of every function by primitives.
 pub fn expand(mut model: Model) -> Model {
     for function in &mut model.functions {
-        let results = function.graph.outputs.len();
-        function.graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
-        let graph = Expansion { sites: &mut 0, depth: 0 }.graph(&function.graph);
-        function.graph = simplify(graph, &mut []);
-        let stored = function.graph.outputs.split_off(results);
-        function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
+        function.change_graph(|graph| simplify(Expansion { sites: &mut 0, depth: 0 }.graph(&graph), &mut []));
     }
     model
 }

@@ -23,22 +23,7 @@ fn sign_of_rectified(graph: &mut Graph) {
     for value in old.values() {
         let mut node = old.node(value).clone();
         node.args = node.args.iter().map(|a| new[a]).collect();
-        match &mut node.kind {
-            Kind::Repeat(repeat) => sign_of_rectified(&mut repeat.body),
-            Kind::Branch(branch) => branch.cases.iter_mut().for_each(sign_of_rectified),
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Prim(_)
-            | Kind::Counter(_)
-            | Kind::Transform(_)
-            | Kind::StopGradient
-            | Kind::Foreign(_)
-            | Kind::Written(_) => {}
-        }
+        node.kind.bodies_mut().iter_mut().for_each(sign_of_rectified);
         graph.nodes.push(node);
         let y = Value(graph.nodes.len() as u32 - 1);
         new.insert(value, y);

@@ -25,7 +25,7 @@ pub use transform::resolve;
 
 use crate::ir::model::Mode;
 use crate::ir::simplify::simplify;
-use crate::ir::{Function, Graph, Kind, Memory, Model, Value};
+use crate::ir::{Graph, Kind, Memory, Model, Value};
 
 /// Resolves what is mapped and differentiated, and completes every training function.
 pub fn grad(mut model: Model) -> Model {
@@ -33,7 +33,8 @@ pub fn grad(mut model: Model) -> Model {
     for function in &mut functions {
         choose(&mut function.graph, model.memory);
         if has_transforms(&function.graph) {
-            resolve_function(function);
+            // The effects so far are new values of companions.
+            function.change_graph(|graph| simplify(transform::resolve(&graph), &mut []));
         }
         match function.mode {
             Mode::Evaluate => {}
@@ -50,57 +51,19 @@ pub fn grad(mut model: Model) -> Model {
 /// Tells every region that says nothing itself what its backward pass computes again.
 fn choose(graph: &mut Graph, memory: Memory) {
     for node in &mut graph.nodes {
-        match &mut node.kind {
-            Kind::Repeat(repeat) => {
-                if repeat.memory == Memory::default() {
-                    repeat.memory = memory;
-                }
-                choose(&mut repeat.body, memory);
-            }
-            Kind::Branch(branch) => branch.cases.iter_mut().for_each(|case| choose(case, memory)),
-            Kind::Transform(transform) => choose(&mut transform.body, memory),
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Foreign(_)
-            | Kind::Result(_)
-            | Kind::Prim(_)
-            | Kind::Counter(_)
-            | Kind::StopGradient
-            | Kind::Written(_) => {}
+        if let Kind::Repeat(repeat) = &mut node.kind
+            && repeat.memory == Memory::default()
+        {
+            repeat.memory = memory;
         }
+        node.kind.bodies_mut().iter_mut().for_each(|body| choose(body, memory));
     }
-}
-
-/// Resolves the transforms of a function, whose effects so far are new values of companions.
-fn resolve_function(function: &mut Function) {
-    let results = function.graph.outputs.len();
-    function.graph.outputs.extend(function.effects.iter().map(|(_, v)| *v));
-    function.graph = simplify(transform::resolve(&function.graph), &mut []);
-    let effects = function.graph.outputs.split_off(results);
-    function.effects.iter_mut().zip(effects).for_each(|((_, v), new)| *v = new);
 }
 
 /// Whether the graph or the body of a region in it has a transform.
 fn has_transforms(graph: &Graph) -> bool {
-    graph.nodes.iter().any(|node| match &node.kind {
-        Kind::Transform(_) => true,
-        Kind::Repeat(repeat) => has_transforms(&repeat.body),
-        Kind::Branch(branch) => branch.cases.iter().any(has_transforms),
-        Kind::Input(_)
-        | Kind::Param(_)
-        | Kind::State(_)
-        | Kind::Source(_)
-        | Kind::Op(_)
-        | Kind::Result(_)
-        | Kind::Prim(_)
-        | Kind::Counter(_)
-        | Kind::StopGradient
-        | Kind::Foreign(_)
-        | Kind::Written(_) => false,
-    })
+    let inside = |kind: &Kind| kind.bodies().iter().any(has_transforms);
+    graph.nodes.iter().any(|node| matches!(node.kind, Kind::Transform(_)) || inside(&node.kind))
 }
 
 /// Lets uses of a `StopGradient` use its argument, which it equals once all derivatives are taken.
@@ -109,22 +72,7 @@ fn pass_stops(graph: &mut Graph) {
     for value in graph.values() {
         let node = graph.node_mut(value);
         node.args.iter_mut().for_each(|a| *a = passed[a.0 as usize]);
-        match &mut node.kind {
-            Kind::Repeat(repeat) => pass_stops(&mut repeat.body),
-            Kind::Branch(branch) => branch.cases.iter_mut().for_each(pass_stops),
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Prim(_)
-            | Kind::Counter(_)
-            | Kind::Transform(_)
-            | Kind::StopGradient
-            | Kind::Foreign(_)
-            | Kind::Written(_) => {}
-        }
+        node.kind.bodies_mut().iter_mut().for_each(pass_stops);
         passed.push(if matches!(node.kind, Kind::StopGradient) { node.args[0] } else { value });
     }
     graph.outputs.iter_mut().for_each(|v| *v = passed[v.0 as usize]);

@@ -7,7 +7,7 @@ use super::batch::vectorise;
 use super::reverse::{differentiate, pull_back, zeros};
 use crate::ir::prim::MapOp;
 use crate::ir::simplify::simplify;
-use crate::ir::{Branch, DType, Dim, Graph, How, Kind, Node, Transform, Type, Value};
+use crate::ir::{DType, Dim, Graph, How, Kind, Node, Transform, Type, Value};
 use crate::ops::{Builder, OpError};
 use proc_macro2::Span;
 use std::collections::BTreeMap;
@@ -50,28 +50,11 @@ pub fn resolve(old: &Graph) -> Graph {
     graph
 }
 
-/// The kind of node, with the body of a region resolved.
+/// The kind of node, with the bodies of a region resolved.
 fn inside(kind: &Kind) -> Kind {
-    match kind {
-        Kind::Repeat(repeat) => {
-            let mut repeat = repeat.clone();
-            repeat.body = resolve(&repeat.body);
-            Kind::Repeat(repeat)
-        }
-        Kind::Branch(branch) => Kind::Branch(Box::new(Branch { cases: branch.cases.iter().map(resolve).collect() })),
-        Kind::Input(_)
-        | Kind::Param(_)
-        | Kind::State(_)
-        | Kind::Source(_)
-        | Kind::Op(_)
-        | Kind::Result(_)
-        | Kind::Prim(_)
-        | Kind::Counter(_)
-        | Kind::Transform(_)
-        | Kind::Foreign(_)
-        | Kind::StopGradient
-        | Kind::Written(_) => kind.clone(),
-    }
+    let mut kind = kind.clone();
+    kind.bodies_mut().iter_mut().for_each(|body| *body = resolve(body));
+    kind
 }
 
 /// The graph whose inputs are the arguments of the transform and whose outputs are its results.

@@ -151,18 +151,6 @@ impl Reached {
 fn called(graph: &Graph) -> Option<usize> {
     graph.nodes.iter().find_map(|node| match &node.kind {
         Kind::Foreign(foreign) => Some(foreign.function),
-        Kind::Repeat(repeat) => called(&repeat.body),
-        Kind::Branch(branch) => branch.cases.iter().find_map(called),
-        Kind::Transform(transform) => called(&transform.body),
-        Kind::Input(_)
-        | Kind::Param(_)
-        | Kind::State(_)
-        | Kind::Source(_)
-        | Kind::Op(_)
-        | Kind::Result(_)
-        | Kind::Prim(_)
-        | Kind::Counter(_)
-        | Kind::StopGradient
-        | Kind::Written(_) => None,
+        kind => kind.bodies().iter().find_map(called),
     })
 }

@@ -47,16 +47,15 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
 
 /// Types every value of a function.
 fn function(function: &mut Function, diags: &mut Diags) {
-    let mut graph = std::mem::take(&mut function.graph);
-    let results = graph.outputs.len();
-    graph.outputs.extend(function.effects.iter().map(|(_, value)| *value));
-    let mut bindings = Bindings::default();
-    let shaper = Shaper::new(&graph, diags, &function.dims, &mut bindings, None);
-    let (graph, sure) = shaper.run();
-    function.graph = graph;
-    let stored = function.graph.outputs.split_off(results);
-    function.effects.iter_mut().zip(stored).for_each(|((_, value), new)| *value = new);
-    if sure.contains(&false) && diags.is_empty() {
+    let (mut bindings, mut known) = (Bindings::default(), vec![]);
+    let dims = std::mem::take(&mut function.dims);
+    function.change_graph(|graph| {
+        let (graph, sure) = Shaper::new(&graph, diags, &dims, &mut bindings, None).run();
+        known = sure;
+        graph
+    });
+    function.dims = dims;
+    if known.contains(&false) && diags.is_empty() {
         // A bug of ours must not pass for a model.
         let message = format!("the type of what `{}` returns could not be found", function.name);
         diags.push(Diagnostic::new("op", function.name.span(), message));

@@ -68,22 +68,7 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
         }
     }
     for value in graph.values() {
-        match &graph.node(value).kind {
-            Kind::Repeat(repeat) => collect(&repeat.body, lowest, found),
-            Kind::Branch(branch) => branch.cases.iter().for_each(|case| collect(case, lowest, found)),
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Prim(_)
-            | Kind::Counter(_)
-            | Kind::Transform(_)
-            | Kind::StopGradient
-            | Kind::Foreign(_)
-            | Kind::Written(_) => {}
-        }
+        graph.node(value).kind.bodies().iter().for_each(|body| collect(body, lowest, found));
     }
 }
 
