@@ -1,0 +1,14 @@
+//! The parts that networks are made of, each measured alone: one file a table.
+
+mod attention;
+mod gemm;
+
+use crate::command::Part;
+
+/// The tables, by name.
+pub(crate) const TABLES: &[(&str, &str, fn(&Part))] = &[
+    ("gemm", "matrix products and convolutions, and what part of the peak they reach", gemm::products),
+    ("small", "products of one row, in nanoseconds", gemm::small),
+    ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
+    ("attention", "attention as one kernel and as products and a softmax", attention::both),
+];
