@@ -5,8 +5,11 @@ mod gemm;
 
 use crate::command::Part;
 
-/// The tables, by name.
-pub(crate) const TABLES: &[(&str, &str, fn(&Part))] = &[
+/// A name, what it measures, and what measures it.
+pub(crate) type Table = (&'static str, &'static str, fn(&Part));
+
+/// All of them.
+pub(crate) const TABLES: &[Table] = &[
     ("gemm", "matrix products and convolutions, and what part of the peak they reach", gemm::products),
     ("small", "products of one row, in nanoseconds", gemm::small),
     ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
