@@ -6,6 +6,7 @@
 mod w1;
 mod w2;
 mod w3;
+mod w4;
 mod w8;
 
 use std::error::Error;
@@ -31,6 +32,7 @@ pub(crate) const ALL: &[Workload] = &[
     row("W2t", "the same, a step of Adam on 64 rows", w2::step),
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
+    row("W4", "ResNet-18, one image", w4::forward),
     row("W8", "products of matrices", w8::products),
 ];
 
