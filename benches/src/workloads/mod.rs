@@ -3,11 +3,13 @@
 //! In: what measures a call. Out: it was called with a label, how many calls make one sample, and the call. Always: each is
 //! an ordinary program of the model language through the public API with default settings.
 
+mod checked;
 mod w1;
 mod w2;
 mod w3;
 mod w8;
 
+pub(crate) use checked::{Argument, Checked};
 use std::error::Error;
 
 /// Takes a label, how many calls make one sample, and a call that consumes its result.
@@ -32,6 +34,15 @@ pub(crate) const ALL: &[Workload] = &[
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
     row("W8", "products of matrices", w8::products),
+];
+
+/// What computes each workload once, for the oracle.
+pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
+    ("W1", w1::checked),
+    ("W2f", w2::checked_forward),
+    ("W2t", w2::checked_step),
+    ("W3f", w3::checked_forward),
+    ("W3t", w3::checked_step),
 ];
 
 /// Numbers in [0, 1) that differ from call to call.
