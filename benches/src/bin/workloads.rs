@@ -1,4 +1,4 @@
-//! The workloads that peers are compared on: `workloads THREADS w1,w2f,w2t,w3f,w3t,w8`.
+//! The workloads that peers are compared on: `workloads THREADS w1,w2f,w2t,w3f,w3t,w5,w6t,w8`.
 //!
 //! In: a number of threads and the names of workloads. Out: `workload,peer,threads,median_us,min_us`, one line each.
 //! Always: each is an ordinary program of the model language through the public API with default settings; inputs vary
@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 fn main() {
     let mut arguments = std::env::args().skip(1);
     let threads: usize = arguments.next().and_then(|t| t.parse().ok()).unwrap_or(1);
-    let wanted = arguments.next().unwrap_or_else(|| "w1,w2f,w2t,w3f,w3t,w8".into());
+    let wanted = arguments.next().unwrap_or_else(|| "w1,w2f,w2t,w3f,w3t,w5,w6t,w8".into());
     precast::set_threads(threads);
     for name in wanted.split(',') {
         if let Err(why) = workloads::run(name, &mut |label, inner, call| measure(label, threads, inner, call)) {

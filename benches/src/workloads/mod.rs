@@ -3,6 +3,8 @@
 mod w1;
 mod w2;
 mod w3;
+mod w5;
+mod w6;
 mod w8;
 
 use std::error::Error;
@@ -18,6 +20,8 @@ pub(crate) fn run(name: &str, measure: Measure<'_>) -> Result<(), Box<dyn Error>
         "w2t" => w2::step(measure),
         "w3f" => w3::forward(measure),
         "w3t" => w3::step(measure),
+        "w5" => w5::forward(measure),
+        "w6t" => w6::step(measure),
         "w8" => w8::products(measure),
         _ => Err("no such workload".into()),
     }
