@@ -7,6 +7,8 @@ mod checked;
 mod w1;
 mod w2;
 mod w3;
+mod w5;
+mod w6;
 mod w8;
 
 pub(crate) use checked::{Argument, Checked};
@@ -33,6 +35,8 @@ pub(crate) const ALL: &[Workload] = &[
     row("W2t", "the same, a step of Adam on 64 rows", w2::step),
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
+    row("W5", "an encoder 6×384, 128 places, one sequence", w5::forward),
+    row("W6t", "a GPT 4×128, a step of AdamW on 12 windows of 64", w6::step),
     row("W8", "products of matrices", w8::products),
 ];
 
