@@ -4,6 +4,7 @@ mod w1;
 mod w2;
 mod w3;
 mod w8;
+mod w9;
 
 use std::error::Error;
 
@@ -19,6 +20,7 @@ pub(crate) fn run(name: &str, measure: Measure<'_>) -> Result<(), Box<dyn Error>
         "w3f" => w3::forward(measure),
         "w3t" => w3::step(measure),
         "w8" => w8::products(measure),
+        "w9" => w9::rows(measure),
         _ => Err("no such workload".into()),
     }
 }
