@@ -82,8 +82,8 @@ impl Row<'_> {
             }
         }
         let mut definitions = vec![];
-        for id in 0..needed.len() {
-            if needed[id] && !self.known[id] && self.depths[id] <= depth {
+        for (id, _) in needed.iter().enumerate().filter(|&(_, &needed)| needed) {
+            if !self.known[id] && self.depths[id] <= depth {
                 self.known[id] = true;
                 definitions.push(self.printer.define(id));
             }
