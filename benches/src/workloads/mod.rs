@@ -10,6 +10,7 @@ mod w3;
 mod w5;
 mod w6;
 mod w8;
+mod w9;
 
 pub(crate) use checked::{Argument, Checked};
 use std::error::Error;
@@ -38,6 +39,7 @@ pub(crate) const ALL: &[Workload] = &[
     row("W5", "an encoder 6×384, 128 places, one sequence", w5::forward),
     row("W6t", "a GPT 4×128, a step of AdamW on 12 windows of 64", w6::step),
     row("W8", "products of matrices", w8::products),
+    row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
 ];
 
 /// What computes each workload once, for the oracle.
