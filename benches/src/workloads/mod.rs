@@ -49,6 +49,9 @@ pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
     ("W2t", w2::checked_step),
     ("W3f", w3::checked_forward),
     ("W3t", w3::checked_step),
+    ("W5", w5::checked),
+    ("W6t", w6::checked),
+    ("W9", w9::checked),
 ];
 
 /// Numbers in [0, 1) that differ from call to call.
