@@ -1,6 +1,7 @@
 //! W4: ResNet-18 (He et al. 2015) on one image of 224×224 pixels, forward.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -77,4 +78,19 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         y
     });
     Ok(())
+}
+
+pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
+    let model = W4::init(0);
+    let mut image = vec![[[[0.0; 224]; 224]; 3]; 1];
+    Noise::new(1).fill(image.as_flattened_mut().as_flattened_mut().as_flattened_mut());
+    let pixels = image.as_flattened().as_flattened().as_flattened().to_vec();
+    Ok(Checked {
+        source: include_str!("w4.rs"),
+        function: "scores",
+        parameters: owned(model.parameters()),
+        result: model.scores(&image)?.as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![1, 3, 224, 224], pixels)],
+        gradients: vec![],
+    })
 }
