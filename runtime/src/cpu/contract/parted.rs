@@ -27,8 +27,7 @@ struct Dimension {
     step: usize,
 }
 
-const NOTHING: Dimension =
-    Dimension { window: 0, low: 0, count: 1, from: 0, to: 0, stride: 1, plane: 0, step: 0 };
+const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 0, stride: 1, plane: 0, step: 0 };
 
 /// How to make the copy for one batch index.
 pub(super) struct Parted<'a> {
@@ -81,7 +80,8 @@ impl<'a> Parted<'a> {
             parted.words = parted.words.checked_mul(dimension.stride)?;
         }
         parted.channel = parted.words;
-        for (number, axis) in axes.iter().enumerate().rev().filter(|(_, axis)| axis.role == Role::K && axis.extent > 1) {
+        for (number, axis) in axes.iter().enumerate().rev().filter(|(_, axis)| axis.role == Role::K && axis.extent > 1)
+        {
             let moved = side.sights().iter().any(|sight| sight.strides[number] != 0);
             if moved && side.strides[number] != 0 {
                 return None;
@@ -175,7 +175,9 @@ impl<'a> Parted<'a> {
                 let count = (row.to - first).div_ceil(row.stride);
                 let source = source.wrapping_offset((row.low + first.cast_signed()) * step);
                 // SAFETY: the caller's.
-                unsafe { copy(s, source, step * row.stride.cast_signed(), count, target.wrapping_add(row.place(first))) }
+                unsafe {
+                    copy(s, source, step * row.stride.cast_signed(), count, target.wrapping_add(row.place(first)))
+                }
             }
             let mut outer = 1;
             loop {
