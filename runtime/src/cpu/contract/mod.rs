@@ -11,6 +11,7 @@
 mod dot;
 mod drive;
 mod epilogue;
+mod filters;
 mod finish;
 pub(super) mod kernel;
 mod left;
@@ -24,7 +25,9 @@ mod spread;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod turned;
+mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 
