@@ -53,6 +53,7 @@ pub(in super::super) fn entry<'p>(
         positions: BTreeSet::new(),
         given,
         touched,
+        in_gradient: false,
     };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
@@ -258,6 +259,17 @@ fn dim_names(expr: &Expr) -> Vec<&Ident> {
         ExprKind::Binary(_, a, b) => [dim_names(a), dim_names(b)].concat(),
         _ => vec![],
     }
+}
+
+/// The capital names in the extents of a type.
+pub(in super::super) fn dims_of(ty: &TypeExpr) -> Vec<&Ident> {
+    let mut names = vec![];
+    for_each_axis(ty, &mut |axis| {
+        if let AxisExpr::Dim { value, .. } = axis {
+            names.extend(dim_names(value));
+        }
+    });
+    names
 }
 
 fn for_each_axis<'a>(ty: &'a TypeExpr, see: &mut dyn FnMut(&'a AxisExpr)) {

@@ -140,7 +140,7 @@ impl Elaborator<'_, '_> {
 }
 
 /// Whether every part of a value is a tensor.
-fn is_known(value: &Val) -> bool {
+pub(super) fn is_known(value: &Val) -> bool {
     match value {
         Val::Tensor(_) => true,
         Val::Tuple(items) => items.iter().all(is_known),

@@ -38,7 +38,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 pub(super) use fit::{axes, dtype};
-pub(super) use function::{Kept, entry, named_dims};
+pub(super) use function::{Kept, dims_of, entry, named_dims};
 
 /// A node of one of the open graphs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -142,6 +142,8 @@ struct Elaborator<'e, 'p> {
     given: BTreeSet<String>,
     /// Whether the function needs one of them.
     touched: bool,
+    /// Whether this is the gradient of a foreign function, of which nothing takes another derivative.
+    in_gradient: bool,
 }
 
 /// The struct that a module is an instance of.

@@ -81,16 +81,19 @@ impl Elaborator<'_, '_> {
         let name = maker.name();
         let given = args.iter().filter(|arg| arg.name.is_none()).count();
         let first = args.iter().find(|arg| arg.name.is_none());
-        let of = first.and_then(|arg| self.function(&arg.value));
         if given != 1 {
             let message = format!("`{name}` takes one function, but {} were given", count(given, "argument"));
             let report = Diagnostic::new("wrong-arity", expr.place, message);
-            let shown = first.map_or("|x| …".into(), |arg| words::brief(&arg.value));
-            let values: Vec<String> = args.iter().skip(1).map(|arg| words::brief(&arg.value)).collect();
+            let closure = |arg: &&Arg| matches!(arg.value.kind, ExprKind::Closure(_));
+            let function = args.iter().find(closure).or(first);
+            let shown = function.map_or("|x| …".into(), |arg| words::brief(&arg.value));
+            let others = args.iter().filter(|arg| function.is_none_or(|function| !std::ptr::eq(*arg, function)));
+            let values: Vec<String> = others.map(|arg| words::brief(&arg.value)).collect();
             let values = if values.is_empty() { "x".into() } else { values.join(", ") };
             self.diags.push(report.help(format!("call what it makes: `{name}({shown})({values})`")));
             return Val::Unknown;
         }
+        let of = first.and_then(|arg| self.function(&arg.value));
         let mut wrt = None;
         for arg in args {
             match &arg.name {
