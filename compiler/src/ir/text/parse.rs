@@ -344,6 +344,7 @@ fn parse_how(read: &Read<'_>) -> Result<How, String> {
         "map" => How::Map { mapped: read.index("mapped")? },
         "gradient" => How::Gradient { wrt: read.indices("wrt")?, value: read.flag("value")? },
         "jvp" => How::Jvp { wrt: read.index("wrt")? },
+        "vjp" => How::Vjp { wrt: read.indices("wrt")?, cotangents: read.index("cotangents")? },
         "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
         other => return Err(format!("no transform `{other}`")),
     })

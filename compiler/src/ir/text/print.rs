@@ -273,6 +273,9 @@ fn print_how(how: &How) -> Fields {
             fields.extend([wanted(wrt), ("value".to_owned(), Datum::Scalar(Scalar::Bool(*value)))]);
         }
         How::Jvp { wrt } => fields.push(("wrt".to_owned(), Datum::number(*wrt as i64))),
+        How::Vjp { wrt, cotangents } => {
+            fields.extend([wanted(wrt), ("cotangents".to_owned(), Datum::number(*cotangents as i64))]);
+        }
         How::Jacobian { wrt } => fields.push(wanted(wrt)),
     }
     fields

@@ -115,6 +115,7 @@ impl Elaborator<'_, '_> {
             How::Map { .. } => outputs,
             How::Gradient { wrt, value } => wrt.len() + usize::from(*value),
             How::Jvp { .. } => 2 * outputs,
+            How::Vjp { wrt, .. } => outputs + wrt.len(),
             How::Jacobian { wrt } => wrt.len(),
         };
         let arguments = inner.start.len();

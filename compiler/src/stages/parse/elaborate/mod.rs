@@ -7,6 +7,7 @@ mod branch;
 mod call;
 mod callable;
 mod companions;
+mod dims;
 mod expr;
 mod fit;
 mod foreign;
@@ -37,8 +38,9 @@ use proc_macro2::{Ident, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+pub(super) use dims::{dims_of, named_dims};
 pub(super) use fit::{axes, dtype};
-pub(super) use function::{Kept, dims_of, entry, named_dims};
+pub(super) use function::{Kept, entry};
 
 /// A node of one of the open graphs.
 #[derive(Clone, Copy, PartialEq, Debug)]
