@@ -6,6 +6,7 @@
 mod w1;
 mod w2;
 mod w3;
+mod w7;
 mod w8;
 
 use std::error::Error;
@@ -31,6 +32,8 @@ pub(crate) const ALL: &[Workload] = &[
     row("W2t", "the same, a step of Adam on 64 rows", w2::step),
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
+    row("W7f", "an LSTM 64→128 over 100 steps, one sequence", w7::forward),
+    row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
 ];
 
