@@ -1,7 +1,8 @@
 //! W7: an LSTM of 128 features over 100 steps of 64, and a number from its last output: one sequence forward, and a step
 //! of Adam on 32.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -50,4 +51,39 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         loss
     });
     Ok(())
+}
+
+pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
+    let model = W7::init(0);
+    let mut x = vec![[[0.0; 64]; 100]; 1];
+    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
+    Ok(Checked {
+        source: include_str!("w7.rs"),
+        function: "predict",
+        parameters: owned(model.parameters()),
+        result: model.predict(&x)?.as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![1, 100, 64], x.as_flattened().as_flattened().to_vec())],
+        gradients: vec![],
+    })
+}
+
+pub(super) fn checked_step() -> Result<Checked, Box<dyn Error>> {
+    let mut model = W7::init(0);
+    let parameters = owned(model.parameters());
+    let mut x = vec![[[0.0; 64]; 100]; 29];
+    let mut y = vec![[0.0; 1]; 29];
+    Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut());
+    Noise::new(2).fill(y.as_flattened_mut());
+    let gradients = model.trainer(Adam::default()).loss_gradients(&x, &y)?;
+    Ok(Checked {
+        source: include_str!("w7.rs"),
+        function: "loss",
+        parameters,
+        result: vec![gradients.loss],
+        arguments: vec![
+            Argument::Floats(vec![29, 100, 64], x.as_flattened().as_flattened().to_vec()),
+            Argument::Floats(vec![29, 1], y.as_flattened().to_vec()),
+        ],
+        gradients: owned(gradients.iter()),
+    })
 }

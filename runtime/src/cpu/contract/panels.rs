@@ -19,6 +19,8 @@ use super::plan::{Left, Plan, Right, share};
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
 const WAITING: usize = 1 << 17;
+/// Most words of a right operand that every thread packs for itself.
+const REPEATED: usize = 1 << 16;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
@@ -51,7 +53,7 @@ struct Cut {
 
 impl Cut {
     fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
-        let (m, threads) = (plan.m.total, call.threads);
+        let m = plan.m.total;
         let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
@@ -62,18 +64,37 @@ impl Cut {
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
             cut.column_parts = panels.div_ceil(most.max(1));
         }
-        while threads > 1 && plan.batch.total * cut.row_parts * cut.column_parts < 4 * threads {
-            let more_columns = cut.column_parts < panels;
-            let more_rows = cut.row_parts * 2 <= tiles;
-            if more_columns && (plan.left != Left::Packed || !more_rows) {
-                cut.column_parts = (cut.column_parts * 2).min(panels);
+        cut.share_out(call.threads, plan);
+        // Parts of equally many rows are better than parts of equally many tiles.
+        cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
+        cut
+    }
+
+    /// Cuts further until every thread has as much to do as the others, or nearly so.
+    fn share_out(&mut self, threads: usize, plan: &Plan<'_>) {
+        let rows_first = plan.left == Left::Packed || self.outer_rows(threads, plan);
+        loop {
+            let jobs = plan.batch.total * self.row_parts * self.column_parts;
+            if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
+                return;
+            }
+            let more_columns = self.column_parts < self.panels;
+            let more_rows = self.row_parts * 2 <= self.tiles;
+            if more_columns && !(rows_first && more_rows) {
+                self.column_parts = (self.column_parts * 2).min(self.panels);
             } else if more_rows {
-                cut.row_parts *= 2;
+                self.row_parts *= 2;
             } else {
-                break;
+                return;
             }
         }
-        cut
+    }
+
+    /// Whether to cut the rows, although every part then packs the same columns: a thread finds a gradient that it has written
+    /// in its own cache when it comes to update the parameters, which it does for some of the rows.
+    fn outer_rows(&self, threads: usize, plan: &Plan<'_>) -> bool {
+        let across = plan.right != Right::Packed || Source::new(&plan.rhs, &plan.n, &plan.k).is_across();
+        across && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
     }
 }
 
