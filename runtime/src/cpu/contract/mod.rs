@@ -11,7 +11,9 @@
 mod dot;
 mod drive;
 mod epilogue;
+mod few;
 mod finish;
+mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
