@@ -1,26 +1,40 @@
-//! Benchmarks: `cargo run --release -p benches -- <name>`.
+//! Benchmarks: `cargo run --release -p benches -- W1,W2f --threads 2`; without words it says what there is.
 //!
-//! In: the name of a benchmark, and numbers that it takes. Out: a table on standard output. Always: the least of many
-//! repetitions is shown, because everything else on a machine only adds time.
+//! In: the command line ([`command`]). Out: the measurements that it asks for. Always: all of them are of ordinary programs
+//! of the model language or of single parts of the runtime; the compiler knows none of them.
 
-mod gemm;
+#[cfg(feature = "oracle")]
+mod accuracy;
+mod allocations;
+mod command;
+mod compare;
 mod measure;
+mod rows;
+mod tables;
+#[cfg_attr(not(feature = "oracle"), allow(dead_code, reason = "only the oracle asks for checks"))]
+mod workloads;
 
-/// The benchmarks, by name.
-const TABLE: &[(&str, &str, fn())] = &[
-    ("gemm", "matrix products and convolutions against the peak of one core", gemm::products),
-    ("small", "products of one row, in nanoseconds", gemm::small),
-    ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
-];
+use command::Command;
 
 fn main() {
-    let name = std::env::args().nth(1);
-    match TABLE.iter().find(|entry| Some(entry.0) == name.as_deref()) {
-        Some((_, _, benchmark)) => benchmark(),
-        None => {
-            for (name, what, _) in TABLE {
-                println!("{name:<8} {what}");
-            }
+    let done = command::read().and_then(|command| match command {
+        Command::Rows(rows) => rows::run(&rows),
+        Command::Compare(rows, peers) => compare::run(&rows, &peers),
+        #[cfg(feature = "oracle")]
+        Command::Accuracy(workloads) => {
+            accuracy::run(&workloads.iter().map(|workload| workload.name).collect::<Vec<_>>())
         }
+        Command::Table(table, part) => {
+            table(&part);
+            Ok(())
+        }
+        Command::Help => {
+            print!("{}", command::usage());
+            Ok(())
+        }
+    });
+    if let Err(why) = done {
+        eprintln!("{why}");
+        std::process::exit(1);
     }
 }

@@ -19,6 +19,9 @@ use crate::{
     words::Words,
 };
 
+/// An extent at dimensions of the session; `None` where it overflows.
+pub(crate) type Extent = fn(&[usize]) -> Option<usize>;
+
 /// A state, or the stack of all states that a repeated block makes of one declaration.
 #[derive(Debug)]
 pub struct StateSpec {
@@ -26,8 +29,8 @@ pub struct StateSpec {
     pub name: &'static str,
     /// The element type as safetensors writes it; truth values are the words 0 and 1 of `U32`.
     pub dtype: &'static str,
-    /// The extents of one of them at dimensions of the session; `None` where one overflows.
-    pub shape: &'static [fn(&[usize]) -> Option<usize>],
+    /// The extents of one of them.
+    pub shape: &'static [Extent],
     /// For every `*`, outermost first, how many there are.
     pub repeats: &'static [usize],
 }

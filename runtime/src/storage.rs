@@ -135,7 +135,7 @@ pub(crate) fn differ(
     // PyTorch counts the batches of each batch norm, which nothing here needs.
     rest.retain(|name, _| {
         let layer = name.strip_suffix("num_batches_tracked");
-        !layer.is_some_and(|layer| spec.find(&format!("{layer}running_mean")).is_ok())
+        layer.is_none_or(|layer| spec.find(&format!("{layer}running_mean")).is_err())
     });
     let unexpected =
         |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };

@@ -237,7 +237,8 @@ impl Mul for Dim {
             for (b, cb) in &other.terms {
                 let mut atoms: Vec<Atom> = a.iter().chain(b).cloned().collect();
                 atoms.sort();
-                *map.entry(atoms).or_insert(0) += ca.saturating_mul(*cb);
+                let sum: &mut i64 = map.entry(atoms).or_default();
+                *sum = sum.saturating_add(ca.saturating_mul(*cb));
             }
         }
         Dim::from_map(map)

@@ -127,7 +127,7 @@ impl Prim {
                 let shape = args[0].shape.get(*axis..end);
                 check(shape == Some(&args[1].shape[..]), || format!("updates {} at indices {}", args[0], args[1]))?;
                 let (before, after) = (&args[0].shape[..*axis], &args[0].shape[end..]);
-                Ok(Type::new(args[0].dtype, [before, &[extent.clone()], after].concat()))
+                Ok(Type::new(args[0].dtype, [before, std::slice::from_ref(extent), after].concat()))
             }
         }
     }

@@ -226,7 +226,7 @@ impl Scope<'_> {
                 inputs.push(ty.clone());
                 continue;
             }
-            if !ty.shape.first().is_some_and(|n| *n == repeat.count) {
+            if ty.shape.first().is_none_or(|n| *n != repeat.count) {
                 errors.push(format!("the stacked argument {k} is {ty} for {} iterations", repeat.count));
                 return errors;
             }

@@ -59,7 +59,7 @@ static LINSPACE: Op = Op {
                 OpError::new("wrong-attribute", format!("`count` must be at least 2, not {count}")).attr("count")
             );
         }
-        let index = b.iota(&[count.clone()], 0)?;
+        let index = b.iota(std::slice::from_ref(&count), 0)?;
         let index = b.convert(index, DType::F32)?;
         let last = b.extent(&(count - Dim::from(1)))?;
         let (width, first, second) = (b.f32(end - start)?, b.f32(start)?, b.f32(end)?);

@@ -50,12 +50,12 @@ impl<'p> Declared<'p> {
             fns: BTreeMap::new(),
             foreign: vec![],
         };
-        for number in 0..sources.len() {
+        for (number, source) in sources.iter().enumerate() {
             let silent = &mut Diags::default();
             let diags = if number == 0 { &mut *diags } else { silent };
             all.collect(number, diags);
             all.collect_methods(number, diags);
-            reserved::report(&sources[number].program, diags);
+            reserved::report(&source.program, diags);
         }
         let program = &sources[0].program;
         all.foreign = foreign::read(&program.externs, &program.fns, &all.consts[0], diags);

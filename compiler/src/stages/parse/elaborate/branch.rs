@@ -136,7 +136,7 @@ impl Elaborator<'_, '_> {
             seen.push((*case, place.line()));
         }
         let has = |case: Case| seen.iter().any(|(other, _)| *other == case);
-        if !has(Case::Rest) && !(has(Case::Bool(true)) && has(Case::Bool(false))) {
+        if !(has(Case::Rest) || has(Case::Bool(true)) && has(Case::Bool(false))) {
             let message = format!("no arm takes other values of `{}`", words::brief(of));
             self.diags.push(Diagnostic::new("missing-arm", expr.place, message).help("add `_ => …`"));
         }

@@ -2,6 +2,7 @@
 //!
 //! In: sizes, fixed here. Out: GFLOP/s and the part of the peak, for each instruction set. Always: random numbers.
 
+use crate::command::Part;
 use crate::measure::{peak, seconds};
 use precast::__rt::{self as rt, Axis, Contract, Isa, Operand, Output, Plain, Role, Simd};
 use std::hint::black_box;
@@ -124,14 +125,9 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
     (time, 2.0 * (b * co * o * o * ci * 9) as f64)
 }
 
-/// Argument `number`, or nothing.
-fn argument(number: usize) -> String {
-    std::env::args().nth(number).unwrap_or_default()
-}
-
-/// The instruction sets whose name contains the fourth argument.
-fn isas() -> impl Iterator<Item = Isa> {
-    Isa::available().filter(|isa| format!("{isa:?}").contains(&argument(4)))
+/// The instruction sets that are wanted.
+fn isas(part: &Part) -> impl Iterator<Item = Isa> {
+    Isa::available().filter(|isa| format!("{isa:?}").contains(&part.isa))
 }
 
 fn show(name: &str, flops: f64, time: f64, peak: f64) {
@@ -143,11 +139,10 @@ fn show(name: &str, flops: f64, time: f64, peak: f64) {
     );
 }
 
-/// Larger contractions, on as many threads as the second argument says.
-pub(crate) fn products() {
-    let threads = argument(2).parse().unwrap_or(1);
-    let filter = argument(3);
-    for isa in isas() {
+/// Larger contractions.
+pub(super) fn products(part: &Part) {
+    let (threads, filter) = (part.threads, &part.only);
+    for isa in isas(part) {
         let peak = peak(isa);
         println!("{isa:?}: peak {peak:.1} GFLOP/s of one core; {threads} threads");
         let mut works = vec![
@@ -171,12 +166,12 @@ pub(crate) fn products() {
         works.extend(convolution(16, 1, 32, 28));
         works.extend(convolution(16, 32, 64, 26));
         works.extend(convolution(16, 16, 32, 6));
-        for work in works.iter().filter(|work| work.name.contains(&filter)) {
+        for work in works.iter().filter(|work| work.name.contains(filter)) {
             show(&work.name, work.flops(), work.time(isa, threads), peak);
         }
         for (ci, co, size) in [(32, 64, 26), (16, 32, 6)] {
             let name = format!("conv {ci}→{co} {size}² by input");
-            if name.contains(&filter) {
+            if name.contains(filter) {
                 let (time, flops) = by_input(isa, threads, 16, ci, co, size);
                 show(&name, flops, time, peak);
             }
@@ -185,13 +180,13 @@ pub(crate) fn products() {
 }
 
 /// The three products of a policy network, each alone.
-pub(crate) fn small() {
-    for isa in isas() {
+pub(super) fn small(part: &Part) {
+    for isa in isas(part) {
         println!("{isa:?}");
         for (n, k) in [(64, 4), (64, 64), (2, 64), (128, 784), (10, 128)] {
             for form in ["NT", "NN"] {
                 let work = product(form, 1, n, k);
-                if !work.name.contains(&argument(3)) {
+                if !work.name.contains(&part.only) {
                     continue;
                 }
                 println!("  {:<16} {:>8.1} ns", work.name, work.time(isa, 1) * 1e9);
@@ -200,29 +195,52 @@ pub(crate) fn small() {
     }
 }
 
+/// As many vectors at a time as the number says.
+struct Turns<K, const TURNS: usize>(K);
+
+impl<K: Sweep, const TURNS: usize> rt::Kernel for Turns<K, TURNS> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match TURNS {
+            1 => self.0.sweep(s),
+            2 => self.0.sweep(rt::Twice(s)),
+            _ => self.0.sweep(rt::Twice(rt::Twice(s))),
+        }
+    }
+}
+
+trait Sweep {
+    fn sweep<S: Simd>(self, s: S);
+}
+
 macro_rules! functions {
     ($($name:ident)*) => {
         $(
             #[allow(non_camel_case_types)]
             struct $name<'a>(&'a [f32], &'a mut [f32]);
-            impl rt::Kernel for $name<'_> {
+            impl Sweep for $name<'_> {
                 #[inline(always)]
-                fn run<S: Simd>(self, s: S) {
+                fn sweep<S: Simd>(self, s: S) {
                     rt::sweep!(S, j, at, self.0.len(), {
                         s.store_f(self.1, j, at, rt::math::$name(s, s.load_f(self.0, j, at)));
                     });
                 }
             }
         )*
-        /// The elementary functions over 4096 elements.
-        pub(crate) fn maths() {
+        /// The elementary functions over 4096 elements, with one, two and four vectors at a time.
+        pub(super) fn maths(part: &Part) {
             let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
             let mut y = vec![0.0; 4096];
-            for isa in isas() {
+            for isa in isas(part) {
                 println!("{isa:?}");
                 $(
-                    let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));
-                    println!("  {:<8} {:>6.2} elements/ns", stringify!($name), 4096e-9 / time);
+                    let times = [
+                        seconds(|| rt::run(isa, Turns::<_, 1>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 2>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 4>($name(black_box(&x), &mut y)))),
+                    ];
+                    let [one, two, four] = times.map(|time| 4096e-9 / time);
+                    println!("  {:<8} {one:>6.2} {two:>6.2} {four:>6.2} elements/ns", stringify!($name));
                 )*
             }
         }

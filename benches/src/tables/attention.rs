@@ -1,8 +1,9 @@
-//! Attention against products, a softmax and products: `attention THREADS`.
+//! Attention against products, a softmax and products.
 //!
 //! In: a number of threads. Out: for each size and way the least microseconds and GFLOP/s of a call and of a training step,
 //! of the products that the positions leave. Always: the two ways take turns, so that they see the same machine.
 
+use crate::command::Part;
 use std::hint::black_box;
 use std::time::Instant;
 
@@ -91,9 +92,9 @@ fn time(best: &mut f64, mut call: impl FnMut() -> precast::Result<f32>) {
     *best = best.min(start.elapsed().as_secs_f64());
 }
 
-fn main() {
-    let threads: usize = std::env::args().nth(1).and_then(|t| t.parse().ok()).unwrap_or(1);
-    precast::set_threads(threads);
+/// Both ways at a size of short rows and at one of long rows.
+pub(super) fn both(part: &Part) {
+    precast::set_threads(part.threads);
     short::run(2000);
     long::run(8);
 }

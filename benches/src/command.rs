@@ -1,0 +1,116 @@
+//! The command line.
+//!
+//! In: the words of the command. Out: a [`Command`]. Always: what is not understood is an error with the usage.
+
+use crate::tables::TABLES;
+use crate::workloads::{self, Workload};
+use lexopt::{Arg, Parser, ValueExt};
+use std::error::Error;
+use std::path::PathBuf;
+
+/// What is asked for.
+pub(crate) enum Command {
+    /// Workloads, measured in this process.
+    Rows(Rows),
+    /// Workloads, ours and those of others in turns.
+    Compare(Rows, Peers),
+    /// The errors of workloads.
+    #[cfg(feature = "oracle")]
+    Accuracy(Vec<&'static Workload>),
+    /// A part of networks.
+    Table(fn(&Part), Part),
+    /// What there is.
+    Help,
+}
+
+/// Which workloads, and how.
+pub(crate) struct Rows {
+    pub(crate) workloads: Vec<&'static Workload>,
+    pub(crate) threads: usize,
+    /// Seconds of measuring for each workload.
+    pub(crate) seconds: f64,
+}
+
+/// Whom to compare with.
+pub(crate) struct Peers {
+    /// The list of their commands.
+    pub(crate) file: PathBuf,
+    /// How often each process is started.
+    pub(crate) rounds: usize,
+    /// The page whose table is replaced.
+    pub(crate) page: Option<PathBuf>,
+}
+
+/// What of a table is shown.
+pub(crate) struct Part {
+    pub(crate) threads: usize,
+    /// Only lines whose names contain this.
+    pub(crate) only: String,
+    /// Only instruction sets whose names contain this.
+    pub(crate) isa: String,
+}
+
+/// What each way of calling prints, and how.
+pub(crate) fn usage() -> String {
+    let mut text = String::from(
+        "benches ROWS [--threads N] [--seconds S]\n\
+         benches compare ROWS [--threads N] [--seconds S] [--rounds N] [--peers FILE] [--page FILE]\n\
+         benches accuracy ROWS\n\
+         benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
+    );
+    for workload in workloads::ALL {
+        text += &format!("  {:<10} {}\n", workload.name, workload.what);
+    }
+    text += "\nTABLE is one of:\n";
+    for (name, what, _) in TABLES {
+        text += &format!("  {name:<10} {what}\n");
+    }
+    text
+}
+
+/// Reads the command line.
+pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
+    let mut parser = Parser::from_env();
+    let (mut words, mut threads, mut seconds, mut rounds) = (vec![], 1, 1.0, 3);
+    let (mut file, mut page) = (PathBuf::from("benches/peers.txt"), None);
+    let (mut only, mut isa) = (String::new(), String::new());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Arg::Long("threads") => threads = parser.value()?.parse()?,
+            Arg::Long("seconds") => seconds = parser.value()?.parse()?,
+            Arg::Long("rounds") => rounds = parser.value()?.parse()?,
+            Arg::Long("peers") => file = parser.value()?.into(),
+            Arg::Long("page") => page = Some(parser.value()?.into()),
+            Arg::Long("only") => only = parser.value()?.string()?,
+            Arg::Long("isa") => isa = parser.value()?.string()?,
+            Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
+            Arg::Value(word) => words.push(word.string()?),
+            Arg::Long(_) | Arg::Short(_) => return Err(format!("{}\n\n{}", argument.unexpected(), usage()).into()),
+        }
+    }
+    match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        [] => Ok(Command::Help),
+        #[cfg(feature = "oracle")]
+        ["accuracy", names] => Ok(Command::Accuracy(named(names)?)),
+        #[cfg(not(feature = "oracle"))]
+        ["accuracy", _] => {
+            Err("`accuracy` needs the oracle: `cargo run --release -p benches --features oracle`".into())
+        }
+        ["compare", names] => {
+            Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, rounds, page }))
+        }
+        [name] => match TABLES.iter().find(|table| table.0 == name) {
+            Some(table) => Ok(Command::Table(table.2, Part { threads, only, isa })),
+            None => Ok(Command::Rows(Rows { workloads: named(name)?, threads, seconds })),
+        },
+        [..] => Err(format!("too many words\n\n{}", usage()).into()),
+    }
+}
+
+fn named(names: &str) -> Result<Vec<&'static Workload>, Box<dyn Error>> {
+    if names == "all" {
+        return Ok(workloads::ALL.iter().collect());
+    }
+    let find = |name: &str| workloads::ALL.iter().find(|workload| workload.name.eq_ignore_ascii_case(name));
+    names.split(',').map(|name| find(name).ok_or_else(|| format!("no `{name}`\n\n{}", usage()).into())).collect()
+}
