@@ -5,6 +5,7 @@
 //! compiler bug; the user's mistakes were reported before.
 
 mod activity;
+mod after;
 mod attend;
 mod batch;
 mod branch;
