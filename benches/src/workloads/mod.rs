@@ -10,6 +10,7 @@ mod w3;
 mod w4;
 mod w5;
 mod w6;
+mod w7;
 mod w8;
 mod w9;
 
@@ -40,6 +41,8 @@ pub(crate) const ALL: &[Workload] = &[
     row("W4", "ResNet-18, one image", w4::forward),
     row("W5", "an encoder 6×384, 128 places, one sequence", w5::forward),
     row("W6t", "a GPT 4×128, a step of AdamW on 12 windows of 64", w6::step),
+    row("W7f", "an LSTM 64→128 over 100 steps, one sequence", w7::forward),
+    row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
 ];
@@ -54,6 +57,8 @@ pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
     ("W4", w4::checked),
     ("W5", w5::checked),
     ("W6t", w6::checked),
+    ("W7f", w7::checked_forward),
+    ("W7t", w7::checked_step),
     ("W9", w9::checked),
 ];
 

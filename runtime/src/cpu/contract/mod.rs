@@ -11,8 +11,10 @@
 mod dot;
 mod drive;
 mod epilogue;
+mod few;
 mod filters;
 mod finish;
+mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
