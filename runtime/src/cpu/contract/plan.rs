@@ -13,6 +13,11 @@ const LEAST_RUN: usize = 48;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
+/// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
+const LARGE: usize = 1 << 18;
+/// Columns beyond which it does.
+const OFTEN: usize = 256;
+
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 20;
 
@@ -90,7 +95,7 @@ impl<'a> Plan<'a> {
         let m = Group::merged(axes, Role::M, &[&lhs]);
         let n = Group::merged(axes, Role::N, &[&rhs]);
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
-        let (left, left_run) = read_left(&lhs, &batch, &m, &k);
+        let (left, left_run) = read_left(&lhs, &batch, (&m, &n), &k);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
         let mut plan = Plan {
             lhs,
@@ -167,15 +172,16 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     total * number / parts
 }
 
-fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
+fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    if even && run >= k.total.min(LEAST_RUN) {
+    let shared = lhs.ignores(moving(batch));
+    let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
+    if even && run >= k.total.min(LEAST_RUN) && !reread {
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
     }
-    let shared = lhs.ignores(moving(batch));
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
 }
 
