@@ -160,6 +160,12 @@ pub(super) fn products(part: &Part) {
             product("TN", 128, 9216, 64),
             product("NT", 64, 10, 128),
             product("TN", 10, 128, 64),
+            product("NT", 768, 512, 128),
+            product("NT", 768, 128, 512),
+            product("NN", 768, 512, 128),
+            product("NN", 768, 128, 512),
+            product("TN", 512, 128, 768),
+            product("TN", 128, 512, 768),
             product("NT", 1, 1024, 1024),
             product("NN", 1, 1024, 1024),
         ];
@@ -195,29 +201,52 @@ pub(super) fn small(part: &Part) {
     }
 }
 
+/// As many vectors at a time as the number says.
+struct Turns<K, const TURNS: usize>(K);
+
+impl<K: Sweep, const TURNS: usize> rt::Kernel for Turns<K, TURNS> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match TURNS {
+            1 => self.0.sweep(s),
+            2 => self.0.sweep(rt::Twice(s)),
+            _ => self.0.sweep(rt::Twice(rt::Twice(s))),
+        }
+    }
+}
+
+trait Sweep {
+    fn sweep<S: Simd>(self, s: S);
+}
+
 macro_rules! functions {
     ($($name:ident)*) => {
         $(
             #[allow(non_camel_case_types)]
             struct $name<'a>(&'a [f32], &'a mut [f32]);
-            impl rt::Kernel for $name<'_> {
+            impl Sweep for $name<'_> {
                 #[inline(always)]
-                fn run<S: Simd>(self, s: S) {
+                fn sweep<S: Simd>(self, s: S) {
                     rt::sweep!(S, j, at, self.0.len(), {
                         s.store_f(self.1, j, at, rt::math::$name(s, s.load_f(self.0, j, at)));
                     });
                 }
             }
         )*
-        /// The elementary functions over 4096 elements.
+        /// The elementary functions over 4096 elements, with one, two and four vectors at a time.
         pub(super) fn maths(part: &Part) {
             let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
             let mut y = vec![0.0; 4096];
             for isa in isas(part) {
                 println!("{isa:?}");
                 $(
-                    let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));
-                    println!("  {:<8} {:>6.2} elements/ns", stringify!($name), 4096e-9 / time);
+                    let times = [
+                        seconds(|| rt::run(isa, Turns::<_, 1>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 2>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 4>($name(black_box(&x), &mut y)))),
+                    ];
+                    let [one, two, four] = times.map(|time| 4096e-9 / time);
+                    println!("  {:<8} {one:>6.2} {two:>6.2} {four:>6.2} elements/ns", stringify!($name));
                 )*
             }
         }

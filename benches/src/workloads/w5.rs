@@ -1,6 +1,7 @@
 //! W5: an encoder of 6 blocks, 384 wide, 12 heads, post-norm, 128 places, one sequence forward.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::View;
 use precast::prelude::*;
 use std::error::Error;
@@ -47,4 +48,18 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         x[0][0]
     });
     Ok(())
+}
+
+pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
+    let model = W5::init(0);
+    let mut x = vec![0.0; 128 * 384];
+    Noise::new(1).fill(&mut x);
+    Ok(Checked {
+        source: include_str!("w5.rs"),
+        function: "encode",
+        parameters: owned(model.parameters()),
+        result: model.encode(View::new(x.as_chunks().0, [1, 128])?)?.data().as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![1, 128, 384], x)],
+        gradients: vec![],
+    })
 }

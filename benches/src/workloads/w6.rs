@@ -1,6 +1,7 @@
 //! W6: a GPT on characters, 4 blocks, 128 wide, 4 heads, 64 places, 65 characters: a step of AdamW on 12 windows.
 
-use super::Measure;
+use super::checked::owned;
+use super::{Argument, Checked, Measure};
 use precast::View;
 use precast::prelude::*;
 use std::error::Error;
@@ -64,4 +65,21 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         loss
     });
     Ok(())
+}
+
+pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
+    let mut model = W6::init(0);
+    let parameters = owned(model.parameters());
+    let id: Vec<u32> = (0..3 * 64).map(|i| i * 37 % 65).collect();
+    let next: Vec<u32> = (0..3 * 64).map(|i| i * 53 % 64).collect();
+    let (ids, nexts) = (View::new(&id, [3, 64])?, View::new(&next, [3, 64])?);
+    let gradients = model.trainer(AdamW::default()).loss_gradients(ids, nexts)?;
+    Ok(Checked {
+        source: include_str!("w6.rs"),
+        function: "loss",
+        parameters,
+        result: vec![gradients.loss],
+        arguments: vec![Argument::Indices(vec![3, 64], id), Argument::Indices(vec![3, 64], next)],
+        gradients: owned(gradients.iter()),
+    })
 }

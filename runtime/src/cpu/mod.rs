@@ -23,6 +23,7 @@ mod portable;
 mod scratch;
 mod simd;
 mod sweep;
+mod twice;
 mod vectors;
 
 pub mod math;
@@ -39,4 +40,5 @@ pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
+pub use twice::Twice;
 pub use vectors::Vectors;

@@ -19,6 +19,7 @@ mod left;
 mod long_row;
 mod pack;
 mod panels;
+mod parted;
 mod place;
 mod plan;
 mod spread;
