@@ -84,7 +84,7 @@ pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl Fn
     let next = current.next;
     if let Some(copy) = current.copies.get(next)
         && copy.address == address
-        && *copy.form == *form
+        && same(&copy.form, form)
     {
         current.next += 1;
         return Some(copy.words.as_slice().as_ptr());
@@ -102,6 +102,12 @@ pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl Fn
             Some(start)
         }
     }
+}
+
+/// Whether two forms are equal; they are too short for a call that compares memory.
+#[inline(always)]
+fn same(a: &[isize], b: &[isize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
 #[cfg(test)]

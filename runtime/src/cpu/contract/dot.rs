@@ -14,6 +14,8 @@ use super::{Contract, Output, Role};
 
 /// The smaller side has at most so many rows.
 const FEW: usize = 4;
+/// Or the left one has at most so many, and no more than the right one: packing the right one would cost more.
+const FEW_LEFT: usize = 6;
 /// Columns of a register tile.
 const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
@@ -94,7 +96,8 @@ fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
     }
     let Shape { m, n, k, .. } = &shape;
     let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
-    (along && m.extent.min(n.extent) <= FEW && m.rhs == 0 && n.lhs == 0 && shape.batch <= MAX_AXES).then_some(shape)
+    let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
+    (along && few && m.rhs == 0 && n.lhs == 0 && shape.batch <= MAX_AXES).then_some(shape)
 }
 
 /// Does the work if it is of this kind.

@@ -15,7 +15,9 @@ pub(super) const SHARED: usize = 1 << 20;
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
 const LARGE: usize = 1 << 18;
-/// Columns beyond which it does.
+/// Most words between the ends of a right operand that is read in place by any number of rows.
+const NEAR: usize = 1 << 12;
+/// Columns of the right operand beyond which it does.
 const OFTEN: usize = 256;
 
 /// Multiplications below which a second thread costs more than it saves.
@@ -189,8 +191,9 @@ fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, 
     let (run, step) = rhs.even_run(k);
     let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
-    // A panel that few tiles read is not worth a copy.
-    if contiguous && even && m.total <= 2 * rows {
+    // A panel that few tiles read is not worth a copy, nor is one of an operand that the first-level cache holds as it lies.
+    let near = step.unsigned_abs().saturating_mul(k.total) <= NEAR;
+    if contiguous && even && (m.total <= 2 * rows || near) {
         (Right::InPlace { step }, left_run)
     } else {
         (Right::Packed, left_run)
