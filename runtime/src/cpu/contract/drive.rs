@@ -47,14 +47,19 @@ pub(super) fn drive(
         Isa::Portable(_) => size::<Portable>(),
     };
     let call = Call { isa, threads, sink, rows, lanes };
-    if dot::dot(&call, contract, outputs) {
-        return;
+    if !dot::dot(&call, contract, outputs) {
+        general(&call, contract, outputs);
     }
-    let plan = Plan::new(contract, outputs, rows);
+}
+
+/// The ways that make a plan.
+#[inline(never)]
+fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) {
+    let plan = Plan::new(contract, outputs, call.rows);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
-    let call = Call { threads: plan.threads(threads), ..call };
+    let call = Call { threads: plan.threads(call.threads), ..*call };
     let axes = contract.axes;
     // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
     let image = !plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1;
