@@ -4,6 +4,9 @@
 
 use super::{At, Vectors};
 
+/// Slices of fewer words are written through the caches: 8 MiB, beyond what a core has to itself.
+const LARGE: usize = 1 << 21;
+
 /// The most lanes that a kernel sees at once.
 const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;
 
@@ -83,6 +86,25 @@ pub trait Simd: Vectors {
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
         unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
+    }
+    /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses without these bits, none
+    /// where the slice is small.
+    #[inline(always)]
+    fn skip(self, len: usize) -> usize {
+        if len < LARGE { usize::MAX } else { (4 * Self::LANES).min(64) - 1 }
+    }
+    /// As [`Simd::store_f`], past the caches where `skip` allows. Other threads see it after [`Vectors::settle`].
+    #[inline(always)]
+    fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: usize) {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_mut_ptr().wrapping_add(index);
+        if A::FULL && p.addr() & skip == 0 {
+            // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned.
+            unsafe { self.stream_raw_f(p, v) }
+        } else {
+            self.store_f(data, index, at, v);
+        }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]

@@ -65,6 +65,7 @@ fn dims(kernel: &Kernel) -> Vec<String> {
             Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
         }
     }
+    owned.extend(kernel.schedule.streamed.iter().map(|&slot| kernel.slots[slot].len.clone()));
     if let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton {
         for window in lhs.windows.iter().chain(&rhs.windows) {
             owned.extend([window.extent.clone(), window.stride.clone()]);

@@ -4,7 +4,7 @@
 //! after the pass whose sums it uses.
 
 use super::arith;
-use super::scalar::{Printer, accumulator, suffix_of_lanes, variable};
+use super::scalar::{Printer, accumulator, skip_name, suffix_of_lanes, variable};
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
@@ -29,7 +29,16 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> TokenStream {
     };
     row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
-    row.nest(0, passes, stores)
+    let loops = row.nest(0, passes, stores);
+    let streamed = &kernel.schedule.streamed;
+    if streamed.is_empty() {
+        return loops;
+    }
+    let skips = streamed.iter().map(|&slot| {
+        let (name, len) = (skip_name(slot), arith::dim(&kernel.slots[slot].len));
+        quote!(let #name = s.skip(#len);)
+    });
+    quote!(#(#skips)* #loops s.settle();)
 }
 
 struct Row<'a> {

@@ -385,6 +385,10 @@ impl<'a> Printer<'a> {
                 let (at, first) = (self.place(store.slot, &store.index), format_ident!("reduce_max_{suffix}"));
                 quote!(#data[#at] = s.#first(#value);)
             }
+            Some(1) if self.kernel.schedule.streamed.contains(&store.slot) => {
+                let (at, skip) = (self.place(store.slot, &store.index), skip_name(store.slot));
+                quote!(s.stream_f(#data, #at, at, #value, #skip);)
+            }
             Some(1) => {
                 let (at, put) = (self.place(store.slot, &store.index), format_ident!("store_{suffix}"));
                 quote!(s.#put(#data, #at, at, #value);)
@@ -410,6 +414,11 @@ pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
 /// The variable of a slot.
 pub(super) fn slot_name(slot: usize) -> Ident {
     format_ident!("s{slot}")
+}
+
+/// The variable that says when words of a slot are written past the caches.
+pub(super) fn skip_name(slot: usize) -> Ident {
+    format_ident!("skip{slot}")
 }
 
 /// The variable of the first word of a slot that a part of the kernel sees.
