@@ -343,6 +343,11 @@ impl Vectors for Avx512 {
         unsafe { _mm512_stream_ps(p, v) }
     }
     #[inline(always)]
+    fn fetch_raw(self, p: *const f32) {
+        // SAFETY: a prefetch touches nothing, and every machine with a token has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+    }
+    #[inline(always)]
     fn settle(self) {
         // SAFETY: every machine with a token has the instruction.
         unsafe { _mm_sfence() }

@@ -87,6 +87,16 @@ pub trait Simd: Vectors {
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
         unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
     }
+    /// Asks the caches for the 4-byte words of a vector at `index`, which may lie outside.
+    #[inline(always)]
+    fn fetch<T>(self, data: &[T], index: usize) {
+        let p = data.as_ptr().wrapping_add(index);
+        let mut at = 0;
+        while at < Self::LANES {
+            self.fetch_raw(p.wrapping_add(at).cast());
+            at += 16;
+        }
+    }
     /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses without these bits, none
     /// where the slice is small.
     #[inline(always)]

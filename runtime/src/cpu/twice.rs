@@ -245,6 +245,10 @@ impl<S: Simd> Vectors for Twice<S> {
         }
     }
     #[inline(always)]
+    fn fetch_raw(self, p: *const f32) {
+        self.0.fetch_raw(p);
+    }
+    #[inline(always)]
     fn settle(self) {
         self.0.settle();
     }

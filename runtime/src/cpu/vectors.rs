@@ -258,6 +258,9 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
         // SAFETY: the caller vouches for the words.
         unsafe { self.store_raw_f(p, v) }
     }
+    /// Asks the caches for the line of an address, which need not be valid.
+    #[inline(always)]
+    fn fetch_raw(self, _: *const f32) {}
     /// Orders what was written past the caches before everything that follows.
     #[inline(always)]
     fn settle(self) {}

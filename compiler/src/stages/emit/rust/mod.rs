@@ -10,13 +10,14 @@ mod plan;
 mod product;
 mod row;
 mod scalar;
+mod variables;
 
 use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use scalar::slot_name;
+use variables::slot_name;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
@@ -123,7 +124,7 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
     let head =
         quote!(fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)*));
     let cut = row::cut(kernel);
-    let body = match &kernel.skeleton {
+    let (body, twice) = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters);
             return quote!(#definition #head { #call });
@@ -133,10 +134,17 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
             return quote!(#head { #call });
         }
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
-        Skeleton::Scatter { .. } => row::scatter(kernel),
+        Skeleton::Scatter { .. } => (row::scatter(kernel), false),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
+    let body = if twice { Body::Twice(body) } else { Body::Once(body) };
     loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
+}
+
+/// Loops, over vectors or over two of them at a time.
+enum Body {
+    Once(TokenStream),
+    Twice(TokenStream),
 }
 
 /// A kernel whose loops are emitted: a struct that runs them, and the function that runs the struct.
@@ -145,7 +153,7 @@ fn loops(
     number: usize,
     kernel: &Kernel,
     head: &TokenStream,
-    body: &TokenStream,
+    body: &Body,
     cut: Option<&row::Cut>,
     names: &[&Ident],
     dims: &[TokenStream],
@@ -159,9 +167,10 @@ fn loops(
     let part = cut.map(|_| quote!(first, count,));
     let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
     let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
-        let (base, words) = (scalar::base_name(*slot), arith::dim(words));
+        let (base, words) = (variables::base_name(*slot), arith::dim(words));
         quote!(let #base = first * (#words);)
     });
+    let bases: Vec<TokenStream> = bases.collect();
     let (whole, launch, split) = match cut {
         Some(cut) => {
             let extent = arith::dim(&kernel.axes[cut.axis]);
@@ -170,17 +179,34 @@ fn loops(
         }
         None => (None, quote!(rt::run(isa, kernel)), None),
     };
+    let whole_body = |body: &TokenStream| {
+        quote! {
+            let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
+            #(#bases)*
+            let at = rt::Part::new(1);
+            #body
+        }
+    };
+    let (run, other) = match body {
+        Body::Once(body) => (whole_body(body), None),
+        Body::Twice(body) => {
+            let body = whole_body(body);
+            let other = quote! {
+                impl #name<'_> {
+                    #[inline(always)]
+                    fn run_on<S: rt::Simd>(self, s: S) { #body }
+                }
+            };
+            (quote!(self.run_on(rt::Twice(s))), Some(other))
+        }
+    };
     quote! {
         struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
         impl rt::Kernel for #name<'_> {
             #[inline(always)]
-            fn run<S: rt::Simd>(self, s: S) {
-                let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
-                #(#bases)*
-                let at = rt::Part::new(1);
-                #body
-            }
+            fn run<S: rt::Simd>(self, s: S) { #run }
         }
+        #other
         #split
         #head { let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
     }
