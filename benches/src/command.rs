@@ -14,6 +14,9 @@ pub(crate) enum Command {
     Rows(Rows),
     /// Workloads, ours and those of others in turns.
     Compare(Rows, Peers),
+    /// The errors of workloads.
+    #[cfg(feature = "oracle")]
+    Accuracy(Vec<&'static Workload>),
     /// A part of networks.
     Table(fn(&Part), Part),
     /// What there is.
@@ -52,6 +55,7 @@ pub(crate) fn usage() -> String {
     let mut text = String::from(
         "benches ROWS [--threads N] [--seconds S]\n\
          benches compare ROWS [--threads N] [--seconds S] [--rounds N] [--peers FILE] [--page FILE]\n\
+         benches accuracy ROWS\n\
          benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
     );
     for workload in workloads::ALL {
@@ -86,6 +90,12 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Ok(Command::Help),
+        #[cfg(feature = "oracle")]
+        ["accuracy", names] => Ok(Command::Accuracy(named(names)?)),
+        #[cfg(not(feature = "oracle"))]
+        ["accuracy", _] => {
+            Err("`accuracy` needs the oracle: `cargo run --release -p benches --features oracle`".into())
+        }
         ["compare", names] => {
             Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, rounds, page }))
         }

@@ -3,12 +3,15 @@
 //! In: the command line ([`command`]). Out: the measurements that it asks for. Always: all of them are of ordinary programs
 //! of the model language or of single parts of the runtime; the compiler knows none of them.
 
+#[cfg(feature = "oracle")]
+mod accuracy;
 mod allocations;
 mod command;
 mod compare;
 mod measure;
 mod rows;
 mod tables;
+#[cfg_attr(not(feature = "oracle"), allow(dead_code, reason = "only the oracle asks for checks"))]
 mod workloads;
 
 use command::Command;
@@ -17,6 +20,10 @@ fn main() {
     let done = command::read().and_then(|command| match command {
         Command::Rows(rows) => rows::run(&rows),
         Command::Compare(rows, peers) => compare::run(&rows, &peers),
+        #[cfg(feature = "oracle")]
+        Command::Accuracy(workloads) => {
+            accuracy::run(&workloads.iter().map(|workload| workload.name).collect::<Vec<_>>())
+        }
         Command::Table(table, part) => {
             table(&part);
             Ok(())

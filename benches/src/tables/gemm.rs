@@ -160,6 +160,12 @@ pub(super) fn products(part: &Part) {
             product("TN", 128, 9216, 64),
             product("NT", 64, 10, 128),
             product("TN", 10, 128, 64),
+            product("NT", 768, 512, 128),
+            product("NT", 768, 128, 512),
+            product("NN", 768, 512, 128),
+            product("NN", 768, 128, 512),
+            product("TN", 512, 128, 768),
+            product("TN", 128, 512, 768),
             product("NT", 1, 1024, 1024),
             product("NN", 1, 1024, 1024),
         ];

@@ -3,12 +3,18 @@
 //! In: what measures a call. Out: it was called with a label, how many calls make one sample, and the call. Always: each is
 //! an ordinary program of the model language through the public API with default settings.
 
+mod checked;
 mod w1;
 mod w2;
 mod w3;
+mod w4;
+mod w5;
+mod w6;
+mod w7;
 mod w8;
 mod w9;
 
+pub(crate) use checked::{Argument, Checked};
 use std::error::Error;
 
 /// Takes a label, how many calls make one sample, and a call that consumes its result.
@@ -32,8 +38,28 @@ pub(crate) const ALL: &[Workload] = &[
     row("W2t", "the same, a step of Adam on 64 rows", w2::step),
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
+    row("W4", "ResNet-18, one image", w4::forward),
+    row("W5", "an encoder 6×384, 128 places, one sequence", w5::forward),
+    row("W6t", "a GPT 4×128, a step of AdamW on 12 windows of 64", w6::step),
+    row("W7f", "an LSTM 64→128 over 100 steps, one sequence", w7::forward),
+    row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
+];
+
+/// What computes each workload once, for the oracle.
+pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
+    ("W1", w1::checked),
+    ("W2f", w2::checked_forward),
+    ("W2t", w2::checked_step),
+    ("W3f", w3::checked_forward),
+    ("W3t", w3::checked_step),
+    ("W4", w4::checked),
+    ("W5", w5::checked),
+    ("W6t", w6::checked),
+    ("W7f", w7::checked_forward),
+    ("W7t", w7::checked_step),
+    ("W9", w9::checked),
 ];
 
 /// Numbers in [0, 1) that differ from call to call.

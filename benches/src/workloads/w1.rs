@@ -1,6 +1,7 @@
 //! W1: a policy network, 4→64→64→2 with tanh, one row.
 
-use super::Measure;
+use super::checked::owned;
+use super::{Argument, Checked, Measure};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -25,4 +26,17 @@ pub(super) fn forward(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         y
     });
     Ok(())
+}
+
+pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
+    let model = W1::init(0);
+    let x = [[0.7, -0.2, 0.3, 0.4], [0.1, 0.9, -0.5, 0.0], [-0.3, 0.2, 0.6, -0.8]];
+    Ok(Checked {
+        source: include_str!("w1.rs"),
+        function: "act",
+        parameters: owned(model.parameters()),
+        result: model.act(&x)?.as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![3, 4], x.as_flattened().to_vec())],
+        gradients: vec![],
+    })
 }

@@ -1,6 +1,7 @@
 //! W2: 784→128→relu→10: one row forward, and a step of Adam on 64 rows.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -45,4 +46,35 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         loss
     });
     Ok(())
+}
+
+pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
+    let model = W2::init(0);
+    let mut x = [[0.0; 784]];
+    Noise::new(1).fill(x.as_flattened_mut());
+    Ok(Checked {
+        source: include_str!("w2.rs"),
+        function: "scores",
+        parameters: owned(model.parameters()),
+        result: model.scores(&x)?.as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![1, 784], x.as_flattened().to_vec())],
+        gradients: vec![],
+    })
+}
+
+pub(super) fn checked_step() -> Result<Checked, Box<dyn Error>> {
+    let mut model = W2::init(0);
+    let parameters = owned(model.parameters());
+    let mut x = vec![[0.0; 784]; 61];
+    Noise::new(1).fill(x.as_flattened_mut());
+    let y: Vec<u32> = (0..61).map(|i| i * 7 % 10).collect();
+    let gradients = model.trainer(Adam::default()).loss_gradients(&x, &y)?;
+    Ok(Checked {
+        source: include_str!("w2.rs"),
+        function: "loss",
+        parameters,
+        result: vec![gradients.loss],
+        arguments: vec![Argument::Floats(vec![61, 784], x.as_flattened().to_vec()), Argument::Indices(vec![61], y)],
+        gradients: owned(gradients.iter()),
+    })
 }

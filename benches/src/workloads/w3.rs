@@ -1,7 +1,8 @@
 //! W3: the MNIST network: conv(1→32) relu conv(32→64) relu maxpool flatten fc(9216→128) relu fc(10): one image forward,
 //! and a step of Adam on 64 images.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -58,4 +59,35 @@ pub(super) fn step(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
         loss
     });
     Ok(())
+}
+
+pub(super) fn checked_forward() -> Result<Checked, Box<dyn Error>> {
+    let (model, x) = (W3::init(0), images(1));
+    Ok(Checked {
+        source: include_str!("w3.rs"),
+        function: "scores",
+        parameters: owned(model.parameters()),
+        result: model.scores(&x)?.as_flattened().to_vec(),
+        arguments: vec![pixels(&x)],
+        gradients: vec![],
+    })
+}
+
+pub(super) fn checked_step() -> Result<Checked, Box<dyn Error>> {
+    let (mut model, x) = (W3::init(0), images(7));
+    let parameters = owned(model.parameters());
+    let y: Vec<u32> = (0..7).collect();
+    let gradients = model.trainer(Adam::default()).loss_gradients(&x, &y)?;
+    Ok(Checked {
+        source: include_str!("w3.rs"),
+        function: "loss",
+        parameters,
+        result: vec![gradients.loss],
+        arguments: vec![pixels(&x), Argument::Indices(vec![7], y)],
+        gradients: owned(gradients.iter()),
+    })
+}
+
+fn pixels(x: &[[[[f32; 28]; 28]; 1]]) -> Argument {
+    Argument::Floats(vec![x.len(), 1, 28, 28], x.as_flattened().as_flattened().as_flattened().to_vec())
 }

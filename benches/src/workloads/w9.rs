@@ -1,6 +1,7 @@
 //! W9: rows of 1,024: layer norm, softmax, gelu, and layer norm, gelu and a residual in one.
 
-use super::{Measure, Noise};
+use super::checked::owned;
+use super::{Argument, Checked, Measure, Noise};
 use precast::prelude::*;
 use std::error::Error;
 
@@ -44,4 +45,19 @@ pub(super) fn rows(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
     row!("W9_gelu", gelu);
     row!("W9_lngelures", chain);
     Ok(())
+}
+
+pub(super) fn checked() -> Result<Checked, Box<dyn Error>> {
+    let model = W9::init(0);
+    let mut x = vec![[0.0; 1024]; 37];
+    Noise::new(1).fill(x.as_flattened_mut());
+    x.as_flattened_mut().iter_mut().for_each(|x| *x = 6.0 * *x - 3.0);
+    Ok(Checked {
+        source: include_str!("w9.rs"),
+        function: "chain",
+        parameters: owned(model.parameters()),
+        result: model.chain(&x)?.as_flattened().to_vec(),
+        arguments: vec![Argument::Floats(vec![37, 1024], x.as_flattened().to_vec())],
+        gradients: vec![],
+    })
 }

@@ -543,6 +543,34 @@ mod tests {
         }
     }
 
+    struct Stream<'a>(&'a [f32], &'a mut [f32], usize);
+
+    impl Kernel for Stream<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let s = crate::cpu::Twice(s);
+            let skip = s.skip(self.2);
+            crate::__rt::sweep!(crate::cpu::Twice<S>, j, at, self.0.len(), {
+                s.fetch(self.0, j + 1000);
+                s.stream_f(self.1, j, at, s.load_f(self.0, j, at), skip);
+            });
+            s.settle();
+        }
+    }
+
+    #[test]
+    fn what_goes_past_the_caches_arrives() {
+        let from: Vec<f32> = (0..150).map(|n| n as f32).collect();
+        for isa in Isa::available() {
+            for (start, size) in (0..20).flat_map(|start| [(start, 0), (start, LARGE)]) {
+                let mut to = vec![-1.0; 150 + 40];
+                run(isa, Stream(&from, &mut to[start..start + 150], size));
+                assert_eq!(to[start..start + 150], from, "{isa:?} {start} {size}");
+                assert!(to[..start].iter().chain(&to[start + 150..]).all(|x| *x == -1.0), "{isa:?} {start} {size}");
+            }
+        }
+    }
+
     struct Beyond<'a>(&'a [f32], usize);
 
     impl Kernel for Beyond<'_> {

@@ -26,6 +26,8 @@ pub(super) struct Group {
     pub(super) spaces: Vec<(Vec<Dim>, Vec<Index>)>,
     /// Whether it computes a part of its value only: nothing else can be computed from that beside it.
     pub(super) partial: bool,
+    /// Concatenations whose parts it computes: for each part the position of its elements in the whole.
+    pub(super) parts: BTreeMap<Value, Vec<(Vec<Index>, ExprId)>>,
 }
 
 /// The loops of a group.
@@ -92,6 +94,7 @@ impl<'a> Grouping<'a> {
             }
             Kind::Prim(Prim::SetSlice(cuts)) if self.in_place.contains(&value) => self.set(value, &cuts.clone()),
             Kind::Prim(prim) if self.scope.is_heavy(value) => self.heavy(value, &prim.clone()),
+            Kind::Prim(Prim::Concat { axis }) if self.is_even(value) => self.concat(value, *axis),
             _ => self.elementwise(value),
         }
     }
@@ -102,7 +105,7 @@ impl<'a> Grouping<'a> {
     }
 
     pub(super) fn push(&mut self, form: Form, body: Body, spaces: Vec<(Vec<Dim>, Vec<Index>)>) -> usize {
-        self.groups.push(Group { form, body, spaces, partial: false });
+        self.groups.push(Group { form, body, spaces, partial: false, parts: BTreeMap::new() });
         self.groups.len() - 1
     }
 
@@ -212,7 +215,7 @@ impl<'a> Grouping<'a> {
 
     /// Groups that a value with this stand-alone body may join: those that it reads, and maps over the same
     /// shape that read the same; the latest first.
-    fn candidates(&self, body: &Body, shape: &[Dim]) -> Vec<usize> {
+    pub(super) fn candidates(&self, body: &Body, shape: &[Dim]) -> Vec<usize> {
         let reads = self.reads(body);
         let kin = |g: &usize| {
             let group = &self.groups[*g];
@@ -266,7 +269,7 @@ impl<'a> Grouping<'a> {
     }
 
     /// The position of a value in a kernel that computes something that it is made of elementwise.
-    fn forward(&self, value: Value, body: &Body, memo: &mut BTreeMap<Value, Option<Vec<Index>>>) -> Option<Vec<Index>> {
+    pub(super) fn forward(&self, value: Value, body: &Body, memo: &mut BTreeMap<Value, Option<Vec<Index>>>) -> Option<Vec<Index>> {
         if let Some(known) = memo.get(&value) {
             return known.clone();
         }

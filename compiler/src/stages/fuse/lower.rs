@@ -286,11 +286,13 @@ impl Lowering {
         }
         let mut stores = vec![];
         for (value, places) in own {
-            let (position, id) = &body.inside[value];
             let strides = scope.graph.ty(*value).strides();
-            let flat = position.iter().zip(&strides).fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
-            for place in places {
-                stores.push(Store { slot: slot(place.buffer, true), index: flat.plus(&place.base), value: *id });
+            let parts = group.parts.get(value).map(Vec::as_slice);
+            for (position, id) in parts.unwrap_or_else(|| std::slice::from_ref(&body.inside[value])) {
+                let flat = position.iter().zip(&strides).fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
+                for place in places {
+                    stores.push(Store { slot: slot(place.buffer, true), index: flat.plus(&place.base), value: *id });
+                }
             }
         }
         let operand = |reading: &super::operand::Reading, slot: &mut dyn FnMut(BufferId, bool) -> usize| {

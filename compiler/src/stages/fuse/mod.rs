@@ -6,6 +6,7 @@
 
 mod attend;
 mod branch;
+mod concat;
 mod foreign;
 mod group;
 mod heavy;

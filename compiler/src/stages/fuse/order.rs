@@ -98,7 +98,10 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, buffers: &[Buff
     let scope = grouping.scope;
     let value = scope.canon(destination.value);
     let group = *grouping.group_of.get(&value).filter(|_| is_updated(role))?;
-    let Group { form, body, .. } = &grouping.groups[group];
+    let Group { form, body, parts, .. } = &grouping.groups[group];
+    if parts.contains_key(&value) {
+        return reads(grouping, group, role, buffers).then_some(group);
+    }
     let is_map = match form {
         Form::Row { accumulators, .. } => accumulators.iter().all(|a| a.pass == 0),
         Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } | Form::Region(_) => false,

@@ -1,7 +1,7 @@
 //! Rewrites of a graph before it is grouped, each with its reason.
 
-use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{Function, Graph, Kind, Value};
+use crate::ir::prim::{Border, MapOp, Prim};
+use crate::ir::{Dim, Function, Graph, Kind, Value};
 use std::collections::BTreeMap;
 
 /// The function with simpler, equal graphs.
@@ -10,6 +10,7 @@ pub(super) fn rewrite(mut function: Function) -> Function {
     let results = function.graph.outputs.len();
     function.graph.outputs.extend(effects);
     sign_of_rectified(&mut function.graph);
+    parts_of_sums(&mut function.graph);
     let effects = function.graph.outputs.split_off(results);
     function.effects.iter_mut().zip(effects).for_each(|((_, v), new)| *v = new);
     function
@@ -54,4 +55,53 @@ fn is_zero(graph: &Graph, value: Value) -> bool {
         Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_)) => is_zero(graph, node.args[0]),
         _ => false,
     }
+}
+
+/// A sum of parts that are padded with zeros up to one whole, side by side, is their concatenation: the gradient of a value
+/// that is used in slices. Nothing is added, and a kernel can write each part where it belongs.
+fn parts_of_sums(graph: &mut Graph) {
+    for value in graph.values() {
+        graph.node_mut(value).kind.bodies_mut().iter_mut().for_each(parts_of_sums);
+        let mut leaves = vec![];
+        leaves_of_sum(graph, value, &mut leaves);
+        if let Some((axis, parts)) = side_by_side(graph, value, leaves) {
+            let node = graph.node_mut(value);
+            (node.kind, node.args) = (Kind::Prim(Prim::Concat { axis }), parts);
+        }
+    }
+}
+
+/// What a value is the sum of.
+fn leaves_of_sum(graph: &Graph, value: Value, leaves: &mut Vec<Value>) {
+    let node = graph.node(value);
+    match &node.kind {
+        Kind::Prim(Prim::Map(MapOp::Add)) => node.args.iter().for_each(|v| leaves_of_sum(graph, *v, leaves)),
+        _ => leaves.push(value),
+    }
+}
+
+/// The axis along which two or more padded leaves lie side by side, and what they pad, in order.
+fn side_by_side(graph: &Graph, whole: Value, leaves: Vec<Value>) -> Option<(usize, Vec<Value>)> {
+    let mut padded = leaves.into_iter().map(|leaf| {
+        let node = graph.node(leaf);
+        match &node.kind {
+            Kind::Prim(Prim::Pad { borders, value }) if value.as_f64() == 0.0 => Some((borders, node.args[0])),
+            _ => None,
+        }
+    });
+    let mut left: Vec<(&Vec<Border>, Value)> = padded.by_ref().collect::<Option<_>>()?;
+    let moved = |border: &Border| !border.low.is(0) || !border.high.is(0) || border.interior != 0;
+    let axis = left.first()?.0.iter().position(moved)?;
+    let along =
+        |borders: &[Border]| borders.iter().enumerate().all(|(d, b)| (d == axis && b.interior == 0) || !moved(b));
+    if left.len() < 2 || !left.iter().all(|(borders, _)| along(borders)) {
+        return None;
+    }
+    let (mut parts, mut end) = (vec![], Dim::default());
+    while let Some(next) = left.iter().position(|(borders, _)| borders[axis].low == end) {
+        let (_, part) = left.remove(next);
+        end = end + graph.ty(part).shape[axis].clone();
+        parts.push(part);
+    }
+    (left.is_empty() && end == graph.ty(whole).shape[axis]).then_some((axis, parts))
 }

@@ -55,7 +55,7 @@ pub(super) fn smallest(graph: &Graph, origins: &[Origin], wanted: &BTreeSet<Valu
 }
 
 /// The size of a value, at least one word. A region cannot be kept itself, only its results.
-fn words(graph: &Graph, value: Value) -> u64 {
+pub(super) fn words(graph: &Graph, value: Value) -> u64 {
     let Some(ty) = &graph.node(value).ty else { return u64::MAX };
     let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 16);
     count.max(1) as u64

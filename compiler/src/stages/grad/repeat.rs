@@ -1,11 +1,12 @@
 //! The derivative rule of repeats: cotangents of a region's results in, cotangents of its arguments out.
 //!
 //! The backward region is a repeat in the opposite order. Cotangents of carried values are carried, those
-//! of stacked inputs are stacked, those of invariants are summed in carried values. What it needs of the
-//! forward iteration is recomputed where that is cheap; the rest becomes stacked outputs of the forward
-//! region. Stacked inputs and invariants are passed again.
+//! of stacked inputs are stacked, those of invariants are summed in carried values, or after the region from stacks
+//! (`after.rs`). What it needs of the forward iteration is recomputed where that is cheap; the rest becomes stacked
+//! outputs of the forward region. Stacked inputs and invariants are passed again.
 
 use super::activity;
+use super::after::{self, After, Stack};
 use super::foreign;
 use super::keep::{Origin, smallest};
 use super::reverse::{pull_back as pull_back_body, write, zeros};
@@ -30,7 +31,8 @@ pub(super) fn pull_back(
     };
     let iteration = Iteration::of(&forward, cotangents, flows)?;
     let split = Split::of(&forward, &iteration)?;
-    Backward { graph, region, forward: &forward, iteration: &iteration, cotangents }.append(split)
+    let after = After::default();
+    Backward { graph, region, forward: &forward, iteration: &iteration, cotangents, after }.append(split)
 }
 
 /// One iteration forward and backward in one graph.
@@ -214,10 +216,12 @@ struct Backward<'a> {
     forward: &'a Repeat,
     iteration: &'a Iteration,
     cotangents: &'a BTreeMap<usize, Value>,
+    after: After,
 }
 
 impl Backward<'_> {
     fn append(mut self, split: Split) -> Result<Vec<Option<Value>>, OpError> {
+        self.after = self.later(&split);
         let saved = self.save(&split.saved);
         let (region, args) = self.region(&split, &saved)?;
         let span = self.graph.node(self.region).span;
@@ -225,6 +229,9 @@ impl Backward<'_> {
         // Carried cotangents, then sums, then stacks: the order of the region's results.
         let order = self.order();
         let mut cotangents = vec![None; self.graph.node(self.region).args.len()];
+        for (k, sum) in self.sums(&split, &saved, &results)? {
+            cotangents[k] = Some(sum);
+        }
         for (k, result) in order.into_iter().zip(results) {
             cotangents[k] = Some(match self.is_sole(k) {
                 true => {
@@ -251,10 +258,49 @@ impl Backward<'_> {
         self.forward.count.is(1) && k >= self.stacks().end
     }
 
-    /// The invariants whose cotangents are summed.
+    /// The invariants whose cotangents are summed by the iterations.
     fn summed(&self) -> Vec<usize> {
         let keys = self.iteration.gradients.keys().copied();
-        keys.filter(|k| *k >= self.stacks().end && !self.is_sole(*k)).collect()
+        keys.filter(|k| *k >= self.stacks().end && !self.is_sole(*k) && !self.after.sums.contains(k)).collect()
+    }
+
+    /// The invariants whose cotangents are summed after the region.
+    fn later(&self, split: &Split) -> After {
+        let summed = self.summed();
+        let gradients = self.iteration.gradients.iter().filter(|(k, _)| summed.contains(k));
+        let gradients: BTreeMap<usize, Value> = gradients.map(|(k, v)| (*k, *v)).collect();
+        let stacked: Vec<Value> = self.stacked().iter().map(|k| self.iteration.gradients[k]).collect();
+        let given = |value: Value| self.iteration.seeds.iter().any(|(k, v)| *k >= self.forward.carried && *v == value);
+        let stack = |value: Value| match split.again.iter().find(|(_, v)| **v == value) {
+            Some((k, _)) if self.stacks().contains(k) => Stack::Known,
+            Some(_) => Stack::Invariant,
+            None if stacked.contains(&value) || split.saved.contains(&value) || given(value) => Stack::Known,
+            None => Stack::New,
+        };
+        After::of(&self.iteration.combined, &gradients, &stack, self.forward.memory == Memory::Minimize)
+    }
+
+    /// The sums that are made after the region, with their arguments.
+    fn sums(&mut self, split: &Split, saved: &[Value], results: &[Value]) -> Result<Vec<(usize, Value)>, OpError> {
+        let mut stacks: BTreeMap<Value, Value> = BTreeMap::new();
+        let first = results.len() - self.after.stacked.len();
+        stacks.extend(self.after.stacked.iter().copied().zip(results[first..].iter().copied()));
+        let gradients = self.stacked().into_iter().map(|k| self.iteration.gradients[&k]);
+        stacks.extend(gradients.zip(results[first - self.stacked().len()..].iter().copied()));
+        stacks.extend(split.saved.iter().copied().zip(saved.iter().copied()));
+        let seeds = self.iteration.seeds.iter().filter(|(k, _)| **k >= self.forward.carried);
+        stacks.extend(seeds.map(|(k, seed)| (*seed, self.cotangents[k])));
+        let args = &self.graph.node(self.region).args;
+        let again = split.again.iter().filter(|(k, _)| self.stacks().contains(k));
+        stacks.extend(again.map(|(k, value)| (*value, args[*k])));
+        let (region, combined) = (self.region, &self.iteration.combined);
+        let mut sums = vec![];
+        for k in &self.after.sums {
+            let gradient = self.iteration.gradients[k];
+            let sum = write(self.graph, region, |b| after::total(b, combined, gradient, &|v| stacks[&v]))?;
+            sums.push((*k, sum));
+        }
+        Ok(sums)
     }
 
     /// The arguments whose cotangents are stacked.
@@ -361,6 +407,7 @@ impl Backward<'_> {
             body.outputs.push(next);
         }
         body.outputs.extend(self.stacked().iter().map(|k| renamed[&self.iteration.gradients[k]]));
+        body.outputs.extend(self.after.stacked.iter().map(|v| renamed[v]));
         Ok(body)
     }
 }

@@ -1,11 +1,13 @@
 //! schedule: fills in the numbers of every kernel.
 //!
-//! In: programs of kernels as fuse left them. Out: the same kernels with neighbouring axes merged, the operands
+//! In: programs of kernels as fuse left them. Out: the same kernels with axes split where indices
+//! divide them and neighbouring ones merged, the operands
 //! of products in the order in which results are contiguous, and the vector axis, tiles and cooperation
 //! chosen. Always: a kernel computes what it computed before.
 
 mod axes;
 mod product;
+mod split;
 mod stream;
 mod vector;
 
@@ -35,6 +37,7 @@ fn numbers(kernel: &mut Kernel) {
     if let Skeleton::Contract { .. } = kernel.skeleton {
         product::orient(kernel);
     }
+    split::split(kernel);
     axes::merge(kernel);
     match kernel.skeleton {
         Skeleton::Contract { .. } => product::tiles(kernel),

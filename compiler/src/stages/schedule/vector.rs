@@ -54,7 +54,8 @@ fn price(kernel: &Kernel, axis: usize, is_reduced: bool) -> i64 {
         vector += match scalar {
             Expr::Load { index, guards, .. } => match lane_stride(kernel, index, axis).and_then(|s| s.as_const()) {
                 Some(0) => 1,
-                Some(1) if guards.is_empty() => 1,
+                // A guard that is the same in all lanes is a branch.
+                Some(1) if !guards.iter().any(|guard| guard.index().mentions(axis)) => 1 + guards.len() as i64,
                 Some(1) => 8,
                 Some(_) | None => 18,
             },

@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{Attr, AttrKind, Attrs, OpError};
+use crate::ops::{Attr, AttrKind, Attrs, OpError, Signature};
 
 /// The site of a node; made up where the user wrote none.
 pub(super) fn site_of(node: &Node) -> Site {
@@ -29,6 +29,12 @@ pub(super) fn type_text(ty: &Type) -> String {
     if axes.is_empty() { ty.dtype.to_string() } else { format!("{}[{}]", ty.dtype, axes.join(", ")) }
 }
 
+/// Whether the op takes a key there.
+fn is_key(call: &Call, arg: usize) -> bool {
+    let signature = Signature::parse(call.op.signature);
+    signature.is_ok_and(|signature| signature.args.get(arg).is_some_and(|slot| slot.name == "key"))
+}
+
 impl Shaper<'_> {
     pub(super) fn report_call(&mut self, node: &Node, call: &Call, site: &Site, types: &[Type], error: OpError) {
         let texts: Vec<String> = site.args.iter().map(|(text, _)| text.clone()).collect();
@@ -45,6 +51,10 @@ impl Shaper<'_> {
         };
         let mut report = Diagnostic::new(code(&error), place, message);
         report.help = help;
+        if guilty.is_some_and(|k| is_key(call, k)) {
+            report.code = "not-a-key";
+            report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
+        }
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));

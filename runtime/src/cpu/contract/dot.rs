@@ -6,8 +6,9 @@
 use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
-use super::finish::{Destination, Sums};
-use super::place::{MAX_AXES, span};
+use super::few;
+use super::finish::{Goal, Sums};
+use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Axis, Contract, Output, Role};
 
@@ -50,6 +51,8 @@ struct Shape {
     m: Line,
     n: Line,
     k: Line,
+    /// Batch axes, each of one index.
+    batch: usize,
 }
 
 /// The shape, if this is the kind of product that is done here.
@@ -59,10 +62,12 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
     if !lhs.windows.is_empty() || !rhs.windows.is_empty() || axes.len() > MAX_AXES {
         return None;
     }
-    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT };
+    assert!(lhs.strides.len() == axes.len() && rhs.strides.len() == axes.len(), "contract: a malformed operand");
+    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT, batch: 0 };
     let strides = lhs.strides.iter().zip(rhs.strides);
     for (axis, (&lhs, &rhs)) in axes.iter().zip(strides).rev() {
         if axis.extent == 1 {
+            shape.batch += usize::from(axis.role == Role::Batch);
             continue;
         }
         let line = match axis.role {
@@ -75,7 +80,7 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
             return None;
         }
     }
-    let Shape { m, n, k } = &shape;
+    let Shape { m, n, k, .. } = &shape;
     let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
     (along && m.extent.min(n.extent) <= FEW && m.rhs == 0 && n.lhs == 0).then_some(shape)
 }
@@ -83,30 +88,34 @@ fn shape(contract: &Contract<'_>) -> Option<Shape> {
 /// Does the work if it is of this kind.
 #[inline(always)]
 pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
-    let Some(Shape { m, n, k }) = shape(contract) else {
+    let Some(Shape { m, n, k, batch }) = shape(contract) else {
         return false;
     };
-    let Some(targets) = targets(contract.axes, outputs) else {
+    let mut targets = [NOWHERE; MAX_OUTPUTS];
+    if !place(contract.axes, outputs, (m.extent, n.extent), &mut targets) {
         return false;
-    };
+    }
     let (lhs, rhs) = (&contract.lhs, &contract.rhs);
     assert!(
-        inside(contract.axes, lhs.base, lhs.strides, lhs.data.len())
-            && inside(contract.axes, rhs.base, rhs.strides, rhs.data.len()),
+        within(lhs.base, [(m.extent, m.lhs), (k.extent, k.lhs)], lhs.data.len())
+            && within(rhs.base, [(n.extent, n.rhs), (k.extent, k.rhs)], rhs.data.len()),
         "contract: an operand reaches outside its slice"
     );
-    let batch = contract.axes.iter().filter(|axis| axis.role == Role::Batch).count();
     let left = (lhs.data.as_ptr().wrapping_offset(lhs.base), m.extent, m.lhs);
     let right = (rhs.data.as_ptr().wrapping_offset(rhs.base), n.extent, n.rhs);
     // The side with few rows is held, the other one streams past.
     let turned = m.extent > n.extent;
     let (held, stream) = if turned { (right, left) } else { (left, right) };
-    let count = outputs.len();
-    let destination = Destination::of(targets, count, batch, call.isa, call.sink);
-    let work = Dot { held, stream, k: k.extent, turned, destination };
+    let mut columns = core::ptr::null();
+    if !turned {
+        columns = few::columns(call.isa, call.lanes, stream.0, (stream.1, k.extent, stream.2)).unwrap_or(columns);
+    }
+    let targets = &targets[..outputs.len()];
+    let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, isa: call.isa, sink: call.sink };
+    let work = Dot { held, stream, k: k.extent, columns, turned, goal };
     let blocks = stream.1.div_ceil(TILE);
     let large = m.extent * n.extent * k.extent >= WORTH;
-    if call.threads > 1 && blocks > 1 && large && apart(&targets[..count], m.extent, n.extent) {
+    if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
         let task = Blocks { isa: call.isa, work: &work };
         pool::parallel(call.threads, blocks, &task);
     } else {
@@ -115,31 +124,35 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     true
 }
 
-/// Whether every index of an operand or output lies within its slice.
+/// Whether every element at `base + Σ stride·index`, each index below its extent, lies within `words` words.
 #[inline(always)]
-fn inside(axes: &[Axis], base: isize, strides: &[isize], words: usize) -> bool {
-    let (low, high) = span(axes, base, strides);
-    strides.len() == axes.len() && low >= 0 && high < words.cast_signed()
+fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
+    let (mut low, mut high) = (base, base);
+    for (extent, stride) in lines {
+        let reach = stride.saturating_mul((extent - 1).cast_signed());
+        low = low.saturating_add(reach.min(0));
+        high = high.saturating_add(reach.max(0));
+    }
+    low >= 0 && high < words.cast_signed()
 }
 
-/// Where the outputs start and how they go on, if their axes merge.
+const NOWHERE: Target = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
+
+/// Says where the outputs start and how they go on, if their axes merge.
 #[inline(always)]
-fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUTPUTS]> {
-    let nowhere = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
-    let mut targets = [nowhere; MAX_OUTPUTS];
-    if outputs.len() > MAX_OUTPUTS {
-        return None;
+fn place(axes: &[Axis], outputs: &mut [Output<'_>], (m, n): (usize, usize), targets: &mut [Target]) -> bool {
+    if outputs.len() > targets.len() {
+        return false;
     }
     for (target, output) in targets.iter_mut().zip(outputs) {
-        assert!(
-            inside(axes, output.base, output.strides, output.data.len()),
-            "contract: an output reaches outside its slice"
-        );
-        let (row, column) = steps(axes, output.strides)?;
-        let origin = output.data.as_mut_ptr().wrapping_offset(output.base);
-        *target = Target { origin, row, column };
+        let Some((row, column)) = steps(axes, output.strides) else {
+            return false;
+        };
+        let inside = within(output.base, [(m, row), (n, column)], output.data.len());
+        assert!(inside && output.strides.len() == axes.len(), "contract: an output reaches outside its slice");
+        *target = Target { origin: output.data.as_mut_ptr().wrapping_offset(output.base), row, column };
     }
-    Some(targets)
+    true
 }
 
 /// The strides of an output along the merged M axes and the merged N axes, if they merge.
@@ -178,10 +191,12 @@ struct Dot<'a> {
     k: usize,
     /// Whether the columns of a tile here are rows of the result.
     turned: bool,
-    destination: Destination<'a>,
+    /// The stream in the form of [`few`], or null.
+    columns: *const f32,
+    goal: Goal<'a>,
 }
 
-// SAFETY: the operands are only read, and the destination is written at disjoint columns, in parallel only if they are apart.
+// SAFETY: the operands are only read, and the outputs are written at disjoint columns, in parallel only if they are apart.
 unsafe impl Sync for Dot<'_> {}
 
 struct Blocks<'a> {
@@ -236,6 +251,17 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
+    if !work.columns.is_null() {
+        while column < cols {
+            let columns = work.columns.wrapping_add((at + column) * work.k);
+            for r in 0..ROWS {
+                let held = work.held.0.wrapping_offset((row + r).cast_signed() * work.held.2);
+                // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple.
+                unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(r * TILE + column)) }
+            }
+            column += few::VECTORS * S::LANES;
+        }
+    }
     while column < cols {
         // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
         unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
@@ -244,7 +270,7 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     if !work.turned {
         let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
         // SAFETY: the sums are written, and lie within the contraction.
-        unsafe { work.destination.finish(s, &sums) }
+        unsafe { work.goal.finish(s, &sums) }
         return;
     }
     let mut turned = [[0.0f32; FEW]; TILE];
@@ -256,7 +282,7 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     }
     let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
     // SAFETY: as above.
-    unsafe { work.destination.finish(s, &sums) }
+    unsafe { work.goal.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `WIDTH` elements, of which `cols` columns count.

@@ -6,7 +6,7 @@
 use super::super::scratch::LINE;
 use super::super::{Kernel, Simd};
 use super::kernel::Rows;
-use super::pack::{self, Panel, Source, TRANSPOSE};
+use super::pack::{self, Panel, Source};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
 
@@ -55,12 +55,8 @@ impl Found {
     }
 }
 
-/// Words of scratch memory that [`Share`] needs.
+/// Words of the packed left operand, and a line more.
 pub(super) fn words(plan: &Plan<'_>) -> usize {
-    packed(plan) + TRANSPOSE
-}
-
-fn packed(plan: &Plan<'_>) -> usize {
     (plan.m.total * plan.k.total + LINE).next_multiple_of(LINE)
 }
 
@@ -68,6 +64,8 @@ fn packed(plan: &Plan<'_>) -> usize {
 pub(super) struct Share<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) memory: *mut f32,
+    /// The words that transposition needs.
+    pub(super) temp: *mut f32,
     pub(super) table: &'a mut [Place],
     /// Row tiles.
     pub(super) tiles: usize,
@@ -76,8 +74,7 @@ pub(super) struct Share<'a> {
 impl Kernel for Share<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Share { plan, memory, table, tiles } = self;
-        let temp = memory.wrapping_add(packed(plan));
+        let Share { plan, memory, temp, table, tiles } = self;
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let base = plan.lhs.origin();
         for block in 0..plan.blocks() {
@@ -89,7 +86,7 @@ impl Kernel for Share<'_> {
                 let width = plan.row(tiles, tile + 1) - first;
                 let to = memory.wrapping_add(plan.m.total * k0 + first * count);
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-                // SAFETY: the memory has a word for each element, a line more, and `TRANSPOSE` words after that.
+                // SAFETY: the memory has a word for each element and a line more.
                 unsafe { pack::pack(s, &panel, table, temp) }
             }
         }

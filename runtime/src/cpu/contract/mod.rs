@@ -11,12 +11,15 @@
 mod dot;
 mod drive;
 mod epilogue;
+mod few;
 mod finish;
+mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
 mod pack;
 mod panels;
+mod parted;
 mod place;
 mod plan;
 mod spread;

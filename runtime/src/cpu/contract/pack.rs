@@ -34,6 +34,11 @@ impl<'p> Source<'p> {
         Source { side, outer, k, along_k: along > across && across < 16 }
     }
 
+    /// Whether whole runs of columns are moved, which is cheap.
+    pub(super) fn is_across(&self) -> bool {
+        !self.along_k && self.side.contiguous(self.outer.number(self.outer.count.max(1) - 1))
+    }
+
     /// Lists the places of a block of K. Not needed along K.
     pub(super) fn table(&self, k0: usize, table: &mut [Place]) {
         if self.along_k {

@@ -9,6 +9,7 @@ use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
+use super::hold;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
@@ -19,22 +20,35 @@ use super::plan::{Left, Plan, Right, share};
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
 const WAITING: usize = 1 << 17;
+/// Most words of a right operand that every thread packs for itself.
+const REPEATED: usize = 1 << 16;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
     let cut = Cut::new(call, plan);
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
-    if plan.left != Left::Shared {
-        let shared = core::ptr::null();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
+    if plan.left != Left::Shared && plan.right != Right::Packed {
+        let (left, right) = (core::ptr::null(), core::ptr::null());
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
         return;
     }
     lend(&CALL, |scratch| {
-        let (memory, table) = scratch.provide(left::words(plan), BLOCK, Place::NOWHERE);
-        let tiles = cut.tiles;
-        run(call.isa, left::Share { plan, memory, table, tiles });
-        let shared = memory.cast_const();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
+        let (tiles, width) = (cut.tiles, cut.vectors * call.lanes);
+        let mut right = core::ptr::null();
+        if plan.right == Right::Packed {
+            right = hold::right(call.isa, plan, width, hold::room(scratch)).unwrap_or(right);
+        }
+        let mut left = core::ptr::null();
+        if plan.left == Left::Shared {
+            left = hold::left(call.isa, plan, tiles, hold::room(scratch)).unwrap_or_else(|| {
+                let words = left::words(plan);
+                let (memory, table) = scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
+                let temp = memory.wrapping_add(words);
+                run(call.isa, left::Share { plan, memory, temp, table, tiles });
+                memory
+            });
+        }
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
     });
 }
 
@@ -51,7 +65,7 @@ struct Cut {
 
 impl Cut {
     fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
-        let (m, threads) = (plan.m.total, call.threads);
+        let m = plan.m.total;
         let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
@@ -62,29 +76,51 @@ impl Cut {
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
             cut.column_parts = panels.div_ceil(most.max(1));
         }
-        while threads > 1 && plan.batch.total * cut.row_parts * cut.column_parts < 4 * threads {
-            let more_columns = cut.column_parts < panels;
-            let more_rows = cut.row_parts * 2 <= tiles;
-            if more_columns && (plan.left != Left::Packed || !more_rows) {
-                cut.column_parts = (cut.column_parts * 2).min(panels);
+        cut.share_out(call.threads, plan);
+        // Parts of equally many rows are better than parts of equally many tiles.
+        cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
+        cut
+    }
+
+    /// Cuts further until every thread has as much to do as the others, or nearly so.
+    fn share_out(&mut self, threads: usize, plan: &Plan<'_>) {
+        let rows_first = plan.left == Left::Packed || self.outer_rows(threads, plan);
+        loop {
+            let jobs = plan.batch.total * self.row_parts * self.column_parts;
+            if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
+                return;
+            }
+            let more_columns = self.column_parts < self.panels;
+            let more_rows = self.row_parts * 2 <= self.tiles;
+            if more_columns && !(rows_first && more_rows) {
+                self.column_parts = (self.column_parts * 2).min(self.panels);
             } else if more_rows {
-                cut.row_parts *= 2;
+                self.row_parts *= 2;
             } else {
-                break;
+                return;
             }
         }
-        cut
+    }
+
+    /// Whether to cut the rows, although every part then packs the same columns: a thread finds a gradient that it has written
+    /// in its own cache when it comes to update the parameters, which it does for some of the rows.
+    fn outer_rows(&self, threads: usize, plan: &Plan<'_>) -> bool {
+        let across = plan.right != Right::Packed || Source::new(&plan.rhs, &plan.n, &plan.k).is_across();
+        across && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
     }
 }
 
 struct Task<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    shared: *const f32,
+    /// The whole left operand, packed, if it is shared.
+    left: *const f32,
+    /// The whole right operand, packed, or null.
+    right: *const f32,
     cut: Cut,
 }
 
-// SAFETY: `shared` is only read while jobs run.
+// SAFETY: the packed operands are only read while jobs run.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -117,7 +153,8 @@ struct Scope<'a> {
     right: Place,
     a_source: Source<'a>,
     b_source: Source<'a>,
-    shared: *const f32,
+    /// The whole operands, packed, as in [`Task`].
+    whole: (*const f32, *const f32),
     destination: Destination<'a>,
     memory: Memory,
 }
@@ -161,7 +198,7 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch } = self;
-        let Task { call, plan, cut, shared } = *task;
+        let Task { call, plan, cut, left, right } = *task;
         let parts = cut.row_parts * cut.column_parts;
         let (batch, part) = (job / parts, job % parts);
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
@@ -180,7 +217,7 @@ impl Kernel for Job<'_> {
             right: plan.at_batch(&plan.rhs, batch),
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
-            shared,
+            whole: (left, right),
             destination: Destination::new(plan, batch, call.isa, call.sink),
             memory,
         };
@@ -212,6 +249,12 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
         let pitch = vectors * S::LANES;
         let mut strip =
             Strip { found, b: scope.memory.b, b_step: pitch.cast_signed(), first, cols, vectors, count, block };
+        if !scope.whole.1.is_null() {
+            strip.b = scope.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
+            // SAFETY: the caller's.
+            unsafe { strip_of_tiles(s, scope, &strip) }
+            continue;
+        }
         match plan.right {
             Right::InPlace { step } if cols == width => {
                 let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
@@ -239,7 +282,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
 unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
     let plan = scope.plan;
     if plan.left != Left::Packed {
-        return Found::new(plan, scope.left, scope.shared, (k0, count));
+        return Found::new(plan, scope.left, scope.whole.0, (k0, count));
     }
     scope.a_source.table(k0, table);
     let start = plan.row(scope.cut.tiles, scope.tiles.start);

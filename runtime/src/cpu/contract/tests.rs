@@ -515,3 +515,67 @@ fn an_operand_outside_its_slice_is_refused() {
         assert!(outcome.is_err());
     }
 }
+
+/// `m` × `n` × `k`, each operand as it is (`N`) or transposed (`T`).
+fn product(isa: Isa, threads: usize, form: [bool; 2], [m, n, k]: [usize; 3], left: &[f32], right: &[f32]) -> Vec<f32> {
+    let axes = [(m, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
+    let s = |x: usize| x as isize;
+    let lhs = if form[0] { [1, 0, s(m)] } else { [s(k), 0, 1] };
+    let rhs = if form[1] { [0, s(k), 1] } else { [0, 1, s(n)] };
+    let mut out = vec![0.0; 2 * m * n];
+    let work = Contract {
+        axes: &axes,
+        lhs: Operand { data: left, base: 0, strides: &lhs, windows: &[] },
+        rhs: Operand { data: right, base: 0, strides: &rhs, windows: &[] },
+    };
+    let (first, second) = out.split_at_mut(m * n);
+    let strides = [s(n), 1, 0];
+    let outputs =
+        &mut [Output { data: first, base: 0, strides: &strides }, Output { data: second, base: 0, strides: &strides }];
+    contract(isa, threads, &work, outputs, &Both);
+    out
+}
+
+#[test]
+fn kept_parameters_change_no_bit() {
+    let mut random = Random(11);
+    for _ in 0..300 {
+        let sizes = [random.pick(&[1, 2, 3, 5, 13, 40]), 1 + random.below(150), 1 + random.below(90)];
+        let form = [random.below(2) == 1, random.below(3) > 0];
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, form, sizes, &left, &right);
+            for parameters in [&left, &right] {
+                let mut kept = crate::cpu::Kept::default();
+                for threads in [1, 2, 1] {
+                    let _call = kept.enter(parameters);
+                    let got = product(isa, threads, form, sizes, &left, &right);
+                    let same = want.iter().zip(&got).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{isa:?} {form:?} {sizes:?} {threads}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_kept_parameters_change_no_bit() {
+    let mut random = Random(12);
+    for (form, sizes) in
+        [([false, true], [40, 70, 1300]), ([true, true], [30, 33, 700]), ([false, false], [130, 40, 600])]
+    {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 2, form, sizes, &left, &right);
+            for parameters in [&left, &right] {
+                let mut kept = crate::cpu::Kept::default();
+                for _ in 0..2 {
+                    let _call = kept.enter(parameters);
+                    assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
+                }
+            }
+        }
+    }
+}

@@ -12,6 +12,7 @@ mod row;
 mod scalar;
 mod variables;
 
+use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
@@ -166,9 +167,21 @@ fn loops(
     });
     let part = cut.map(|_| quote!(first, count,));
     let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
-    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
+    let turn = |turn: &Index| arith::index(turn, &|_| unreachable!("loop counters are no data"));
+    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words, at)| {
         let (base, words) = (variables::base_name(*slot), arith::dim(words));
-        quote!(let #base = first * (#words);)
+        match at.terms.is_empty() {
+            true => quote!(let #base = first * (#words);),
+            false => {
+                let at = turn(at);
+                quote!(let #base = first * (#words) + #at;)
+            }
+        }
+    });
+    // What the turns of loops before have written is no part of what is cut.
+    let turns = cut.iter().flat_map(|c| &c.slots).filter(|(.., at)| !at.terms.is_empty()).map(|(slot, _, at)| {
+        let (name, at) = (slot_name(*slot), turn(at));
+        quote!(let #name = &mut #name[#at..];)
     });
     let bases: Vec<TokenStream> = bases.collect();
     let (whole, launch, split) = match cut {
@@ -208,7 +221,7 @@ fn loops(
         }
         #other
         #split
-        #head { let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+        #head { #(#turns)* let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
     }
 }
 
@@ -224,16 +237,16 @@ fn splits(
     let halves: Vec<TokenStream> = cut
         .slots
         .iter()
-        .map(|(slot, words)| {
+        .map(|(slot, words, _)| {
             let (name, words) = (slot_name(*slot), arith::dim(words));
             let rest = format_ident!("rest{slot}");
             quote!(let (#name, #rest) = #name.split_at_mut(at * (#words));)
         })
         .collect();
     let rest = names.iter().map(|n| {
-        let cut = cut.slots.iter().find(|(slot, _)| slot_name(*slot) == **n);
+        let cut = cut.slots.iter().find(|(slot, ..)| slot_name(*slot) == **n);
         match cut {
-            Some((slot, _)) => {
+            Some((slot, ..)) => {
                 let rest = format_ident!("rest{slot}");
                 quote!(#n: #rest)
             }

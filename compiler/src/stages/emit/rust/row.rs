@@ -33,7 +33,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
         kept: vec![],
         pass: 0,
     };
-    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
+    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, ..)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
     row.kept = row.kept(passes);
     let twice = row.pays_twice(passes);
@@ -279,8 +279,9 @@ impl Row<'_> {
 pub(super) struct Cut {
     /// The outermost parallel axis.
     pub(super) axis: usize,
-    /// Every written slot with its words for each position of that axis.
-    pub(super) slots: Vec<(usize, Dim)>,
+    /// Every written slot with its words for each position of that axis, and the first of them in a turn of the loops
+    /// around.
+    pub(super) slots: Vec<(usize, Dim, Index)>,
     /// Rough element operations for each position.
     pub(super) work: Dim,
 }
@@ -296,7 +297,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
         Atom::Axis(a) => Some(kernel.axes[*a].clone()),
         Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
     };
-    let mut slots: Vec<(usize, Dim)> = vec![];
+    let mut slots: Vec<(usize, Dim, Index)> = vec![];
     let stored = passes.iter().flat_map(|p| &p.stores).chain(stores).map(|s| (s.slot, &s.index));
     let loaded = kernel.scalars.iter().filter_map(|e| match e {
         Expr::Load { slot, index, .. } if kernel.slots[*slot].write => Some((*slot, index)),
@@ -304,13 +305,16 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
     });
     for (slot, index) in stored.chain(loaded) {
         let stride = index.stride(axis)?;
-        let rest = index.plus(&Index::axis(axis).times(&-stride.clone()));
-        let known = slots.iter().find(|(s, _)| *s == slot);
-        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s)| *s != stride) {
+        let turns = index.terms.iter().filter(|(atom, _)| matches!(atom, Atom::Loop(_))).cloned();
+        let turn = Index { base: Dim::default(), terms: turns.collect() };
+        let own = turn.plus(&Index::axis(axis).times(&stride));
+        let rest = index.plus(&own.times(&Dim::from(-1)));
+        let known = slots.iter().find(|(s, ..)| *s == slot);
+        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s, t)| *s != stride || *t != turn) {
             return None;
         }
         if known.is_none() {
-            slots.push((slot, stride));
+            slots.push((slot, stride, turn));
         }
     }
     let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);

@@ -82,7 +82,7 @@ impl Elaborator<'_, '_> {
         match (&value, otherwise) {
             (Val::Static(Attr::Bool(true)), _) => return self.block(then),
             (Val::Static(Attr::Bool(false)), Some(otherwise)) => return self.expr(otherwise),
-            (_, None) if then.tail.is_some() => {
+            (_, None) if then.tail.as_ref().is_some_and(|tail| !matches!(tail.kind, ExprKind::Error)) => {
                 let message = "this `if` has no `else`, so that it gives nothing where the condition fails";
                 self.diags.push(Diagnostic::new("missing-else", expr.place, message).help("add `else { … }`"));
                 return Val::Unknown;
