@@ -58,7 +58,10 @@ fn check(x: &[f32], width: usize, chain: &[f32], softmax: &[f32]) {
         let part = row * width..(row + 1) * width;
         let (wanted_chain, wanted_softmax) = expected(&x[part.clone()]);
         for ((got, wanted), at) in chain[part.clone()].iter().zip(&wanted_chain).zip(0..) {
-            assert!((f64::from(*got) - wanted).abs() < 3e-6, "chain of {width}, row {row} at {at}: {got}, not {wanted}");
+            assert!(
+                (f64::from(*got) - wanted).abs() < 3e-6,
+                "chain of {width}, row {row} at {at}: {got}, not {wanted}"
+            );
         }
         for ((got, wanted), at) in softmax[part].iter().zip(&wanted_softmax).zip(0..) {
             let error = (f64::from(*got) / wanted - 1.0).abs();

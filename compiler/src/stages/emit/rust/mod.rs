@@ -183,7 +183,6 @@ fn loops(
         let (name, at) = (slot_name(*slot), turn(at));
         quote!(let #name = &mut #name[#at..];)
     });
-    let bases: Vec<TokenStream> = bases.collect();
     let (whole, launch, split) = match cut {
         Some(cut) => {
             let extent = arith::dim(&kernel.axes[cut.axis]);
@@ -192,36 +191,43 @@ fn loops(
         }
         None => (None, quote!(rt::run(isa, kernel)), None),
     };
-    let whole_body = |body: &TokenStream| {
-        quote! {
+    let run = runs(
+        &name,
+        body,
+        &quote! {
             let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
             #(#bases)*
             let at = rt::Part::new(1);
-            #body
-        }
-    };
+        },
+    );
+    quote! {
+        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
+        #run
+        #split
+        #head { #(#turns)* let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+    }
+}
+
+/// What runs a kernel's struct: what comes before its loops, and they.
+fn runs(name: &Ident, body: &Body, before: &TokenStream) -> TokenStream {
     let (run, other) = match body {
-        Body::Once(body) => (whole_body(body), None),
+        Body::Once(body) => (quote!(#before #body), None),
         Body::Twice(body) => {
-            let body = whole_body(body);
             let other = quote! {
                 impl #name<'_> {
                     #[inline(always)]
-                    fn run_on<S: rt::Simd>(self, s: S) { #body }
+                    fn run_on<S: rt::Simd>(self, s: S) { #before #body }
                 }
             };
             (quote!(self.run_on(rt::Twice(s))), Some(other))
         }
     };
     quote! {
-        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
         impl rt::Kernel for #name<'_> {
             #[inline(always)]
             fn run<S: rt::Simd>(self, s: S) { #run }
         }
         #other
-        #split
-        #head { #(#turns)* let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
     }
 }
 
