@@ -35,8 +35,8 @@ pub(super) struct Filters {
     pub(super) x: Edge,
     /// Words from channel to channel in the image and in the filters, and from filter to filter.
     image: isize,
-    filter: isize,
-    row: isize,
+    pub(super) filter: isize,
+    pub(super) row: isize,
     /// Of the copy: words of a row, and of a channel.
     pub(super) pitch: usize,
     pub(super) channel: usize,

@@ -5,11 +5,12 @@
 //! What is transformed back differs from plain sums by some 1e-6 of the largest one; an infinite element gives NaN in all sums
 //! of its patches.
 //!
-//! Either the filters are transformed first, once, and a job is a strip of patches; or, where there are more filters than
+//! Filters that are parameters of a session are transformed once. Otherwise either they are transformed first, and a job is a strip of patches; or, where there are more filters than
 //! patches, the patches are, and a job is a tile of rows.
 
 use core::ops::Range;
 
+use super::super::kept::kept;
 use super::super::scratch::{LINE, Scratch, lend};
 use super::super::vectors::MAX_LANES;
 use super::super::{Kernel, Simd, pool, run};
@@ -40,22 +41,27 @@ pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         return false;
     };
     let setup = &setup;
+    let filters = setup.kept();
     lend(&CALL, |scratch| {
         let image = if setup.once { setup.image_words() } else { 0 };
-        let shared = if setup.by_tiles { setup.strips * setup.strip_words() } else { setup.tiles * setup.tile_words() };
-        let (image_at, _) = scratch.provide(image + shared, 0, Place::NOWHERE);
-        let shared_at = image_at.wrapping_add(image);
-        let task = Task { setup, image: image_at, shared: shared_at };
+        let patches = if setup.by_tiles { setup.strips * setup.strip_words() } else { 0 };
+        let fresh = if setup.by_tiles || filters.is_some() { 0 } else { setup.tiles * setup.tile_words() };
+        let (image_at, _) = scratch.provide(image + patches + fresh, 0, Place::NOWHERE);
+        let patches_at = image_at.wrapping_add(image);
+        let fresh_at = patches_at.wrapping_add(patches);
+        let task = Task { setup, image: image_at, patches: patches_at, filters: filters.unwrap_or(fresh_at) };
+        let parallel = |count: usize, kind: Kind| pool::parallel(call.threads, count, &Part { task: &task, kind });
         if setup.once {
-            pool::parallel(call.threads, setup.filters.channels, &Part { task: &task, kind: Kind::Image });
+            parallel(setup.filters.channels, Kind::Image);
+        }
+        if fresh > 0 {
+            parallel(setup.tiles, Kind::Filters(fresh_at));
         }
         if setup.by_tiles {
-            pool::parallel(call.threads, setup.filters.channels, &Part { task: &task, kind: Kind::Patches });
-            pool::parallel(call.threads, setup.tiles, &Part { task: &task, kind: Kind::Tiles });
+            parallel(setup.filters.channels, Kind::Patches);
+            parallel(setup.tiles, Kind::Tiles(filters.is_none()));
         } else {
-            pool::parallel(call.threads, setup.tiles, &Part { task: &task, kind: Kind::Filters });
-            let jobs = plan.batch.total * setup.strips;
-            pool::parallel(call.threads, jobs, &Part { task: &task, kind: Kind::Strips });
+            parallel(plan.batch.total * setup.strips, Kind::Strips);
         }
     });
     true
@@ -128,6 +134,28 @@ impl<'a> Setup<'a> {
         (self.call.rows * self.deep * STEP * self.filters.x.sums).next_multiple_of(LINE)
     }
 
+    /// The transformed filters that the session keeps, if they are its parameters.
+    fn kept(&self) -> Option<*const f32> {
+        let Setup { call, plan, filters, tiles, .. } = self;
+        let form = [
+            5,
+            plan.m.total.cast_signed(),
+            filters.channels.cast_signed(),
+            filters.row,
+            filters.filter,
+            filters.tap(0, 0).cast_signed(),
+            filters.tap(0, 1).cast_signed(),
+            call.rows.cast_signed(),
+            call.lanes.cast_signed(),
+        ];
+        let pack = |to: *mut f32| {
+            let nothing = core::ptr::null_mut();
+            let task = Task { setup: self, image: nothing, patches: nothing, filters: nothing };
+            pool::parallel(call.threads, *tiles, &Part { task: &task, kind: Kind::Filters(to) });
+        };
+        kept(filters.weights(&plan.lhs, 0, 0), &form, tiles * self.tile_words(), pack)
+    }
+
     /// The patches of a strip.
     fn patches(&self, strip: usize) -> Range<usize> {
         let (across, down) = (self.filters.x.patches, self.filters.y.patches);
@@ -155,22 +183,24 @@ struct Task<'a> {
     setup: &'a Setup<'a>,
     /// The padded image, if one serves all.
     image: *mut f32,
-    /// All transformed filters, or all transformed patches.
-    shared: *mut f32,
+    /// All transformed patches, if jobs are tiles.
+    patches: *mut f32,
+    /// All transformed filters, unless every tile transforms its own.
+    filters: *const f32,
 }
 
 #[derive(Clone, Copy)]
 enum Kind {
     /// Copies channels of the image.
     Image,
-    /// Transforms the filters of row tiles.
-    Filters,
+    /// Transforms the filters of row tiles to this place.
+    Filters(*mut f32),
     /// Transforms the patches of channels.
     Patches,
     /// Computes strips of all rows.
     Strips,
-    /// Computes tiles of rows at all places.
-    Tiles,
+    /// Computes tiles of rows at all places, and transforms their filters if they are not there.
+    Tiles(bool),
 }
 
 struct Part<'a> {
@@ -207,22 +237,22 @@ impl Kernel for Work<'_> {
                     }
                     task.setup.filters.fill(s, &plan.rhs, plan.rhs.origin(), range, task.image);
                 }
-                Kind::Filters => {
+                Kind::Filters(to) => {
                     let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
                     for tile in range {
-                        let to = task.shared.wrapping_add(tile * task.setup.tile_words());
+                        let to = to.wrapping_add(tile * task.setup.tile_words());
                         filters(s, task.setup, tile, temp, to);
                     }
                 }
                 Kind::Patches => {
                     let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
                     for strip in 0..task.setup.strips {
-                        let to = task.shared.wrapping_add(strip * task.setup.strip_words());
+                        let to = task.patches.wrapping_add(strip * task.setup.strip_words());
                         patches(s, task.setup, strip, range.clone(), task.image, temp, to);
                     }
                 }
                 Kind::Strips => by_strips(s, task, range, scratch),
-                Kind::Tiles => by_tiles(s, task, range, scratch),
+                Kind::Tiles(fresh) => by_tiles(s, task, range, fresh, scratch),
             }
         }
     }
@@ -275,7 +305,7 @@ unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch:
             patches(s, setup, strip, 0..setup.filters.channels, from, memory.temp, transformed);
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             for tile in 0..setup.tiles {
-                let rows = task.shared.wrapping_add(tile * setup.tile_words());
+                let rows = task.filters.wrapping_add(tile * setup.tile_words());
                 meet(s, setup, (tile, strip), (rows, transformed), memory, &destination);
             }
         }
@@ -283,16 +313,19 @@ unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch:
 }
 
 #[inline(always)]
-unsafe fn by_tiles<S: Simd>(s: S, task: &Task<'_>, tiles: Range<usize>, scratch: &mut Scratch<Place>) {
+unsafe fn by_tiles<S: Simd>(s: S, task: &Task<'_>, tiles: Range<usize>, fresh: bool, scratch: &mut Scratch<Place>) {
     let setup = task.setup;
-    let (memory, rows) = memory(setup, scratch, setup.tile_words());
+    let (memory, own) = memory(setup, scratch, if fresh { setup.tile_words() } else { 0 });
     let destination = Destination::new(setup.plan, 0, setup.call.isa, setup.call.sink);
     for tile in tiles {
         // SAFETY: the scratch memory has the words of a tile's filters.
         unsafe {
-            filters(s, setup, tile, memory.temp, rows);
+            if fresh {
+                filters(s, setup, tile, memory.temp, own);
+            }
+            let rows = if fresh { own } else { task.filters.wrapping_add(tile * setup.tile_words()) };
             for strip in 0..setup.strips {
-                let transformed = task.shared.wrapping_add(strip * setup.strip_words());
+                let transformed = task.patches.wrapping_add(strip * setup.strip_words());
                 meet(s, setup, (tile, strip), (rows, transformed), memory, &destination);
             }
         }
