@@ -24,6 +24,7 @@ mod place;
 mod plan;
 mod spread;
 mod stage;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod turned;
