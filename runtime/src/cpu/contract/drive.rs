@@ -9,7 +9,7 @@ use super::super::{Isa, Portable, Vectors};
 use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
-use super::{Axis, Contract, Output, dot, panels, spread, turned, winograd};
+use super::{Axis, Contract, Output, dot, panels, spread, stream, turned, winograd};
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
@@ -66,7 +66,9 @@ fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>])
     if image && plan.k.total > 0 && convolved(&call, &plan, axes) {
         return;
     }
-    panels::panels(&call, &plan);
+    if !stream::stream(&call, &plan) {
+        panels::panels(&call, &plan);
+    }
 }
 
 /// Does the work if a way of convolutions can.

@@ -25,6 +25,7 @@ mod place;
 mod plan;
 mod spread;
 mod stage;
+mod stream;
 #[cfg(test)]
 mod tests;
 mod transforms;

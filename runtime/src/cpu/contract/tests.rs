@@ -607,3 +607,23 @@ fn long_kept_parameters_change_no_bit() {
         }
     }
 }
+
+#[test]
+fn one_row_times_a_large_matrix() {
+    let mut random = Random(13);
+    for _ in 0..12 {
+        let (n, k) = (200 + random.below(3000), 1 + random.below(130));
+        let turned = random.below(2) == 1;
+        let (left, right) = (random.vector(k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, [turned, false], [1, n, k], &left, &right);
+            assert_eq!(product(isa, 2, [turned, false], [1, n, k], &left, &right), want);
+            for column in [0, n / 2, n - 1] {
+                let exact: f64 = (0..k).map(|k| f64::from(left[k]) * f64::from(right[k * n + column])).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} 1×{n}×{k} {sum} {exact}");
+            }
+        }
+    }
+}
