@@ -12,6 +12,7 @@ mod dot;
 mod drive;
 mod epilogue;
 mod few;
+mod filters;
 mod finish;
 mod hold;
 pub(super) mod kernel;
@@ -26,7 +27,9 @@ mod spread;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod turned;
+mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 
