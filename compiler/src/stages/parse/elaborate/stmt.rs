@@ -100,6 +100,17 @@ impl Elaborator<'_, '_> {
             ExprKind::Index(of, items) => (&**of, Some(items)),
             _ => (target, None),
         };
+        if let (ExprKind::Name(name), Some(_)) = (&of.kind, items)
+            && self.local(&name.to_string()).is_some()
+        {
+            let message = format!("a part of the variable `{name}` cannot be assigned");
+            let report = Diagnostic::new("part-assignment", target.place, message);
+            let report = report.note("parts of states can: `self.keys[.., at] = k;`");
+            self.diags.push(report.help(format!(
+                "make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`"
+            )));
+            return;
+        }
         let Some(state) = self.state_named(of) else { return };
         let Some(items) = items.map_or(Some(vec![]), |items| self.part_items(items)) else { return };
         if let Some(op) = op {
