@@ -88,16 +88,21 @@ impl<'a> Setup<'a> {
         if filters.channels < LEAST || rows < LEAST || !plan.lhs.ignores(plan.moving()) {
             return None;
         }
-        let (deep, vectors, total) = strips(&filters, lanes)?;
-        let (products, sums) = (POINTS * total * lanes, TAPS * TAPS * filters.y.sums * filters.x.sums);
-        let (transformed, patches) = (POINTS * rows * filters.channels, POINTS * filters.channels * total * lanes);
-        let by_tiles = transformed > FILTERS;
+        let (batch, tiles) = (plan.batch.total, rows.div_ceil(call.rows));
+        let whole = strips(&filters, lanes, |strips, vectors| strips * vectors)?;
+        let parted = strips(&filters, lanes, |strips, vectors| (batch * strips).div_ceil(call.threads) * vectors)?;
+        let (products, sums) = (POINTS * whole.cost * lanes, TAPS * TAPS * filters.y.sums * filters.x.sums);
+        let (transformed, patches) = (POINTS * rows * filters.channels, products * filters.channels);
+        // Threads shall have equally much to do, and what is shared shall stay in their caches.
+        let even = whole.cost * tiles.div_ceil(call.threads) < parted.cost * tiles;
+        let by_tiles = transformed > FILTERS || batch == 1 && 2 * patches <= PATCHES && even;
         let once = plan.rhs.ignores(plan.moving());
         // A transform costs about half of the products with it.
-        if 3 * products > 2 * sums || by_tiles && (patches > PATCHES || plan.batch.total > 1) {
+        if 3 * products > 2 * sums || by_tiles && (patches > PATCHES || batch > 1) {
             return None;
         }
-        let (tiles, strips) = (rows.div_ceil(call.rows), filters.y.patches.div_ceil(deep));
+        let Cut { deep, vectors, .. } = if by_tiles { whole } else { parted };
+        let strips = filters.y.patches.div_ceil(deep);
         Some(Setup { call, plan, filters, tiles, deep, vectors, strips, by_tiles, once })
     }
 
@@ -168,14 +173,23 @@ fn uneven(words: usize) -> usize {
     (words.div_ceil(LINE) | 1) * LINE
 }
 
-/// Rows of patches in a strip and its vectors, of which all strips together need fewest; and how many those are.
-fn strips(filters: &Filters, lanes: usize) -> Option<(usize, usize, usize)> {
+/// How patches are cut into strips.
+#[derive(Clone, Copy)]
+struct Cut {
+    /// Rows of patches, and vectors of patches.
+    deep: usize,
+    vectors: usize,
+    cost: usize,
+}
+
+/// The cut that costs least, by the number of its strips and their vectors.
+fn strips(filters: &Filters, lanes: usize, cost: impl Fn(usize, usize) -> usize) -> Option<Cut> {
     let (across, down) = (filters.x.patches, filters.y.patches);
-    let vectors = |deep: usize| (deep * across).div_ceil(lanes);
-    let total = |deep: usize| down / deep * vectors(deep) + if down % deep > 0 { vectors(down % deep) } else { 0 };
+    let cuts =
+        (1..=down).map(|deep| (deep, (deep * across).div_ceil(lanes))).filter(|&(_, vectors)| vectors <= VECTORS);
+    let cuts = cuts.map(|(deep, vectors)| Cut { deep, vectors, cost: cost(down.div_ceil(deep), vectors) });
     // Two vectors use a register tile best.
-    let fits = (1..=down).filter(|&deep| vectors(deep) <= VECTORS);
-    fits.map(|deep| (deep, vectors(deep), total(deep))).min_by_key(|&(_, vectors, total)| (total, vectors.abs_diff(2)))
+    cuts.min_by_key(|cut| (cut.cost, cut.vectors.abs_diff(2)))
 }
 
 /// What jobs share.
