@@ -23,6 +23,7 @@ mod panels;
 mod parted;
 mod place;
 mod plan;
+mod points;
 mod spread;
 mod stage;
 mod stream;
