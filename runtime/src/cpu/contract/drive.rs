@@ -7,6 +7,7 @@ use core::cell::Cell;
 use super::super::scratch::Scratch;
 use super::super::{Isa, Portable, Vectors};
 use super::epilogue::Sink;
+use super::kept::Kept;
 use super::place::Place;
 use super::plan::Plan;
 use super::{Contract, Output, dot, panels, spread, turned};
@@ -38,6 +39,7 @@ pub(super) fn drive(
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
     sink: Option<&dyn Sink>,
+    kept: Option<&mut Kept>,
 ) {
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
@@ -61,7 +63,7 @@ pub(super) fn drive(
     if image && plan.k.total > 0 && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
         return;
     }
-    panels::panels(&call, &plan);
+    panels::panels(&call, &plan, kept);
 }
 
 fn size<S: Vectors>() -> (usize, usize) {

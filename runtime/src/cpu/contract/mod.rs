@@ -12,6 +12,7 @@ mod dot;
 mod drive;
 mod epilogue;
 mod finish;
+mod kept;
 pub(super) mod kernel;
 mod left;
 mod long_row;
@@ -26,6 +27,7 @@ mod tests;
 mod turned;
 
 pub use epilogue::{Epilogue, Plain, Tile};
+pub use kept::{Keeping, Kept};
 
 use super::Isa;
 
@@ -117,6 +119,21 @@ pub fn contract<E: Epilogue>(
     outputs: &mut [Output<'_>],
     epilogue: &E,
 ) {
+    contract_kept(isa, threads, contract, outputs, epilogue, None);
+}
+
+/// The same, with a right operand that may be packed in `kept` already: the same one as when it was packed.
+///
+/// # Panics
+/// As above.
+pub fn contract_kept<E: Epilogue>(
+    isa: Isa,
+    threads: usize,
+    contract: &Contract<'_>,
+    outputs: &mut [Output<'_>],
+    epilogue: &E,
+    kept: Option<&mut Kept>,
+) {
     let finish = epilogue::Finish(epilogue);
-    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) });
+    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
 }

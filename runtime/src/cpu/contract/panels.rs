@@ -9,6 +9,7 @@ use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
+use super::kept::Kept;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
@@ -23,12 +24,17 @@ const WAITING: usize = 1 << 17;
 const REPEATED: usize = 1 << 16;
 
 /// Computes any contraction.
-pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
-    let cut = Cut::new(call, plan);
+pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Kept>) {
+    let is_kept = kept.is_some() && plan.right == Right::Packed && plan.batch.total == 1;
+    let cut = Cut::new(call, plan, is_kept);
+    let kept = match kept.filter(|_| is_kept) {
+        Some(kept) => kept.panels(call.isa, plan, cut.panels, cut.vectors * call.lanes),
+        None => core::ptr::null(),
+    };
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
     if plan.left != Left::Shared {
         let shared = core::ptr::null();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
+        pool::parallel(call.threads, count, &Task { call, plan, shared, kept, cut });
         return;
     }
     lend(&CALL, |scratch| {
@@ -36,7 +42,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
         let tiles = cut.tiles;
         run(call.isa, left::Share { plan, memory, table, tiles });
         let shared = memory.cast_const();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, cut });
+        pool::parallel(call.threads, count, &Task { call, plan, shared, kept, cut });
     });
 }
 
@@ -52,7 +58,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
+    fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
         let m = plan.m.total;
         let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
         let width = vectors * call.lanes;
@@ -64,15 +70,16 @@ impl Cut {
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
             cut.column_parts = panels.div_ceil(most.max(1));
         }
-        cut.share_out(call.threads, plan);
+        cut.share_out(call.threads, plan, is_kept);
         // Parts of equally many rows are better than parts of equally many tiles.
         cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
         cut
     }
 
     /// Cuts further until every thread has as much to do as the others, or nearly so.
-    fn share_out(&mut self, threads: usize, plan: &Plan<'_>) {
-        let rows_first = plan.left == Left::Packed || self.outer_rows(threads, plan);
+    fn share_out(&mut self, threads: usize, plan: &Plan<'_>, is_kept: bool) {
+        // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
+        let rows_first = is_kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
         loop {
             let jobs = plan.batch.total * self.row_parts * self.column_parts;
             if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
@@ -102,10 +109,11 @@ struct Task<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
     shared: *const f32,
+    kept: *const f32,
     cut: Cut,
 }
 
-// SAFETY: `shared` is only read while jobs run.
+// SAFETY: `shared` and `kept` are only read while jobs run.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -139,6 +147,8 @@ struct Scope<'a> {
     a_source: Source<'a>,
     b_source: Source<'a>,
     shared: *const f32,
+    /// The panels of the right operand, or null.
+    kept: *const f32,
     destination: Destination<'a>,
     memory: Memory,
 }
@@ -182,7 +192,7 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch } = self;
-        let Task { call, plan, cut, shared } = *task;
+        let Task { call, plan, cut, shared, kept } = *task;
         let parts = cut.row_parts * cut.column_parts;
         let (batch, part) = (job / parts, job % parts);
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
@@ -202,6 +212,7 @@ impl Kernel for Job<'_> {
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
             shared,
+            kept,
             destination: Destination::new(plan, batch, call.isa, call.sink),
             memory,
         };
@@ -238,6 +249,9 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
                 let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
                 let from = plan.rhs.data.as_ptr().wrapping_offset(place);
                 (strip.b, strip.b_step) = (from.wrapping_add(first), step);
+            }
+            Right::Packed if !scope.kept.is_null() => {
+                strip.b = scope.kept.wrapping_add(scope.cut.panels * width * k0 + first * count);
             }
             Right::InPlace { .. } | Right::Packed => {
                 if !listed {
