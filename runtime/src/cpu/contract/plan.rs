@@ -10,6 +10,9 @@ use super::{Axis, Contract, Output, Role};
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
 const LEAST_RUN: usize = 48;
+/// Words between neighbours along K from which on near rows are packed, if this many columns read them.
+const SPARSE: isize = 32;
+const MANY: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
@@ -90,7 +93,7 @@ impl<'a> Plan<'a> {
         let m = Group::merged(axes, Role::M, &[&lhs]);
         let n = Group::merged(axes, Role::N, &[&rhs]);
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
-        let (left, left_run) = read_left(&lhs, &batch, &m, &k);
+        let (left, left_run) = read_left(&lhs, &batch, &m, &k, n.total);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
         let mut plan = Plan {
             lhs,
@@ -167,11 +170,15 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     total * number / parts
 }
 
-fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
+fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group, columns: usize) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
     if even && run >= k.total.min(LEAST_RUN) {
+        // Every k of near rows is in a line of its own, and in few sets of the cache where the rows are long.
+        if row == 1 && step > SPARSE && k.total >= LEAST_RUN && columns >= MANY {
+            return (Left::Packed, k.total);
+        }
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
     }
