@@ -11,6 +11,7 @@ mod plan;
 mod product;
 mod row;
 mod scalar;
+mod slices;
 
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
@@ -24,13 +25,11 @@ use scalar::slot_name;
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let kept = kept::kernels(&plans.plans, &plans.kernels);
     let is_kept = |number: usize| kept.contains(&KernelId(number));
-    let kernels = plans.kernels.iter().enumerate().map(|(number, k)| kernel(number, k, is_kept(number)));
-    let functions = model
-        .functions
-        .iter()
-        .zip(&plans.plans)
-        .enumerate()
-        .map(|(k, (f, p))| plan::plan(model, k, f, p, &plans.kernels, &kept));
+    let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();
+    let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
+    let kernels = own.iter().enumerate().map(|(number, k)| kernel(number, k, is_kept(number)));
+    let functions =
+        model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     quote!(#(#kernels)* #(#functions)*)
 }
 

@@ -4,14 +4,26 @@ use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
 use super::{counters, dims, function as kernel_function, kept};
+use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
-use crate::ir::{DType, Function, Mode, Model, Type};
+use crate::ir::{DType, Dim, Function, Mode, Model, Type};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
+
+/// The kernels as they are launched.
+#[derive(Clone, Copy)]
+pub(super) struct Launched<'a> {
+    /// All of the model.
+    pub(super) kernels: &'a [Kernel],
+    /// What a launch adds to the start of each slot, by counters of loops.
+    pub(super) starts: &'a [Vec<Index>],
+    /// Kernels that take a packed operand.
+    pub(super) kept: &'a BTreeSet<KernelId>,
+}
 
 /// The plan of the function of that number.
 pub(super) fn plan(
@@ -19,10 +31,10 @@ pub(super) fn plan(
     number: usize,
     function: &Function,
     plan: &Plan,
-    kernels: &[Kernel],
-    kept: &BTreeSet<KernelId>,
+    launched: &Launched<'_>,
 ) -> TokenStream {
-    let printer = Printer { model, number, function, plan, kernels, kept, keeping: Cell::new(0) };
+    let Launched { kernels, starts, kept } = *launched;
+    let printer = Printer { model, number, function, plan, kernels, starts, kept, keeping: Cell::new(0) };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -35,7 +47,7 @@ struct Printer<'a> {
     function: &'a Function,
     plan: &'a Plan,
     kernels: &'a [Kernel],
-    /// Kernels that take a packed operand.
+    starts: &'a [Vec<Index>],
     kept: &'a BTreeSet<KernelId>,
     /// How many operands are kept packed so far.
     keeping: Cell<usize>,
@@ -271,17 +283,24 @@ impl<'a> Printer<'a> {
         let (parts, taken) = self.parts(&bound);
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
             let buffer = buffers[slot];
-            if taken.contains(&slot) {
-                let name = format_ident!("p{slot}");
-                return match (s.dtype, s.write) {
-                    (DType::F32, _) => quote!(#name),
-                    (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
-                    (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
-                    (DType::I32, false) => quote!(rt::as_i32(#name)),
-                    (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
-                };
+            let words = match taken.contains(&slot) {
+                true => {
+                    let name = format_ident!("p{slot}");
+                    match (s.dtype, s.write) {
+                        (DType::F32, _) => quote!(#name),
+                        (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
+                        (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
+                        (DType::I32, false) => quote!(rt::as_i32(#name)),
+                        (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
+                    }
+                }
+                false => self.read(buffer, s.dtype),
+            };
+            match (from_turn(&self.starts[id.0][slot], loops), s.write) {
+                (None, _) => words,
+                (Some(start), true) => quote!(&mut (#words)[#start..]),
+                (Some(start), false) => quote!(&(#words)[#start..]),
             }
-            self.read(buffer, s.dtype)
         });
         let function = kernel_function(id.0);
         let dims = dims(kernel);
@@ -396,6 +415,17 @@ impl<'a> Printer<'a> {
             DType::U32 | DType::Bool => quote!(rt::as_u32(#words)),
         }
     }
+}
+
+/// A position that counts turns of the loops around, unless it is 0.
+fn from_turn(start: &Index, loops: &Loops<'_>) -> Option<TokenStream> {
+    let term = |(atom, stride): &(Atom, Dim)| {
+        let Atom::Loop(depth) = atom else { unreachable!("starts count turns only") };
+        let (turn, stride) = (&loops[loops.len() - 1 - depth].0, arith::dim(stride));
+        quote!(#turn * (#stride))
+    };
+    let terms: Vec<TokenStream> = start.terms.iter().map(term).collect();
+    (!terms.is_empty()).then(|| quote!(#(#terms)+*))
 }
 
 /// The variable that holds a pool.
