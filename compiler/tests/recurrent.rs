@@ -192,3 +192,15 @@ fn dropout_stands_between_layers_in_training() {
     assert_ne!(results(&one("0.4"), train), results(&one("0.0"), train));
     assert_eq!(results(&one("0.4"), 0), results(&one("0.0"), 0));
 }
+
+#[test]
+fn a_step_backward_is_one_row_and_one_product() {
+    for (layer, states) in [("LSTM(3, 4)", &["h", "c"][..]), ("RNN(3, 4)", &["h"])] {
+        let compiled = compile(&model(layer, states, 1, false, false)).remove(0);
+        let text = compiled.plans.to_string();
+        let start = text.find("reverse=true {").unwrap();
+        let body = &text[start..start + text[start..].find("\n  }").unwrap()];
+        // Gradients of weights are products over all steps, after the loop, and those of gates are written side by side.
+        assert!(body.matches("launch").count() <= 2, "{layer}: {body}");
+    }
+}

@@ -18,7 +18,7 @@ const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
 const TILE: usize = 256;
 /// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 18;
+const WORTH: usize = 1 << 16;
 
 /// An axis group that merged into one axis, and the strides of the two operands along it.
 #[derive(Clone, Copy)]

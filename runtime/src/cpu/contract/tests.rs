@@ -139,6 +139,14 @@ fn check(case: &Case) {
             let mut plain = vec![7.0; case.words];
             let out = Output { data: &mut plain, base: case.base, strides: &case.strides };
             contract(isa, threads, &work, &mut [out], &Plain);
+            let mut keeping = Keeping::new(1);
+            keeping.forget(0..1);
+            for _ in 0..2 {
+                let mut again = vec![7.0; case.words];
+                let out = Output { data: &mut again, base: case.base, strides: &case.strides };
+                contract_kept(isa, threads, &work, &mut [out], &Plain, keeping.at(0));
+                assert_eq!(again, plain, "an operand that is kept changes nothing");
+            }
             let (mut first, mut second) = (vec![7.0; case.words], vec![7.0; case.words]);
             let outs = &mut [
                 Output { data: &mut first, base: case.base, strides: &case.strides },
