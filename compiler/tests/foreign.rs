@@ -90,34 +90,89 @@ fn written_out() -> String {
     own.to_owned() + rest
 }
 
+/// The gradients of the third function's parameters, as the oracle computes them.
+fn gradients(model: &Model, n: u32, foreign: &Foreigns) -> Vec<Tensor> {
+    let mut numbers = Numbers::new(5);
+    let function = &model.functions[2];
+    let mut tensor = |shape: &[usize]| {
+        Tensor::floats(shape.to_vec(), (0..shape.iter().product()).map(|_| numbers.float()).collect())
+    };
+    let params = model.params.iter().map(|p| {
+        let shape: Vec<usize> = p.stacked().shape.iter().map(|d| d.as_const().unwrap() as usize).collect();
+        tensor(&shape)
+    });
+    let params = params.collect();
+    let args = vec![tensor(&[5, 4]), Tensor::words([], vec![n])];
+    let numbers = vec![[0.1; 8]; 16];
+    let env = Env { args, params, numbers, foreign: foreign.clone(), ..Env::default() };
+    let outputs = run(function, model, &env).unwrap();
+    let effects = outputs.effects.into_iter().filter(|(e, _)| matches!(e, Effect::Gradient(_)));
+    effects.map(|(_, tensor)| tensor).collect()
+}
+
 #[test]
 fn gradients_are_those_of_the_same_function_in_the_language() {
     let (called, written) = (compile(TEXT).remove(0), compile(&written_out()).remove(0));
-    let gradients = |model: &Model, n: u32| {
-        let mut numbers = Numbers::new(5);
-        let function = &model.functions[2];
-        let mut tensor = |shape: &[usize]| {
-            Tensor::floats(shape.to_vec(), (0..shape.iter().product()).map(|_| numbers.float()).collect())
-        };
-        let params = model.params.iter().map(|p| {
-            let shape: Vec<usize> = p.stacked().shape.iter().map(|d| d.as_const().unwrap() as usize).collect();
-            tensor(&shape)
-        });
-        let params = params.collect();
-        let args = vec![tensor(&[5, 4]), Tensor::words([], vec![n])];
-        let numbers = vec![[0.1; 8]; 16];
-        let env = Env { args, params, numbers, foreign: foreign(), ..Env::default() };
-        let outputs = run(function, model, &env).unwrap();
-        let effects = outputs.effects.into_iter().filter(|(e, _)| matches!(e, Effect::Gradient(_)));
-        effects.map(|(_, tensor)| tensor).collect::<Vec<_>>()
-    };
     for n in 0..3 {
-        let pairs: Vec<_> = gradients(&called.model, n).into_iter().zip(gradients(&written.model, n)).collect();
+        let all = |model| gradients(model, n, &foreign());
+        let pairs: Vec<_> = all(&called.model).into_iter().zip(all(&written.model)).collect();
         assert_eq!(pairs.len(), 3);
         for (a, b) in pairs {
             judge::same(&a, &b).unwrap();
         }
     }
+}
+
+/// The same with gradients in the language: one that calls a foreign function, one with a loop over numbers.
+fn with_gradients_in_the_language() -> (String, Foreigns) {
+    let (_, rest) = TEXT.split_once("struct Block").unwrap();
+    let head = "
+        extern fn mix(a: f32[N, D], k: u32, b: f32[N, D]) -> f32[N, D] with grad = mix_grad;
+        fn mix_grad(b: f32[N, D], result: f32[N, D], pull: f32[N, D], a: f32[N, D]) -> (f32[N, D], f32[N, D]) {
+            let mut by_b = a * pull;
+            for k in 0..2 { by_b = by_b + (result - a * b) * k; }
+            (mul(b, pull), by_b)
+        }
+        extern fn twice(x: f32[N]) -> f32[N] with grad = twice_grad;
+        fn twice_grad(y: f32[N]) -> f32[N] { stop_gradient(twice(y)) }
+        struct Block";
+    let Foreigns(mut functions) = foreign();
+    let functions = vec![functions.remove(0), functions.remove(1)];
+    (head.to_owned() + rest, Foreigns(functions))
+}
+
+#[test]
+fn a_gradient_in_the_language_is_differentiated_like_one() {
+    let (text, functions) = with_gradients_in_the_language();
+    let (called, written) = (compile(&text).remove(0), compile(&written_out()).remove(0));
+    for (a, b) in gradients(&called.model, 2, &functions).into_iter().zip(gradients(&written.model, 2, &foreign())) {
+        judge::same(&a, &b).unwrap();
+    }
+    let mut numbers = Numbers::new(2);
+    check_memory("in the language", &called, &mut numbers);
+    for extent in [1, 3, 17] {
+        judge_calling("in the language", &called, &[("B", extent)], &plain, &functions);
+    }
+    let plans = called.plans.to_string();
+    assert!(plans.contains("foreign function=1") && !plans.contains("foreign function=2"), "{plans}");
+}
+
+#[test]
+fn one_foreign_function_is_the_gradient_of_another() {
+    let text = "
+        extern fn twice(x: f32[N]) -> f32[N] with grad = doubled;
+        extern fn mix(a: f32[N]) -> f32[N];
+        extern fn doubled(cotangent: f32[N]) -> f32[N] with grad = twice;
+        pub struct Net { gain: Parameter(4, init = \"ones\") }
+        impl Net {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[4]) -> f32 { mean(twice(x * self.gain) + stop_gradient(mix(x))) }
+        }
+    ";
+    let compiled = compile(text).remove(0);
+    let plans = compiled.plans.to_string();
+    let calls = [0, 1, 2].map(|k| plans.matches(&format!("foreign function={k} ")).count());
+    assert_eq!(calls, [2, 2, 1], "evaluated and trained, and the gradient only trained: {plans}");
 }
 
 #[test]

@@ -72,6 +72,34 @@ fn close(found: &Tensor, wanted: &[f64]) {
 }
 
 #[test]
+fn cotangents_are_pulled_back() {
+    let (x, y) = (vector(&[0.7, -1.2, 0.4]), vector(&[2.0, 0.5]));
+    let weights = vector(&[0.3, -0.6, 1.1]);
+    // Of x² · sum(y): 2 x · sum(y) · g, and by every y the sum of x² · g.
+    let found = eval(
+        "x: f32[3], y: f32[2], g: f32[3]) -> (f32[3], (f32[3], f32[2]))",
+        "vjp(|x, y| x * x * sum(y))((x, y), g)",
+        &[x.clone(), y.clone(), weights.clone()],
+    );
+    close(&found[0], &[1.225, 3.6, 0.4]);
+    close(&found[1], &[0.7 * 0.3 * 5.0, 1.2 * 0.6 * 5.0, 0.4 * 1.1 * 5.0]);
+    let by_y = 0.49 * 0.3 - 1.44 * 0.6 + 0.16 * 1.1;
+    close(&found[2], &[by_y, by_y]);
+    // Several results, one of them constant; and what does not use the argument at all.
+    let found = eval(
+        "x: f32[3], g: f32[3]) -> ((f32[3], f32), f32[3])",
+        "vjp(|x| (exp(x), 2.0.f32()), wrt = 0)(x, (g, 7.0))",
+        &[x.clone(), weights.clone()],
+    );
+    let wanted: Vec<f64> = x.f64s().iter().zip(weights.f64s()).map(|(x, g)| x.exp() * g).collect();
+    close(&found[2], &wanted);
+    // With a cotangent of one it is the gradient, and it can be differentiated and mapped.
+    let source = "map(|x| grad(|x| vjp(|x| x * x * x)(x, 1.0).1)(x))(x)";
+    let found = eval("x: f32[3]) -> f32[3]", source, &[x.clone()]);
+    close(&found[0], &x.f64s().iter().map(|x| 6.0 * x).collect::<Vec<_>>());
+}
+
+#[test]
 fn derivatives_of_any_order() {
     let x: f64 = 0.7;
     let at = [scalar(x)];

@@ -4,6 +4,7 @@
 use core::{fmt::Debug, future::Future, pin::pin, task};
 
 use crate::{
+    cpu::Kept,
     error::{Error, Result},
     foreign::Foreigns,
     optim::Optimizer,
@@ -202,6 +203,12 @@ pub trait Device: sealed::Sealed + Clone + Debug + Send + Sync + 'static {
     #[doc(hidden)]
     fn workspace(&self, pool: &Self::Pool) -> Self::Workspace;
 
+    /// An empty workspace for calls during which the words of `pool` stay as they are, from the first one to the last.
+    #[doc(hidden)]
+    fn lasting(&self, pool: &Self::Pool) -> Self::Workspace {
+        self.workspace(pool)
+    }
+
     /// Runs a function; its results are in the workspace afterwards.
     #[doc(hidden)]
     fn call<F: Function>(
@@ -281,9 +288,18 @@ pub struct CpuTraining {
     states: Words,
 }
 
+/// What calls on the CPU share.
+#[doc(hidden)]
+#[derive(Debug, Default)]
+pub struct CpuWorkspace {
+    scratch: Words,
+    /// Packed parameters, where parameters do not change.
+    kept: Option<Kept>,
+}
+
 impl Device for Cpu {
     type Pool = Words;
-    type Workspace = Words;
+    type Workspace = CpuWorkspace;
     type Training = CpuTraining;
     type Loss = Outcome;
 
@@ -308,8 +324,12 @@ impl Device for Cpu {
         Ok(())
     }
 
-    fn workspace(&self, _pool: &Words) -> Words {
-        Words::default()
+    fn workspace(&self, _pool: &Words) -> CpuWorkspace {
+        CpuWorkspace::default()
+    }
+
+    fn lasting(&self, _pool: &Words) -> CpuWorkspace {
+        CpuWorkspace { scratch: Words::default(), kept: Some(Kept::default()) }
     }
 
     #[inline]
@@ -317,22 +337,22 @@ impl Device for Cpu {
         &self,
         parameters: &Words,
         session: Option<&mut Words>,
-        workspace: &mut Words,
+        workspace: &mut CpuWorkspace,
         dims: &[usize],
         inputs: &[&[f32]],
         foreign: &Foreigns,
     ) -> Result<()> {
         let words = F::scratch(dims).filter(|_| countable(inputs)).ok_or(Error::Overflow { function: F::NAME })?;
         let session = session.map_or(&mut [][..], Words::as_mut_slice);
-        let memory =
-            Memory { parameters: parameters.as_slice(), session, inputs, foreign, scratch: workspace.grow(words)? };
-        F::cpu(memory, dims)
+        let (parameters, scratch) = (parameters.as_slice(), workspace.scratch.grow(words)?);
+        let _call = workspace.kept.as_mut().map(|kept| kept.enter(parameters));
+        F::cpu(Memory { parameters, session, inputs, foreign, scratch }, dims)
     }
 
     #[inline]
-    fn result<'a, F: Function>(&self, workspace: &'a Words, dims: &[usize], index: usize) -> &'a [f32] {
+    fn result<'a, F: Function>(&self, workspace: &'a CpuWorkspace, dims: &[usize], index: usize) -> &'a [f32] {
         let Place { offset, len } = F::result(dims, index);
-        &workspace.as_slice()[offset..][..len]
+        &workspace.scratch.as_slice()[offset..][..len]
     }
 
     async fn training(&self, _parameters: &Words, len: usize, states: usize) -> Result<CpuTraining> {
@@ -345,12 +365,12 @@ impl Device for Cpu {
         &self,
         parameters: &mut Words,
         training: &mut CpuTraining,
-        workspace: &mut Words,
+        workspace: &mut CpuWorkspace,
         call: &StepCall<'_>,
     ) -> Result<Outcome> {
         let words = S::scratch(call.dims).filter(|_| countable(call.inputs));
         let words = words.ok_or(Error::Overflow { function: S::NAME })?;
-        let scratch = workspace.grow(words)?;
+        let scratch = workspace.scratch.grow(words)?;
         let memory = StepMemory {
             parameters: parameters.as_mut_slice(),
             gradients: training.gradients.as_mut_slice(),
@@ -366,14 +386,14 @@ impl Device for Cpu {
         Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
     }
 
-    async fn results<S: Step>(&self, _workspace: &mut Words, _dims: &[usize]) -> Result<()> {
+    async fn results<S: Step>(&self, _workspace: &mut CpuWorkspace, _dims: &[usize]) -> Result<()> {
         Ok(())
     }
 
     #[inline]
-    fn step_result<'a, S: Step>(&self, workspace: &'a Words, dims: &[usize], index: usize) -> &'a [f32] {
+    fn step_result<'a, S: Step>(&self, workspace: &'a CpuWorkspace, dims: &[usize], index: usize) -> &'a [f32] {
         let Place { offset, len } = S::result(dims, index);
-        &workspace.as_slice()[offset..][..len]
+        &workspace.scratch.as_slice()[offset..][..len]
     }
 
     async fn outcome(&self, loss: &Outcome) -> Result<Outcome> {

@@ -1,5 +1,6 @@
 //! Repeated calls without allocation: in comes a model, borrowed or shared, out come results that
-//! live until the next call. Always: after the first call at a shape the next allocates nothing.
+//! live until the next call. Always: after the first call at a shape the next allocates nothing; the first one also packs the
+//! parameters for the CPU, once for the whole session.
 
 use alloc::{sync::Arc, vec::Vec};
 use core::ops::Deref;
@@ -65,7 +66,7 @@ impl<'m, M: Model> Session<'m, M> {
 
     fn of(model: Shared<'m, M>, state: State<M::Device>) -> Self {
         let weights = model.weights();
-        let workspace = weights.device.workspace(&weights.pool);
+        let workspace = weights.device.lasting(&weights.pool);
         Session { model, workspace, state, flags: Vec::new(), spare: Spare::default() }
     }
 

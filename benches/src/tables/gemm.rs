@@ -3,12 +3,12 @@
 //! In: sizes, fixed here. Out: GFLOP/s and the part of the peak, for each instruction set. Always: random numbers.
 
 use crate::command::Part;
-use crate::measure::{peak, seconds};
+use crate::measure::{peak, seconds, seconds_in};
 use precast::__rt::{self as rt, Axis, Contract, Isa, Operand, Output, Plain, Role, Simd};
 use std::hint::black_box;
 
 /// A contraction that owns its strides.
-struct Work {
+pub(super) struct Work {
     name: String,
     axes: Vec<Axis>,
     strides: [Vec<isize>; 3],
@@ -36,14 +36,19 @@ impl Work {
             .sum::<usize>()
     }
 
-    fn flops(&self) -> f64 {
+    pub(super) fn flops(&self) -> f64 {
         2.0 * self.axes.iter().map(|axis| axis.extent as f64).product::<f64>()
     }
 
     fn time(&self, isa: Isa, threads: usize) -> f64 {
+        self.time_in(0.5, isa, threads)
+    }
+
+    /// Seconds per run, measured for about `budget` seconds.
+    pub(super) fn time_in(&self, budget: f64, isa: Isa, threads: usize) -> f64 {
         let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
         let (left, right, mut out) = (numbers(self.words(0)), numbers(self.words(1)), numbers(self.words(2)));
-        seconds(|| {
+        seconds_in(budget, || {
             let work = Contract {
                 axes: &self.axes,
                 lhs: Operand { data: &left, base: 0, strides: &self.strides[0], windows: &[] },
@@ -58,7 +63,7 @@ impl Work {
 use Role::{Batch, K, M, N};
 
 /// The product of matrices; `form` says whether each operand is as it is (`N`) or transposed (`T`).
-fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
+pub(super) fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
     let (left, right) = form.split_at(1);
     let (lm, lk) = if left == "N" { (k, 1) } else { (1, m) };
     let (rk, rn) = if right == "N" { (n, 1) } else { (1, k) };
@@ -126,7 +131,7 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
 }
 
 /// The instruction sets that are wanted.
-fn isas(part: &Part) -> impl Iterator<Item = Isa> {
+pub(super) fn isas(part: &Part) -> impl Iterator<Item = Isa> {
     Isa::available().filter(|isa| format!("{isa:?}").contains(&part.isa))
 }
 
@@ -160,6 +165,12 @@ pub(super) fn products(part: &Part) {
             product("TN", 128, 9216, 64),
             product("NT", 64, 10, 128),
             product("TN", 10, 128, 64),
+            product("NT", 768, 512, 128),
+            product("NT", 768, 128, 512),
+            product("NN", 768, 512, 128),
+            product("NN", 768, 128, 512),
+            product("TN", 512, 128, 768),
+            product("TN", 128, 512, 768),
             product("NT", 1, 1024, 1024),
             product("NN", 1, 1024, 1024),
         ];
@@ -195,29 +206,52 @@ pub(super) fn small(part: &Part) {
     }
 }
 
+/// As many vectors at a time as the number says.
+struct Turns<K, const TURNS: usize>(K);
+
+impl<K: Sweep, const TURNS: usize> rt::Kernel for Turns<K, TURNS> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        match TURNS {
+            1 => self.0.sweep(s),
+            2 => self.0.sweep(rt::Twice(s)),
+            _ => self.0.sweep(rt::Twice(rt::Twice(s))),
+        }
+    }
+}
+
+trait Sweep {
+    fn sweep<S: Simd>(self, s: S);
+}
+
 macro_rules! functions {
     ($($name:ident)*) => {
         $(
             #[allow(non_camel_case_types)]
             struct $name<'a>(&'a [f32], &'a mut [f32]);
-            impl rt::Kernel for $name<'_> {
+            impl Sweep for $name<'_> {
                 #[inline(always)]
-                fn run<S: Simd>(self, s: S) {
+                fn sweep<S: Simd>(self, s: S) {
                     rt::sweep!(S, j, at, self.0.len(), {
                         s.store_f(self.1, j, at, rt::math::$name(s, s.load_f(self.0, j, at)));
                     });
                 }
             }
         )*
-        /// The elementary functions over 4096 elements.
+        /// The elementary functions over 4096 elements, with one, two and four vectors at a time.
         pub(super) fn maths(part: &Part) {
             let x: Vec<f32> = (0..4096).map(|i| i as f32 / 1024.0 - 1.9).collect();
             let mut y = vec![0.0; 4096];
             for isa in isas(part) {
                 println!("{isa:?}");
                 $(
-                    let time = seconds(|| rt::run(isa, $name(black_box(&x), &mut y)));
-                    println!("  {:<8} {:>6.2} elements/ns", stringify!($name), 4096e-9 / time);
+                    let times = [
+                        seconds(|| rt::run(isa, Turns::<_, 1>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 2>($name(black_box(&x), &mut y)))),
+                        seconds(|| rt::run(isa, Turns::<_, 4>($name(black_box(&x), &mut y)))),
+                    ];
+                    let [one, two, four] = times.map(|time| 4096e-9 / time);
+                    println!("  {:<8} {one:>6.2} {two:>6.2} {four:>6.2} elements/ns", stringify!($name));
                 )*
             }
         }

@@ -7,6 +7,7 @@ mod checked;
 mod w1;
 mod w2;
 mod w3;
+mod w4;
 mod w5;
 mod w6;
 mod w7;
@@ -37,6 +38,7 @@ pub(crate) const ALL: &[Workload] = &[
     row("W2t", "the same, a step of Adam on 64 rows", w2::step),
     row("W3f", "the MNIST network, one image", w3::forward),
     row("W3t", "the same, a step of Adam on 64 images", w3::step),
+    row("W4", "ResNet-18, one image", w4::forward),
     row("W5", "an encoder 6×384, 128 places, one sequence", w5::forward),
     row("W6t", "a GPT 4×128, a step of AdamW on 12 windows of 64", w6::step),
     row("W7f", "an LSTM 64→128 over 100 steps, one sequence", w7::forward),
@@ -52,6 +54,7 @@ pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
     ("W2t", w2::checked_step),
     ("W3f", w3::checked_forward),
     ("W3t", w3::checked_step),
+    ("W4", w4::checked),
     ("W5", w5::checked),
     ("W6t", w6::checked),
     ("W7f", w7::checked_forward),

@@ -66,12 +66,13 @@ pub enum Kind {
 }
 
 impl Kind {
-    /// The graphs inside of it: those of a region or transform.
+    /// The graphs inside of it: those of a region or transform, and until grad the gradient of a foreign function.
     pub fn bodies(&self) -> &[Graph] {
         match self {
             Kind::Repeat(repeat) => slice::from_ref(&repeat.body),
             Kind::Branch(branch) => &branch.cases,
             Kind::Transform(transform) => slice::from_ref(&transform.body),
+            Kind::Foreign(foreign) => foreign.body().map_or(&[], slice::from_ref),
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::State(_)
@@ -80,7 +81,6 @@ impl Kind {
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
-            | Kind::Foreign(_)
             | Kind::StopGradient
             | Kind::Written(_) => &[],
         }
@@ -92,6 +92,7 @@ impl Kind {
             Kind::Repeat(repeat) => slice::from_mut(&mut repeat.body),
             Kind::Branch(branch) => &mut branch.cases,
             Kind::Transform(transform) => slice::from_mut(&mut transform.body),
+            Kind::Foreign(foreign) => foreign.body_mut().map_or(&mut [], slice::from_mut),
             Kind::Input(_)
             | Kind::Param(_)
             | Kind::State(_)
@@ -100,7 +101,6 @@ impl Kind {
             | Kind::Result(_)
             | Kind::Prim(_)
             | Kind::Counter(_)
-            | Kind::Foreign(_)
             | Kind::StopGradient
             | Kind::Written(_) => &mut [],
         }
@@ -261,13 +261,40 @@ pub struct Foreign {
     pub gradient: Option<ForeignGradient>,
 }
 
-/// The foreign function that gives the cotangents of the float arguments of another, in their order.
+impl Foreign {
+    /// The gradient, where it is a function of the language.
+    pub fn body(&self) -> Option<&Graph> {
+        match &self.gradient.as_ref()?.by {
+            GradientBy::Body(body) => Some(body),
+            GradientBy::Foreign(_) => None,
+        }
+    }
+
+    /// The same, to change it.
+    pub fn body_mut(&mut self) -> Option<&mut Graph> {
+        match &mut self.gradient.as_mut()?.by {
+            GradientBy::Body(body) => Some(body),
+            GradientBy::Foreign(_) => None,
+        }
+    }
+}
+
+/// What gives the cotangents of the float arguments of a foreign function, in their order.
 #[derive(Clone, Debug)]
 pub struct ForeignGradient {
-    /// Which of the model's foreign functions.
-    pub function: usize,
+    /// Which function.
+    pub by: GradientBy,
     /// Its arguments.
     pub takes: Vec<Taken>,
+}
+
+/// A function that is the gradient of another.
+#[derive(Clone, Debug)]
+pub enum GradientBy {
+    /// One of the model's foreign functions.
+    Foreign(usize),
+    /// A function of the language: its graph, until grad.
+    Body(Graph),
 }
 
 /// What a gradient is given.

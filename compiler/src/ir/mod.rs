@@ -17,6 +17,7 @@ mod text;
 pub mod transform;
 pub mod ty;
 pub mod verify;
+pub mod wgsl;
 pub mod written;
 
 pub use dim::Dim;

@@ -199,7 +199,7 @@ pub struct Function {
     pub graph: Graph,
 }
 
-/// A function that the program supplies at run time.
+/// A function that the program supplies at run time, and for a GPU the declaration where it has WGSL.
 #[derive(Clone, Debug)]
 pub struct ForeignFn {
     /// The user's name; that of a gradient ends in `_grad`.
@@ -208,6 +208,18 @@ pub struct ForeignFn {
     pub args: Vec<(String, Type)>,
     /// Its results.
     pub results: Vec<Type>,
+    /// What a GPU runs instead of the program's closure; then there is one result.
+    pub wgsl: Option<Wgsl>,
+}
+
+/// The WGSL of a foreign function: a function of its name, which gives the element of the result at a position, and
+/// what that calls. It sees each argument as a function of a position, and named dimensions as numbers.
+#[derive(Clone, Debug)]
+pub struct Wgsl {
+    /// The text.
+    pub text: String,
+    /// The path of the file that holds it, as the user wrote it, where one does.
+    pub file: Option<proc_macro2::Literal>,
 }
 
 impl Function {

@@ -39,6 +39,14 @@ pub enum How {
         /// How many inputs have a tangent, which has the input's type.
         wrt: usize,
     },
+    /// Its results, then for each chosen input the sum of the derivatives of their elements, weighted by a cotangent of
+    /// each result. The cotangents are the last arguments. Results are floats.
+    Vjp {
+        /// The inputs, which are floats; a further result for each, of its type.
+        wrt: Vec<usize>,
+        /// How many results of the function have a cotangent: all.
+        cotangents: usize,
+    },
     /// The derivatives of every element of its only result, a float, by every element of an input: the
     /// result's shape, then the input's.
     Jacobian {
@@ -54,17 +62,18 @@ impl How {
             How::Map { .. } => "map",
             How::Gradient { .. } => "gradient",
             How::Jvp { .. } => "jvp",
+            How::Vjp { .. } => "vjp",
             How::Jacobian { .. } => "jacobian",
         }
     }
 }
 
 impl Transform {
-    /// How many of the arguments are inputs of the body; the others are tangents.
+    /// How many of the arguments are inputs of the body; the others are tangents or cotangents.
     pub fn inputs(&self, args: usize) -> usize {
         match self.how {
             How::Map { .. } | How::Gradient { .. } | How::Jacobian { .. } => args,
-            How::Jvp { wrt } => args.saturating_sub(wrt),
+            How::Jvp { wrt: behind } | How::Vjp { cotangents: behind, .. } => args.saturating_sub(behind),
         }
     }
 
@@ -72,7 +81,7 @@ impl Transform {
     pub fn counters(&self) -> usize {
         match self.how {
             How::Map { .. } => 1,
-            How::Gradient { .. } | How::Jvp { .. } | How::Jacobian { .. } => 0,
+            How::Gradient { .. } | How::Jvp { .. } | How::Vjp { .. } | How::Jacobian { .. } => 0,
         }
     }
 
@@ -80,7 +89,7 @@ impl Transform {
     pub fn slices(&self, args: &[Type]) -> Vec<Type> {
         let mapped = match self.how {
             How::Map { mapped } => mapped,
-            How::Gradient { .. } | How::Jvp { .. } | How::Jacobian { .. } => 0,
+            How::Gradient { .. } | How::Jvp { .. } | How::Vjp { .. } | How::Jacobian { .. } => 0,
         };
         let slice = |(k, ty): (usize, &Type)| match k < mapped {
             true => Type::new(ty.dtype, ty.shape.get(1..).unwrap_or_default()),
@@ -103,6 +112,7 @@ impl Transform {
                 own.into_iter().filter(|_| *value).chain(gradients).collect()
             }
             How::Jvp { .. } => [own.clone(), own].concat(),
+            How::Vjp { wrt, .. } => own.into_iter().chain(wrt.iter().map(|&k| args[k].clone())).collect(),
             How::Jacobian { wrt } => {
                 let leading = own.first().map_or(&[][..], |ty| &ty.shape);
                 wrt.iter().map(|&k| under(leading, &args[k])).collect()
@@ -127,6 +137,11 @@ impl Transform {
                 let first = self.inputs(args.len());
                 let tangents = *wrt <= first && args[..*wrt] == args[first..];
                 tangents && args[first..].iter().all(float) && own.iter().all(|ty| float(ty))
+            }
+            How::Vjp { wrt, cotangents } => {
+                let first = self.inputs(args.len());
+                let weighted = *cotangents == own.len() && own.iter().zip(&args[first..]).all(|(own, ty)| *own == ty);
+                weighted && own.iter().all(|ty| float(ty)) && wrt.iter().all(|&k| k < first && float(&args[k]))
             }
             How::Jacobian { wrt } => {
                 let single = matches!(own.as_slice(), [ty] if float(ty));

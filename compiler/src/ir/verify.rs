@@ -77,6 +77,7 @@ impl Scope<'_> {
                 Kind::Repeat(repeat) => self.body(graph, node, repeat),
                 Kind::Transform(transform) => self.transform(graph, node, transform),
                 Kind::Branch(branch) => self.cases(graph, node, branch),
+                Kind::Foreign(foreign) => self.gradient_body(graph, node, foreign),
                 Kind::Input(_)
                 | Kind::Param(_)
                 | Kind::State(_)
@@ -86,7 +87,6 @@ impl Scope<'_> {
                 | Kind::Prim(_)
                 | Kind::Counter(_)
                 | Kind::StopGradient
-                | Kind::Foreign(_)
                 | Kind::Written(_) => vec![],
             };
             errors.extend(inside.into_iter().map(|e| format!("%{}: {e}", value.0)));
@@ -265,6 +265,28 @@ impl Scope<'_> {
             Taken::Result | Taken::Cotangent => true,
         };
         ensure(gradient.takes.iter().all(inside), || "a derivative takes an argument that is not there".into())
+    }
+
+    /// The gradient of a foreign function that is a function of the language, and how it fits the node's arguments.
+    fn gradient_body(&self, graph: &Graph, node: &Node, foreign: &Foreign) -> Vec<String> {
+        let (Some(gradient), Some(body)) = (&foreign.gradient, foreign.body()) else { return vec![] };
+        let ty = |taken: &Taken| match taken {
+            Taken::Argument(k) => graph.node(*node.args.get(*k)?).ty.clone(),
+            Taken::Result | Taken::Cotangent => foreign.results.first().cloned(),
+        };
+        let Some(inputs) = gradient.takes.iter().map(ty).collect::<Option<Vec<Type>>>() else {
+            return vec!["a gradient takes what is not there".into()];
+        };
+        let inside = Scope { regions: self.regions + 1, inputs: Some(&inputs), ..*self };
+        let mut errors: Vec<String> = inside.graph(body).into_iter().map(|e| format!("in the gradient {e}")).collect();
+        let given: Vec<Option<Type>> = body.outputs.iter().map(|v| body.node(*v).ty.clone()).collect();
+        let of_floats = node.args.iter().map(|a| graph.node(*a).ty.clone());
+        let wanted: Vec<Option<Type>> =
+            of_floats.filter(|ty| ty.as_ref().is_some_and(|ty| ty.dtype.is_float())).collect();
+        if errors.is_empty() && given != wanted {
+            errors.push("the gradient gives other types than the arguments have".into());
+        }
+        errors
     }
 
     /// The cases of a branch, and how they fit the node's arguments and each other.

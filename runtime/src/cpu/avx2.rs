@@ -378,11 +378,20 @@ impl Vectors for Avx2 {
     unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
         // SAFETY: the caller vouches for 8 words, the token for the instructions.
         unsafe {
-            let low = _mm256_hadd_ps(_mm256_hadd_ps(v[0], v[1]), _mm256_hadd_ps(v[2], v[3]));
-            let high = _mm256_hadd_ps(_mm256_hadd_ps(v[4], v[5]), _mm256_hadd_ps(v[6], v[7]));
-            let sums =
-                _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(low, high), _mm256_permute2f128_ps::<0x31>(low, high));
-            _mm256_storeu_ps(to, sums);
+            // Halves of two vectors are added, then quarters of four, then all that is left of eight.
+            let mut halves = [_mm256_setzero_ps(); 4];
+            for (at, half) in halves.iter_mut().enumerate() {
+                let (a, b) = (v[2 * at], v[2 * at + 1]);
+                *half = _mm256_add_ps(_mm256_permute2f128_ps::<0x20>(a, b), _mm256_permute2f128_ps::<0x31>(a, b));
+            }
+            let mut quarters = [_mm256_setzero_ps(); 2];
+            for (at, quarter) in quarters.iter_mut().enumerate() {
+                let (a, b) = (halves[2 * at], halves[2 * at + 1]);
+                *quarter = _mm256_add_ps(_mm256_shuffle_ps::<0x44>(a, b), _mm256_shuffle_ps::<0xee>(a, b));
+            }
+            let sums = _mm256_hadd_ps(quarters[0], quarters[1]);
+            let order = _mm256_setr_epi32(0, 4, 1, 5, 2, 6, 3, 7);
+            _mm256_storeu_ps(to, _mm256_permutevar8x32_ps(sums, order));
         }
     }
 }

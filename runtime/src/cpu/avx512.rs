@@ -127,6 +127,7 @@ macro_rules! memory {
 impl Vectors for Avx512 {
     const LANES: usize = LANES;
     const FUSED: bool = true;
+    const TABLES: bool = true;
     const ROWS: usize = 12;
 
     type F = __m512;
@@ -158,6 +159,20 @@ impl Vectors for Avx512 {
         neg_f(x: F) -> F = _mm512_xor_ps(x, _mm512_set1_ps(-0.0));
         abs_f(x: F) -> F = _mm512_abs_ps(x);
         sqrt_f(x: F) -> F = _mm512_sqrt_ps(x);
+        // An estimate of 14 bits and a step of Newton's method give 1 / b, and what a quotient leaves corrects it.
+        quotient_f(a: F, b: F) -> F = {
+            let y = _mm512_rcp14_ps(b);
+            let y = _mm512_fmadd_ps(y, _mm512_fnmadd_ps(b, y, _mm512_set1_ps(1.0)), y);
+            let quotient = _mm512_mul_ps(a, y);
+            _mm512_fmadd_ps(_mm512_fnmadd_ps(quotient, b, a), y, quotient)
+        };
+        // As above; where the estimate is 0 or infinite it is right, and its error is not a number.
+        rsqrt_f(x: F) -> F = {
+            let y = _mm512_rsqrt14_ps(x);
+            let error = _mm512_fnmadd_ps(_mm512_mul_ps(x, y), y, _mm512_set1_ps(1.0));
+            let known = _mm512_cmp_ps_mask::<_CMP_ORD_Q>(error, error);
+            _mm512_mask3_fmadd_ps(_mm512_mul_ps(y, _mm512_set1_ps(0.5)), error, y, known)
+        };
         floor_f(x: F) -> F = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEG_INF | _MM_FROUND_NO_EXC }>(x);
         ceil_f(x: F) -> F = _mm512_roundscale_ps::<{ _MM_FROUND_TO_POS_INF | _MM_FROUND_NO_EXC }>(x);
         round_f(x: F) -> F = _mm512_roundscale_ps::<{ _MM_FROUND_TO_NEAREST_INT | _MM_FROUND_NO_EXC }>(x);
@@ -314,6 +329,12 @@ impl Vectors for Avx512 {
     fn shr_const_u<const N: u32>(self, x: Self::U) -> Self::U {
         // SAFETY: as above.
         unsafe { _mm512_srli_epi32::<N>(x) }
+    }
+
+    #[inline(always)]
+    fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
+        // SAFETY: the table has as many words as a vector has lanes; the token proves that there are the instructions.
+        unsafe { _mm512_permutexvar_ps(at, _mm512_loadu_ps(table.as_ptr())) }
     }
 
     #[inline(always)]

@@ -16,12 +16,14 @@ mod avx2;
 mod avx512;
 mod contract;
 mod isa;
+mod kept;
 mod parallel;
 mod pool;
 mod portable;
 mod scratch;
 mod simd;
 mod sweep;
+mod twice;
 mod vectors;
 
 pub mod math;
@@ -32,11 +34,13 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use contract::{
-    Axis, Contract, Epilogue, Keeping, Kept, Operand, Output, Plain, Role, Tile, Window, contract, contract_kept,
+    Axis, Contract, Epilogue, Keeping, Operand, Output, Plain, Role, Steady, Tile, Window, contract, contract_kept,
 };
 pub use isa::{Isa, Kernel, run};
+pub(crate) use kept::Kept;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
+pub use twice::Twice;
 pub use vectors::Vectors;

@@ -2,8 +2,10 @@
 //!
 //! In: slices and scalars. Out: slices and scalars. Always: no method touches memory outside its slice.
 
-use super::vectors::MAX_LANES;
 use super::{At, Vectors};
+
+/// The most lanes that a kernel sees at once.
+const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;
 
 /// What kernels are written against: the arithmetic of [`Vectors`], and memory as slices.
 ///

@@ -14,6 +14,8 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     const LANES: usize;
     /// Whether `mul_add_f` rounds once.
     const FUSED: bool;
+    /// Whether `lookup_f` is one instruction.
+    const TABLES: bool = false;
     /// Rows of the register tile of `contract`: as many as leave registers for the operands.
     const ROWS: usize;
 
@@ -91,6 +93,17 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     fn abs_f(self, x: Self::F) -> Self::F;
     /// The square root, correctly rounded.
     fn sqrt_f(self, x: Self::F) -> Self::F;
+    /// `a / b` within 1 ULP, for finite `a`, magnitudes of `b` from 2⁻¹⁰⁰ to 2¹⁰⁰, and NaN. Cheaper than a division where
+    /// that is slow.
+    #[inline(always)]
+    fn quotient_f(self, a: Self::F, b: Self::F) -> Self::F {
+        self.div_f(a, b)
+    }
+    /// `1 / √x` within 1.5 ULP; ±∞ at ±0, 0 at ∞, NaN below 0.
+    #[inline(always)]
+    fn rsqrt_f(self, x: Self::F) -> Self::F {
+        self.div_f(self.splat_f(1.0), self.sqrt_f(x))
+    }
     /// The next integer not above.
     fn floor_f(self, x: Self::F) -> Self::F;
     /// The next integer not below.
@@ -313,6 +326,19 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     /// `p` offset by every index of a lane in `m` must be valid for writing.
     unsafe fn scatter_raw_u(self, p: *mut u32, idx: Self::I, m: Self::M, v: Self::U);
 
+    /// `table[at mod 16]`.
+    #[inline(always)]
+    fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
+        let (mut places, mut lanes) = ([0; MAX_LANES], [0.0; MAX_LANES]);
+        // SAFETY: no vector of a machine has more than `MAX_LANES` lanes.
+        unsafe { self.store_raw_u(places.as_mut_ptr(), at) };
+        for (lane, place) in lanes.iter_mut().zip(places) {
+            *lane = table[place as usize % 16];
+        }
+        // SAFETY: as above.
+        unsafe { self.load_raw_f(lanes.as_ptr()) }
+    }
+
     /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart.
     ///
     /// # Safety
@@ -340,5 +366,5 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     }
 }
 
-/// The most lanes that any instruction set has.
+/// The most lanes of a machine's vector.
 pub(super) const MAX_LANES: usize = 16;

@@ -12,6 +12,7 @@ mod derivatives;
 mod extents;
 mod files;
 mod foreign;
+mod foreign_wgsl;
 mod gradients;
 mod optimisers;
 mod recurrent;

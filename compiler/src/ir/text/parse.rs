@@ -3,8 +3,8 @@
 use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
 use super::prims;
-use crate::ir::graph::{Call, ForeignGradient, Taken};
-use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId};
+use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
+use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId, Wgsl};
 use crate::ir::prim::Scalar;
 use crate::ir::{
     Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
@@ -93,7 +93,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
 }
 
 fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
-    let mut one = ForeignFn { name: cursor.word()?, args: vec![], results: vec![] };
+    let mut one = ForeignFn { name: cursor.word()?, args: vec![], results: vec![], wgsl: None };
     cursor.expect('(')?;
     while !cursor.sign(')') {
         let name = cursor.word()?;
@@ -102,6 +102,11 @@ fn foreign(cursor: &mut Cursor) -> Result<ForeignFn, String> {
         cursor.sign(',');
     }
     one.results = types(cursor)?;
+    let fields = cursor.fields()?;
+    let read = Read(&fields);
+    if read.find("wgsl").is_some() {
+        one.wgsl = Some(Wgsl { text: read.text("wgsl")?.to_owned(), file: None });
+    }
     Ok(one)
 }
 
@@ -299,9 +304,13 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         })),
         "foreign" => {
             let results = types(cursor)?;
-            let gradient = match read.find("gradient") {
-                None => None,
-                Some(_) => Some(ForeignGradient { function: read.index("gradient")?, takes: taken(&read)? }),
+            let gradient = match (read.find("gradient"), read.find("takes")) {
+                (None, None) => None,
+                (None, Some(_)) => Some(ForeignGradient { by: GradientBy::Body(body(cursor)?), takes: taken(&read)? }),
+                (Some(_), _) => {
+                    let by = GradientBy::Foreign(read.index("gradient")?);
+                    Some(ForeignGradient { by, takes: taken(&read)? })
+                }
             };
             Kind::Foreign(Box::new(Foreign { function: read.index("function")?, results, gradient }))
         }
@@ -335,6 +344,7 @@ fn parse_how(read: &Read<'_>) -> Result<How, String> {
         "map" => How::Map { mapped: read.index("mapped")? },
         "gradient" => How::Gradient { wrt: read.indices("wrt")?, value: read.flag("value")? },
         "jvp" => How::Jvp { wrt: read.index("wrt")? },
+        "vjp" => How::Vjp { wrt: read.indices("wrt")?, cotangents: read.index("cotangents")? },
         "jacobian" => How::Jacobian { wrt: read.indices("wrt")? },
         other => return Err(format!("no transform `{other}`")),
     })

@@ -2,7 +2,7 @@
 
 use super::datum::{Datum, Fields};
 use super::prims;
-use crate::ir::graph::{ForeignGradient, Taken};
+use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::prim::Scalar;
 use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
@@ -28,7 +28,9 @@ impl fmt::Display for Model {
         }
         for one in &self.foreign {
             let args: Vec<String> = one.args.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
-            writeln!(f, "  foreign {}({}) ({})", one.name, args.join(", "), types(&one.results))?;
+            let wgsl = one.wgsl.as_ref().map(|wgsl| ("wgsl".to_owned(), Datum::Text(wgsl.text.clone())));
+            let fields = Vec::from_iter(wgsl);
+            writeln!(f, "  foreign {}({}) ({}){}", one.name, args.join(", "), types(&one.results), Listed(&fields))?;
         }
         for function in &self.functions {
             write!(f, "{}", indented(&function.to_string()))?;
@@ -190,7 +192,10 @@ fn line(value: Value, node: &Node) -> String {
         | Kind::Counter(_)
         | Kind::Written(_)
         | Kind::StopGradient => String::new(),
-        Kind::Foreign(foreign) => format!(" ({})", types(&foreign.results)),
+        Kind::Foreign(foreign) => {
+            let body = foreign.body().map(|body| format!(" {{\n{}}}", indented(&body.to_string())));
+            format!(" ({}){}", types(&foreign.results), body.unwrap_or_default())
+        }
     };
     let name = node.name.as_ref().map_or(String::new(), |name| format!(" ; {name}"));
     format!("%{}{ty} = {head}({}){}{body}{name}", value.0, list(&node.args), Listed(&fields))
@@ -227,13 +232,15 @@ fn head(kind: &Kind) -> (String, Fields) {
         Kind::Transform(transform) => ("transform", print_how(&transform.how)),
         Kind::Foreign(foreign) => {
             let mut fields = numbered("function", foreign.function);
-            if let Some(ForeignGradient { function, takes }) = &foreign.gradient {
+            if let Some(ForeignGradient { by, takes }) = &foreign.gradient {
                 let take = |taken: &Taken| match taken {
                     Taken::Argument(k) => Datum::word(&format!("argument{k}")),
                     Taken::Result => Datum::word("result"),
                     Taken::Cotangent => Datum::word("cotangent"),
                 };
-                fields.extend(numbered("gradient", *function));
+                if let GradientBy::Foreign(function) = by {
+                    fields.extend(numbered("gradient", *function));
+                }
                 fields.push(("takes".to_owned(), Datum::List(takes.iter().map(take).collect())));
             }
             ("foreign", fields)
@@ -266,6 +273,9 @@ fn print_how(how: &How) -> Fields {
             fields.extend([wanted(wrt), ("value".to_owned(), Datum::Scalar(Scalar::Bool(*value)))]);
         }
         How::Jvp { wrt } => fields.push(("wrt".to_owned(), Datum::number(*wrt as i64))),
+        How::Vjp { wrt, cotangents } => {
+            fields.extend([wanted(wrt), ("cotangents".to_owned(), Datum::number(*cotangents as i64))]);
+        }
         How::Jacobian { wrt } => fields.push(wanted(wrt)),
     }
     fields

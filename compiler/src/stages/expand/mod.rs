@@ -5,7 +5,7 @@
 
 use crate::ir::graph::Call;
 use crate::ir::simplify::simplify;
-use crate::ir::{Branch, DType, Graph, Kind, Model, Repeat, Transform, Type, Value};
+use crate::ir::{Branch, DType, Foreign, Graph, Kind, Model, Repeat, Transform, Type, Value};
 use crate::ops::Builder;
 use proc_macro2::Span;
 use std::collections::HashMap;
@@ -46,7 +46,7 @@ impl Expansion<'_> {
                 Kind::Repeat(repeat) => New::Many(self.repeat(&mut graph, repeat, args, node.span)),
                 Kind::Branch(branch) => New::Many(self.branch(&mut graph, branch, args, node.span)),
                 Kind::Transform(transform) => New::Many(self.transform(&mut graph, transform, args, node.span)),
-                Kind::Foreign(foreign) => New::Many(graph.foreign((**foreign).clone(), args, node.span)),
+                Kind::Foreign(foreign) => New::Many(graph.foreign(self.foreign(foreign), args, node.span)),
                 Kind::Result(k) => match &renamed[&node.args[0]] {
                     New::Many(values) => New::One(values[*k]),
                     New::One(_) => unreachable!("parse takes results of ops and regions only"),
@@ -84,6 +84,14 @@ impl Expansion<'_> {
             Ok(results) => results,
             Err(error) => unreachable!("shape has built `{}` before: {}", call.op.name, error.message),
         }
+    }
+
+    fn foreign(&mut self, foreign: &Foreign) -> Foreign {
+        let mut foreign = foreign.clone();
+        if let Some(body) = foreign.body_mut() {
+            *body = simplify(self.graph(body), &mut []);
+        }
+        foreign
     }
 
     fn transform(&mut self, graph: &mut Graph, transform: &Transform, args: Vec<Value>, span: Span) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! The derivative rule of foreign calls: the cotangent of the result in, those of the arguments out, by a call of the
-//! foreign function that the declaration names.
+//! foreign function that the declaration names, or by the graph of the function of the language.
 
-use crate::ir::graph::Taken;
+use crate::ir::graph::{GradientBy, Taken};
 use crate::ir::{Foreign, Graph, Kind, Node, Type, Value};
 
 /// The cotangents of the arguments of a foreign call; none for integers.
@@ -22,8 +22,13 @@ pub(super) fn pull_back(graph: &mut Graph, call: Value, cotangent: Value) -> Vec
             Taken::Result => result(graph, call, foreign),
         });
     }
-    let derivative = Foreign { function: gradient.function, results, gradient: None };
-    let mut made = graph.foreign(derivative, args, node.span).into_iter();
+    let made = match &gradient.by {
+        GradientBy::Body(body) => graph.append(body, &args),
+        GradientBy::Foreign(function) => {
+            graph.foreign(Foreign { function: *function, results, gradient: None }, args, node.span)
+        }
+    };
+    let mut made = made.into_iter();
     floats.into_iter().map(|float| if float { made.next() } else { None }).collect()
 }
 

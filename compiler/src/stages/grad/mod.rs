@@ -42,6 +42,7 @@ pub fn grad(mut model: Model) -> Model {
             Mode::Train(optimizer) => train::complete(&model, function, optimizer),
         }
         pass_stops(&mut function.graph);
+        forget_gradients(&mut function.graph);
         let mut written: Vec<Value> = function.effects.iter().map(|(_, v)| *v).collect();
         function.graph = simplify(std::mem::take(&mut function.graph), &mut written);
         function.effects.iter_mut().zip(written).for_each(|((_, v), new)| *v = new);
@@ -65,6 +66,18 @@ fn choose(graph: &mut Graph, memory: Memory) {
 fn has_transforms(graph: &Graph) -> bool {
     let inside = |kind: &Kind| kind.bodies().iter().any(has_transforms);
     graph.nodes.iter().any(|node| matches!(node.kind, Kind::Transform(_)) || inside(&node.kind))
+}
+
+/// Drops the functions that were gradients of foreign functions: every derivative is taken.
+fn forget_gradients(graph: &mut Graph) {
+    for node in &mut graph.nodes {
+        if let Kind::Foreign(foreign) = &mut node.kind
+            && foreign.body().is_some()
+        {
+            foreign.gradient = None;
+        }
+        node.kind.bodies_mut().iter_mut().for_each(forget_gradients);
+    }
 }
 
 /// Lets uses of a `StopGradient` use its argument, which it equals once all derivatives are taken.

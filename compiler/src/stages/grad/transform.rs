@@ -67,6 +67,7 @@ fn function(transform: &Transform, args: &[Type], span: Span) -> Result<Graph, O
         }
         How::Gradient { wrt, value } => gradient(body, wrt, *value, args, span),
         How::Jvp { wrt } => jvp(body, *wrt, args, span)?,
+        How::Vjp { wrt, cotangents } => vjp(body, wrt, *cotangents, args, span)?,
         How::Jacobian { wrt } => jacobian(&body, wrt, args, span)?,
     };
     Ok(simplify(body, &mut []))
@@ -111,6 +112,22 @@ fn jvp(mut body: Graph, count: usize, args: &[Type], span: Span) -> Result<Graph
             None => zeros(&mut body, output)?,
         };
         body.outputs.push(tangent);
+    }
+    Ok(body)
+}
+
+/// Reverse mode, seeded with cotangents that are inputs.
+fn vjp(mut body: Graph, wrt: &[usize], count: usize, args: &[Type], span: Span) -> Result<Graph, OpError> {
+    let first = args.len() - count;
+    let wrt: Vec<Value> = wrt.iter().map(|&k| input(&mut body, k, args, span)).collect();
+    let cotangents: Vec<Value> = (first..args.len()).map(|k| input(&mut body, k, args, span)).collect();
+    let seeds: Vec<(Value, Value)> = body.outputs.iter().copied().zip(cotangents).collect();
+    for (value, arrived) in wrt.iter().zip(pull_back(&mut body, &seeds, &wrt)?) {
+        let cotangent = match arrived {
+            Some(cotangent) => cotangent,
+            None => zeros(&mut body, *value)?,
+        };
+        body.outputs.push(cotangent);
     }
     Ok(body)
 }

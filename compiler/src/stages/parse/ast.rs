@@ -46,14 +46,24 @@ pub(super) struct Extern {
     pub(super) params: Vec<(Pat, TypeExpr)>,
     pub(super) result: TypeExpr,
     pub(super) gradient: Option<ExternGradient>,
+    pub(super) wgsl: Option<Wgsl>,
 }
 
-/// What follows `with grad`: the gradient's own signature.
+/// What follows `with grad`.
 #[derive(Debug)]
-pub(super) struct ExternGradient {
-    pub(super) params: Vec<(Pat, TypeExpr)>,
-    pub(super) result: TypeExpr,
-    pub(super) place: Place,
+pub(super) enum ExternGradient {
+    /// The signature of another foreign function: `grad(cotangent: f32[B, 4]) -> f32[B, 2]`.
+    Declared { params: Vec<(Pat, TypeExpr)>, result: TypeExpr, place: Place },
+    /// A function that is declared elsewhere: `grad = simulate_grad`.
+    Named(Ident),
+}
+
+/// What follows `with wgsl =`: a text, or the path of a file that holds it.
+#[derive(Debug)]
+pub(super) struct Wgsl {
+    pub(super) literal: syn::LitStr,
+    /// Whether it stands in `include_str!(…)`.
+    pub(super) in_file: bool,
 }
 
 /// `const N: usize = 3;`

@@ -1,13 +1,15 @@
-//! The names that the macro declares, found by name; duplicates and fields without use are reported here.
+//! The names that the macro declares, found by name; duplicates are reported here.
 
 use super::ast::*;
 use super::foreign::{self, Declaration};
 use super::reserved;
 use super::statics::{self, Names, Wanted};
+use super::syntax::has_unreadable;
 use super::travel::Source;
+use super::unused;
 use crate::diag::{Diagnostic, Diags, closest};
 use proc_macro2::Ident;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 /// All declarations of all texts.
 pub(super) struct Declared<'p> {
@@ -56,8 +58,11 @@ impl<'p> Declared<'p> {
             reserved::report(&source.program, diags);
         }
         let program = &sources[0].program;
-        all.foreign = foreign::read(&program.externs, program.fns.iter().map(|f| &f.name), &all.consts[0], diags);
-        all.report_unused_fields(diags);
+        all.foreign = foreign::read(&program.externs, &program.fns, &all.consts[0], diags);
+        // What could not be read may have used anything.
+        if !fns_of(&sources[0]).any(|one| has_unreadable(&one.body)) {
+            unused::report_fields(&sources[0].program, diags);
+        }
         all
     }
 
@@ -157,28 +162,6 @@ impl<'p> Declared<'p> {
         self.sources[source].program.fns.iter().map(|one| one.name.to_string())
     }
 
-    /// A field counts as used where any function names it behind a dot.
-    fn report_unused_fields(&self, diags: &mut Diags) {
-        let mut used = BTreeSet::new();
-        let own = &self.sources[0];
-        fns_of(own).for_each(|f| members_of_block(&f.body, &mut used));
-        for one in &own.program.structs {
-            if !self.methods.contains_key(&one.name.to_string()) {
-                continue;
-            }
-            for field in one.fields.iter().filter(|f| !used.contains(&f.name.to_string())) {
-                if matches!(field.ty, FieldType::Error) {
-                    continue;
-                }
-                let message = format!("`{}` takes part in no function of `{}`", field.name, one.name);
-                diags.push(
-                    Diagnostic::new("unused-field", field.name.span(), message)
-                        .help(format!("remove `{}`, or use it as `self.{}`", field.name, field.name)),
-                );
-            }
-        }
-    }
-
     /// The function of a struct, which is named by its key.
     pub(super) fn method(&self, of: &str, name: &str) -> Option<&'p Fn> {
         self.methods.get(of)?.get(name).copied()
@@ -213,47 +196,4 @@ pub(super) fn duplicate<'a>(what: &str, later: &Ident, all: impl IntoIterator<It
         report = report.note(format!("the first is on line {}", first.span().start().line));
     }
     diags.push(report.help(format!("rename this one, for example to `{later}2`")));
-}
-
-/// Every name behind a dot.
-fn members_of_block(block: &Block, used: &mut BTreeSet<String>) {
-    for stmt in &block.stmts {
-        match stmt {
-            Stmt::Let { value, .. } => members(value, used),
-            Stmt::Assign { target, value, .. } => {
-                members(target, used);
-                members(value, used);
-            }
-            Stmt::For { over, body, .. } => {
-                match over {
-                    Iter::Range { start, end, .. } => {
-                        members(start, used);
-                        members(end, used);
-                    }
-                    Iter::Field(expr) => members(expr, used),
-                }
-                members_of_block(body, used);
-            }
-            Stmt::Expr(expr) => members(expr, used),
-        }
-    }
-    block.tail.iter().for_each(|tail| members(tail, used));
-}
-
-fn members(expr: &Expr, used: &mut BTreeSet<String>) {
-    match &expr.kind {
-        ExprKind::Field(_, name) | ExprKind::Method(_, name, _) => {
-            used.insert(name.to_string());
-        }
-        // A call without `self.` is a mistake of its own.
-        ExprKind::Call(of, _) => {
-            if let ExprKind::Name(name) = &of.kind {
-                used.insert(name.to_string());
-            }
-        }
-        _ => {}
-    }
-    let (exprs, blocks) = expr.inside();
-    exprs.into_iter().for_each(|e| members(e, used));
-    blocks.into_iter().for_each(|b| members_of_block(b, used));
 }

@@ -1,15 +1,16 @@
 //! Declarations of foreign functions: their signatures in, the functions that a program has to supply out.
 //!
 //! A gradient takes the cotangent of the result and, by their names, arguments of the function and its `result`; it
-//! gives the cotangents of the float arguments, in order. What does not fit is reported here, once.
+//! gives the cotangents of the float arguments, in order. It is a foreign function of the same declaration or of
+//! another, or a function of the language. What does not fit is reported here, once.
 
-use super::ast::{AxisExpr, Extern, ExternGradient, Pat, TypeExpr};
+use super::ast::{AxisExpr, Extern, ExternGradient, Fn, Pat, TypeExpr};
 use super::declared::duplicate;
-use super::elaborate::{axes, dtype, named_dims};
+use super::elaborate::{axes, dims_of, dtype, named_dims};
 use super::statics::Names;
-use super::words;
-use crate::diag::{Diagnostic, Diags, Place};
-use crate::ir::graph::{ForeignGradient, Taken};
+use super::{wgsl, words};
+use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::graph::Taken;
 use crate::ir::model::ForeignFn;
 use crate::ir::{DType, Type};
 use proc_macro2::Ident;
@@ -17,39 +18,66 @@ use proc_macro2::Ident;
 /// A foreign function with its gradient.
 pub(super) struct Declaration<'p> {
     pub(super) one: &'p Extern,
-    /// The number of the function among all; that of the gradient follows it.
+    /// The number of the function among all; that of a gradient that is declared with it follows it.
     pub(super) number: usize,
-    pub(super) gradient: Option<ForeignGradient>,
-    /// The function, then its gradient; nothing after a report.
+    pub(super) gradient: Option<Gradient<'p>>,
+    /// The function, then a gradient that is declared with it; nothing after a report.
     pub(super) functions: Option<Vec<ForeignFn>>,
 }
 
-/// The declarations of a text; `others` are the names of its functions.
-pub(super) fn read<'p, 'n>(
+/// The gradient of a foreign function: which function, and what it takes.
+pub(super) struct Gradient<'p> {
+    pub(super) by: By<'p>,
+    pub(super) takes: Vec<Taken>,
+}
+
+/// Which function a gradient is.
+pub(super) enum By<'p> {
+    /// The foreign function of that number.
+    Foreign(usize),
+    /// A function of the language, and where the declaration names it.
+    Language(&'p Fn, Place),
+}
+
+/// The declarations of a text, of which `fns` are the functions.
+pub(super) fn read<'p>(
     externs: &'p [Extern],
-    others: impl Iterator<Item = &'n Ident>,
+    fns: &'p [Fn],
     consts: &Names,
     diags: &mut Diags,
 ) -> Vec<Declaration<'p>> {
     let mut all: Vec<Declaration<'p>> = vec![];
-    let mut known: Vec<&Ident> = others.collect();
+    let mut known: Vec<&Ident> = fns.iter().map(|f| &f.name).collect();
     let mut number = 0;
     for one in externs {
         if known.contains(&&one.name) {
             duplicate("function", &one.name, known.iter().copied(), diags);
         }
         known.push(&one.name);
-        let read = Reader { one, names: consts.clone() }.read(diags);
-        let (functions, takes) = match read {
-            Some((functions, takes)) => (Some(functions), takes),
-            None => (None, None),
-        };
-        let gradient = takes.map(|takes| ForeignGradient { function: number + 1, takes });
-        let count = functions.as_ref().map_or(0, Vec::len);
-        all.push(Declaration { one, number, gradient, functions });
-        number += count;
+        let read = Reader { one, names: consts.clone() }.read(Others { externs, fns }, number, diags);
+        let (functions, gradient) = read.map_or((None, None), |(functions, gradient)| (Some(functions), gradient));
+        number += functions.as_ref().map_or(0, Vec::len);
+        all.push(Declaration { one, number: number - functions.as_ref().map_or(0, Vec::len), gradient, functions });
+    }
+    // Foreign functions that others name as their gradients are numbered now.
+    let numbers: Vec<(&Ident, usize)> = all.iter().map(|known| (&known.one.name, known.number)).collect();
+    for declaration in &mut all {
+        if let (Some(gradient), Some(ExternGradient::Named(name))) =
+            (&mut declaration.gradient, &declaration.one.gradient)
+            && let Some((_, number)) = numbers.iter().find(|(known, _)| *known == name)
+            && let By::Foreign(at) = &mut gradient.by
+        {
+            *at = *number;
+        }
     }
     all
+}
+
+/// What a declaration can name as its gradient.
+#[derive(Clone, Copy)]
+struct Others<'p> {
+    externs: &'p [Extern],
+    fns: &'p [Fn],
 }
 
 struct Reader<'p> {
@@ -57,10 +85,23 @@ struct Reader<'p> {
     names: Names,
 }
 
-impl Reader<'_> {
-    fn read(mut self, diags: &mut Diags) -> Option<(Vec<ForeignFn>, Option<Vec<Taken>>)> {
+/// The signature of a gradient, and where it is named.
+struct Signature<'p> {
+    params: &'p [(Pat, TypeExpr)],
+    result: &'p TypeExpr,
+    place: Place,
+}
+
+impl<'p> Reader<'p> {
+    fn read(
+        mut self,
+        others: Others<'p>,
+        number: usize,
+        diags: &mut Diags,
+    ) -> Option<(Vec<ForeignFn>, Option<Gradient<'p>>)> {
         let name = self.one.name.to_string();
         named_dims(self.one.params.iter().map(|(_, ty)| ty), &mut self.names, &mut vec![], diags);
+        unbound_results(&name, &self.one.result, &mut self.names, diags);
         let args = self.args(&self.one.params, diags);
         let result = match &self.one.result {
             TypeExpr::Tuple(_, place) => {
@@ -71,14 +112,49 @@ impl Reader<'_> {
             }
             ty => self.ty(ty, diags),
         };
-        let function = ForeignFn { name, args: args?, results: vec![result?] };
+        let mut function = ForeignFn { name, args: args?, results: vec![result?], wgsl: None };
+        if let Some(wgsl) = &self.one.wgsl {
+            function.wgsl = wgsl::read(wgsl, &function, diags);
+        }
         match &self.one.gradient {
             None => Some((vec![function], None)),
-            Some(gradient) => {
-                let (gradient, takes) = self.gradient(gradient, &function, diags)?;
-                Some((vec![function, gradient], Some(takes)))
+            Some(ExternGradient::Declared { params, result, place }) => {
+                let written = Signature { params, result, place: *place };
+                let (gradient, takes) = self.gradient(written, &function, diags)?;
+                Some((vec![function, gradient], Some(Gradient { by: By::Foreign(number + 1), takes })))
+            }
+            Some(ExternGradient::Named(name)) => {
+                let (written, by) = self.named(name, others, diags)?;
+                let (_, takes) = self.gradient(written, &function, diags)?;
+                Some((vec![function], Some(Gradient { by, takes })))
             }
         }
+    }
+
+    /// The function that a declaration names as its gradient.
+    fn named(&self, name: &Ident, others: Others<'p>, diags: &mut Diags) -> Option<(Signature<'p>, By<'p>)> {
+        let place = Place::from(name.span());
+        if let Some(function) = others.fns.iter().find(|f| f.name == *name) {
+            let written = Signature { params: &function.params, result: &function.result, place };
+            return Some((written, By::Language(function, place)));
+        }
+        if let Some(one) = others.externs.iter().find(|one| one.name == *name && one.name != self.one.name) {
+            // Its number is not known yet.
+            return Some((Signature { params: &one.params, result: &one.result, place }, By::Foreign(usize::MAX)));
+        }
+        let known: Vec<String> = others
+            .fns
+            .iter()
+            .map(|f| &f.name)
+            .chain(others.externs.iter().map(|e| &e.name))
+            .map(Ident::to_string)
+            .collect();
+        let mut report = Diagnostic::new("unknown-function", place, format!("there is no function `{name}`"));
+        let near = closest(&name.to_string(), known.iter().map(String::as_str).filter(|k| self.one.name != k));
+        let own = format!("declare `fn {name}(…)` outside of the structs, or write `grad(…)` with its signature");
+        report.help = Some(near.map_or(own, |near| format!("write `grad = {near}`")));
+        diags.push(report);
+        None
     }
 
     fn args(&self, params: &[(Pat, TypeExpr)], diags: &mut Diags) -> Option<Vec<(String, Type)>> {
@@ -118,15 +194,15 @@ impl Reader<'_> {
     }
 
     /// The gradient's function, and what it is given.
-    fn gradient(&self, written: &ExternGradient, of: &ForeignFn, diags: &mut Diags) -> Option<(ForeignFn, Vec<Taken>)> {
-        let args = self.args(&written.params, diags)?;
-        let results = match &written.result {
+    fn gradient(&self, written: Signature<'_>, of: &ForeignFn, diags: &mut Diags) -> Option<(ForeignFn, Vec<Taken>)> {
+        let args = self.args(written.params, diags)?;
+        let results = match written.result {
             TypeExpr::Tuple(items, _) => items.iter().map(|ty| self.ty(ty, diags)).collect::<Option<Vec<_>>>()?,
             ty => vec![self.ty(ty, diags)?],
         };
         let mut misfit = None;
         let mut takes = vec![];
-        for ((name, ty), (pat, _)) in args.iter().zip(&written.params) {
+        for ((name, ty), (pat, _)) in args.iter().zip(written.params) {
             let (taken, wanted) = match of.args.iter().position(|(known, _)| known == name) {
                 Some(k) => (Taken::Argument(k), &of.args[k].1),
                 None if name == "result" => (Taken::Result, &of.results[0]),
@@ -161,17 +237,34 @@ impl Reader<'_> {
             misfit.get_or_insert((written.place, message));
         }
         if let Some((place, message)) = misfit {
-            let help = format!("declare it `with grad(cotangent: {}) -> {}`", of.results[0], listed(&floats));
+            let help = match &self.one.gradient {
+                Some(ExternGradient::Named(name)) => {
+                    format!("declare it `fn {name}(cotangent: {}) -> {}`", of.results[0], listed(&floats))
+                }
+                _ => format!("declare it `with grad(cotangent: {}) -> {}`", of.results[0], listed(&floats)),
+            };
             self.report(place, message, help, diags);
             return None;
         }
-        Some((ForeignFn { name: format!("{}_grad", of.name), args, results }, takes))
+        Some((ForeignFn { name: format!("{}_grad", of.name), args, results, wgsl: None }, takes))
     }
 
     fn report(&self, place: Place, message: String, help: String, diags: &mut Diags) {
         let report = Diagnostic::new("gradient-signature", place, message);
         let note = "it may also take arguments of the function, and `result`, by their names";
         diags.push(report.note(note).help(help));
+    }
+}
+
+/// Reports names in the result's type that no argument binds.
+fn unbound_results(function: &str, result: &TypeExpr, names: &mut Names, diags: &mut Diags) {
+    for name in dims_of(result).into_iter().filter(|name| !names.contains_key(&name.to_string())).collect::<Vec<_>>() {
+        let near = closest(&name.to_string(), names.keys().map(String::as_str)).map(|near| format!("write `{near}`"));
+        names.insert(name.to_string(), None);
+        let message = format!("no argument of `{function}` binds `{name}`");
+        let report = Diagnostic::new("unbound-dimension", name.span(), message);
+        let help = near.unwrap_or_else(|| "write a number, or let the extent of an argument have the name".to_owned());
+        diags.push(report.note("the memory of a result is known before the function runs").help(help));
     }
 }
 

@@ -12,6 +12,8 @@ mod reserved;
 mod statics;
 mod syntax;
 mod travel;
+mod unused;
+mod wgsl;
 mod words;
 
 use crate::diag::{Diagnostic, Diags, Place, closest};
@@ -35,6 +37,9 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
 pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
     let sources = travel::read(texts, diags);
     let models = models(&sources, diags);
+    if diags.is_empty() {
+        unused::report_uncalled(&sources[0].program, diags);
+    }
     (models, travel::blocks(&sources[0]))
 }
 

@@ -2,9 +2,11 @@
 
 use super::{Known, Shaper};
 use crate::diag::{Diagnostic, Diags};
-use crate::ir::model::ForeignFn;
+use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
+use crate::ir::model::{ForeignFn, ParamId};
 use crate::ir::written::Site;
 use crate::ir::{Foreign, Graph, Kind, Mode, Model, Node, Type, Value};
+use proc_macro2::Ident;
 use std::collections::BTreeMap;
 
 impl Shaper<'_> {
@@ -20,7 +22,20 @@ impl Shaper<'_> {
             };
             results.push(Type::new(ty.dtype, shape));
         }
-        let kind = Kind::Foreign(Box::new(Foreign { results: results.clone(), ..foreign.clone() }));
+        let mut call = Foreign { results: results.clone(), ..foreign.clone() };
+        if let Some(ForeignGradient { by: GradientBy::Body(body), takes }) = &mut call.gradient {
+            let ty = |taken: &Taken| match taken {
+                Taken::Argument(k) => self.new.ty(args[*k]).clone(),
+                Taken::Result | Taken::Cotangent => results[0].clone(),
+            };
+            let inputs = takes.iter().map(|taken| Some(ty(taken))).collect();
+            let (typed, sure) = Shaper::new(body, self.diags, self.dims, self.bindings, Some(inputs)).run();
+            if sure.contains(&false) {
+                return Known::Unknown;
+            }
+            *body = typed;
+        }
+        let kind = Kind::Foreign(Box::new(call));
         let value = self.new.push(kind, args, results.first().cloned(), node.span);
         match results.len() {
             1 => Known::One(value),
@@ -29,22 +44,32 @@ impl Shaper<'_> {
     }
 }
 
-/// Reports the foreign calls of a model without mistakes that training would have to differentiate and cannot, and
-/// those inside of `map` and of derivatives.
+/// Reports the foreign calls of a model without mistakes that training would have to differentiate and cannot,
+/// those inside of `map` and of derivatives, and losses that depend on nothing that is trained.
 pub(super) fn check(model: &Model, diags: &mut Diags) {
     for function in &model.functions {
-        let mut check = Check { foreign: &model.foreign, diags };
+        let mut check = Check { foreign: &model.foreign, frozen: &function.frozen, diags };
         check.transforms(&function.graph);
         if let Mode::Train(_) = function.mode {
             let loss = function.graph.outputs[0];
             let wanted = Reached::by(&function.graph, &[loss]);
             check.graph(&function.graph, &|_| false, &wanted);
+            let params = function.graph.nodes.iter().zip(&wanted.0).filter_map(|(node, reached)| match node.kind {
+                Kind::Param(id) if model.param(id).trained => Some(*reached && !function.frozen.contains(&id)),
+                _ => None,
+            });
+            // A loss without parameters may be meant; one that lets nothing through to them is not.
+            let reached: Vec<bool> = params.collect();
+            if !reached.is_empty() && !reached.contains(&true) {
+                check.report_untrained(&function.name);
+            }
         }
     }
 }
 
 struct Check<'a> {
     foreign: &'a [ForeignFn],
+    frozen: &'a [ParamId],
     diags: &'a mut Diags,
 }
 
@@ -87,7 +112,7 @@ impl Check<'_> {
             let any = args.contains(&true);
             let flows = match &node.kind {
                 Kind::Input(k) => input(*k),
-                Kind::Param(_) => true,
+                Kind::Param(id) => !self.frozen.contains(id),
                 Kind::State(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
                 Kind::Op(_) | Kind::Prim(_) | Kind::Transform(_) | Kind::Written(_) => any,
                 Kind::Foreign(foreign) => {
@@ -117,6 +142,13 @@ impl Check<'_> {
             trained.push(flows && node.ty.as_ref().is_none_or(|ty| ty.dtype.is_float()));
         }
         trained
+    }
+
+    fn report_untrained(&mut self, name: &Ident) {
+        let message = format!("`{name}` is trained, but its gradient reaches none of the parameters that it uses");
+        let report = Diagnostic::new("nothing-to-train", name.span(), message);
+        let report = report.note("nothing flows through `stop_gradient(…)` and to what `only = …` leaves out");
+        self.diags.push(report.help("let something through, or remove `#[train(…)]`"));
     }
 
     fn report(&mut self, node: &Node, foreign: &Foreign) {

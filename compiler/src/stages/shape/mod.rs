@@ -9,6 +9,7 @@ mod call;
 mod fit;
 mod foreign;
 mod index;
+mod keys;
 mod literal;
 mod repeat;
 mod report;
@@ -41,7 +42,10 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
         });
     }
     if diags.is_empty() {
-        models.iter().for_each(|model| foreign::check(model, diags));
+        models.iter().for_each(|model| {
+            foreign::check(model, diags);
+            keys::check(model, diags);
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{Attr, AttrKind, Attrs, OpError};
+use crate::ops::{Attr, AttrKind, Attrs, OpError, Signature};
 
 /// The site of a node; made up where the user wrote none.
 pub(super) fn site_of(node: &Node) -> Site {
@@ -29,6 +29,12 @@ pub(super) fn type_text(ty: &Type) -> String {
     if axes.is_empty() { ty.dtype.to_string() } else { format!("{}[{}]", ty.dtype, axes.join(", ")) }
 }
 
+/// Whether the op takes a key there.
+fn is_key(call: &Call, arg: usize) -> bool {
+    let signature = Signature::parse(call.op.signature);
+    signature.is_ok_and(|signature| signature.args.get(arg).is_some_and(|slot| slot.name == "key"))
+}
+
 impl Shaper<'_> {
     pub(super) fn report_call(&mut self, node: &Node, call: &Call, site: &Site, types: &[Type], error: OpError) {
         let texts: Vec<String> = site.args.iter().map(|(text, _)| text.clone()).collect();
@@ -45,6 +51,10 @@ impl Shaper<'_> {
         };
         let mut report = Diagnostic::new(code(&error), place, message);
         report.help = help;
+        if guilty.is_some_and(|k| is_key(call, k)) {
+            report.code = "not-a-key";
+            report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
+        }
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));
@@ -53,7 +63,7 @@ impl Shaper<'_> {
             && let Some(layer) = &site.layer
         {
             report.help = suggest(layer, call, &types[..site.args.len()])
-                .map(|declaration| format!("declare `{declaration}` on line {}", layer.line));
+                .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
         }
         self.diags.push(report);
     }
@@ -105,21 +115,21 @@ impl Shaper<'_> {
         if node.name.as_deref() != Some(subject) {
             return Some(format!("`{subject}` is {ty}"));
         }
-        let line = node.span.start().line;
+        let line = self.diags.line(node.span.into());
         match &node.kind {
             Kind::Written(written) => match &written.what {
                 What::Fit(_) if written.site.text == subject => {
-                    Some(format!("`{subject}` is {ty} where it is used on line {line}"))
+                    Some(format!("`{subject}` is {ty} where it is used on {line}"))
                 }
-                _ => Some(format!("`{subject}: {ty}` comes from `{}` on line {line}", written.site.text)),
+                _ => Some(format!("`{subject}: {ty}` comes from `{}` on {line}", written.site.text)),
             },
             Kind::Transform(transform) => {
-                Some(format!("`{subject}: {ty}` comes from the {} on line {line}", transform.how.name()))
+                Some(format!("`{subject}: {ty}` comes from the {} on {line}", transform.how.name()))
             }
-            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
-            Kind::Foreign(_) => Some(format!("`{subject}: {ty}` comes from a foreign function on line {line}")),
-            Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on line {line}")),
-            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
+            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on {line}")),
+            Kind::Foreign(_) => Some(format!("`{subject}: {ty}` comes from a foreign function on {line}")),
+            Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on {line}")),
+            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on {line}")),
             Kind::Param(_)
             | Kind::State(_)
             | Kind::Source(_)

@@ -25,7 +25,7 @@ impl Shaper<'_> {
             return Known::Unknown;
         }
         let transform = Transform { how: made.transform.how.clone(), body };
-        if !self.result_fits(made, &transform) {
+        if !self.result_fits(made, &transform) || !self.cotangents_fit(made, site, &transform, &known) {
             return Known::Unknown;
         }
         let (Some(args), Some(types)) = (args.into_iter().collect::<Option<Vec<_>>>(), all(&known)) else {
@@ -49,6 +49,7 @@ impl Shaper<'_> {
                 let points: Vec<usize> = (0..*wrt).collect();
                 self.are_floats(made, site, types, &points) && self.directions_fit(made, site, types, *wrt)
             }
+            How::Vjp { wrt, .. } => self.are_floats(made, site, types, wrt),
         }
     }
 
@@ -127,7 +128,9 @@ impl Shaper<'_> {
         let wrong = match transform.how {
             How::Map { .. } => None,
             How::Gradient { .. } => results.iter().find(|ty| ***ty != Type::scalar(DType::F32)),
-            How::Jvp { .. } | How::Jacobian { .. } => results.iter().find(|ty| ty.dtype != DType::F32),
+            How::Jvp { .. } | How::Vjp { .. } | How::Jacobian { .. } => {
+                results.iter().find(|ty| ty.dtype != DType::F32)
+            }
         };
         let Some(ty) = wrong else { return true };
         let (wanted, help) = match (&transform.how, ty.dtype) {
@@ -139,6 +142,25 @@ impl Shaper<'_> {
         let message =
             format!("`{maker}` needs a function that gives {wanted}, but `{function}` gives {}", type_text(ty));
         self.diags.push(Diagnostic::new("non-scalar-gradient", made.place, message).help(help));
+        false
+    }
+}
+
+impl Shaper<'_> {
+    /// Whether each result has a cotangent of its type.
+    fn cotangents_fit(&mut self, made: &Made, site: &Site, transform: &Transform, types: &[Option<Type>]) -> bool {
+        let How::Vjp { cotangents, .. } = &transform.how else { return true };
+        let first = types.len() - cotangents;
+        let results = transform.body.outputs.iter().map(|&v| transform.body.ty(v));
+        let pairs = results.zip(&types[first..]).enumerate();
+        let Some((k, (result, given))) = pairs.into_iter().find(|(_, (ty, given))| given.as_ref() != Some(*ty)) else {
+            return true;
+        };
+        if let (Some(given), (text, place)) = (given, &site.args[made.arguments + k]) {
+            let (given, result) = (type_text(given), type_text(result));
+            let message = format!("the cotangent `{text}` is {given}, but `{}` gives {result}", made.function);
+            self.diags.push(Diagnostic::new("shape-mismatch", *place, message));
+        }
         false
     }
 }

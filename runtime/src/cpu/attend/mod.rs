@@ -14,6 +14,8 @@ mod output;
 mod own;
 mod plan;
 mod scores;
+mod short;
+mod short_slopes;
 mod single;
 mod slopes;
 #[cfg(test)]
@@ -142,6 +144,8 @@ impl Kernel for Jobs<'_> {
         unsafe {
             match plan.attend.part {
                 Attended::Output if plan.single => single::jobs(s, plan, jobs, memory),
+                Attended::Output if plan.short => short::jobs(s, plan, jobs, memory),
+                Attended::Query | Attended::Key if plan.short => short_slopes::jobs(s, plan, jobs, memory),
                 Attended::Output => output::jobs(s, plan, jobs, memory),
                 Attended::Query | Attended::Key => slopes::jobs(s, plan, jobs, memory),
             }

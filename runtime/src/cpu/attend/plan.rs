@@ -5,6 +5,8 @@
 
 use super::super::contract::Output;
 use super::super::scratch::LINE;
+use super::scores::LaneMask;
+use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
 
 const MAX_HEADS: usize = 8;
@@ -15,6 +17,10 @@ const TILES: usize = 4;
 const COLUMNS: usize = 128;
 /// Queries up to which keys are read where they lie.
 const FEW: usize = 2;
+/// Most keys and queries of heads whose scores all lie in the first or second cache.
+const SHORT: usize = 512;
+/// Most features and values of such heads.
+const NARROW: usize = 256;
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 20;
 
@@ -75,6 +81,8 @@ pub(super) struct Plan<'a> {
     pub(super) tall: usize,
     /// Whether there are so few queries that keys are read where they lie.
     pub(super) single: bool,
+    /// Whether heads are so short that queries run along the lanes.
+    pub(super) short: bool,
     apart: bool,
 }
 
@@ -111,8 +119,10 @@ impl<'a> Plan<'a> {
             lanes,
             tall,
             single: near && rows <= FEW && matches!(attend.part, Attended::Output),
+            short: false,
             apart: true,
         };
+        plan.short = plan.is_short();
         plan.check();
         let (axes, more) = plan.result_axes();
         plan.apart =
@@ -154,11 +164,32 @@ impl<'a> Plan<'a> {
         }
     }
 
+    /// Whether queries run along the lanes: there is a vector of them or nearly, and heads have jobs enough.
+    fn is_short(&self) -> bool {
+        let Attend { queries, keys, features, values, .. } = *self.attend;
+        let size = queries <= SHORT && keys <= SHORT && features <= NARROW && values <= NARROW;
+        let many = !matches!(self.attend.part, Attended::Key) || self.heads > 1 || queries * keys <= COLUMNS * COLUMNS;
+        size && many && 2 * queries >= self.lanes && LaneMask::fits(self.attend)
+    }
+
     pub(super) fn jobs(&self) -> usize {
-        match self.single {
-            true => self.heads,
-            false => self.heads * self.blocks,
+        match (self.single, self.short, self.attend.part) {
+            (true, ..) | (false, true, Attended::Key) => self.heads,
+            (false, true, Attended::Output | Attended::Query) => self.heads * self.panels(),
+            (false, false, _) => self.heads * self.blocks,
         }
+    }
+
+    /// Panels of queries of a short head.
+    pub(super) fn panels(&self) -> usize {
+        self.attend.queries.div_ceil(VECTORS * self.lanes)
+    }
+
+    /// Head and panel of a job. Early and late ones alternate.
+    pub(super) fn panel(&self, job: usize) -> (usize, Panel) {
+        let (head, turn) = (job / self.panels(), job % self.panels());
+        let number = if turn.is_multiple_of(2) { turn / 2 } else { self.panels() - 1 - turn / 2 };
+        (head, Panel::new(self, number))
     }
 
     pub(super) fn threads(&self, threads: usize) -> usize {
@@ -188,6 +219,8 @@ impl<'a> Plan<'a> {
     pub(super) fn words(&self) -> usize {
         match self.attend.part {
             Attended::Output if self.single => super::single::words(self),
+            Attended::Output if self.short => super::short::words(self),
+            Attended::Query | Attended::Key if self.short => super::short_slopes::words(self),
             Attended::Output => super::output::Room::new(self).end,
             Attended::Query | Attended::Key => super::slopes::Room::new(self).end,
         }

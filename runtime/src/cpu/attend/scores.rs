@@ -69,6 +69,58 @@ impl<'a> RowMask<'a> {
     }
 }
 
+/// A mask that is the same for all queries, seen with queries along the lanes.
+#[derive(Clone, Copy)]
+pub(super) struct LaneMask<'a> {
+    mask: &'a Mask<'a>,
+    /// The word of the first key, and the distance of keys.
+    at: isize,
+    step: isize,
+}
+
+impl<'a> LaneMask<'a> {
+    /// The mask of a query head.
+    pub(super) fn new(plan: &Plan<'a>, head: usize) -> Self {
+        let heads = plan.attend.heads.len();
+        let place =
+            |base: isize, strides: &[isize]| (plan.at_head(base, strides, head), strides[heads + Axis::Keys as usize]);
+        let (at, step) = match &plan.attend.mask {
+            Mask::None => (0, 0),
+            Mask::Added(mask) => place(mask.base, mask.strides),
+            Mask::Seen(mask) => place(mask.base, mask.strides),
+        };
+        LaneMask { mask: &plan.attend.mask, at, step }
+    }
+
+    /// Whether there is such a mask: none, or one that does not vary with queries.
+    pub(super) fn fits(attend: &super::Attend<'_>) -> bool {
+        let queries = attend.heads.len() + Axis::Queries as usize;
+        match &attend.mask {
+            Mask::None => true,
+            Mask::Added(mask) => mask.strides[queries] == 0,
+            Mask::Seen(mask) => mask.strides[queries] == 0,
+        }
+    }
+
+    /// Whether it does anything.
+    #[inline(always)]
+    pub(super) fn is_some(&self) -> bool {
+        !matches!(self.mask, Mask::None)
+    }
+
+    /// Applies it to scores of a key.
+    #[inline(always)]
+    pub(super) fn apply<S: Simd>(&self, s: S, scores: S::F, key: usize) -> S::F {
+        let at = (self.at + key.cast_signed() * self.step).cast_unsigned();
+        match self.mask {
+            Mask::None => scores,
+            Mask::Added(mask) => s.add_f(scores, s.splat_f(mask.data[at])),
+            Mask::Seen(mask) if mask.data[at] == 0 => s.splat_f(f32::NEG_INFINITY),
+            Mask::Seen(_) => scores,
+        }
+    }
+}
+
 /// The columns of a row that count, of all `columns`.
 #[inline(always)]
 pub(super) fn seen(plan: &Plan<'_>, row: usize) -> core::ops::Range<usize> {

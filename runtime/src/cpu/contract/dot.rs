@@ -6,13 +6,16 @@
 use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
-use super::finish::{Destination, Sums};
-use super::place::{MAX_AXES, span};
+use super::few;
+use super::finish::{Goal, Sums};
+use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
-use super::{Axis, Contract, Output, Role};
+use super::{Contract, Output, Role};
 
 /// The smaller side has at most so many rows.
 const FEW: usize = 4;
+/// Or the left one has at most so many, and no more than the right one: packing the right one would cost more.
+const FEW_LEFT: usize = 6;
 /// Columns of a register tile.
 const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
@@ -20,28 +23,31 @@ const TILE: usize = 256;
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 16;
 
-/// An axis group that merged into one axis, and the strides of the two operands along it.
+/// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]
 struct Line {
     extent: usize,
     lhs: isize,
     rhs: isize,
+    out: isize,
 }
 
 impl Line {
-    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0 };
+    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0, out: 1 };
 
     /// Adds an outer axis; whether it merges.
     #[inline(always)]
-    fn grow(&mut self, extent: usize, lhs: isize, rhs: isize) -> bool {
+    fn grow(&mut self, outer: Line) -> bool {
         if self.extent == 1 {
-            *self = Line { extent, lhs, rhs };
-            return true;
+            *self = outer;
+            return outer.extent > 0;
         }
         let inner = self.extent.cast_signed();
-        let fits = lhs == self.lhs * inner && rhs == self.rhs * inner;
-        self.extent *= extent;
-        fits
+        self.extent *= outer.extent;
+        outer.extent > 0
+            && outer.lhs == self.lhs * inner
+            && outer.rhs == self.rhs * inner
+            && outer.out == self.out * inner
     }
 }
 
@@ -50,63 +56,84 @@ struct Shape {
     m: Line,
     n: Line,
     k: Line,
+    /// Batch axes, each of one index.
+    batch: usize,
 }
 
 /// The shape, if this is the kind of product that is done here.
 #[inline(always)]
-fn shape(contract: &Contract<'_>) -> Option<Shape> {
+fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
     let Contract { axes, lhs, rhs } = contract;
-    if !lhs.windows.is_empty() || !rhs.windows.is_empty() || axes.len() > MAX_AXES {
+    if !lhs.windows.is_empty() || !rhs.windows.is_empty() {
         return None;
     }
-    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT };
-    let strides = lhs.strides.iter().zip(rhs.strides);
-    for (axis, (&lhs, &rhs)) in axes.iter().zip(strides).rev() {
+    let count = axes.len();
+    assert!(
+        lhs.strides.len() == count && rhs.strides.len() == count && output.strides.len() == count,
+        "contract: a malformed operand"
+    );
+    let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT, batch: 0 };
+    for (number, axis) in axes.iter().enumerate().rev() {
         if axis.extent == 1 {
+            shape.batch += usize::from(axis.role == Role::Batch);
             continue;
         }
+        let outer = Line {
+            extent: axis.extent,
+            lhs: lhs.strides[number],
+            rhs: rhs.strides[number],
+            out: output.strides[number],
+        };
         let line = match axis.role {
             Role::Batch => return None,
             Role::M => &mut shape.m,
             Role::N => &mut shape.n,
             Role::K => &mut shape.k,
         };
-        if axis.extent == 0 || !line.grow(axis.extent, lhs, rhs) {
+        if !line.grow(outer) {
             return None;
         }
     }
-    let Shape { m, n, k } = &shape;
+    let Shape { m, n, k, .. } = &shape;
     let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
-    (along && m.extent.min(n.extent) <= FEW && m.rhs == 0 && n.lhs == 0).then_some(shape)
+    let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
+    (along && few && m.rhs == 0 && n.lhs == 0 && shape.batch <= MAX_AXES).then_some(shape)
 }
 
 /// Does the work if it is of this kind.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
-    let Some(Shape { m, n, k }) = shape(contract) else {
+    let Some(strides) = outputs.first().map(|output| output.strides) else {
         return false;
     };
-    let Some(targets) = targets(contract.axes, outputs) else {
+    let Some(Shape { m, n, k, batch }) = shape(contract, &outputs[0]) else {
         return false;
     };
+    let mut targets = [NOWHERE; MAX_OUTPUTS];
+    if !place(strides, outputs, (m, n), &mut targets) {
+        return false;
+    }
     let (lhs, rhs) = (&contract.lhs, &contract.rhs);
     assert!(
-        inside(contract.axes, lhs.base, lhs.strides, lhs.data.len())
-            && inside(contract.axes, rhs.base, rhs.strides, rhs.data.len()),
+        within(lhs.base, [(m.extent, m.lhs), (k.extent, k.lhs)], lhs.data.len())
+            && within(rhs.base, [(n.extent, n.rhs), (k.extent, k.rhs)], rhs.data.len()),
         "contract: an operand reaches outside its slice"
     );
-    let batch = contract.axes.iter().filter(|axis| axis.role == Role::Batch).count();
     let left = (lhs.data.as_ptr().wrapping_offset(lhs.base), m.extent, m.lhs);
     let right = (rhs.data.as_ptr().wrapping_offset(rhs.base), n.extent, n.rhs);
     // The side with few rows is held, the other one streams past.
     let turned = m.extent > n.extent;
     let (held, stream) = if turned { (right, left) } else { (left, right) };
-    let count = outputs.len();
-    let destination = Destination::of(targets, count, batch, call.isa, call.sink);
-    let work = Dot { held, stream, k: k.extent, turned, destination };
+    let mut columns = core::ptr::null();
+    if !turned {
+        columns = few::columns(call.isa, call.lanes, stream.0, (stream.1, k.extent, stream.2)).unwrap_or(columns);
+    }
+    let targets = &targets[..outputs.len()];
+    let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, isa: call.isa, sink: call.sink };
+    let work = Dot { held, stream, k: k.extent, columns, turned, goal };
     let blocks = stream.1.div_ceil(TILE);
     let large = m.extent * n.extent * k.extent >= WORTH;
-    if call.threads > 1 && blocks > 1 && large && apart(&targets[..count], m.extent, n.extent) {
+    if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
         let task = Blocks { isa: call.isa, work: &work };
         pool::parallel(call.threads, blocks, &task);
     } else {
@@ -115,48 +142,33 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     true
 }
 
-/// Whether every index of an operand or output lies within its slice.
+/// Whether every element at `base + Σ stride·index`, each index below its extent, lies within `words` words.
 #[inline(always)]
-fn inside(axes: &[Axis], base: isize, strides: &[isize], words: usize) -> bool {
-    let (low, high) = span(axes, base, strides);
-    strides.len() == axes.len() && low >= 0 && high < words.cast_signed()
+fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
+    let (mut low, mut high) = (base, base);
+    for (extent, stride) in lines {
+        let reach = stride.saturating_mul((extent - 1).cast_signed());
+        low = low.saturating_add(reach.min(0));
+        high = high.saturating_add(reach.max(0));
+    }
+    low >= 0 && high < words.cast_signed()
 }
 
-/// Where the outputs start and how they go on, if their axes merge.
+const NOWHERE: Target = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
+
+/// Says where the outputs start and how they go on, if all go on as the first one does.
 #[inline(always)]
-fn targets(axes: &[Axis], outputs: &mut [Output<'_>]) -> Option<[Target; MAX_OUTPUTS]> {
-    let nowhere = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
-    let mut targets = [nowhere; MAX_OUTPUTS];
-    if outputs.len() > MAX_OUTPUTS {
-        return None;
+fn place(first: &[isize], outputs: &mut [Output<'_>], (m, n): (Line, Line), targets: &mut [Target]) -> bool {
+    if outputs.len() > targets.len() || outputs.iter().skip(1).any(|output| output.strides != first) {
+        return false;
     }
     for (target, output) in targets.iter_mut().zip(outputs) {
-        assert!(
-            inside(axes, output.base, output.strides, output.data.len()),
-            "contract: an output reaches outside its slice"
-        );
-        let (row, column) = steps(axes, output.strides)?;
+        let inside = within(output.base, [(m.extent, m.out), (n.extent, n.out)], output.data.len());
+        assert!(inside, "contract: an output reaches outside its slice");
         let origin = output.data.as_mut_ptr().wrapping_offset(output.base);
-        *target = Target { origin, row, column };
+        *target = Target { origin, row: m.out, column: n.out };
     }
-    Some(targets)
-}
-
-/// The strides of an output along the merged M axes and the merged N axes, if they merge.
-#[inline(always)]
-fn steps(axes: &[Axis], strides: &[isize]) -> Option<(isize, isize)> {
-    let (mut row, mut column) = (Line::UNIT, Line::UNIT);
-    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.extent != 1) {
-        let fits = match axis.role {
-            Role::M => row.grow(axis.extent, stride, 0),
-            Role::N => column.grow(axis.extent, stride, 0),
-            Role::Batch | Role::K => true,
-        };
-        if !fits {
-            return None;
-        }
-    }
-    Some((row.lhs, if column.extent == 1 { 1 } else { column.lhs }))
+    true
 }
 
 /// Whether no two elements of a target meet in one word.
@@ -178,10 +190,12 @@ struct Dot<'a> {
     k: usize,
     /// Whether the columns of a tile here are rows of the result.
     turned: bool,
-    destination: Destination<'a>,
+    /// The stream in the form of [`few`], or null.
+    columns: *const f32,
+    goal: Goal<'a>,
 }
 
-// SAFETY: the operands are only read, and the destination is written at disjoint columns, in parallel only if they are apart.
+// SAFETY: the operands are only read, and the outputs are written at disjoint columns, in parallel only if they are apart.
 unsafe impl Sync for Dot<'_> {}
 
 struct Blocks<'a> {
@@ -236,6 +250,17 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
+    if !work.columns.is_null() {
+        while column < cols {
+            let columns = work.columns.wrapping_add((at + column) * work.k);
+            for r in 0..ROWS {
+                let held = work.held.0.wrapping_offset((row + r).cast_signed() * work.held.2);
+                // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple.
+                unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(r * TILE + column)) }
+            }
+            column += few::VECTORS * S::LANES;
+        }
+    }
     while column < cols {
         // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
         unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
@@ -244,7 +269,7 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     if !work.turned {
         let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
         // SAFETY: the sums are written, and lie within the contraction.
-        unsafe { work.destination.finish(s, &sums) }
+        unsafe { work.goal.finish(s, &sums) }
         return;
     }
     let mut turned = [[0.0f32; FEW]; TILE];
@@ -256,7 +281,7 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
     }
     let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
     // SAFETY: as above.
-    unsafe { work.destination.finish(s, &sums) }
+    unsafe { work.goal.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `WIDTH` elements, of which `cols` columns count.

@@ -48,18 +48,6 @@ impl<'p> Destination<'p> {
         Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
     }
 
-    /// Outputs that have no batch, of a contraction with `axes` Batch axes of one index.
-    #[inline(always)]
-    pub(super) fn of(
-        targets: [Target; MAX_OUTPUTS],
-        count: usize,
-        axes: usize,
-        isa: Isa,
-        sink: Option<&'p dyn Sink>,
-    ) -> Self {
-        Destination { index: [0; MAX_AXES], axes, targets, count, isa, sink }
-    }
-
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {
@@ -72,22 +60,45 @@ impl<'p> Destination<'p> {
     /// `sums` must describe readable memory and lie within the contraction.
     #[inline(always)]
     pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
+        let (batch, targets) = (&self.index[..self.axes], &self.targets[..self.count]);
+        let goal = Goal { batch, targets, isa: self.isa, sink: self.sink };
+        // SAFETY: the same contract.
+        unsafe { goal.finish(s, sums) }
+    }
+}
+
+/// As [`Destination`], but where somebody else keeps the targets.
+pub(super) struct Goal<'p> {
+    /// The index on each Batch axis.
+    pub(super) batch: &'p [usize],
+    pub(super) targets: &'p [Target],
+    pub(super) isa: Isa,
+    pub(super) sink: Option<&'p dyn Sink>,
+}
+
+impl Goal<'_> {
+    /// Hands `sums` to the epilogue, or stores them.
+    ///
+    /// # Safety
+    /// `sums` must describe readable memory and lie within the contraction, and the contraction within its outputs.
+    #[inline(always)]
+    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
         if let Some(sink) = self.sink {
             let mut tile = Tile {
-                batch: &self.index[..self.axes],
+                batch: self.batch,
                 m: sums.m,
                 n: sums.n,
                 rows: sums.rows,
                 cols: sums.cols,
                 sums: sums.data,
                 pitch: sums.pitch,
-                targets: &self.targets[..self.count],
+                targets: self.targets,
             };
             sink.finish(self.isa, &mut tile);
             return;
         }
-        for target in &self.targets[..self.count] {
-            // SAFETY: the same contract; the plan has checked that the contraction lies within its outputs.
+        for target in self.targets {
+            // SAFETY: the same contract.
             unsafe { store(s, sums, target) }
         }
     }

@@ -57,7 +57,7 @@ pub(in crate::cpu) enum Rows {
 pub(in crate::cpu) enum Steps {
     /// By this distance.
     Even(isize),
-    /// To each offset; the left operand's rows are `Near`.
+    /// To each offset; the left operand's rows are `Near` or `Even`.
     Listed(*const isize),
 }
 
@@ -81,8 +81,11 @@ pub(in crate::cpu) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, bl
         (Rows::Even(_) | Rows::Listed(_), Steps::Even(b_step)) => {
             s.call(AnySize { rows, vectors, kind: Far { block, b_step } });
         }
-        (Rows::Even(_) | Rows::Listed(_), Steps::Listed(_)) => {
-            unreachable!("listed steps go with near rows")
+        (Rows::Even(distance), Steps::Listed(list)) => {
+            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list } });
+        }
+        (Rows::Listed(_), Steps::Listed(_)) => {
+            unreachable!("listed steps go with rows that are evenly spaced")
         }
     }
 }
@@ -241,6 +244,44 @@ impl Kind for Far {
                 }
             }
             b = b.wrapping_offset(self.b_step);
+        }
+    }
+
+    fn block(&self) -> &Block {
+        &self.block
+    }
+}
+
+/// A tile whose rows are contiguous along K and evenly spaced, and whose right operand jumps from k to k.
+#[derive(Clone, Copy)]
+struct Apart {
+    block: Block,
+    distance: isize,
+    list: *const isize,
+}
+
+impl Kind for Apart {
+    #[inline(always)]
+    unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
+        // Every third row has a pointer, so that all of them stay in registers.
+        let mut thirds = [self.block.a; 4];
+        for (third, at) in thirds.iter_mut().enumerate() {
+            *at = self.block.a.wrapping_offset(3 * third.cast_signed() * self.distance);
+        }
+        for k in 0..self.block.k {
+            // SAFETY: the caller vouches for the list and for both operands over the whole block.
+            unsafe {
+                let right: [S::F; VECTORS] = load(s, self.block.b.offset(*self.list.add(k)));
+                for (row, sums) in sums.iter_mut().enumerate() {
+                    let left = s.splat_f(thirds[row / 3].offset((row % 3).cast_signed() * self.distance).read());
+                    for (sum, right) in sums.iter_mut().zip(right) {
+                        *sum = s.mul_add_f(left, right, *sum);
+                    }
+                }
+            }
+            for third in &mut thirds {
+                *third = third.wrapping_add(1);
+            }
         }
     }
 

@@ -11,23 +11,29 @@
 mod dot;
 mod drive;
 mod epilogue;
+mod few;
+mod filters;
 mod finish;
-mod kept;
+mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
 mod pack;
 mod panels;
+mod parted;
 mod place;
 mod plan;
 mod spread;
 mod stage;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod turned;
+mod turns;
+mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
-pub use kept::{Keeping, Kept};
+pub use turns::{Keeping, Steady};
 
 use super::Isa;
 
@@ -132,7 +138,7 @@ pub fn contract_kept<E: Epilogue>(
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
     epilogue: &E,
-    kept: Option<&mut Kept>,
+    kept: Option<&mut Steady>,
 ) {
     let finish = epilogue::Finish(epilogue);
     drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);

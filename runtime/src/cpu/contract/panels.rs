@@ -9,12 +9,13 @@ use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kept::Kept;
+use super::hold;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
+use super::turns::Steady;
 
 /// Most rows of a job whose sums must wait for further blocks of K.
 const ROWS: usize = 512;
@@ -24,25 +25,33 @@ const WAITING: usize = 1 << 17;
 const REPEATED: usize = 1 << 16;
 
 /// Computes any contraction.
-pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Kept>) {
+pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
     let is_kept = kept.is_some() && plan.right == Right::Packed && plan.batch.total == 1;
     let cut = Cut::new(call, plan, is_kept);
-    let kept = match kept.filter(|_| is_kept) {
-        Some(kept) => kept.panels(call.isa, plan, cut.panels, cut.vectors * call.lanes),
-        None => core::ptr::null(),
-    };
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
-    if plan.left != Left::Shared {
-        let shared = core::ptr::null();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, kept, cut });
+    if plan.left != Left::Shared && plan.right != Right::Packed {
+        let (left, right) = (core::ptr::null(), core::ptr::null());
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
         return;
     }
     lend(&CALL, |scratch| {
-        let (memory, table) = scratch.provide(left::words(plan), BLOCK, Place::NOWHERE);
-        let tiles = cut.tiles;
-        run(call.isa, left::Share { plan, memory, table, tiles });
-        let shared = memory.cast_const();
-        pool::parallel(call.threads, count, &Task { call, plan, shared, kept, cut });
+        let (tiles, width) = (cut.tiles, cut.vectors * call.lanes);
+        let mut right = core::ptr::null();
+        if plan.right == Right::Packed {
+            right = hold::right(call.isa, plan, width, hold::room(scratch)).unwrap_or(right);
+        }
+        if let Some(kept) = kept.filter(|_| is_kept && right.is_null()) {
+            right = kept.panels(call.isa, plan, cut.panels, width);
+        }
+        let mut left = core::ptr::null();
+        if plan.left == Left::Shared {
+            left = hold::left(call, plan, tiles).unwrap_or_else(|| {
+                let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
+                left::share(call, plan, tiles, memory);
+                memory
+            });
+        }
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
     });
 }
 
@@ -108,12 +117,14 @@ impl Cut {
 struct Task<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    shared: *const f32,
-    kept: *const f32,
+    /// The whole left operand, packed, if it is shared.
+    left: *const f32,
+    /// The whole right operand, packed, or null.
+    right: *const f32,
     cut: Cut,
 }
 
-// SAFETY: `shared` and `kept` are only read while jobs run.
+// SAFETY: the packed operands are only read while jobs run.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -146,9 +157,8 @@ struct Scope<'a> {
     right: Place,
     a_source: Source<'a>,
     b_source: Source<'a>,
-    shared: *const f32,
-    /// The panels of the right operand, or null.
-    kept: *const f32,
+    /// The whole operands, packed, as in [`Task`].
+    whole: (*const f32, *const f32),
     destination: Destination<'a>,
     memory: Memory,
 }
@@ -192,7 +202,7 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch } = self;
-        let Task { call, plan, cut, shared, kept } = *task;
+        let Task { call, plan, cut, left, right } = *task;
         let parts = cut.row_parts * cut.column_parts;
         let (batch, part) = (job / parts, job % parts);
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
@@ -211,8 +221,7 @@ impl Kernel for Job<'_> {
             right: plan.at_batch(&plan.rhs, batch),
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
-            shared,
-            kept,
+            whole: (left, right),
             destination: Destination::new(plan, batch, call.isa, call.sink),
             memory,
         };
@@ -244,14 +253,17 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
         let pitch = vectors * S::LANES;
         let mut strip =
             Strip { found, b: scope.memory.b, b_step: pitch.cast_signed(), first, cols, vectors, count, block };
+        if !scope.whole.1.is_null() {
+            strip.b = scope.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
+            // SAFETY: the caller's.
+            unsafe { strip_of_tiles(s, scope, &strip) }
+            continue;
+        }
         match plan.right {
             Right::InPlace { step } if cols == width => {
                 let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
                 let from = plan.rhs.data.as_ptr().wrapping_offset(place);
                 (strip.b, strip.b_step) = (from.wrapping_add(first), step);
-            }
-            Right::Packed if !scope.kept.is_null() => {
-                strip.b = scope.kept.wrapping_add(scope.cut.panels * width * k0 + first * count);
             }
             Right::InPlace { .. } | Right::Packed => {
                 if !listed {
@@ -274,7 +286,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
 unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
     let plan = scope.plan;
     if plan.left != Left::Packed {
-        return Found::new(plan, scope.left, scope.shared, (k0, count));
+        return Found::new(plan, scope.left, scope.whole.0, (k0, count));
     }
     scope.a_source.table(k0, table);
     let start = plan.row(scope.cut.tiles, scope.tiles.start);

@@ -1,8 +1,8 @@
-//! Convolutions and their gradients by input: the image is read where it lies.
+//! Convolutions and their gradients by input: the image is read where it lies, or in a padded copy.
 //!
 //! In: a contraction whose columns are the rows of an image, one after the other. Out: its outputs. Always: columns between
-//! the rows of the image are computed too, as if the image were one long row, and dropped; nothing of the image is packed
-//! but its padding.
+//! the rows of the image are computed too, as if the image were one long row, and dropped; nothing is packed for each window,
+//! and a left operand that is contiguous along K is read where it lies.
 
 use core::ops::Range;
 
@@ -13,8 +13,9 @@ use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::parted::Parted;
 use super::place::{Group, Place, Side, Walk};
-use super::plan::{Plan, SHARED, share};
+use super::plan::{Left, Plan, SHARED};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
 
@@ -22,6 +23,12 @@ use super::{Axis, Role};
 const VECTORS: usize = 2;
 /// Most indices of K, which are all listed.
 const LONGEST: usize = 1 << 14;
+/// Most words of a left operand that stays in a second-level cache beside an image.
+const KEPT: usize = 1 << 18;
+/// Most words of an image that every job copies for itself.
+const OWN: usize = 1 << 19;
+/// Most words of an image that is copied once.
+const ONCE: usize = 1 << 23;
 
 /// Does the work if it is of this kind.
 pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -29,89 +36,218 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         return false;
     };
     let staged = if setup.once { setup.copy_words(call.lanes) } else { 0 };
-    let left = (plan.m.total * plan.k.total + LINE).next_multiple_of(LINE) + TRANSPOSE;
     let list = (2 * plan.k.total).next_multiple_of(LINE);
+    let left = if setup.in_place.is_some() { 0 } else { setup.left_words() };
     lend(&CALL, |scratch| {
-        let (memory, table) = scratch.provide(left + list + staged, BLOCK, Place::NOWHERE);
+        let (memory, _) = scratch.provide(left + list + staged, 0, Place::NOWHERE);
         let copy = memory.wrapping_add(left + list);
         let list = memory.wrapping_add(left).cast::<isize>();
+        // SAFETY: the list has an offset for each index of K.
+        unsafe { setup.list(axes, list) };
         let setup = &setup;
-        run(call.isa, Prepare { setup, left: memory, list, copy, table });
+        if setup.in_place.is_none() {
+            pool::parallel(call.threads, setup.tiles, &Lefts { setup, left: memory });
+        }
+        if setup.once {
+            pool::parallel(call.threads, setup.channels(), &Copies { setup, copy });
+        }
         let task = Task { setup, left: memory, list, copy };
         pool::parallel(call.threads, plan.batch.total * setup.parts, &task);
     });
     true
 }
 
+/// Where the image is read.
+enum Image<'a> {
+    /// Where it lies.
+    InPlace(Side<'a>),
+    /// In a copy spread by the divisors of windows.
+    Spread(Stage, Side<'a>),
+    /// In a copy parted by the strides of windows.
+    Parted(Parted<'a>),
+}
+
 struct Setup<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    stage: Option<Stage>,
-    /// The right operand, or its copy.
-    image: Side<'a>,
-    k: Group,
+    image: Image<'a>,
+    /// The distance of the left operand's rows, if it is read where it lies.
+    in_place: Option<isize>,
     row: LongRow,
     vectors: usize,
     panels: usize,
+    tiles: usize,
+    /// Whether a job is a row tile and not a panel.
+    by_tiles: bool,
     /// Jobs per batch index.
     parts: usize,
-    tiles: usize,
     /// Whether one copy serves all batch indices.
     once: bool,
 }
 
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
-        let (stage, image) = image(plan, axes)?;
-        let n = Group::merged(axes, Role::N, &[&image]);
-        let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
-        let row = LongRow::new(&image, &n)?;
-        let small = plan.k.total <= LONGEST && plan.m.total * plan.k.total <= SHARED;
-        let plain = n.count + k.count <= 2;
-        if n.count > 2 || plain || !small || !plan.lhs.ignores(plan.moving()) {
+        let (image, row) = find(plan, axes)?;
+        let in_place = in_place(plan);
+        let small = in_place.is_some() || plan.m.total * plan.k.total <= SHARED;
+        if plan.k.total > LONGEST || !small || !plan.lhs.ignores(plan.moving()) {
             return None;
         }
+        let copied = !matches!(image, Image::InPlace(_));
         // Whole vectors are read, so what is not a copy must have one.
         let vectors = match row.length() / call.lanes {
-            0 if stage.is_none() => return None,
-            1 if stage.is_none() => 1,
+            0 if !copied => return None,
+            1 if !copied => 1,
             0..2 => row.length().div_ceil(call.lanes),
             2.. => VECTORS,
         };
         let panels = row.length().div_ceil(vectors * call.lanes);
-        let mut parts = 1;
-        while plan.batch.total * parts < 2 * call.threads && call.threads > 1 && parts < panels {
-            parts = (parts * 2).min(panels);
-        }
-        let once = stage.is_some() && plan.rhs.ignores(plan.moving());
+        let once = copied && plan.rhs.ignores(plan.moving());
         let tiles = plan.m.total.div_ceil(call.rows);
-        Some(Setup { call, plan, stage, image, k, row, vectors, panels, parts, tiles, once })
+        let mut setup =
+            Setup { call, plan, image, in_place, row, vectors, panels, tiles, by_tiles: false, parts: panels, once };
+        if setup.copy_words(call.lanes) > if once { ONCE } else { OWN } {
+            return None;
+        }
+        // What is larger is read once; else the threads shall have equally much to do.
+        let idle = |parts: usize| {
+            let jobs = plan.batch.total * parts;
+            (jobs.div_ceil(call.threads) * call.threads - jobs) * 1024 / jobs.max(1)
+        };
+        setup.by_tiles = plan.m.total * plan.k.total > KEPT || idle(tiles) + 32 < idle(panels);
+        setup.parts = if setup.by_tiles { tiles } else { panels };
+        Some(setup)
+    }
+
+    /// Words of the packed left operand, and of what packing needs.
+    fn left_words(&self) -> usize {
+        (self.plan.m.total * self.plan.k.total + LINE).next_multiple_of(LINE)
     }
 
     /// Words of a copy, with what whole vectors read beyond its end.
     fn copy_words(&self, lanes: usize) -> usize {
-        let beyond = VECTORS * lanes;
-        self.stage.as_ref().map_or(0, |stage| (stage.words + beyond).next_multiple_of(LINE))
+        let words = match &self.image {
+            Image::InPlace(_) => return 0,
+            Image::Spread(stage, _) => stage.words,
+            Image::Parted(parted) => parted.words,
+        };
+        (words + VECTORS * lanes).next_multiple_of(LINE)
+    }
+
+    /// The parts that are copied one by one.
+    fn channels(&self) -> usize {
+        match &self.image {
+            Image::InPlace(_) | Image::Spread(..) => 1,
+            Image::Parted(parted) => parted.channels,
+        }
+    }
+
+    /// Where the element lies in the image whose indices are all 0.
+    fn base(&self) -> isize {
+        match &self.image {
+            Image::InPlace(side) | Image::Spread(_, side) => side.base,
+            Image::Parted(_) => 0,
+        }
+    }
+
+    /// Lists where each index of K starts.
+    ///
+    /// # Safety
+    /// `list` must have an offset for each.
+    unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
+        let side = match &self.image {
+            Image::InPlace(side) | Image::Spread(_, side) => side,
+            // SAFETY: the caller's.
+            Image::Parted(parted) => return unsafe { parted.list(axes, list) },
+        };
+        let k = Group::merged(axes, Role::K, &[&self.plan.lhs, side]);
+        let mut walk = Walk::new(side, &k, 0);
+        for at in 0..self.plan.k.total {
+            // SAFETY: the caller's.
+            unsafe { list.add(at).write(walk.place.offset) };
+            walk.advance(1);
+        }
+    }
+
+    /// Copies some channels of the batch index at `base`.
+    ///
+    /// # Safety
+    /// `copy` must have [`Setup::copy_words`].
+    #[inline(always)]
+    unsafe fn fill<S: Simd>(&self, s: S, base: Place, channels: Range<usize>, copy: *mut f32) {
+        let side = &self.plan.rhs;
+        // SAFETY: the caller's.
+        unsafe {
+            match &self.image {
+                Image::InPlace(_) => {}
+                Image::Spread(stage, _) => {
+                    copy.write_bytes(0, stage.words);
+                    stage.fill(s, side, base, copy);
+                }
+                Image::Parted(parted) => parted.fill(s, side, base, channels, copy),
+            }
+        }
     }
 }
 
-/// Packs the left operand, lists K, and copies the image if one copy serves all.
-struct Prepare<'a> {
-    setup: &'a Setup<'a>,
-    left: *mut f32,
-    list: *mut isize,
-    copy: *mut f32,
-    table: &'a mut [Place],
+/// Where the image is read, and its rows as one long row.
+fn find<'a>(plan: &Plan<'a>, axes: &[Axis]) -> Option<(Image<'a>, LongRow)> {
+    if let Some(parted) = Parted::new(&plan.rhs, axes) {
+        let row = parted.row;
+        return Some((Image::Parted(parted), row));
+    }
+    let (stage, side) = image(plan, axes)?;
+    let n = Group::merged(axes, Role::N, &[&side]);
+    let k = Group::merged(axes, Role::K, &[&plan.lhs, &side]);
+    let row = LongRow::new(&side, &n)?;
+    if n.count > 2 || n.count + k.count <= 2 {
+        return None;
+    }
+    match stage {
+        Some(stage) => Some((Image::Spread(stage, side), row)),
+        None => Some((Image::InPlace(side), row)),
+    }
 }
 
-impl Kernel for Prepare<'_> {
+/// The distance of the left operand's rows, if each is contiguous along all of K.
+fn in_place(plan: &Plan<'_>) -> Option<isize> {
+    match plan.left {
+        Left::InPlace { row, step: 1 } if plan.lhs.even_run(&plan.k).0 == plan.k.total => Some(row),
+        Left::InPlace { .. } | Left::Shared | Left::Packed => None,
+    }
+}
+
+/// Packs the left operand.
+struct Lefts<'a> {
+    setup: &'a Setup<'a>,
+    left: *mut f32,
+}
+
+// SAFETY: each row tile has words of its own.
+unsafe impl Sync for Lefts<'_> {}
+
+impl pool::Task for Lefts<'_> {
+    fn work(&self, tiles: Range<usize>) {
+        lend(&JOB, |scratch| run(self.setup.call.isa, PackTiles { task: self, tiles, scratch }));
+    }
+}
+
+struct PackTiles<'a> {
+    task: &'a Lefts<'a>,
+    tiles: Range<usize>,
+    scratch: &'a mut Scratch<Place>,
+}
+
+impl Kernel for PackTiles<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Prepare { setup, left, list, copy, table } = self;
-        let plan = setup.plan;
+        let PackTiles { task, tiles, scratch } = self;
+        let (setup, plan) = (task.setup, task.setup.plan);
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
-        let temp = left.wrapping_add((plan.m.total * plan.k.total + LINE).next_multiple_of(LINE));
-        for tile in 0..setup.tiles {
+        // What a block writes beyond its end, the next one overwrites; what would reach the next tile goes by way of `last`.
+        let (temp, table) = scratch.provide(TRANSPOSE + (BLOCK + 1) * LINE, BLOCK, Place::NOWHERE);
+        let last = temp.wrapping_add(TRANSPOSE);
+        for tile in tiles {
             let (first, end) = (plan.row(setup.tiles, tile), plan.row(setup.tiles, tile + 1));
             let width = end - first;
             let mut k0 = 0;
@@ -119,28 +255,50 @@ impl Kernel for Prepare<'_> {
                 let count = BLOCK.min(plan.k.total - k0);
                 let table = &mut table[..count];
                 source.table(k0, table);
-                let to = left.wrapping_add(first * plan.k.total + k0 * width);
+                let place = task.left.wrapping_add(first * plan.k.total + k0 * width);
+                let ends = (plan.k.total - k0 - count) * width < LINE;
+                let to = if ends { last } else { place };
                 let base = plan.lhs.origin();
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-                // SAFETY: the memory has a word for each element, a line and `TRANSPOSE` more; what a block writes beyond
-                // its end, the next one overwrites.
-                unsafe { pack::pack(s, &panel, table, temp) }
+                // SAFETY: both regions have the words of a block; what is written beyond is in `last`, or of this tile.
+                unsafe {
+                    pack::pack(s, &panel, table, temp);
+                    if ends {
+                        pack::copy(s, last, 1, count * width, place);
+                    }
+                }
                 k0 += count;
             }
         }
-        let mut walk = Walk::new(&setup.image, &setup.k, 0);
-        for at in 0..plan.k.total {
-            // SAFETY: the list has an offset for each index of K.
-            unsafe { list.add(at).write(walk.place.offset) };
-            walk.advance(1);
-        }
-        if let (Some(stage), true) = (&setup.stage, setup.once) {
-            // SAFETY: the copy has the words that the stage asks for, and more.
-            unsafe {
-                copy.write_bytes(0, setup.copy_words(S::LANES));
-                stage.fill(s, &plan.rhs, plan.rhs.origin(), copy);
-            }
-        }
+    }
+}
+
+/// Copies the one image of all batch indices.
+struct Copies<'a> {
+    setup: &'a Setup<'a>,
+    copy: *mut f32,
+}
+
+// SAFETY: each channel has words of its own.
+unsafe impl Sync for Copies<'_> {}
+
+impl pool::Task for Copies<'_> {
+    fn work(&self, channels: Range<usize>) {
+        run(self.setup.call.isa, CopyChannels { task: self, channels });
+    }
+}
+
+struct CopyChannels<'a> {
+    task: &'a Copies<'a>,
+    channels: Range<usize>,
+}
+
+impl Kernel for CopyChannels<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let setup = self.task.setup;
+        // SAFETY: `spread` has provided the words of a copy.
+        unsafe { setup.fill(s, setup.plan.rhs.origin(), self.channels, self.task.copy) }
     }
 }
 
@@ -173,45 +331,40 @@ impl Kernel for Jobs<'_> {
         let setup = task.setup;
         let plan = setup.plan;
         let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
-        let own = setup.stage.is_some() && !setup.once;
+        let own = !setup.once && !matches!(setup.image, Image::InPlace(_));
         let copied = if own { setup.copy_words(S::LANES) } else { 0 };
-        let (sums, _) = scratch.provide(sums + copied, 0, Place::NOWHERE);
-        let copy = sums.wrapping_add((S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE));
-        if own {
-            // SAFETY: the scratch memory has these words after the sums.
-            unsafe { copy.write_bytes(0, copied) };
-        }
+        let (memory, _) = scratch.provide(sums + copied, 0, Place::NOWHERE);
+        let copy = memory.wrapping_add(sums);
         let mut copied_batch = usize::MAX;
         for job in jobs {
             let (batch, part) = (job / setup.parts, job % setup.parts);
             let base = plan.at_batch(&plan.rhs, batch);
-            let image = match &setup.stage {
-                Some(stage) if own => {
-                    if copied_batch != batch {
-                        // SAFETY: as above; what is not written was zeroed at the beginning.
-                        unsafe { stage.fill(s, &plan.rhs, base, copy) };
-                        copied_batch = batch;
-                    }
-                    copy.cast_const().wrapping_offset(setup.image.base)
-                }
-                Some(_) => task.copy.wrapping_offset(setup.image.base),
-                None => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
+            if own && copied_batch != batch {
+                // SAFETY: the scratch memory has these words after the sums.
+                unsafe { setup.fill(s, base, 0..setup.channels(), copy) };
+                copied_batch = batch;
+            }
+            let image = match &setup.image {
+                Image::InPlace(_) => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
+                Image::Spread(..) | Image::Parted(_) if own => copy.cast_const().wrapping_offset(setup.base()),
+                Image::Spread(..) | Image::Parted(_) => task.copy.wrapping_offset(setup.base()),
             };
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
-            let panels = share(setup.panels, setup.parts, part)..share(setup.panels, setup.parts, part + 1);
-            for panel in panels {
-                // SAFETY: the image, its list and the packed operand have the sizes that the plan says.
-                unsafe { one_panel(s, task, panel, image, sums, &destination) }
+            let others = if setup.by_tiles { setup.panels } else { setup.tiles };
+            for other in 0..others {
+                let (tile, panel) = if setup.by_tiles { (part, other) } else { (other, part) };
+                // SAFETY: the image, its list and the left operand have the sizes that the plan says.
+                unsafe { one_tile(s, task, (tile, panel), image, memory, &destination) }
             }
         }
     }
 }
 
 #[inline(always)]
-unsafe fn one_panel<S: Simd>(
+unsafe fn one_tile<S: Simd>(
     s: S,
     task: &Task<'_>,
-    panel: usize,
+    (tile, panel): (usize, usize),
     image: *const f32,
     sums: *mut f32,
     destination: &Destination<'_>,
@@ -221,27 +374,34 @@ unsafe fn one_panel<S: Simd>(
     let width = setup.vectors * S::LANES;
     let from = panel * width;
     let to = (from + width).min(setup.row.length());
+    let copied = !matches!(setup.image, Image::InPlace(_));
     // The last panel of an image in place overlaps the one before, so that it ends with the image.
-    let start = if setup.stage.is_some() { from } else { to - width };
-    for tile in 0..setup.tiles {
-        let first = plan.row(setup.tiles, tile);
-        let rows = plan.row(setup.tiles, tile + 1) - first;
-        let block = Block {
-            k: plan.k.total,
-            a: task.left.wrapping_add(first * plan.k.total),
-            rows: Rows::Near(rows.cast_signed()),
-            b: image.wrapping_add(start),
-            steps: Steps::Listed(task.list),
-            c: sums,
-            c_row: width.cast_signed(),
-            add: false,
-        };
-        // SAFETY: the packed rows, the list and the image are as long as the plan says; the sums have a register tile.
-        unsafe { kernel::tile(s, rows, setup.vectors, block) }
-        let tile = (first, rows, sums.cast_const(), width);
-        // SAFETY: the sums are written.
-        unsafe { pieces(s, setup, destination, tile, (start, from, to)) }
-    }
+    let start = if copied { from } else { to - width };
+    let vectors = if copied { (to - from).div_ceil(S::LANES) } else { setup.vectors };
+    let first = plan.row(setup.tiles, tile);
+    let rows = plan.row(setup.tiles, tile + 1) - first;
+    let (a, lie) = match setup.in_place {
+        Some(distance) => {
+            let offset = plan.lhs.base + first.cast_signed() * distance;
+            (plan.lhs.data.as_ptr().wrapping_offset(offset), Rows::Even(distance))
+        }
+        None => (task.left.wrapping_add(first * plan.k.total), Rows::Near(rows.cast_signed())),
+    };
+    let block = Block {
+        k: plan.k.total,
+        a,
+        rows: lie,
+        b: image.wrapping_add(start),
+        steps: Steps::Listed(task.list),
+        c: sums,
+        c_row: width.cast_signed(),
+        add: false,
+    };
+    // SAFETY: the rows, the list and the image are as long as the plan says; the sums have a register tile.
+    unsafe { kernel::tile(s, rows, vectors, block) }
+    let tile = (first, rows, sums.cast_const(), width);
+    // SAFETY: the sums are written.
+    unsafe { pieces(s, setup, destination, tile, (start, from, to)) }
 }
 
 /// Hands on the columns `from..to` of a tile that starts at column `start` of the long row, one row of the image at a time.

@@ -92,6 +92,12 @@ impl Epilogue for Both {
 }
 
 fn check(case: &Case) {
+    check_within(case, |size, _| 1e-6 * size + 1e-6);
+}
+
+/// Checks a case whose errors are below what `bound` says of the sum of an element's products, without signs, and of the
+/// largest such sum.
+fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     let mut want = vec![0.0; case.words];
     let mut size = vec![0.0; case.words];
     let mut extra = vec![0.0; case.words];
@@ -112,6 +118,7 @@ fn check(case: &Case) {
         let batch: usize = index.iter().zip(&case.axes).filter(|(_, axis)| axis.1 == Role::Batch).map(|(i, _)| i).sum();
         extra[at] = 0.5 * merged(&index, Role::N) + merged(&index, Role::M) + batch as f64;
     }
+    let largest = size.iter().fold(0.0f64, |most, size| most.max(*size));
     let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
     let windows = |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
     let (left, right) = (windows(&case.lhs), windows(&case.rhs));
@@ -162,7 +169,7 @@ fn check(case: &Case) {
                     );
                     continue;
                 }
-                let bound = 1e-6 * size[at] + 1e-6;
+                let bound = bound(size[at], largest);
                 let error = (f64::from(plain[at]) - want[at]).abs();
                 assert!(
                     error <= bound,
@@ -476,6 +483,27 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// Enough channels of 3 × 3 filters for minimal filtering; of the widest ones the patches are transformed first.
+#[test]
+fn convolutions_of_many_channels() {
+    let mut random = Random(8);
+    for round in 0..if cfg!(debug_assertions) { 3 } else { 30 } {
+        let wide = round % 3 == 2;
+        let c = Convolution {
+            batch: if wide { 1 } else { random.pick(&[1, 2, 3]) },
+            channels: if wide { [83, 97] } else { [random.pick(&[16, 19, 33]), random.pick(&[16, 25, 31])] },
+            image: if wide { [7, 9] } else { [random.pick(&[8, 11, 26]), random.pick(&[7, 10, 15, 29])] },
+            kernel: [3, 3],
+            stride: 1,
+            padding: random.pick(&[0, 1, 2]),
+            dilation: 1,
+        };
+        println!("{round}: {c:?}");
+        check_within(&c.forward(&mut random), |_, largest| 2e-6 * largest);
+        check_within(&c.input_gradient(&mut random), |_, largest| 2e-6 * largest);
+    }
+}
+
 #[test]
 fn windows_on_the_left_operand_and_sums_over_backward_axes() {
     let mut random = Random(6);
@@ -521,5 +549,69 @@ fn an_operand_outside_its_slice_is_refused() {
             contract(Isa::best(), 1, &Contract { axes: &axes, lhs, rhs: right }, outputs, &Plain);
         });
         assert!(outcome.is_err());
+    }
+}
+
+/// `m` × `n` × `k`, each operand as it is (`N`) or transposed (`T`).
+fn product(isa: Isa, threads: usize, form: [bool; 2], [m, n, k]: [usize; 3], left: &[f32], right: &[f32]) -> Vec<f32> {
+    let axes = [(m, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
+    let s = |x: usize| x as isize;
+    let lhs = if form[0] { [1, 0, s(m)] } else { [s(k), 0, 1] };
+    let rhs = if form[1] { [0, s(k), 1] } else { [0, 1, s(n)] };
+    let mut out = vec![0.0; 2 * m * n];
+    let work = Contract {
+        axes: &axes,
+        lhs: Operand { data: left, base: 0, strides: &lhs, windows: &[] },
+        rhs: Operand { data: right, base: 0, strides: &rhs, windows: &[] },
+    };
+    let (first, second) = out.split_at_mut(m * n);
+    let strides = [s(n), 1, 0];
+    let outputs =
+        &mut [Output { data: first, base: 0, strides: &strides }, Output { data: second, base: 0, strides: &strides }];
+    contract(isa, threads, &work, outputs, &Both);
+    out
+}
+
+#[test]
+fn kept_parameters_change_no_bit() {
+    let mut random = Random(11);
+    for _ in 0..300 {
+        let sizes = [random.pick(&[1, 2, 3, 5, 13, 40]), 1 + random.below(150), 1 + random.below(90)];
+        let form = [random.below(2) == 1, random.below(3) > 0];
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, form, sizes, &left, &right);
+            for parameters in [&left, &right] {
+                let mut kept = crate::cpu::Kept::default();
+                for threads in [1, 2, 1] {
+                    let _call = kept.enter(parameters);
+                    let got = product(isa, threads, form, sizes, &left, &right);
+                    let same = want.iter().zip(&got).all(|(a, b)| a.to_bits() == b.to_bits());
+                    assert!(same, "{isa:?} {form:?} {sizes:?} {threads}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn long_kept_parameters_change_no_bit() {
+    let mut random = Random(12);
+    for (form, sizes) in
+        [([false, true], [40, 70, 1300]), ([true, true], [30, 33, 700]), ([false, false], [130, 40, 600])]
+    {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 2, form, sizes, &left, &right);
+            for parameters in [&left, &right] {
+                let mut kept = crate::cpu::Kept::default();
+                for _ in 0..2 {
+                    let _call = kept.enter(parameters);
+                    assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
+                }
+            }
+        }
     }
 }

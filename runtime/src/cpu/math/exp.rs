@@ -15,15 +15,28 @@ const TAIL: [f32; 5] = [0.499_999_94, 0.166_665_2, 0.041_668_4, 0.008_368_851, 0
 /// eˣ.
 #[inline(always)]
 pub fn exp<S: Simd>(s: S, x: S::F) -> S::F {
-    with_rest(s, x, s.splat_f(0.0))
+    let (n, r) = parts(s, x);
+    power(s, n, r)
 }
 
 /// e to the power of `x + rest`, for a `rest` below an ULP of `x`.
 #[inline(always)]
 pub(super) fn with_rest<S: Simd>(s: S, x: S::F, rest: S::F) -> S::F {
+    let (n, r) = parts(s, x);
+    power(s, n, s.add_f(r, rest))
+}
+
+/// `(n, r)` of `n·ln 2 + r`, with `x` kept where its power is 0, finite or just infinite.
+#[inline(always)]
+fn parts<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
     let x = s.at_least_f(s.at_most_f(x, s.splat_f(89.0)), s.splat_f(-104.5));
-    let (n, r) = by_ln2(s, x);
-    let r = s.add_f(r, rest);
+    let (_, n, r) = by_ln2(s, x);
+    (n, r)
+}
+
+/// 2ⁿ·eʳ.
+#[inline(always)]
+fn power<S: Simd>(s: S, n: S::F, r: S::F) -> S::F {
     let tail = polynomial(s, r, TAIL);
     let power = s.add_f(s.mul_add_f(s.mul_f(r, r), tail, r), s.splat_f(1.0));
     s.scale_f(power, n)

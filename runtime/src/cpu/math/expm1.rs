@@ -2,7 +2,7 @@
 //!
 //! In: any f32. Out: eˣ - 1 within [`ULP`], also near 0. Always: NaN stays NaN and -0 stays -0.
 
-use super::reduce::{by_ln2, power_of_two};
+use super::reduce::{by_ln2, half_power_of_two};
 use super::{Simd, polynomial, with_sign};
 
 /// Error bound.
@@ -16,20 +16,20 @@ const TAIL: [f32; 6] = [0.5, 0.166_666_66, 0.041_666_36, 0.008_333_39, 0.001_394
 #[inline(always)]
 pub fn expm1<S: Simd>(s: S, x: S::F) -> S::F {
     let negative = s.lt_f(x, s.splat_f(0.0));
-    let y = core_expm1(s, s.at_least_f(s.at_most_f(x, s.splat_f(89.0)), s.splat_f(-20.0)));
+    let half = half_expm1(s, s.at_least_f(s.at_most_f(x, s.splat_f(89.0)), s.splat_f(-20.0)));
+    let y = s.add_f(half, half);
     s.select_f(negative, y, with_sign(s, s.abs_f(y), x))
 }
 
-/// eˣ - 1 for `x` from -20 to 89; the sign of a zero is lost.
+/// ½(eˣ - 1) for `x` from -20 to 89, which does not overflow; the sign of a zero is lost.
 #[inline(always)]
-pub(super) fn core_expm1<S: Simd>(s: S, x: S::F) -> S::F {
-    let (n, r) = by_ln2(s, x);
+pub(super) fn half_expm1<S: Simd>(s: S, x: S::F) -> S::F {
+    let (raised, _, r) = by_ln2(s, x);
     let tail = polynomial(s, r, TAIL);
     let p = s.mul_add_f(s.mul_f(r, r), tail, r);
-    // 2ⁿ(p + 1) - 1, halved so that 2¹²⁸ does not overflow.
-    let half_power = power_of_two(s, s.sub_f(n, s.splat_f(1.0)));
-    let half = s.mul_add_f(half_power, p, s.sub_f(half_power, s.splat_f(0.5)));
-    s.add_f(half, half)
+    // Half of 2ⁿ(p + 1) - 1.
+    let half_power = half_power_of_two(s, raised);
+    s.mul_add_f(half_power, p, s.sub_f(half_power, s.splat_f(0.5)))
 }
 
 #[cfg(test)]

@@ -8,20 +8,35 @@ use super::Simd;
 /// ln 2 in two parts. The upper one has 15 bits, so its product with an exponent is exact.
 pub(super) const LN2: [f32; 2] = [0.693_145_75, 1.428_606_8e-6];
 
-/// Splits `x`, from -104 to 89, into `n·ln 2 + r` with `|r| ≤ ½ ln 2`: `(n, r)`.
+/// 1.5·2²³: a number below 2²² that is added to it loses its fraction, rounded to even, and the sum ends in the bits of
+/// what is left.
+pub(super) const RAISE: f32 = 12_582_912.0;
+
+/// Splits `x`, from -104.5 to 89, into `n·ln 2 + r` with `|r|` at most about `½ ln 2`: `([RAISE] + n, n, r)`.
 #[inline(always)]
-pub(super) fn by_ln2<S: Simd>(s: S, x: S::F) -> (S::F, S::F) {
-    let n = s.round_f(s.mul_f(x, s.splat_f(core::f32::consts::LOG2_E)));
+pub(super) fn by_ln2<S: Simd>(s: S, x: S::F) -> (S::F, S::F, S::F) {
+    let raised = s.mul_add_f(x, s.splat_f(core::f32::consts::LOG2_E), s.splat_f(RAISE));
+    let n = s.sub_f(raised, s.splat_f(RAISE));
     let r = s.mul_add_f(n, s.splat_f(-LN2[0]), x);
-    (n, s.mul_add_f(n, s.splat_f(-LN2[1]), r))
+    (raised, n, s.mul_add_f(n, s.splat_f(-LN2[1]), r))
 }
 
-/// `2ⁿ` for whole `n` from -126 to 127.
+/// `2ⁿ⁻¹` of a raised whole `n` from -125 to 128.
 #[inline(always)]
-pub(super) fn power_of_two<S: Simd>(s: S, n: S::F) -> S::F {
-    // The bits of 1.5·2²³ + n end in the bits of n, and nothing else survives the shift.
-    let bits = s.bits_f(s.add_f(n, s.splat_f(12_582_912.0)));
-    s.f_of_bits(s.add_u(s.shl_const_u::<23>(bits), s.splat_u(127 << 23)))
+pub(super) fn half_power_of_two<S: Simd>(s: S, raised: S::F) -> S::F {
+    s.f_of_bits(s.add_u(shifted(s, raised), s.splat_u(126 << 23)))
+}
+
+/// `2⁻ⁿ` of a raised whole `n` from -127 to 126.
+#[inline(always)]
+pub(super) fn inverse_power_of_two<S: Simd>(s: S, raised: S::F) -> S::F {
+    s.f_of_bits(s.sub_u(s.splat_u(127 << 23), shifted(s, raised)))
+}
+
+/// `n·2²³` as an integer: nothing but `n` survives the shift.
+#[inline(always)]
+fn shifted<S: Simd>(s: S, raised: S::F) -> S::U {
+    s.shl_const_u::<23>(s.bits_f(raised))
 }
 
 /// Splits a positive, finite `x` into `2ᵉ·m` with `√½ ≤ m < √2`: `(e, m)`.

@@ -15,7 +15,7 @@ pub fn sigmoid<S: Simd>(s: S, x: S::F) -> S::F {
     // The power of a negative number cannot overflow.
     let power = exp(s, s.neg_f(s.abs_f(x)));
     let numerator = s.select_f(s.lt_f(x, s.splat_f(0.0)), power, one);
-    s.div_f(numerator, s.add_f(power, one))
+    s.quotient_f(numerator, s.add_f(power, one))
 }
 
 #[cfg(test)]

@@ -13,8 +13,16 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         return quote!();
     }
     let name = &model.name;
+    // rustc compiles the crate again when a file changes that it includes.
+    let files = model.foreign.iter().filter_map(|one| one.wgsl.as_ref()?.file.as_ref());
+    let files = files.map(|file| {
+        quote!(
+            const _: &::core::primitive::str = ::core::include_str!(#file);
+        )
+    });
     let methods = model.foreign.iter().enumerate().map(|(number, one)| method(number, one, rt));
     quote_spanned! {Span::mixed_site()=>
+        #(#files)*
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #name<D> {
             #(#methods)*
@@ -23,7 +31,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 }
 
 fn method(number: usize, one: &ForeignFn, rt: &TokenStream) -> TokenStream {
-    let ForeignFn { name, args, results } = one;
+    let ForeignFn { name, args, results, wgsl } = one;
     let method = Ident::new(&format!("with_{name}"), Span::call_site());
     let args: Vec<Tensor> = args.iter().map(|(_, ty)| Tensor::new(ty)).collect();
     let results: Vec<Tensor> = results.iter().map(Tensor::new).collect();
@@ -43,8 +51,12 @@ fn method(number: usize, one: &ForeignFn, rt: &TokenStream) -> TokenStream {
     let doc = format!(
         "Supplies the foreign function `{name}`: a closure that takes {} and a buffer for each result, which it fills. \
          It gives nothing, or a `Result` whose error ends the call; a panic ends the call as an error too. On a GPU \
-         every call splits the submission: the arguments are read back, and the results are written.",
-        if names.is_empty() { "no argument".to_owned() } else { names.join(", ") }
+         {}.",
+        if names.is_empty() { "no argument".to_owned() } else { names.join(", ") },
+        match wgsl {
+            Some(_) => "the WGSL of the declaration runs instead",
+            None => "every call splits the submission: the arguments are read back, and the results are written",
+        }
     );
     let number = Literal::usize_unsuffixed(number);
     quote_spanned! {Span::mixed_site()=>

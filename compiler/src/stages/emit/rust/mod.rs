@@ -122,7 +122,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
         })
         .collect();
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
-    let kept = is_kept.then(|| quote!(kept: core::option::Option<&mut rt::Kept>,));
+    let kept = is_kept.then(|| quote!(kept: core::option::Option<&mut rt::Steady>,));
     let head = quote! {
         fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
     };

@@ -8,6 +8,7 @@ mod attend;
 mod attend_single;
 mod choose;
 mod contract;
+mod foreign;
 mod names;
 mod numbers;
 mod row;
@@ -21,6 +22,7 @@ use crate::ir::dim::Dim;
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::{Plan, Plans};
 use contract::Contract;
+use foreign::ForeignEntry;
 use names::Names;
 
 pub use names::Pool;
@@ -46,10 +48,12 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let dims = named_dims(model);
     let mut entries = Entries::default();
     for plan in &plans.plans {
-        collect(&plan.program.steps, plan, plans, &mut entries);
+        collect(&plan.program.steps, plan, (model, plans), &mut entries);
     }
     let of_choice = if entries.choices.is_empty() { 0 } else { choose::SLOTS };
-    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).max().unwrap_or(0).max(of_choice);
+    let of_foreign = entries.foreign.iter().map(|entry| foreign::slots(&model.foreign[entry.function]));
+    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).chain(of_foreign).max();
+    let slots = slots.unwrap_or(0).max(of_choice);
     let names = Names::new(dims.clone(), slots);
     let mut body = String::new();
     for entry in &mut entries.list {
@@ -61,6 +65,9 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.bytes = printed.bytes;
     }
     entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
+    for (number, entry) in entries.foreign.iter().enumerate() {
+        body += &format!("{}\n", entry.print(number, model, &names));
+    }
     let blocks = precast_shaders::used_by(&body);
     let mut wgsl = String::new();
     let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
@@ -98,6 +105,8 @@ struct Entries {
     list: Vec<EntryPoint>,
     /// The buffers in which selectors of branches lie; their entry points follow those of the list.
     choices: Vec<Pool>,
+    /// Foreign functions with WGSL; their entry points follow those of the choices.
+    foreign: Vec<ForeignEntry>,
 }
 
 impl Entries {
@@ -136,21 +145,25 @@ fn pools(plan: &Plan, buffers: &[BufferId]) -> Vec<Pool> {
     buffers.iter().map(|&buffer| Pool::of(plan.places[buffer.0].pool)).collect()
 }
 
-fn collect(steps: &[Step<KernelId>], plan: &Plan, plans: &Plans, entries: &mut Entries) {
+fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries: &mut Entries) {
+    let (model, plans) = of;
     for step in steps {
         match step {
             Step::Launch { kernel, buffers } => {
                 entries.add(kernel.0, &plans.kernels[kernel.0], pools(plan, buffers));
             }
-            Step::Foreign { .. } => {}
+            Step::Foreign { function, args, results } => {
+                let new = ForeignEntry::of(model, *function, plan, args, results);
+                entries.foreign.extend(new.filter(|new| !entries.foreign.contains(new)));
+            }
             Step::Branch { selector, cases } => {
                 let pool = pools(plan, &[*selector])[0];
                 if !entries.choices.contains(&pool) {
                     entries.choices.push(pool);
                 }
-                cases.iter().for_each(|case| collect(case, plan, plans, entries));
+                cases.iter().for_each(|case| collect(case, plan, of, entries));
             }
-            Step::Loop { body, count: _, reverse: _ } => collect(body, plan, plans, entries),
+            Step::Loop { body, count: _, reverse: _ } => collect(body, plan, of, entries),
         }
     }
 }

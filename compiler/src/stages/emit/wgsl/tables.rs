@@ -3,6 +3,7 @@
 //! Comes in: entry points and memory plans. Goes out: `PROGRAM` and `PLANS`. Always holds: the tables match the
 //! runtime's `gpu::Program`, and every size is an integer formula over the named dimensions.
 
+use super::foreign::{self, ForeignEntry};
 use super::names::Names;
 use super::{Entries, EntryPoint, choose, pools};
 use crate::ir::dim::{Atom, Dim};
@@ -31,10 +32,18 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entr
         let (name, pool) = (choose::name(pool), quote::format_ident!("{}", pool.rust()));
         quote!(rt::gpu::Entry { name: #name, reads: &[rt::gpu::Pool::#pool], writes: &[rt::gpu::Pool::Dispatch] })
     });
-    let listed = listed.chain(choices);
+    let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| {
+        let pools = |write| entry.bound(write).into_iter().map(|pool| quote::format_ident!("{}", pool.rust()));
+        let (name, reads, writes) = (entry.name(number, model), pools(false), pools(true));
+        quote!(rt::gpu::Entry {
+            name: #name, reads: &[#(rt::gpu::Pool::#reads),*], writes: &[#(rt::gpu::Pool::#writes),*],
+        })
+    });
+    let listed = listed.chain(choices).chain(foreign);
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
     let of_choice = if entries.choices.is_empty() { 0 } else { choose::THREADS };
-    let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice);
+    let of_foreign = if entries.foreign.is_empty() { 0 } else { foreign::THREADS };
+    let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
     let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
@@ -87,6 +96,9 @@ impl Tables<'_> {
                 quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
             }
             Step::Foreign { function: number, args, results } => {
+                if let Some(entry) = ForeignEntry::of(self.model, *number, plan, args, results) {
+                    return self.foreign_dispatch(&entry, args, results, function, plan);
+                }
                 let call = self.foreign(args, results, function, plan);
                 let (name, number) = (&self.model.foreign[*number].name, *number as u16);
                 quote!(rt::gpu::Command::Foreign { function: #number, name: #name, call: #call })
@@ -114,14 +126,28 @@ impl Tables<'_> {
         steps.iter().map(command).collect()
     }
 
+    /// The dispatch of a foreign function that has WGSL.
+    fn foreign_dispatch(
+        &self,
+        entry: &ForeignEntry,
+        args: &[(BufferId, Type)],
+        results: &[(BufferId, Type)],
+        function: &Function,
+        plan: &Plan,
+    ) -> TokenStream {
+        let Some(number) = self.entries.foreign.iter().position(|known| known == entry) else {
+            unreachable!("an entry point was made for every call")
+        };
+        let numbers = foreign::numbers(&self.model.foreign[entry.function], args, results);
+        let groups = numbers[0].ceil_div(foreign::THREADS.into());
+        let buffers = args.iter().chain(results).map(|(buffer, _)| self.offset(*buffer, function, plan));
+        let launch = launch(&groups, buffers.chain(numbers), function);
+        let entry = (self.entries.list.len() + self.entries.choices.len() + number) as u16;
+        quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
+    }
+
     fn launch(&self, groups: &Dim, buffers: &[BufferId], function: &Function, plan: &Plan) -> TokenStream {
-        let offsets: Vec<Dim> = buffers.iter().map(|&buffer| self.offset(buffer, function, plan)).collect();
-        // A parameter that nothing mentions stays unnamed, so that no warning arises.
-        let constant = offsets.iter().chain([groups]).all(|dim| dim.as_const().is_some());
-        let dims = if constant { quote!(_) } else { quote!(dims) };
-        let groups = value(function, groups);
-        let offsets = offsets.iter().map(|offset| value(function, offset));
-        quote!(|#dims, launch| launch.set(#groups, &[#(#offsets),*]))
+        launch(groups, buffers.iter().map(|&buffer| self.offset(buffer, function, plan)), function)
     }
 
     /// Fills in where the arguments and results of a foreign call lie.
@@ -160,6 +186,17 @@ impl Tables<'_> {
         };
         base + place.offset.clone()
     }
+}
+
+/// Sets the workgroups and slots of a dispatch.
+fn launch(groups: &Dim, slots: impl IntoIterator<Item = Dim>, function: &Function) -> TokenStream {
+    let slots: Vec<Dim> = slots.into_iter().collect();
+    // A parameter that nothing mentions stays unnamed, so that no warning arises.
+    let constant = slots.iter().chain([groups]).all(|dim| dim.as_const().is_some());
+    let dims = if constant { quote!(_) } else { quote!(dims) };
+    let groups = value(function, groups);
+    let slots = slots.iter().map(|slot| value(function, slot));
+    quote!(|#dims, launch| launch.set(#groups, &[#(#slots),*]))
 }
 
 /// A dimension as an expression of type u64 over the function's named dimensions.

@@ -12,7 +12,7 @@ use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
-use crate::ops::{self, Attrs, Op, Signature, Slot, Times};
+use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
 use proc_macro2::Ident;
 
 /// The arguments of an op, told apart.
@@ -64,7 +64,10 @@ impl Elaborator<'_, '_> {
         }
         match self.has_member(&text) {
             true => self.missing_self(name, "(…)"),
-            false => self.unknown_function(name, &text),
+            false => {
+                let of = args.first().map_or_else(|| "…".to_owned(), |arg| arg.text.clone());
+                self.unknown_function(name, &text, &of, expr.place);
+            }
         }
         Val::Unknown
     }
@@ -87,7 +90,7 @@ impl Elaborator<'_, '_> {
                     Some(op) => self.op_call(op, &text, args, expr),
                     None if text == "stop_gradient" => self.stop_gradient(expr, args),
                     None => {
-                        self.unknown_function(name, &text);
+                        self.unknown_function(name, &text, &words::brief(of), expr.place);
                         Val::Unknown
                     }
                 }
@@ -135,6 +138,7 @@ impl Elaborator<'_, '_> {
         report.help = match closest(&text, known) {
             Some(near) => Some(format!("write `{}.{near}`", module.text)),
             None if ops::op(&text).is_some() => Some(format!("call the op: `{name}(…)`")),
+            None if self.foreign_function(&text).is_some() => Some(format!("call it without `self.`: `{name}(…)`")),
             None => None,
         };
         self.diags.push(report);
@@ -211,6 +215,9 @@ impl Elaborator<'_, '_> {
 
     /// A call of an op.
     pub(super) fn op_call(&mut self, op: &'static Op, callee: &str, args: Vec<Argument>, expr: &Expr) -> Val {
+        if self.number_for_key(op, callee, &args) {
+            return Val::Unknown;
+        }
         let Some(sorted) = self.sort(op, callee, args, &[], expr) else {
             return Val::Unknown;
         };
@@ -225,6 +232,20 @@ impl Elaborator<'_, '_> {
         let args = sorted.tensors.into_iter().map(|(_, text, place)| (text, place)).collect();
         let site = Site { args, attrs: bound.places, ..site_of(expr) };
         self.finish(op, attrs, callee, site, &tensors)
+    }
+
+    /// Reports a number where an op takes the key of random numbers.
+    fn number_for_key(&mut self, op: &Op, callee: &str, args: &[Argument]) -> bool {
+        let signature = op.signature;
+        let first = signature.starts_with("(key:") && args.iter().filter(|arg| arg.name.is_none()).count() > 1;
+        let named = |arg: &&Argument| arg.name.as_ref().is_some_and(|name| name == "key") && signature.contains("key:");
+        let given = args.iter().find(named).or(args.first().filter(|arg| first && arg.name.is_none()));
+        let Some(given) = given.filter(|given| matches!(given.value, Val::Static(Attr::Int(_)))) else { return false };
+        let message = format!("`{callee}` takes a key, and `{}` is a number", given.text);
+        let report = Diagnostic::new("not-a-key", given.place, message);
+        self.diags
+            .push(report.help(format!("declare an argument `key: u32[2]`; a program gives `&key({})`", given.text)));
+        true
     }
 
     fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {

@@ -5,7 +5,7 @@ use super::super::words;
 use super::{Elaborator, Module, Val};
 use crate::diag::Diagnostic;
 use crate::ir::Dim;
-use crate::ops::Attr;
+use crate::ops::{self, Attr};
 use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {
@@ -86,9 +86,17 @@ impl Elaborator<'_, '_> {
             },
             Val::Unknown => Val::Unknown,
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Function(_) => {
+                if self.shape_query(name, &words::brief(of), expr.place) {
+                    return Val::Unknown;
+                }
                 let message = format!("`{}` is a value without fields", words::brief(of));
-                let report = Diagnostic::new("unknown-field", name.span(), message);
-                self.diags.push(report.help(format!("call a function: `{}()`", words::brief(expr))));
+                let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                report.help = match name.to_string().as_str() {
+                    "T" | "mT" => Some(format!("write `transpose({})`", words::brief(of))),
+                    text if ops::op(text).is_some() => Some(format!("call the op: `{}()`", words::brief(expr))),
+                    _ => None,
+                };
+                self.diags.push(report);
                 Val::Unknown
             }
         }

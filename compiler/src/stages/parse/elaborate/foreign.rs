@@ -1,11 +1,16 @@
 //! Calls of foreign functions: arguments that must fit the declared types, and a node of the declared result.
 
-use super::super::foreign::{self, Declaration};
+use super::super::ast::Fn;
+use super::super::foreign::{self, By, Declaration};
+use super::super::words;
 use super::graph::plain_site;
-use super::{Argument, Elaborator, Scope, Tensor, Val};
+use super::inner::is_known;
+use super::loops::leaves;
+use super::{Argument, Elaborator, Frame, Scope, Tensor, Val};
 use crate::diag::Place;
+use crate::ir::graph::{ForeignGradient, GradientBy};
 use crate::ir::written::{Role, What};
-use crate::ir::{Dim, Foreign, Type};
+use crate::ir::{Dim, Foreign, Graph, Kind, Type, Value};
 use crate::ops::Attr;
 use std::collections::BTreeMap;
 
@@ -15,6 +20,29 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         let own = self.scope().function.source == 0;
         let declared = self.declared;
         declared.foreign.iter().find(|known| own && known.one.name == name)
+    }
+
+    /// The graph of a function of the language that is a gradient: its inputs are the function's arguments.
+    fn gradient_body(&mut self, function: &'p Fn, place: Place) -> Option<Graph> {
+        let frame = self.frames.len();
+        self.frames.push(Frame::default());
+        let mut args = vec![];
+        for (k, (pat, _)) in function.params.iter().enumerate() {
+            let value = self.top().graph.push(Kind::Input(k), vec![], None, place.first);
+            let value = Val::Tensor(Tensor { frame, value });
+            args.push(Argument { name: None, value, text: words::pattern_text(pat), place });
+        }
+        let callee = function.name.to_string();
+        self.in_gradient = true;
+        let result = self.inline(function, None, &callee, args, place);
+        self.in_gradient = false;
+        let result = self.materialise(result, &callee, place);
+        let mut outputs = vec![];
+        leaves(&result, &mut outputs);
+        let outputs: Vec<Value> = outputs.into_iter().map(|tensor| self.reach(tensor)).collect();
+        let Some(Frame { mut graph, .. }) = self.frames.pop() else { unreachable!("the body's graph is open") };
+        graph.outputs = outputs;
+        is_known(&result).then_some(graph)
     }
 
     /// `simulate(action)`
@@ -61,7 +89,20 @@ impl<'e, 'p> Elaborator<'e, 'p> {
             Type::new(ty.dtype, shape.collect::<Vec<_>>())
         };
         let results = functions[0].results.iter().map(own).collect();
-        let call = Foreign { function: of.number, results, gradient: of.gradient.clone() };
+        let gradient = match of.gradient.as_ref().filter(|_| !self.in_gradient) {
+            None => None,
+            Some(gradient) => {
+                let by = match gradient.by {
+                    By::Foreign(number) => GradientBy::Foreign(number),
+                    By::Language(function, place) => match self.gradient_body(function, place) {
+                        Some(body) => GradientBy::Body(body),
+                        None => return Val::Unknown,
+                    },
+                };
+                Some(ForeignGradient { by, takes: gradient.takes.clone() })
+            }
+        };
+        let call = Foreign { function: of.number, results, gradient };
         Val::Tensor(self.write(What::Foreign(call), plain_site(text, place), &given))
     }
 }

@@ -26,7 +26,9 @@ impl Elaborator<'_, '_> {
         let value = derived.maker == Maker::ValueAndGrad;
         let how = match derived.maker {
             Maker::Jacobian | Maker::Hessian => How::Jacobian { wrt },
-            Maker::Grad | Maker::ValueAndGrad | Maker::Map | Maker::Jvp | Maker::Hvp => How::Gradient { wrt, value },
+            Maker::Grad | Maker::ValueAndGrad | Maker::Map | Maker::Jvp | Maker::Vjp | Maker::Hvp => {
+                How::Gradient { wrt, value }
+            }
         };
         let mut results = self.transform(expr, derived, inner, how, vec![]).into_iter();
         let value = value.then(|| results.next()).flatten();
@@ -39,6 +41,49 @@ impl Elaborator<'_, '_> {
             Some(value) => Val::Tuple(vec![Val::Tensor(value), derivatives]),
             None => derivatives,
         }
+    }
+
+    /// The value and its derivatives weighted by a cotangent: `vjp(f)(x, g)`, or tuples of arguments and cotangents.
+    pub(super) fn pulled(&mut self, expr: &Expr, derived: &Derived, args: Vec<Argument>) -> Val {
+        let Ok([point, weight]) = <[Argument; 2]>::try_from(args) else {
+            let several = self.arity(&derived.of).is_some_and(|n| n > 1);
+            let (text, usage) = (&derived.text, if several { "(x, y), g" } else { "x, g" });
+            let message = format!("`{text}` takes a point and a cotangent of what the function gives");
+            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            self.diags.push(report.help(format!("call it as `{text}({usage})`")));
+            return Val::Unknown;
+        };
+        let cotangent = self.materialise(weight.value, &weight.text, weight.place);
+        let mut cotangents = vec![];
+        leaves(&cotangent, &mut cotangents);
+        let args = self.points(derived, point);
+        let (choices, single) = choices(derived, args.len());
+        if !self.check_choices(expr, derived, &choices, args.len()) {
+            return Val::Unknown;
+        }
+        let captured: Vec<(Tensor, String, Place)> = choices.iter().filter_map(captured).collect();
+        let Some(inner) = self.inner(expr, derived, args, &captured) else { return Val::Unknown };
+        let mut value = inner.result.clone();
+        let mut own = vec![];
+        leaves(&value, &mut own);
+        if own.len() != cotangents.len() {
+            let (text, of, n) = (&weight.text, &derived.of.text, own.len());
+            let message = format!("`{text}` has {}, but `{of}` gives {n}", count(cotangents.len(), "cotangent"));
+            self.diags.push(Diagnostic::new("tuple-length", weight.place, message));
+            return Val::Unknown;
+        }
+        let (wrt, mut forms) = wanted(&choices, &inner);
+        let how = How::Vjp { wrt, cotangents: cotangents.len() };
+        let site = (weight.text, weight.place);
+        let behind = cotangents.into_iter().map(|t| (self.reach(t), site.clone())).collect();
+        let mut results = self.transform(expr, derived, inner, how, behind).into_iter();
+        replace(&mut value, &mut results);
+        forms.iter_mut().for_each(|form| replace(form, &mut results));
+        let derivatives = match (single, forms.pop()) {
+            (true, Some(only)) => only,
+            (_, last) => Val::Tuple(forms.into_iter().chain(last).collect()),
+        };
+        Val::Tuple(vec![value, derivatives])
     }
 
     fn check_choices(&mut self, expr: &Expr, derived: &Derived, choices: &[Choice], args: usize) -> bool {
@@ -67,7 +112,7 @@ impl Elaborator<'_, '_> {
         let report = Diagnostic::new("non-scalar-gradient", derived.of.place, message);
         self.diags.push(report.help(match derived.maker {
             Maker::Hessian => "differentiate by one argument: `wrt = 0`",
-            Maker::Map | Maker::Grad | Maker::ValueAndGrad | Maker::Jvp | Maker::Hvp | Maker::Jacobian => {
+            Maker::Map | Maker::Grad | Maker::ValueAndGrad | Maker::Jvp | Maker::Vjp | Maker::Hvp | Maker::Jacobian => {
                 "let it give one of them"
             }
         }));

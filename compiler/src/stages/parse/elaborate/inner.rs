@@ -115,6 +115,7 @@ impl Elaborator<'_, '_> {
             How::Map { .. } => outputs,
             How::Gradient { wrt, value } => wrt.len() + usize::from(*value),
             How::Jvp { .. } => 2 * outputs,
+            How::Vjp { wrt, .. } => outputs + wrt.len(),
             How::Jacobian { wrt } => wrt.len(),
         };
         let arguments = inner.start.len();
@@ -140,7 +141,7 @@ impl Elaborator<'_, '_> {
 }
 
 /// Whether every part of a value is a tensor.
-fn is_known(value: &Val) -> bool {
+pub(super) fn is_known(value: &Val) -> bool {
     match value {
         Val::Tensor(_) => true,
         Val::Tuple(items) => items.iter().all(is_known),

@@ -18,6 +18,7 @@ impl Elaborator<'_, '_> {
             Iter::Range { start, end, inclusive } => {
                 let (start_at, end_at) = (self.constant(start), self.constant(end));
                 let (Some(from), Some(to)) = (start_at, end_at) else {
+                    self.poison(pat, body);
                     return;
                 };
                 let to = to + i64::from(*inclusive);
@@ -43,7 +44,18 @@ impl Elaborator<'_, '_> {
                         self.region(pat, &module, body, field.place);
                     }
                     Val::Unknown => self.poison(pat, body),
-                    Val::Tensor(_) | Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
+                    Val::Tensor(_) => {
+                        let (slice, message) =
+                            (words::pattern_text(pat), format!("`{text}` is data, over which `for` does not run"));
+                        let report = Diagnostic::new("loop-over-data", field.place, message);
+                        let report = report
+                            .note(format!("where the rounds need nothing of each other: `map(|{slice}| …)({text})`"));
+                        self.diags.push(report.help(format!(
+                            "write `scan({text}, axis = 0, from = zeros, |state, {slice}| {{ …; (state, y) }})`"
+                        )));
+                        self.poison(pat, body);
+                    }
+                    Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
                         let report = Diagnostic::new("bad-expression", field.place, message);
                         self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
@@ -57,8 +69,11 @@ impl Elaborator<'_, '_> {
     fn constant(&mut self, expr: &Expr) -> Option<i64> {
         let dim = self.number(expr)?;
         if dim.as_const().is_none() {
-            let message = format!("`{}` is not known at build time", words::brief(expr));
-            self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
+            let message =
+                format!("`for` needs a number that is known at build time, but a call binds `{}`", words::brief(expr));
+            let report = Diagnostic::new("loop-over-data", expr.place, message);
+            let help = "run along the axis: `scan(x, axis = 0, from = zeros, |state, x| { …; (state, y) })`";
+            self.diags.push(report.help(help));
         }
         dim.as_const()
     }

@@ -7,6 +7,7 @@ mod branch;
 mod call;
 mod callable;
 mod companions;
+mod dims;
 mod expr;
 mod fit;
 mod foreign;
@@ -37,8 +38,9 @@ use proc_macro2::{Ident, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
+pub(super) use dims::{dims_of, named_dims};
 pub(super) use fit::{axes, dtype};
-pub(super) use function::{Kept, entry, named_dims};
+pub(super) use function::{Kept, entry};
 
 /// A node of one of the open graphs.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -142,6 +144,8 @@ struct Elaborator<'e, 'p> {
     given: BTreeSet<String>,
     /// Whether the function needs one of them.
     touched: bool,
+    /// Whether this is the gradient of a foreign function, of which nothing takes another derivative.
+    in_gradient: bool,
 }
 
 /// The struct that a module is an instance of.

@@ -72,8 +72,22 @@ impl<'p> Elaborator<'_, 'p> {
         self.diags.push(report.help(format!("write `self.{name}{rest}`")));
     }
 
-    /// Reports a call of nothing.
-    pub(super) fn unknown_function(&mut self, name: &Ident, callee: &str) {
+    /// Reports a question for the shape of a value, as other libraries spell it.
+    pub(super) fn shape_query(&mut self, name: &Ident, of: &str, place: Place) -> bool {
+        let asked = ["shape", "size", "len", "dim", "dims", "ndim", "ndims", "numel"].iter().any(|word| name == word);
+        if asked {
+            let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
+            let report = Diagnostic::new("shape-query", place, message);
+            self.diags.push(report.help("name the extent in the signature, as `B` in `x: f32[B, 64]`, and write `B`"));
+        }
+        asked
+    }
+
+    /// Reports a call of nothing; `place` is the whole call, `of` the text of the first argument.
+    pub(super) fn unknown_function(&mut self, name: &Ident, callee: &str, of: &str, place: Place) {
+        if self.shape_query(name, of, place) {
+            return;
+        }
         let ops = ops::items().filter_map(|item| match item {
             Item::Op(op) => Some(op.name),
             Item::Layer(_) | Item::Optimizer(_) => None,

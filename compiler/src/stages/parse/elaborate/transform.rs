@@ -20,14 +20,23 @@ pub(super) enum Maker {
     Grad,
     ValueAndGrad,
     Jvp,
+    Vjp,
     Hvp,
     Jacobian,
     Hessian,
 }
 
 impl Maker {
-    pub(super) const ALL: [Maker; 7] =
-        [Maker::Map, Maker::Grad, Maker::ValueAndGrad, Maker::Jvp, Maker::Hvp, Maker::Jacobian, Maker::Hessian];
+    pub(super) const ALL: [Maker; 8] = [
+        Maker::Map,
+        Maker::Grad,
+        Maker::ValueAndGrad,
+        Maker::Jvp,
+        Maker::Vjp,
+        Maker::Hvp,
+        Maker::Jacobian,
+        Maker::Hessian,
+    ];
 
     /// The name in the language.
     pub(super) fn name(self) -> &'static str {
@@ -36,6 +45,7 @@ impl Maker {
             Maker::Grad => "grad",
             Maker::ValueAndGrad => "value_and_grad",
             Maker::Jvp => "jvp",
+            Maker::Vjp => "vjp",
             Maker::Hvp => "hvp",
             Maker::Jacobian => "jacobian",
             Maker::Hessian => "hessian",
@@ -45,7 +55,7 @@ impl Maker {
     /// Whether `wrt` chooses what it differentiates by.
     fn chooses(self) -> bool {
         match self {
-            Maker::Grad | Maker::ValueAndGrad | Maker::Jacobian | Maker::Hessian => true,
+            Maker::Grad | Maker::ValueAndGrad | Maker::Vjp | Maker::Jacobian | Maker::Hessian => true,
             Maker::Map | Maker::Jvp | Maker::Hvp => false,
         }
     }
@@ -81,16 +91,19 @@ impl Elaborator<'_, '_> {
         let name = maker.name();
         let given = args.iter().filter(|arg| arg.name.is_none()).count();
         let first = args.iter().find(|arg| arg.name.is_none());
-        let of = first.and_then(|arg| self.function(&arg.value));
         if given != 1 {
             let message = format!("`{name}` takes one function, but {} were given", count(given, "argument"));
             let report = Diagnostic::new("wrong-arity", expr.place, message);
-            let shown = first.map_or("|x| …".into(), |arg| words::brief(&arg.value));
-            let values: Vec<String> = args.iter().skip(1).map(|arg| words::brief(&arg.value)).collect();
+            let closure = |arg: &&Arg| matches!(arg.value.kind, ExprKind::Closure(_));
+            let function = args.iter().find(closure).or(first);
+            let shown = function.map_or("|x| …".into(), |arg| words::brief(&arg.value));
+            let others = args.iter().filter(|arg| function.is_none_or(|function| !std::ptr::eq(*arg, function)));
+            let values: Vec<String> = others.map(|arg| words::brief(&arg.value)).collect();
             let values = if values.is_empty() { "x".into() } else { values.join(", ") };
             self.diags.push(report.help(format!("call what it makes: `{name}({shown})({values})`")));
             return Val::Unknown;
         }
+        let of = first.and_then(|arg| self.function(&arg.value));
         let mut wrt = None;
         for arg in args {
             match &arg.name {
@@ -116,7 +129,7 @@ impl Elaborator<'_, '_> {
     fn compose(&self, maker: Maker, of: Rc<Function>, wrt: Option<Wrt>, text: &str, place: Place) -> Rc<Function> {
         let of = match maker {
             Maker::Hvp | Maker::Hessian => self.compose(Maker::Grad, of, wrt.clone(), text, place),
-            Maker::Map | Maker::Grad | Maker::ValueAndGrad | Maker::Jvp | Maker::Jacobian => of,
+            Maker::Map | Maker::Grad | Maker::ValueAndGrad | Maker::Jvp | Maker::Vjp | Maker::Jacobian => of,
         };
         let derived = Derived { maker, of, wrt, text: text.to_owned() };
         Rc::new(Function { what: Callable::Derived(Rc::new(derived)), text: text.to_owned(), place })
@@ -164,6 +177,7 @@ impl Elaborator<'_, '_> {
                 self.differentiated(expr, derived, args)
             }
             Maker::Jvp => self.pushed(expr, derived, args).map_or(Val::Unknown, Val::Tuple),
+            Maker::Vjp => self.pulled(expr, derived, args),
             Maker::Hvp => match self.pushed(expr, derived, args).as_deref() {
                 Some([_, product]) => product.clone(),
                 _ => Val::Unknown,
@@ -199,15 +213,7 @@ impl Elaborator<'_, '_> {
         let tangent = self.materialise(direction.value, &direction.text, direction.place);
         let mut tangents = vec![];
         leaves(&tangent, &mut tangents);
-        let place = point.place;
-        let several = self.arity(&derived.of).filter(|n| *n > 1);
-        let args = match point.value {
-            Val::Tuple(items) if several == Some(items.len()) => {
-                let one = |value| Argument { name: None, value, text: point.text.clone(), place };
-                items.into_iter().map(one).collect()
-            }
-            value => vec![Argument { value, ..point }],
-        };
+        let args = self.points(derived, point);
         let inner = self.inner(expr, derived, args, &[])?;
         if tangents.len() != inner.start.len() {
             let (text, n) = (&direction.text, inner.start.len());
@@ -223,6 +229,19 @@ impl Elaborator<'_, '_> {
         replace(&mut value, &mut results);
         replace(&mut pushed, &mut results);
         Some(vec![value, pushed])
+    }
+
+    /// The arguments of a function of several: a tuple of them.
+    pub(super) fn points(&mut self, derived: &Derived, point: Argument) -> Vec<Argument> {
+        let several = self.arity(&derived.of).filter(|n| *n > 1);
+        let place = point.place;
+        match point.value {
+            Val::Tuple(items) if several == Some(items.len()) => {
+                let one = |value| Argument { name: None, value, text: point.text.clone(), place };
+                items.into_iter().map(one).collect()
+            }
+            value => vec![Argument { value, ..point }],
+        }
     }
 
     /// `stop_gradient(x)`: each tensor of the argument, through which no derivative flows.

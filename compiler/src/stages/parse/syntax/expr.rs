@@ -14,18 +14,22 @@ impl Syntax {
     }
 
     /// Operators of at least that precedence. `braces`: whether `Name { … }` is a struct here.
-    fn binary(&self, input: ParseStream, least: u8, braces: bool) -> syn::Result<Expr> {
+    pub(super) fn binary(&self, input: ParseStream, least: u8, braces: bool) -> syn::Result<Expr> {
         let mut left = self.unary(input, braces)?;
-        while let Some(op) = peek_binary(input).filter(|op| op.precedence() > least) {
+        loop {
+            if let Some(error) = self.operator(input, &left)? {
+                left = error;
+                continue;
+            }
+            let Some(op) = peek_binary(input).filter(|op| op.precedence() > least) else { return Ok(left) };
             take_binary(input, op)?;
             let right = self.binary(input, op.precedence(), braces)?;
             let place = left.place.to(right.place);
             left = Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), place };
         }
-        Ok(left)
     }
 
-    fn unary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+    pub(super) fn unary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
         let first = input.span();
         let op = if input.parse::<Option<Token![-]>>()?.is_some() {
             Unary::Neg
@@ -55,8 +59,6 @@ impl Syntax {
             } else if input.peek(Token![.]) && !input.peek(Token![..]) {
                 input.parse::<Token![.]>()?;
                 expr = self.member(input, expr)?;
-            } else if input.peek(Token![?]) || input.peek(Token![as]) {
-                return Err(input.error("this operator is not in the model language"));
             } else {
                 return Ok(expr);
             }
@@ -124,6 +126,9 @@ impl Syntax {
         if input.peek(Token![match]) {
             return self.choice(input);
         }
+        if let Some(error) = self.control_flow(input) {
+            return Ok(error);
+        }
         if input.parse::<Option<Token![self]>>()?.is_some() {
             return Ok(at(ExprKind::SelfValue, span));
         }
@@ -175,7 +180,11 @@ impl Syntax {
     fn conditional(&self, input: ParseStream) -> syn::Result<Expr> {
         let first = input.span();
         input.parse::<Token![if]>()?;
-        let condition = Box::new(self.binary(input, 0, false)?);
+        let unreadable = self.condition_with_let(input)?;
+        let condition = Box::new(match &unreadable {
+            Some(error) => error.clone(),
+            None => self.binary(input, 0, false)?,
+        });
         let then = Box::new(self.block(input)?);
         let mut last = then.close;
         let mut otherwise = None;
@@ -184,7 +193,8 @@ impl Syntax {
             last = expr.place.last;
             otherwise = Some(Box::new(expr));
         }
-        Ok(Expr { kind: ExprKind::If { condition, then, otherwise }, place: Place { first, last } })
+        let kind = if unreadable.is_some() { ExprKind::Error } else { ExprKind::If { condition, then, otherwise } };
+        Ok(Expr { kind, place: Place { first, last } })
     }
 
     /// `|state, x| body`, with or without types.
@@ -214,12 +224,17 @@ impl Syntax {
         let of = self.binary(input, 0, false)?;
         let content;
         let brace = braced!(content in input);
-        let mut arms = vec![];
+        let (mut arms, mut unreadable) = (vec![], false);
         while !content.is_empty() {
-            let mut cases = vec![self.case(&content)?];
-            while content.parse::<Option<Token![|]>>()?.is_some() {
-                cases.push(self.case(&content)?);
+            let mut cases = vec![];
+            while cases.is_empty() || content.parse::<Option<Token![|]>>()?.is_some() {
+                let name = self.named_case(&content)?;
+                unreadable |= name.is_some();
+                let case = name.map_or_else(|| self.case(&content), Ok)?;
+                unreadable |= self.range_case(&content, &of, case)?;
+                cases.push(case);
             }
+            unreadable |= self.guard(&content)?;
             content.parse::<Token![=>]>()?;
             let body = self.expr(&content)?;
             // As in Rust, a block needs no comma behind it.
@@ -230,10 +245,11 @@ impl Syntax {
             }
         }
         let place = Place { first, last: brace.span.close() };
-        Ok(Expr { kind: ExprKind::Match(Box::new(of), arms), place })
+        let kind = if unreadable { ExprKind::Error } else { ExprKind::Match(Box::new(of), arms) };
+        Ok(Expr { kind, place })
     }
 
-    fn case(&self, input: ParseStream) -> syn::Result<(Case, Place)> {
+    pub(super) fn case(&self, input: ParseStream) -> syn::Result<(Case, Place)> {
         if let Some(rest) = input.parse::<Option<Token![_]>>()? {
             return Ok((Case::Rest, rest.span.into()));
         }
@@ -296,10 +312,12 @@ impl Syntax {
             if let Err(error) = self.statement(&content, &mut block) {
                 self.syntax_error(&error);
                 self.skip_statement(&content);
-                if content.is_empty() && block.tail.is_none() {
-                    block.tail = Some(Box::new(Expr { kind: ExprKind::Error, place: close.into() }));
-                }
+                block.stmts.push(Stmt::Expr(Expr { kind: ExprKind::Error, place: close.into() }));
             }
+        }
+        // What could not be read may have been the result.
+        if let (None, Some(Stmt::Expr(Expr { kind: ExprKind::Error, place }))) = (&block.tail, block.stmts.last()) {
+            block.tail = Some(Box::new(Expr { kind: ExprKind::Error, place: *place }));
         }
         Ok(block)
     }
@@ -334,9 +352,6 @@ impl Syntax {
             block.stmts.push(Stmt::For { pat, over, body });
             return Ok(());
         }
-        if input.peek(Token![return]) || input.peek(Token![while]) || input.peek(Token![loop]) {
-            return Err(input.error("the model language has `for` loops and a last expression instead"));
-        }
         let expr = self.expr(input)?;
         if let Some(op) = compound(input)? {
             let value = self.expr(input)?;
@@ -345,7 +360,10 @@ impl Syntax {
         } else if input.is_empty() {
             block.tail = Some(Box::new(expr));
         } else {
-            let ends_itself = matches!(expr.kind, ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_));
+            let ends_itself = match expr.kind {
+                ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_) | ExprKind::Error => true,
+                _ => false,
+            };
             if !ends_itself || input.peek(Token![;]) {
                 self.semicolon(input);
             }

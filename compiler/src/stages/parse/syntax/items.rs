@@ -34,7 +34,7 @@ impl Syntax {
     }
 
     fn item(&self, input: ParseStream, program: &mut Program) -> syn::Result<()> {
-        let attrs = input.call(Attribute::parse_outer)?;
+        let mut attrs = input.call(Attribute::parse_outer)?;
         if input.peek(Token![use]) {
             let item: syn::ItemUse = input.parse()?;
             match uses(&item) {
@@ -48,12 +48,16 @@ impl Syntax {
             let message = "blocks are imported for this macro alone";
             return Err(syn::Error::new(input.span(), message));
         }
+        if !input.peek(Token![struct]) && !input.peek(Token![fn]) {
+            self.misplaced(&mut attrs, &["model", "train", "remat"], "this item");
+        }
         if input.peek(Token![const]) {
             program.consts.push(self.constant(input)?);
         } else if input.peek(Token![struct]) {
             self.structure(input, attrs, vis, program)?;
         } else if input.peek(Token![impl]) {
-            program.impls.push(self.implementation(input)?);
+            let block = self.implementation(input, &mut program.externs)?;
+            program.impls.push(block);
         } else if input.peek(Token![fn]) {
             program.fns.push(self.function(input, attrs, vis)?);
         } else if input.peek(Token![extern]) {
@@ -64,39 +68,8 @@ impl Syntax {
         Ok(())
     }
 
-    /// `extern fn f(x: f32[N]) -> f32[N];`, with the signature of its gradient or without one.
-    fn foreign(&self, input: ParseStream) -> syn::Result<Extern> {
-        input.parse::<Token![extern]>()?;
-        input.parse::<Token![fn]>()?;
-        let name: Ident = input.parse()?;
-        let (params, result) = self.foreign_signature(input)?;
-        let mut gradient = None;
-        if input.peek(syn::Ident) {
-            let with: Ident = input.parse()?;
-            if with != "with" {
-                return Err(syn::Error::new(with.span(), "expected `with grad(…)` or `;`"));
-            }
-            let grad: Ident = input.parse()?;
-            if grad != "grad" {
-                return Err(syn::Error::new(grad.span(), "expected `grad`"));
-            }
-            let (params, result) = self.foreign_signature(input)?;
-            gradient = Some(ExternGradient { params, result, place: grad.span().into() });
-        }
-        input.parse::<Token![;]>()?;
-        Ok(Extern { name, params, result, gradient })
-    }
-
-    fn foreign_signature(&self, input: ParseStream) -> syn::Result<(Vec<(Pat, TypeExpr)>, TypeExpr)> {
-        let content;
-        parenthesized!(content in input);
-        let params = self.list(&content, |input| self.param(input));
-        input.parse::<Token![->]>()?;
-        Ok((params, self.type_or_error(input)?))
-    }
-
     /// `x: f32[B, 64]`
-    fn param(&self, input: ParseStream) -> syn::Result<(Pat, TypeExpr)> {
+    pub(super) fn param(&self, input: ParseStream) -> syn::Result<(Pat, TypeExpr)> {
         let pat = self.pattern(input)?;
         input.parse::<Token![:]>()?;
         Ok((pat, self.type_or_error(input)?))
@@ -117,12 +90,16 @@ impl Syntax {
     fn structure(
         &self,
         input: ParseStream,
-        attrs: Vec<Attribute>,
+        mut attrs: Vec<Attribute>,
         vis: Visibility,
         to: &mut Program,
     ) -> syn::Result<()> {
         input.parse::<Token![struct]>()?;
         let name: Ident = input.parse()?;
+        self.misplaced(&mut attrs, &["train", "remat"], &format!("the struct `{name}`"));
+        if matches!(vis, Visibility::Inherited) {
+            self.misplaced(&mut attrs, &["model"], &format!("`{name}`, which is not public"));
+        }
         if input.parse::<Option<Token![=]>>()?.is_some() {
             let target: Ident = input.parse()?;
             let args = if input.peek(syn::token::Paren) { self.args(input)?.0 } else { vec![] };
@@ -152,13 +129,15 @@ impl Syntax {
     }
 
     fn field(&self, input: ParseStream) -> syn::Result<Option<Field>> {
-        input.call(Attribute::parse_outer)?;
+        let mut attrs = input.call(Attribute::parse_outer)?;
+        self.misplaced(&mut attrs, &["model", "train", "remat"], "a field");
         let _: Visibility = input.parse()?;
         let name = input.call(Ident::parse_any)?;
         if name == "state" && !input.peek(Token![:]) {
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
             let ty = FieldType::State(self.type_or_error(input)?);
+            self.state_start(input, &name)?;
             return Ok(Some(Field { name, ty }));
         }
         input.parse::<Token![:]>()?;
@@ -195,9 +174,10 @@ impl Syntax {
         Ok(FieldType::One { name, args, place })
     }
 
-    fn implementation(&self, input: ParseStream) -> syn::Result<Impl> {
+    /// What is declared foreign inside is reported, and then as good as outside.
+    fn implementation(&self, input: ParseStream, externs: &mut Vec<Extern>) -> syn::Result<Impl> {
         input.parse::<Token![impl]>()?;
-        let name = input.parse()?;
+        let name: Ident = input.parse()?;
         let content;
         braced!(content in input);
         let mut fns = vec![];
@@ -205,10 +185,16 @@ impl Syntax {
             let one = (|| {
                 let attrs = content.call(Attribute::parse_outer)?;
                 let vis = content.parse()?;
-                self.function(&content, attrs, vis)
+                if content.peek(Token![extern]) {
+                    let message = "a foreign function belongs to no struct";
+                    self.foreign_mistake(content.span(), message, format!("declare it in front of `impl {name}`"));
+                    externs.push(self.foreign(&content)?);
+                    return Ok(None);
+                }
+                self.function(&content, attrs, vis).map(Some)
             })();
             match one {
-                Ok(function) => fns.push(function),
+                Ok(function) => fns.extend(function),
                 Err(error) => {
                     self.syntax_error(&error);
                     self.skip_item(&content);
@@ -219,9 +205,10 @@ impl Syntax {
     }
 
     fn function(&self, input: ParseStream, attrs: Vec<Attribute>, vis: Visibility) -> syn::Result<Fn> {
-        let FnAttributes { passed, train, remat } = self.fn_attributes(attrs);
+        let FnAttributes { mut passed, train, remat } = self.fn_attributes(attrs);
         input.parse::<Token![fn]>()?;
-        let name = input.parse()?;
+        let name: Ident = input.parse()?;
+        self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
         let content;
         parenthesized!(content in input);
         let mut receiver = Receiver::None;
@@ -246,7 +233,7 @@ impl Syntax {
     }
 
     /// `&self,` or `&mut self,`
-    fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
+    pub(super) fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
         input.parse::<Option<Token![&]>>()?;
         let mutable: Option<Token![mut]> = input.parse()?;
         input.parse::<Token![self]>()?;
@@ -292,7 +279,13 @@ impl Syntax {
         }
         let only: Ident = input.parse()?;
         if only != "only" {
-            return Err(syn::Error::new(only.span(), format!("`#[train(…)]` has no argument `{only}`")));
+            let message = format!("`#[train(…)]` has no argument `{only}`");
+            let report = Diagnostic::new("unknown-attribute", only.span(), message);
+            let help =
+                format!("numbers are given at run time: `net.trainer({optimizer} {{ {only}: …, ..default() }})`");
+            self.report(report.help(help));
+            input.parse::<TokenStream>()?;
+            return Ok(Train { optimizer, only: None });
         }
         input.parse::<Token![=]>()?;
         let value = self.expr(input)?;

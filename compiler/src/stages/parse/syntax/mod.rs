@@ -1,6 +1,8 @@
 //! Tokens in, syntax tree out. What cannot be read is reported, left out, and reading goes on behind it.
 
+mod elsewhere;
 mod expr;
+mod foreign;
 mod items;
 mod types;
 
@@ -11,6 +13,7 @@ use std::cell::RefCell;
 use syn::Token;
 use syn::parse::{ParseStream, Parser};
 
+pub(super) use elsewhere::has_unreadable;
 pub(super) use items::uses;
 
 /// Reads one text: the macro's own is number 0, those that travelled to it follow.

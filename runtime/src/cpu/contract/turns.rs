@@ -14,20 +14,20 @@ use super::place::Place;
 use super::plan::Plan;
 
 thread_local! {
-    static KEPT: Cell<Vec<Kept>> = Cell::default();
+    static STEADY: Cell<Vec<Steady>> = Cell::default();
 }
 
 /// What the loops of a plan keep.
 #[derive(Default)]
-pub struct Keeping(Vec<Kept>);
+pub struct Keeping(Vec<Steady>);
 
 impl Keeping {
     /// Room for `count` operands.
     #[must_use]
     pub fn new(count: usize) -> Self {
-        let mut all = KEPT.take();
+        let mut all = STEADY.take();
         if all.len() < count {
-            all.resize_with(count, Kept::default);
+            all.resize_with(count, Steady::default);
         }
         Keeping(all)
     }
@@ -38,7 +38,7 @@ impl Keeping {
     }
 
     /// The operand of that number.
-    pub fn at(&mut self, number: usize) -> Option<&mut Kept> {
+    pub fn at(&mut self, number: usize) -> Option<&mut Steady> {
         self.0.get_mut(number)
     }
 }
@@ -47,18 +47,18 @@ impl Drop for Keeping {
     fn drop(&mut self) {
         let all = core::mem::take(&mut self.0);
         // A thread that ends has nowhere to put it.
-        let _ = KEPT.try_with(|kept| kept.set(all));
+        let _ = STEADY.try_with(|kept| kept.set(all));
     }
 }
 
 /// An operand that is packed when it is first needed.
 #[derive(Default)]
-pub struct Kept {
+pub struct Steady {
     scratch: Scratch<Place>,
     full: bool,
 }
 
-impl Kept {
+impl Steady {
     /// The panels of the right operand, `panels` of `width` columns: those of a block of K follow each other, and blocks
     /// follow each other.
     pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, panels: usize, width: usize) -> *const f32 {

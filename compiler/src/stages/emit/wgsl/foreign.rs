@@ -1,0 +1,110 @@
+//! The entry points of foreign functions that have WGSL: one for each choice of buffers.
+//!
+//! Comes in: a foreign call in a plan. Goes out: an entry point with one invocation for each element of the result, and
+//! the numbers that a dispatch of it takes. Always: slots are the arguments, the result, how many elements that has, and
+//! then the extents that are no constants.
+
+use super::names::{Names, Pool};
+use super::scalars::to_word;
+use crate::ir::Model;
+use crate::ir::dim::Dim;
+use crate::ir::kernel::BufferId;
+use crate::ir::model::{ForeignFn, Wgsl};
+use crate::ir::plan::Plan;
+use crate::ir::{DType, Type};
+use std::fmt::Write;
+
+/// Invocations of a workgroup.
+pub(super) const THREADS: u32 = 64;
+
+/// A foreign function bound to buffers of the device.
+#[derive(PartialEq, Eq)]
+pub(super) struct ForeignEntry {
+    /// Which of the model's foreign functions.
+    pub(super) function: usize,
+    /// The buffers of its arguments, and of its result.
+    pub(super) pools: Vec<Pool>,
+}
+
+impl ForeignEntry {
+    /// The entry point of a call; none where a closure of the program is called.
+    pub(super) fn of(
+        model: &Model,
+        function: usize,
+        plan: &Plan,
+        args: &[(BufferId, Type)],
+        results: &[(BufferId, Type)],
+    ) -> Option<ForeignEntry> {
+        model.foreign[function].wgsl.as_ref()?;
+        let buffers: Vec<BufferId> = args.iter().chain(results).map(|(buffer, _)| *buffer).collect();
+        Some(ForeignEntry { function, pools: super::pools(plan, &buffers) })
+    }
+
+    /// The buffers that it writes, or only reads.
+    pub(super) fn bound(&self, write: bool) -> Vec<Pool> {
+        let result = self.pools.last();
+        let of = |pool: &Pool| self.pools.contains(pool) && (Some(pool) == result) == write;
+        Pool::ALL.into_iter().filter(of).collect()
+    }
+
+    /// Its name, as the `number`-th of the model's.
+    pub(super) fn name(&self, number: usize, model: &Model) -> String {
+        format!("foreign{number}_{}", model.foreign[self.function].name)
+    }
+
+    /// The entry point with all that it calls.
+    pub(super) fn print(&self, number: usize, model: &Model, names: &Names) -> String {
+        let function = &model.foreign[self.function];
+        let Some(Wgsl { text, .. }) = &function.wgsl else {
+            unreachable!("only functions with WGSL have entry points")
+        };
+        let prefix = format!("f{number}_");
+        let word = |k: usize, at: &str| {
+            let of_result = Some(&self.pools[k]) == self.pools.last();
+            let word = format!("{}[u32({}) + {at}]", self.pools[k].variable(of_result), names.slot(k));
+            of_word(function.args[k].1.dtype, word)
+        };
+        let mut out = function.surroundings(&prefix, &word);
+        let _ = writeln!(out, "{}", function.prefixed(text, &prefix));
+        let (first, result) = (function.args.len(), &function.results[0]);
+        let mut extents = String::new();
+        for k in 0..function.open_extents().len() {
+            let _ = writeln!(extents, "    {} = u32({});", function.extent(&prefix, k), names.slot(first + 2 + k));
+        }
+        let (position, call) = function.element(&prefix);
+        let value = to_word(result.dtype, &call);
+        let (name, to) = (self.name(number, model), self.pools[first].variable(true));
+        let (start, count) = (names.slot(first), names.slot(first + 1));
+        let _ = writeln!(
+            out,
+            "@compute @workgroup_size({THREADS})\n\
+             fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n\
+             \x20   let at = (group.y * 65535u + group.x) * {THREADS}u + lane;\n\
+             \x20   if at >= u32({count}) {{ return; }}\n{extents}{position}    {to}[u32({start}) + at] = {value};\n}}"
+        );
+        out
+    }
+}
+
+/// How many slots a call takes.
+pub(super) fn slots(function: &ForeignFn) -> usize {
+    function.args.len() + 2 + function.open_extents().len()
+}
+
+/// The slots of a call behind those of its buffers: the elements of the result, then the open extents.
+pub(super) fn numbers(function: &ForeignFn, args: &[(BufferId, Type)], results: &[(BufferId, Type)]) -> Vec<Dim> {
+    let extents = function.open_extents().into_iter().map(|(_, operand)| {
+        let ty = operand.of.map_or(&results[0].1, |k| &args[k].1);
+        ty.shape[operand.axis].clone()
+    });
+    std::iter::once(results[0].1.count()).chain(extents).collect()
+}
+
+/// The value that a word holds.
+fn of_word(dtype: DType, word: String) -> String {
+    match dtype {
+        DType::F32 => format!("bitcast<f32>({word})"),
+        DType::I32 => format!("bitcast<i32>({word})"),
+        DType::U32 | DType::Bool => word,
+    }
+}

@@ -1,0 +1,73 @@
+//! The names that types give dimensions: the extents of types in, their capital names out.
+
+use super::super::ast::*;
+use super::super::statics::Names;
+use super::fit;
+use crate::diag::Diags;
+use crate::ir::Dim;
+use crate::ir::model::{Binder, NamedDim};
+use crate::ops::Attr;
+use proc_macro2::Ident;
+
+/// Finds the capital names in the extents of types that are not constants. Gives each occurrence, and whether the name
+/// is an extent by itself.
+pub(in super::super) fn named_dims<'t>(
+    types: impl IntoIterator<Item = &'t TypeExpr>,
+    names: &mut Names,
+    dims: &mut Vec<NamedDim>,
+    diags: &mut Diags,
+) -> Vec<(Ident, bool)> {
+    let known = names.clone();
+    let mut alone = vec![];
+    for ty in types {
+        for_each_axis(ty, &mut |axis| {
+            let AxisExpr::Dim { value, bound } = axis else { return };
+            let limit = bound.as_ref().and_then(|b| fit::extent(b, &known, diags)).and_then(|d| d.as_const());
+            for name in dim_names(value) {
+                let text = name.to_string();
+                if known.contains_key(&text) {
+                    continue;
+                }
+                names.insert(text.clone(), Some(Attr::Int(Dim::name(text.clone()))));
+                let bare = matches!(&value.kind, ExprKind::Name(_));
+                alone.push((name.clone(), bare));
+                match dims.iter_mut().find(|d| d.name == text) {
+                    Some(dim) if bare => dim.bound = dim.bound.into_iter().chain(limit).min(),
+                    Some(_) => {}
+                    None => dims.push(NamedDim { name: text, bound: limit.filter(|_| bare), binder: Binder::Extents }),
+                }
+            }
+        });
+    }
+    alone
+}
+
+/// The capital names in an extent.
+pub(super) fn dim_names(expr: &Expr) -> Vec<&Ident> {
+    match &expr.kind {
+        ExprKind::Name(name) if name.to_string().starts_with(char::is_uppercase) => vec![name],
+        ExprKind::Unary(_, of) => dim_names(of),
+        ExprKind::Binary(_, a, b) => [dim_names(a), dim_names(b)].concat(),
+        _ => vec![],
+    }
+}
+
+/// The capital names in the extents of a type.
+pub(in super::super) fn dims_of(ty: &TypeExpr) -> Vec<&Ident> {
+    let mut names = vec![];
+    for_each_axis(ty, &mut |axis| {
+        if let AxisExpr::Dim { value, .. } = axis {
+            names.extend(dim_names(value));
+        }
+    });
+    names
+}
+
+pub(super) fn for_each_axis<'a>(ty: &'a TypeExpr, see: &mut dyn FnMut(&'a AxisExpr)) {
+    match ty {
+        TypeExpr::Tensor { axes, .. } => axes.iter().for_each(see),
+        TypeExpr::Tuple(items, _) => items.iter().for_each(|item| for_each_axis(item, see)),
+        TypeExpr::Struct(_, fields) => fields.iter().for_each(|(_, ty)| for_each_axis(ty, see)),
+        TypeExpr::Error => {}
+    }
+}

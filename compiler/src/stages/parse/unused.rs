@@ -1,0 +1,123 @@
+//! What a text declares and nothing uses: fields that take part in no function, foreign functions that nothing calls,
+//! and states that nothing assigns.
+
+use super::ast::*;
+use crate::diag::{Diagnostic, Diags};
+use std::collections::BTreeSet;
+
+/// What the functions of a text name.
+#[derive(Default)]
+struct Used {
+    /// Behind a dot, or called.
+    members: BTreeSet<String>,
+    /// By themselves.
+    names: BTreeSet<String>,
+    /// Behind a dot, on the left of an assignment.
+    assigned: BTreeSet<String>,
+}
+
+/// Reports fields that no function names.
+pub(super) fn report_fields(program: &Program, diags: &mut Diags) {
+    let used = Used::of(program);
+    for (one, field) in fields(program) {
+        let name = &field.name;
+        if matches!(field.ty, FieldType::Error) || used.members.contains(&name.to_string()) {
+            continue;
+        }
+        let message = format!("`{name}` takes part in no function of `{}`", one.name);
+        let report = Diagnostic::new("unused-field", name.span(), message);
+        diags.push(report.help(format!("remove `{name}`, or use it as `self.{name}`")));
+    }
+}
+
+/// Reports states that nothing assigns and foreign functions that nothing calls, in a text without mistakes: a name
+/// that is written wrong is one.
+pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
+    let used = Used::of(program);
+    for (_, field) in fields(program) {
+        let name = &field.name;
+        if matches!(field.ty, FieldType::State(_)) && !used.assigned.contains(&name.to_string()) {
+            let message = format!("no function assigns the state `{name}`, so it stays zero for ever");
+            let report = Diagnostic::new("unassigned-state", name.span(), message);
+            diags.push(report.help(format!("assign it in a function with `&mut self`: `self.{name} = …;`")));
+        }
+    }
+    for one in program.externs.iter().filter(|one| !used.names.contains(&one.name.to_string())) {
+        let message = format!("nothing calls the foreign function `{}`", one.name);
+        let report = Diagnostic::new("unused-foreign", one.name.span(), message);
+        diags.push(report.help(format!("remove `extern fn {}`, or call it", one.name)));
+    }
+}
+
+/// The fields of the structs that have functions.
+fn fields(program: &Program) -> impl Iterator<Item = (&Struct, &Field)> {
+    let structs = program.structs.iter().filter(|one| program.impls.iter().any(|block| block.name == one.name));
+    structs.flat_map(|one| one.fields.iter().map(move |field| (one, field)))
+}
+
+impl Used {
+    fn of(program: &Program) -> Used {
+        let mut used = Used::default();
+        program.impls.iter().flat_map(|block| &block.fns).chain(&program.fns).for_each(|f| used.block(&f.body));
+        let gradients = program.externs.iter().filter_map(|one| match &one.gradient {
+            Some(ExternGradient::Named(name)) => Some(name.to_string()),
+            Some(ExternGradient::Declared { .. }) | None => None,
+        });
+        used.names.extend(gradients);
+        used
+    }
+
+    fn block(&mut self, block: &Block) {
+        for stmt in &block.stmts {
+            match stmt {
+                Stmt::Let { value, .. } => self.expr(value),
+                Stmt::Assign { target, value, .. } => {
+                    self.target(target);
+                    self.expr(target);
+                    self.expr(value);
+                }
+                Stmt::For { over, body, .. } => {
+                    match over {
+                        Iter::Range { start, end, .. } => {
+                            self.expr(start);
+                            self.expr(end);
+                        }
+                        Iter::Field(expr) => self.expr(expr),
+                    }
+                    self.block(body);
+                }
+                Stmt::Expr(expr) => self.expr(expr),
+            }
+        }
+        block.tail.iter().for_each(|tail| self.expr(tail));
+    }
+
+    fn target(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Field(_, name) => _ = self.assigned.insert(name.to_string()),
+            ExprKind::Index(of, _) => self.target(of),
+            _ => {}
+        }
+    }
+
+    fn expr(&mut self, expr: &Expr) {
+        match &expr.kind {
+            ExprKind::Field(_, name) | ExprKind::Method(_, name, _) => _ = self.members.insert(name.to_string()),
+            ExprKind::Name(name) => _ = self.names.insert(name.to_string()),
+            // A call without `self.` is a mistake of its own.
+            ExprKind::Call(of, _) => {
+                if let ExprKind::Name(name) = &of.kind {
+                    self.members.insert(name.to_string());
+                }
+            }
+            _ => {}
+        }
+        if let ExprKind::Method(_, name, _) = &expr.kind {
+            // `x.simulate()` is `simulate(x)`.
+            self.names.insert(name.to_string());
+        }
+        let (exprs, blocks) = expr.inside();
+        exprs.into_iter().for_each(|e| self.expr(e));
+        blocks.into_iter().for_each(|b| self.block(b));
+    }
+}

@@ -1,0 +1,96 @@
+//! WGSL in declarations of foreign functions: what naga or the signature finds wrong is reported at the literal, and what is
+//! right becomes a dispatch that ends no submission.
+#![cfg(feature = "gpu")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
+
+use precast_compiler::dump::Dumps;
+use precast_compiler::pipeline::{check, compile};
+use proc_macro2::TokenStream;
+use quote::quote;
+
+fn model(wgsl: &str) -> TokenStream {
+    quote! {
+        extern fn scaled(x: f32[N, D], by: u32) -> f32[N, D] with wgsl = #wgsl;
+        pub struct Net { layer: Linear(4, 4) }
+        impl Net {
+            pub fn out(&self, x: f32[B, 4], by: u32) -> f32[B, 4] { scaled(self.layer(x), by) }
+        }
+    }
+}
+
+/// The only mistake that is found in a text.
+fn mistake(wgsl: &str) -> String {
+    let text = format!(
+        "extern fn scaled(x: f32[N, D], by: u32) -> f32[N, D] with wgsl = {wgsl:?};
+        pub struct Net {{ layer: Linear(4, 4) }}
+        impl Net {{ pub fn out(&self, x: f32[B, 4], by: u32) -> f32[B, 4] {{ scaled(self.layer(x), by) }} }}"
+    );
+    let (_, diags) = check(text.parse().unwrap());
+    let [one] = diags.list() else { panic!("{:?}", diags.list()) };
+    assert_eq!((one.code, one.place.line()), ("foreign-wgsl", 1));
+    one.text()
+}
+
+#[test]
+fn mistakes_are_those_of_naga_with_the_line() {
+    let found = mistake("fn scaled(n: u32, d: u32) -> f32 {\n  let f = by() * 2.0;\n  return f * x(n, d);\n}");
+    assert!(found.starts_with("the WGSL of `scaled` is not valid: "), "{found}");
+    assert!(found.contains("note: line 2 of it: `let f = by() * 2.0;`"), "{found}");
+    let found = mistake("fn scaled(n: u32, d: u32) -> f32 { return y(n, d); }");
+    assert!(found.contains("`y`") && found.contains("line 1 of it"), "{found}");
+    let found = mistake("fn scaled(n: u32, d: u32) -> f32 {\n  return x(n, d)\n}");
+    assert!(found.contains("`;`") || found.contains("';'"), "{found}");
+    let found = mistake("fn scaled(n: u32, d: u32) -> f32 {\n  workgroupBarrier();\n  return 1.0;\n}");
+    assert!(found.contains("calls `workgroupBarrier`"), "{found}");
+}
+
+#[test]
+fn the_function_gives_one_element() {
+    let wanted = "= help: declare `fn scaled(i0: u32, i1: u32) -> f32 { … }`";
+    for wrong in [
+        "fn scale(n: u32, d: u32) -> f32 { return x(n, d); }",
+        "fn scaled(n: u32) -> f32 { return x(n, 0u); }",
+        "fn scaled(n: u32, d: i32) -> f32 { return x(n, 0u); }",
+        "fn scaled(n: u32, d: u32) -> u32 { return n; }",
+        "fn scaled(n: u32, d: u32) { }",
+    ] {
+        let found = mistake(wrong);
+        assert!(found.ends_with(wanted), "{found}");
+    }
+}
+
+#[test]
+fn entry_points_and_bindings_are_not_the_users() {
+    for wrong in [
+        "@compute @workgroup_size(1) fn scaled() { }",
+        "@group(0) @binding(7) var<storage> y: array<f32>;\nfn scaled(n: u32, d: u32) -> f32 { return y[n]; }",
+    ] {
+        let found = mistake(wrong);
+        assert!(found.contains("declares an entry point or a binding"), "{found}");
+    }
+}
+
+#[test]
+fn directives_are_refused() {
+    assert!(mistake("enable f16;\nfn scaled(n: u32, d: u32) -> f32 { return x(n, d); }").contains("directive"));
+}
+
+#[test]
+fn names_of_ours_and_of_wgsl_do_not_collide() {
+    // The names of the emitted module, and those of arguments, as names of the user.
+    let wgsl = "
+        struct Call { x: f32, slot0: u32 }
+        const THREADS = 64u;
+        var<private> scratch_w: f32;
+        fn slot0() -> i32 { return 3; }
+        fn floor_div(x: f32) -> f32 { let D = x * 2.0; return D; }
+        fn scaled(n: u32, d: u32) -> f32 {
+            let call = Call(x(n, d), by());
+            scratch_w = floor_div(call.x) + f32(slot0()) + f32(N * D) + f32(THREADS);
+            return scratch_w * f32(call.slot0);
+        }";
+    let text = model(wgsl);
+    let emitted = compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+    assert!(!emitted.contains("compile_error"), "{emitted}");
+    assert!(emitted.contains("fn foreign0_scaled") && !emitted.contains("Command :: Foreign"), "{emitted}");
+}

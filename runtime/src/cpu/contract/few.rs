@@ -1,0 +1,119 @@
+//! Products of few rows with a small matrix of parameters that is kept in columns: a policy network's layer.
+//!
+//! In: rows that are contiguous along K, and the matrix, `[vector of columns][k][column]`. Out: sums. Always: each sum is the
+//! one that [`super::dot`] makes, to the last bit: `LANES` partial sums that are added up in halves.
+
+use super::super::kept::kept;
+use super::super::vectors::MAX_LANES;
+use super::super::{Isa, Kernel, Simd, run};
+
+/// Most words of a matrix that is kept: what a first-level cache holds beside other things, twice. Beyond that reading it once
+/// is what takes the time, and it can be read as it lies.
+const MOST: usize = 1 << 14;
+/// Vectors of columns at a time.
+pub(super) const VECTORS: usize = 4;
+
+/// The columns in their kept form: `n` columns of `k` words, one every `pitch` words from `from` on.
+pub(super) fn columns(
+    isa: Isa,
+    lanes: usize,
+    from: *const f32,
+    (n, k, pitch): (usize, usize, isize),
+) -> Option<*const f32> {
+    if n * k > MOST || n < lanes {
+        return None;
+    }
+    let form = [3, n.cast_signed(), k.cast_signed(), pitch, lanes.cast_signed()];
+    let words = k * n.next_multiple_of(VECTORS * lanes);
+    kept(from, &form, words, |to| run(isa, Turn { from, n, k, pitch, to }))
+}
+
+/// Packs the columns.
+struct Turn {
+    from: *const f32,
+    n: usize,
+    k: usize,
+    pitch: isize,
+    to: *mut f32,
+}
+
+impl Kernel for Turn {
+    #[inline(always)]
+    fn run<S: Simd>(self, _: S) {
+        for column in 0..self.n {
+            let from = self.from.wrapping_offset(column.cast_signed() * self.pitch);
+            let to = self.to.wrapping_add(column / S::LANES * S::LANES * self.k + column % S::LANES);
+            for k in 0..self.k {
+                // SAFETY: `dot` has checked the operand, and the copy has all columns of its last vectors.
+                unsafe { to.wrapping_add(k * S::LANES).write(from.wrapping_add(k).read()) }
+            }
+        }
+    }
+}
+
+/// Sums one row with the columns from vector `vector` on, as far as there are `VECTORS` of them, and writes them to `to`.
+///
+/// # Safety
+/// `row` must have `k` words, `columns` must be the kept form, and `to` must have `VECTORS` vectors.
+#[inline(always)]
+pub(super) unsafe fn sums<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, to: *mut f32) {
+    let mut halves = [[s.splat_f(0.0); VECTORS]; 2];
+    // The partial sums of lanes `first`, `first + 4`, … are added up first, those of 0 and 2 and those of 1 and 3 next.
+    for (first, half, new) in [(0, 0, true), (2, 0, false), (1, 1, true), (3, 1, false)] {
+        // SAFETY: the caller's.
+        let quarter = unsafe { quarter(s, row, k, columns, first) };
+        for (half, quarter) in halves[half].iter_mut().zip(quarter) {
+            *half = if new { quarter } else { s.add_f(*half, quarter) };
+        }
+    }
+    for (vector, (a, b)) in halves[0].into_iter().zip(halves[1]).enumerate() {
+        // SAFETY: the caller's.
+        unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(a, b)) }
+    }
+}
+
+/// Partial sums per quarter of a vector.
+const PARTS: usize = MAX_LANES / 4;
+
+/// The sums over `k = first, first + 4, …`.
+#[inline(always)]
+unsafe fn quarter<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, first: usize) -> [S::F; VECTORS] {
+    let parts = S::LANES / 4;
+    let mut sums = [[s.splat_f(0.0); VECTORS]; PARTS];
+    let mut at = first;
+    while at + S::LANES - 4 < k {
+        for (part, sums) in sums.iter_mut().enumerate().take(parts) {
+            // SAFETY: the caller's.
+            unsafe { step(s, row, k, columns, at + 4 * part, sums) }
+        }
+        at += S::LANES;
+    }
+    for (part, sums) in sums.iter_mut().enumerate().take(parts) {
+        if at + 4 * part < k {
+            // SAFETY: the caller's.
+            unsafe { step(s, row, k, columns, at + 4 * part, sums) }
+        }
+    }
+    let mut distance = parts / 2;
+    while distance > 0 {
+        for part in 0..distance {
+            for vector in 0..VECTORS {
+                sums[part][vector] = s.add_f(sums[part][vector], sums[part + distance][vector]);
+            }
+        }
+        distance /= 2;
+    }
+    sums[0]
+}
+
+#[inline(always)]
+unsafe fn step<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, at: usize, sums: &mut [S::F; VECTORS]) {
+    // SAFETY: the caller vouches for the row and the columns.
+    unsafe {
+        let left = s.splat_f(row.wrapping_add(at).read());
+        for (vector, sum) in sums.iter_mut().enumerate() {
+            let right = s.load_raw_f(columns.wrapping_add((vector * k + at) * S::LANES));
+            *sum = s.mul_add_f(left, right, *sum);
+        }
+    }
+}

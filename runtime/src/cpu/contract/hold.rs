@@ -1,0 +1,113 @@
+//! Whole operands, packed once.
+//!
+//! In: a plan whose operand is packed and is the same for all batch indices. Out: where its packed words are: those that the
+//! session keeps if it is a parameter, otherwise, for a left operand, scratch memory that is filled now. Always: the layout is
+//! the one that a job would pack for itself, so sums are the same with and without a copy.
+
+use super::super::kept::kept;
+use super::super::scratch::{LINE, Scratch};
+use super::super::{Isa, Kernel, Simd, run};
+use super::drive::Call;
+use super::left;
+use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::place::{Group, MAX_AXES, Place, Side};
+use super::plan::Plan;
+
+/// Numbers that tell packed layouts apart.
+struct Form {
+    numbers: [isize; 4 * MAX_AXES + 8],
+    count: usize,
+}
+
+impl Form {
+    fn new(kind: isize, sizes: [usize; 3], side: &Side<'_>, groups: [&Group; 2]) -> Form {
+        let mut form = Form { numbers: [kind; 4 * MAX_AXES + 8], count: 1 };
+        sizes.iter().for_each(|size| form.push(size.cast_signed()));
+        for group in groups {
+            form.push(group.count.cast_signed());
+            for at in 0..group.count {
+                form.push(group.extent[at].cast_signed());
+                form.push(side.strides[group.number(at)]);
+            }
+        }
+        form
+    }
+
+    fn push(&mut self, number: isize) {
+        self.numbers[self.count] = number;
+        self.count += 1;
+    }
+
+    fn numbers(&self) -> &[isize] {
+        &self.numbers[..self.count]
+    }
+}
+
+/// The first element of an operand that may be kept: it is the same for all batch indices, and nothing of it is padding.
+fn start(plan: &Plan<'_>, side: &Side<'_>) -> Option<*const f32> {
+    let whole = side.sights().is_empty() && side.ignores(plan.moving()) && plan.k.total > 0;
+    whole.then(|| side.data.as_ptr().wrapping_offset(side.base))
+}
+
+/// The kept right operand: panels of `width` columns, all panels of a block of K after each other.
+pub(super) fn right(
+    isa: Isa,
+    plan: &Plan<'_>,
+    width: usize,
+    (temp, table): (*mut f32, &mut [Place]),
+) -> Option<*const f32> {
+    let from = start(plan, &plan.rhs)?;
+    let form = Form::new(1, [width, plan.run, plan.per_run], &plan.rhs, [&plan.n, &plan.k]);
+    let words = plan.k.total * plan.n.total.next_multiple_of(width) + LINE;
+    kept(from, form.numbers(), words, |to| run(isa, Panels { plan, width, to, temp, table }))
+}
+
+/// Where panel number `panel` is in the kept right operand, for the block of `count` from `k0` on.
+#[inline(always)]
+pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (usize, usize)) -> usize {
+    k0 * plan.n.total.next_multiple_of(width) + panel * width * count
+}
+
+/// The kept left operand, in row tiles.
+pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
+    let from = start(plan, &plan.lhs)?;
+    let form = Form::new(2, [tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
+    kept(from, form.numbers(), left::words(plan), |to| left::share(call, plan, tiles, to))
+}
+
+/// What packing needs for a moment.
+pub(super) fn room(scratch: &mut Scratch<Place>) -> (*mut f32, &mut [Place]) {
+    scratch.provide(TRANSPOSE, BLOCK, Place::NOWHERE)
+}
+
+/// Packs the whole right operand.
+struct Panels<'a> {
+    plan: &'a Plan<'a>,
+    width: usize,
+    to: *mut f32,
+    temp: *mut f32,
+    table: &'a mut [Place],
+}
+
+impl Kernel for Panels<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Panels { plan, width, to, temp, table } = self;
+        let source = Source::new(&plan.rhs, &plan.n, &plan.k);
+        let base = plan.rhs.origin();
+        for block in 0..plan.blocks() {
+            let (k0, count) = plan.block(block);
+            let table = &mut table[..count];
+            source.table(k0, table);
+            for number in 0..plan.n.total.div_ceil(width) {
+                let first = number * width;
+                let cols = width.min(plan.n.total - first);
+                let pitch = cols.next_multiple_of(S::LANES);
+                let to = to.wrapping_add(panel(plan, width, number, (k0, count)));
+                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
+                // SAFETY: the copy has `width` words for each k of each panel, and a line more.
+                unsafe { pack::pack(s, &panel, table, temp) }
+            }
+        }
+    }
+}

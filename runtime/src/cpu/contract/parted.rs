@@ -1,0 +1,239 @@
+//! A copy of an image, padded with zeros and parted by the stride of a convolution, so that its columns are contiguous.
+//!
+//! In: an operand with windows, each of which at most one column axis moves. Out: how large the copy is, its rows as one long
+//! row, where each index of K starts in it, and the copying. Always: the coordinate `c` of a window with stride `s` lies in
+//! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero.
+
+use super::super::Simd;
+use super::long_row::LongRow;
+use super::pack::copy;
+use super::place::{Group, MAX_AXES, MAX_WINDOWS, Place, Side, Walk, span};
+use super::{Axis, Role};
+
+/// A dimension of the image.
+#[derive(Clone, Copy)]
+struct Dimension {
+    /// Which window.
+    window: usize,
+    /// The least coordinate that occurs, and how many from there on.
+    low: isize,
+    count: usize,
+    /// The elements that exist, counted from `low`.
+    from: usize,
+    to: usize,
+    stride: usize,
+    /// Words from plane to plane, and from element to element of a plane.
+    plane: usize,
+    step: usize,
+}
+
+const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 0, stride: 1, plane: 0, step: 0 };
+
+/// How to make the copy for one batch index.
+pub(super) struct Parted<'a> {
+    /// Words that it takes.
+    pub(super) words: usize,
+    pub(super) row: LongRow,
+    /// Indices of the axes outside of windows: channels.
+    pub(super) channels: usize,
+    /// Words of a channel.
+    channel: usize,
+    /// The dimensions of a channel, inner before outer.
+    dimensions: [Dimension; MAX_WINDOWS],
+    count: usize,
+    /// The axes of the channels, which step by the copy's words.
+    outer: Group,
+    image: Side<'a>,
+}
+
+impl Dimension {
+    /// Where a coordinate, counted from `low`, lies in the copy.
+    fn place(&self, at: usize) -> usize {
+        at % self.stride * self.plane + at / self.stride * self.step
+    }
+}
+
+impl<'a> Parted<'a> {
+    /// Nothing if the image has no windows, is already spread by a divisor, or has columns that are not its rows.
+    pub(super) fn new(side: &Side<'a>, axes: &[Axis]) -> Option<Self> {
+        let columns = Group::merged(axes, Role::N, &[side]);
+        if side.sights().is_empty() || side.sights().iter().any(|sight| sight.divisor != 1) {
+            return None;
+        }
+        let (count, dimensions) = dimensions(side, axes, &columns)?;
+        let mut parted = Parted {
+            words: 1,
+            row: LongRow { rows: 1, inner: columns.extent[columns.count - 1], pitch: 0 },
+            channels: 1,
+            channel: 0,
+            dimensions,
+            count,
+            outer: Group::EMPTY,
+            image: Side { strides: [0; MAX_AXES], base: 0, ..*side },
+        };
+        for dimension in &mut parted.dimensions[..count] {
+            dimension.step = parted.words;
+            parted.words = parted.words.checked_mul(dimension.count.div_ceil(dimension.stride))?;
+        }
+        for dimension in &mut parted.dimensions[..count] {
+            dimension.plane = parted.words;
+            parted.words = parted.words.checked_mul(dimension.stride)?;
+        }
+        parted.channel = parted.words;
+        for (number, axis) in axes.iter().enumerate().rev().filter(|(_, axis)| axis.role == Role::K && axis.extent > 1)
+        {
+            let moved = side.sights().iter().any(|sight| sight.strides[number] != 0);
+            if moved && side.strides[number] != 0 {
+                return None;
+            }
+            if !moved {
+                parted.image.strides[number] = parted.words.cast_signed();
+                parted.words = parted.words.checked_mul(axis.extent)?;
+            }
+        }
+        for (number, axis) in axes.iter().enumerate() {
+            if parted.image.strides[number] != 0 {
+                let at = parted.outer.count;
+                (parted.outer.extent[at], parted.outer.axis[at]) = (axis.extent, number as u8);
+                parted.outer.count += 1;
+                parted.channels *= axis.extent;
+            }
+        }
+        parted.outer.total = parted.channels;
+        let pitch = if columns.count == 2 { dimensions_step(&parted, 1) } else { parted.row.inner };
+        let rows = if columns.count == 2 { columns.extent[0] } else { 1 };
+        parted.row = LongRow { rows, inner: parted.row.inner, pitch };
+        // What lies between the rows is computed too.
+        (pitch >= parted.row.inner && rows * parted.row.inner * 8 >= parted.row.length() * 5).then_some(parted)
+    }
+
+    /// Writes where each index of K starts.
+    ///
+    /// # Safety
+    /// `list` must have an offset for each.
+    pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
+        let k = Group::merged(axes, Role::K, &[&self.image]);
+        let mut walk = Walk::new(&self.image, &k, 0);
+        for at in 0..k.total {
+            let mut offset = walk.place.offset;
+            for dimension in &self.dimensions[..self.count] {
+                let sight = &self.image.windows[dimension.window];
+                let coordinate = sight.base + walk.place.at[dimension.window] - dimension.low;
+                offset += dimension.place(coordinate.cast_unsigned()).cast_signed();
+            }
+            // SAFETY: the caller vouches for the list.
+            unsafe { list.add(at).write(offset) };
+            walk.advance(1);
+        }
+    }
+
+    /// Copies some channels of the batch index at `base` to their places in `to`.
+    ///
+    /// # Safety
+    /// `to` must have `words` words.
+    #[inline(always)]
+    pub(super) unsafe fn fill<S: Simd>(
+        &self,
+        s: S,
+        side: &Side<'_>,
+        base: Place,
+        channels: core::ops::Range<usize>,
+        to: *mut f32,
+    ) {
+        for channel in channels {
+            let from = Walk::new(side, &self.outer, channel).place.offset + base.offset;
+            let to = to.wrapping_add(channel * self.channel);
+            // SAFETY: the channel lies within the copy; the elements within the operand, whose reach `Side` has checked.
+            unsafe {
+                to.write_bytes(0, self.channel);
+                self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to);
+            }
+        }
+    }
+
+    /// Copies the elements of a channel that exist.
+    #[inline(always)]
+    unsafe fn channel<S: Simd>(&self, s: S, side: &Side<'_>, from: *const f32, to: *mut f32) {
+        let dimensions = &self.dimensions[..self.count];
+        if dimensions.iter().any(|dimension| dimension.from >= dimension.to) {
+            return;
+        }
+        let mut index = [0; MAX_WINDOWS];
+        for (index, dimension) in index.iter_mut().zip(dimensions) {
+            *index = dimension.from;
+        }
+        let row = &dimensions[0];
+        let step = side.windows[row.window].stride;
+        loop {
+            let (mut source, mut target) = (from, to);
+            for (&at, dimension) in index.iter().zip(dimensions).skip(1) {
+                let element = dimension.low + at.cast_signed();
+                source = source.wrapping_offset(element * side.windows[dimension.window].stride);
+                target = target.wrapping_add(dimension.place(at));
+            }
+            for first in row.from..(row.from + row.stride).min(row.to) {
+                let count = (row.to - first).div_ceil(row.stride);
+                let source = source.wrapping_offset((row.low + first.cast_signed()) * step);
+                // SAFETY: the caller's.
+                unsafe {
+                    copy(s, source, step * row.stride.cast_signed(), count, target.wrapping_add(row.place(first)))
+                }
+            }
+            let mut outer = 1;
+            loop {
+                if outer >= dimensions.len() {
+                    return;
+                }
+                index[outer] += 1;
+                if index[outer] < dimensions[outer].to {
+                    break;
+                }
+                index[outer] = dimensions[outer].from;
+                outer += 1;
+            }
+        }
+    }
+}
+
+fn dimensions_step(parted: &Parted<'_>, at: usize) -> usize {
+    parted.dimensions[at].step
+}
+
+/// The windows, those of inner columns first. Nothing if one is moved by a batch axis or by two column axes, or if a column
+/// axis moves none, or several.
+fn dimensions(side: &Side<'_>, axes: &[Axis], columns: &Group) -> Option<(usize, [Dimension; MAX_WINDOWS])> {
+    let sights = side.sights();
+    let mut found = [NOTHING; MAX_WINDOWS];
+    let mut count = 0;
+    let mut seen = [false; MAX_WINDOWS];
+    let batch = |axis: &Axis| axis.role == Role::Batch && axis.extent > 1;
+    let moved = |number: usize| sights.iter().any(|sight| sight.strides[number] != 0);
+    if !(1..=2).contains(&columns.count) || axes.iter().enumerate().any(|(number, axis)| batch(axis) && moved(number)) {
+        return None;
+    }
+    for position in (0..columns.count).rev() {
+        let number = columns.number(position);
+        let mut movers = (0..sights.len()).filter(|&window| sights[window].strides[number] != 0);
+        let (window, none) = (movers.next()?, movers.next());
+        let stride = usize::try_from(sights[window].strides[number]).ok()?;
+        if none.is_some() || seen[window] || side.strides[number] != 0 {
+            return None;
+        }
+        seen[window] = true;
+        found[count] = Dimension { window, stride, ..NOTHING };
+        count += 1;
+    }
+    for window in (0..sights.len()).filter(|&window| !seen[window]) {
+        found[count] = Dimension { window, ..NOTHING };
+        count += 1;
+    }
+    for dimension in &mut found[..count] {
+        let sight = &sights[dimension.window];
+        let (low, high) = span(axes, sight.base, sight.strides);
+        dimension.low = low;
+        dimension.count = usize::try_from(high - low + 1).ok()?;
+        dimension.from = (-low).max(0).cast_unsigned();
+        dimension.to = (sight.extent.min(high + 1) - low).max(0).cast_unsigned();
+    }
+    Some((count, found))
+}

@@ -1,0 +1,254 @@
+//! Two vectors that are worked on in turns.
+//!
+//! In: an instruction set. Out: one with twice the lanes, each of whose operations is two of the other's. Always: neighbouring
+//! instructions do not wait for each other, so the long chains of an elementary function or of a sum run at twice the pace.
+
+use super::{Kernel, Simd, Vectors};
+
+/// `S` with twice the lanes.
+#[derive(Clone, Copy, Debug)]
+pub struct Twice<S>(pub S);
+
+/// A kernel that runs on [`Twice`] what it is run on.
+struct Doubled<K>(K);
+
+impl<K: Kernel> Kernel for Doubled<K> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        self.0.run(Twice(s));
+    }
+}
+
+macro_rules! halves {
+    ($($name:ident($($arg:ident: $t:ident),+) -> $out:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, $($arg: Self::$t),+) -> Self::$out {
+            (self.0.$name($($arg.0),+), self.0.$name($($arg.1),+))
+        }
+    )*};
+}
+
+macro_rules! splats {
+    ($($name:ident: $e:ty => $t:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, x: $e) -> Self::$t {
+            let v = self.0.$name(x);
+            (v, v)
+        }
+    )*};
+}
+
+macro_rules! shifts {
+    ($($name:ident: $t:ident;)*) => {$(
+        #[inline(always)]
+        fn $name<const N: u32>(self, x: Self::$t) -> Self::$t {
+            (self.0.$name::<N>(x.0), self.0.$name::<N>(x.1))
+        }
+    )*};
+}
+
+macro_rules! folds {
+    ($($name:ident: $t:ident -> $e:ty = $op:ident;)*) => {$(
+        #[inline(always)]
+        fn $name(self, x: Self::$t) -> $e {
+            self.0.$name(self.0.$op(x.0, x.1))
+        }
+    )*};
+}
+
+macro_rules! memory {
+    ($($t:ident $e:ty: $load:ident $load_masked:ident $store:ident $store_masked:ident $gather:ident $scatter:ident;)*) => {$(
+        #[inline(always)]
+        unsafe fn $load(self, p: *const $e) -> Self::$t {
+            // SAFETY: the caller vouches for both halves.
+            unsafe { (self.0.$load(p), self.0.$load(p.add(S::LANES))) }
+        }
+        #[inline(always)]
+        unsafe fn $load_masked(self, p: *const $e, m: Self::M) -> Self::$t {
+            // SAFETY: the caller vouches for the lanes of both masks.
+            unsafe { (self.0.$load_masked(p, m.0), self.0.$load_masked(p.wrapping_add(S::LANES), m.1)) }
+        }
+        #[inline(always)]
+        unsafe fn $store(self, p: *mut $e, v: Self::$t) {
+            // SAFETY: the caller vouches for both halves.
+            unsafe {
+                self.0.$store(p, v.0);
+                self.0.$store(p.add(S::LANES), v.1);
+            }
+        }
+        #[inline(always)]
+        unsafe fn $store_masked(self, p: *mut $e, m: Self::M, v: Self::$t) {
+            // SAFETY: the caller vouches for the lanes of both masks.
+            unsafe {
+                self.0.$store_masked(p, m.0, v.0);
+                self.0.$store_masked(p.wrapping_add(S::LANES), m.1, v.1);
+            }
+        }
+        #[inline(always)]
+        unsafe fn $gather(self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
+            // SAFETY: the caller vouches for the lanes of both masks.
+            unsafe { (self.0.$gather(p, idx.0, m.0), self.0.$gather(p, idx.1, m.1)) }
+        }
+        #[inline(always)]
+        unsafe fn $scatter(self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
+            // SAFETY: the caller vouches for the lanes of both masks; the later half is written later.
+            unsafe {
+                self.0.$scatter(p, idx.0, m.0, v.0);
+                self.0.$scatter(p, idx.1, m.1, v.1);
+            }
+        }
+    )*};
+}
+
+impl<S: Simd> Vectors for Twice<S> {
+    const LANES: usize = 2 * S::LANES;
+    const FUSED: bool = S::FUSED;
+    const TABLES: bool = S::TABLES;
+    const ROWS: usize = S::ROWS;
+
+    type F = (S::F, S::F);
+    type I = (S::I, S::I);
+    type U = (S::U, S::U);
+    type M = (S::M, S::M);
+
+    #[inline(always)]
+    fn enter<K: Kernel>(self, kernel: K) {
+        self.0.enter(Doubled(kernel));
+    }
+    #[inline(always)]
+    fn call<K: Kernel>(self, kernel: K) {
+        self.0.call(Doubled(kernel));
+    }
+
+    splats! {
+        splat_f: f32 => F;
+        splat_i: i32 => I;
+        splat_u: u32 => U;
+        splat_m: bool => M;
+    }
+
+    #[inline(always)]
+    fn iota_i(self) -> Self::I {
+        let first = self.0.iota_i();
+        (first, self.0.add_i(first, self.0.splat_i(S::LANES as i32)))
+    }
+    #[inline(always)]
+    fn iota_u(self) -> Self::U {
+        let first = self.0.iota_u();
+        (first, self.0.add_u(first, self.0.splat_u(S::LANES as u32)))
+    }
+
+    halves! {
+        add_f(a: F, b: F) -> F;
+        sub_f(a: F, b: F) -> F;
+        mul_f(a: F, b: F) -> F;
+        div_f(a: F, b: F) -> F;
+        max_f(a: F, b: F) -> F;
+        min_f(a: F, b: F) -> F;
+        mul_add_f(a: F, b: F, c: F) -> F;
+        at_most_f(x: F, bound: F) -> F;
+        at_least_f(x: F, bound: F) -> F;
+        neg_f(x: F) -> F;
+        abs_f(x: F) -> F;
+        sqrt_f(x: F) -> F;
+        quotient_f(a: F, b: F) -> F;
+        rsqrt_f(x: F) -> F;
+        floor_f(x: F) -> F;
+        ceil_f(x: F) -> F;
+        round_f(x: F) -> F;
+        trunc_f(x: F) -> F;
+        scale_f(x: F, n: F) -> F;
+        add_i(a: I, b: I) -> I;
+        sub_i(a: I, b: I) -> I;
+        mul_i(a: I, b: I) -> I;
+        div_i(a: I, b: I) -> I;
+        rem_i(a: I, b: I) -> I;
+        max_i(a: I, b: I) -> I;
+        min_i(a: I, b: I) -> I;
+        neg_i(x: I) -> I;
+        abs_i(x: I) -> I;
+        and_i(a: I, b: I) -> I;
+        or_i(a: I, b: I) -> I;
+        xor_i(a: I, b: I) -> I;
+        not_i(x: I) -> I;
+        shl_i(x: I, by: I) -> I;
+        shr_i(x: I, by: I) -> I;
+        add_u(a: U, b: U) -> U;
+        sub_u(a: U, b: U) -> U;
+        mul_u(a: U, b: U) -> U;
+        div_u(a: U, b: U) -> U;
+        rem_u(a: U, b: U) -> U;
+        max_u(a: U, b: U) -> U;
+        min_u(a: U, b: U) -> U;
+        and_u(a: U, b: U) -> U;
+        or_u(a: U, b: U) -> U;
+        xor_u(a: U, b: U) -> U;
+        not_u(x: U) -> U;
+        shl_u(x: U, by: U) -> U;
+        shr_u(x: U, by: U) -> U;
+        eq_f(a: F, b: F) -> M;
+        lt_f(a: F, b: F) -> M;
+        le_f(a: F, b: F) -> M;
+        eq_i(a: I, b: I) -> M;
+        lt_i(a: I, b: I) -> M;
+        le_i(a: I, b: I) -> M;
+        eq_u(a: U, b: U) -> M;
+        lt_u(a: U, b: U) -> M;
+        le_u(a: U, b: U) -> M;
+        select_f(m: M, a: F, b: F) -> F;
+        select_i(m: M, a: I, b: I) -> I;
+        select_u(m: M, a: U, b: U) -> U;
+        and_m(a: M, b: M) -> M;
+        or_m(a: M, b: M) -> M;
+        xor_m(a: M, b: M) -> M;
+        not_m(x: M) -> M;
+        f_from_i(x: I) -> F;
+        f_from_u(x: U) -> F;
+        i_from_f(x: F) -> I;
+        u_from_f(x: F) -> U;
+        i_from_u(x: U) -> I;
+        u_from_i(x: I) -> U;
+        bits_f(x: F) -> U;
+        f_of_bits(x: U) -> F;
+    }
+
+    shifts! {
+        shl_const_i: I;
+        shr_const_i: I;
+        shl_const_u: U;
+        shr_const_u: U;
+    }
+
+    folds! {
+        reduce_add_f: F -> f32 = add_f;
+        reduce_mul_f: F -> f32 = mul_f;
+        reduce_max_f: F -> f32 = max_f;
+        reduce_min_f: F -> f32 = min_f;
+        reduce_add_i: I -> i32 = add_i;
+        reduce_mul_i: I -> i32 = mul_i;
+        reduce_max_i: I -> i32 = max_i;
+        reduce_min_i: I -> i32 = min_i;
+        reduce_add_u: U -> u32 = add_u;
+        reduce_mul_u: U -> u32 = mul_u;
+        reduce_max_u: U -> u32 = max_u;
+        reduce_min_u: U -> u32 = min_u;
+        any_m: M -> bool = or_m;
+        all_m: M -> bool = and_m;
+    }
+
+    #[inline(always)]
+    fn mask_first(self, n: usize) -> Self::M {
+        (self.0.mask_first(n), self.0.mask_first(n.saturating_sub(S::LANES)))
+    }
+
+    #[inline(always)]
+    fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
+        (self.0.lookup_f(table, at.0), self.0.lookup_f(table, at.1))
+    }
+
+    memory! {
+        F f32: load_raw_f load_masked_raw_f store_raw_f store_masked_raw_f gather_raw_f scatter_raw_f;
+        I i32: load_raw_i load_masked_raw_i store_raw_i store_masked_raw_i gather_raw_i scatter_raw_i;
+        U u32: load_raw_u load_masked_raw_u store_raw_u store_masked_raw_u gather_raw_u scatter_raw_u;
+    }
+}
