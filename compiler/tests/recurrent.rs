@@ -25,13 +25,18 @@ fn numbers(shape: &[usize], phase: f64) -> Tensor {
     Tensor::floats(shape, (0..count).map(|k| (0.7 * k as f64 + phase).sin() * 0.5).collect())
 }
 
-/// A model around one layer; `states` are the names of its state, which is given where `start` says so.
-fn model(layer: &str, states: &[&str], all: usize, start: bool) -> String {
+/// A model around one layer; `states` are the names of its state, which is given where `start` says so, as lengths are where
+/// `ends` does.
+fn model(layer: &str, states: &[&str], all: usize, start: bool, ends: bool) -> String {
     let ty = format!("f32[{all}, B, 4]");
     let width = if layer.contains("bidirectional") { 8 } else { 4 };
     let list = |with: &dyn Fn(&str) -> String| states.iter().map(|s| with(s)).collect::<String>();
-    let params = if start { list(&|s| format!(", {s}: {ty}")) } else { String::new() };
-    let given = if start { list(&|s| format!(", {s}")) } else { String::new() };
+    let mut params = if start { list(&|s| format!(", {s}: {ty}")) } else { String::new() };
+    let mut given = if start { list(&|s| format!(", {s}")) } else { String::new() };
+    if ends {
+        params += ", n: u32[B]";
+        given += ", lengths = n";
+    }
     let (results, types) = (list(&|s| format!(", {s}_n")), list(&|_| format!(", {ty}")));
     let weights = list(&|s| format!(", w{s}: {ty}"));
     let terms = list(&|s| format!(" + sum({s}_n * w{s})"));
@@ -82,20 +87,32 @@ fn env(model: &Model, args: Vec<Tensor>) -> Env {
 #[test]
 fn layers_are_those_of_pytorch() {
     for (name, steps, stored) in cases() {
-        let (layer, states, all, start): (_, &[&str], _, _) = match name.as_str() {
-            "rnn" => ("RNN(3, 4)", &["h"], 1, false),
-            "rnn_two" => ("RNN(3, 4, layers = 2, bidirectional = true)", &["h"], 4, true),
-            "lstm" => ("LSTM(3, 4)", &["h", "c"], 1, true),
-            "lstm_two" => ("LSTM(3, 4, layers = 2, bidirectional = true)", &["h", "c"], 4, false),
-            "gru" => ("GRU(3, 4, bias = false)", &["h"], 1, true),
-            "gru_two" => ("GRU(3, 4, layers = 2, bidirectional = true)", &["h"], 4, false),
+        let two = "3, 4, layers = 2, bidirectional = true";
+        let lengths: &[u32] = match name.as_str() {
+            "rnn_lengths" => &[2, 5],
+            "lstm_lengths" => &[3, 1],
+            "gru_lengths" => &[4, 5],
+            _ => &[],
+        };
+        let (layer, states, all, start): (String, &[&str], _, _) = match name.as_str() {
+            "rnn" => ("RNN(3, 4)".into(), &["h"], 1, false),
+            "rnn_two" => (format!("RNN({two})"), &["h"], 4, true),
+            "rnn_lengths" => ("RNN(3, 4)".into(), &["h"], 1, true),
+            "lstm" => ("LSTM(3, 4)".into(), &["h", "c"], 1, true),
+            "lstm_two" => (format!("LSTM({two})"), &["h", "c"], 4, false),
+            "lstm_lengths" => (format!("LSTM({two})"), &["h", "c"], 4, true),
+            "gru" => ("GRU(3, 4, bias = false)".into(), &["h"], 1, true),
+            "gru_two" | "gru_lengths" => (format!("GRU({two})"), &["h"], 4, false),
             other => panic!("no model for `{other}`"),
         };
-        let compiled = compile(&model(layer, states, all, start)).remove(0);
+        let compiled = compile(&model(&layer, states, all, start, !lengths.is_empty())).remove(0);
         let model = &compiled.model;
         let mut args = vec![numbers(&[2, steps, 3], 0.3)];
         if start {
             args.extend((0..states.len()).map(|k| numbers(&[all, 2, 4], 0.1 + k as f64)));
+        }
+        if !lengths.is_empty() {
+            args.push(Tensor::words([2], lengths.to_vec()));
         }
         let results = run(&model.functions[0], model, &env(model, args.clone())).unwrap().results;
         for (result, (_, values)) in results.iter().zip(&stored) {
@@ -119,10 +136,71 @@ fn layers_are_those_of_pytorch() {
 #[test]
 fn a_step_is_one_product_and_one_row() {
     for (layer, states) in [("LSTM(3, 4)", &["h", "c"][..]), ("GRU(3, 4)", &["h"]), ("RNN(3, 4)", &["h"])] {
-        let compiled = compile(&model(layer, states, 1, false)).remove(0);
+        let compiled = compile(&model(layer, states, 1, false, false)).remove(0);
         let text = compiled.plans.to_string();
         let start = text.find("loop ").unwrap();
         let body = &text[start..start + text[start..].find("\n  }").unwrap()];
+        assert!(body.matches("launch").count() <= 2, "{layer}: {body}");
+    }
+}
+
+#[test]
+fn what_stands_after_the_end_has_no_effect() {
+    let compiled = compile(&model("LSTM(3, 4, bidirectional = true)", &["h", "c"], 2, false, true)).remove(0);
+    let model = &compiled.model;
+    let at = model.functions.len() - 1;
+    let gradients = |padding: f64| {
+        let mut x = numbers(&[2, 4, 3], 0.3).f64s().to_vec();
+        x[3 * 2..3 * 4].fill(padding);
+        let weights = [[2, 4, 8], [2, 2, 4], [2, 2, 4]].map(|shape| numbers(&shape, 0.9));
+        let args = [Tensor::floats([2, 4, 3], x), Tensor::words([2], vec![2, 4])];
+        let env = env(model, args.into_iter().chain(weights).collect());
+        run(&model.functions[at], model, &env)
+            .unwrap()
+            .effects
+            .into_iter()
+            .map(|(_, t)| t.f64s().to_vec())
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(gradients(0.0), gradients(f64::NAN));
+}
+
+#[test]
+fn dropout_stands_between_layers_in_training() {
+    let text = |net: &str, call: &str| {
+        format!(
+            "pub struct Net {{ {net} }}
+            impl Net {{
+                pub fn run(&self, x: f32[1, T, 3]) -> f32[1, T, 4] {{ {call} }}
+                #[train(Sgd)]
+                pub fn loss(&self, x: f32[1, T, 3]) -> f32 {{ let y = {call}; sum(y * y * y) }}
+            }}"
+        )
+    };
+    let one = |p: &str| text(&format!("net: LSTM(3, 4, layers = 2, dropout = {p})"), "(self.net(x)).0");
+    let by_hand = "self.b(dropout((self.a(x)).0, 0.4)).0";
+    let results = |text: &str, function: usize| {
+        let compiled = compile(text).remove(0);
+        let model = &compiled.model;
+        run(&model.functions[function], model, &env(model, vec![numbers(&[1, 6, 3], 0.2)])).unwrap().results[0]
+            .f64s()
+            .to_vec()
+    };
+    let by_hand = text("a: LSTM(3, 4), b: LSTM(4, 4)", by_hand);
+    let train = compile(&by_hand)[0].model.functions.len() - 1;
+    assert_eq!(results(&one("0.4"), train), results(&by_hand, train));
+    assert_ne!(results(&one("0.4"), train), results(&one("0.0"), train));
+    assert_eq!(results(&one("0.4"), 0), results(&one("0.0"), 0));
+}
+
+#[test]
+fn a_step_backward_is_one_row_and_one_product() {
+    for (layer, states) in [("LSTM(3, 4)", &["h", "c"][..]), ("RNN(3, 4)", &["h"])] {
+        let compiled = compile(&model(layer, states, 1, false, false)).remove(0);
+        let text = compiled.plans.to_string();
+        let start = text.find("reverse=true {").unwrap();
+        let body = &text[start..start + text[start..].find("\n  }").unwrap()];
+        // Gradients of weights are products over all steps, after the loop, and those of gates are written side by side.
         assert!(body.matches("launch").count() <= 2, "{layer}: {body}");
     }
 }

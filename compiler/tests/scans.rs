@@ -137,6 +137,35 @@ fn its_gradients_are_right() {
     }
 }
 
+#[test]
+fn gradients_of_what_every_step_reads_are_summed_after_the_loop() {
+    let cell = |body: &str| {
+        let scale = if body.contains("scale") { ", scale: Parameter([24])" } else { "" };
+        format!(
+            "pub struct Net {{ from_input: Linear(3, 24), from_state: Linear(24, 24){scale} }}
+            impl Net {{
+                #[train(Adam)]
+                pub fn loss(&self, x: f32[2, T, 3], y: f32[2, 24]) -> f32 {{
+                    let h = fold(x, axis = 1, from = zeros, |h, x| {body});
+                    mse_loss(h, y)
+                }}
+            }}"
+        )
+    };
+    // Weights that are as large as what a step computes; weights in slices; gradients that a step makes in no one sum.
+    for body in [
+        "tanh(self.from_input(x) + self.from_state(h))",
+        "{ let s = matmul(h, transpose(self.from_state.weight[0..12, ..])); tanh(self.from_input(x) + concat(s, -s, axis = 1)) }",
+        "tanh(self.from_input(x) + self.from_state(h) * self.scale)",
+    ] {
+        gradients_agree(&cell(body), 5);
+    }
+    let text = compile(&cell("tanh(self.from_input(x) + self.from_state(h))")).remove(0).plans.to_string();
+    let start = text.find("reverse=true {").unwrap();
+    let body = &text[start..start + text[start..].find("\n  }").unwrap()];
+    assert_eq!(body.matches("launch").count(), 2, "{body}");
+}
+
 /// Compares the gradients of the training function with finite differences of its loss.
 fn gradients_agree(text: &str, steps: i64) {
     let (mut models, diags) = check(text.parse().unwrap());

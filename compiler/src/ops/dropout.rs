@@ -1,6 +1,7 @@
 //! `Dropout(p)` and `dropout(x, p = 0.5, key = key)`.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, Op, OpError};
+use super::{Attr, AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
+use crate::ir::Value;
 use crate::ir::prim::MapOp;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&DROPOUT), Item::Layer(&LAYER)];
@@ -15,23 +16,8 @@ static DROPOUT: Op = Op {
           inverted); elsewhere `x` itself, unless a key says which to drop: `dropout(x, 0.1, key = key)`.",
     onnx: Some("Dropout"),
     body: |b, args, attrs| {
-        let (x, p) = (args[0], attrs.float("p").unwrap_or(0.5));
-        if !(0.0..=1.0).contains(&p) {
-            return Err(OpError::new("wrong-attribute", format!("`p` is a probability, not {p}")).attr("p"));
-        }
-        if !b.training && args.len() == 1 || p == 0.0 {
-            return Ok(vec![x]);
-        }
-        let zero = b.constant(x, 0.0)?;
-        if p == 1.0 {
-            return Ok(vec![b.mul(x, zero)?]);
-        }
-        let key = b.key(args.get(1).copied())?;
-        let draw = b.unit(key, &b.shape(x))?;
-        let bound = b.constant(x, p)?;
-        let kept = b.map(MapOp::Le, &[bound, draw])?;
-        let scaled = b.with(MapOp::Mul, x, 1.0 / (1.0 - p))?;
-        Ok(vec![b.select(kept, scaled, zero)?])
+        let p = probability(attrs, "p")?;
+        Ok(vec![drop(b, args[0], p, args.get(1).copied())?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "dropout(x, 0.25)", result: "f32[5, 7]" },
@@ -43,6 +29,32 @@ static DROPOUT: Op = Op {
         },
     ],
 };
+
+/// The attribute of that name, which is a probability.
+pub(super) fn probability(attrs: &Attrs, name: &'static str) -> Result<f64, OpError> {
+    let p = attrs.float(name).unwrap_or(0.5);
+    match (0.0..=1.0).contains(&p) {
+        true => Ok(p),
+        false => Err(OpError::new("wrong-attribute", format!("`{name}` is a probability, not {p}")).attr(name)),
+    }
+}
+
+/// `x` with elements dropped with probability `p`, in training or where a key is given.
+pub(super) fn drop(b: &mut Builder<'_>, x: Value, p: f64, key: Option<Value>) -> Result<Value, OpError> {
+    if !b.training && key.is_none() || p == 0.0 {
+        return Ok(x);
+    }
+    let zero = b.constant(x, 0.0)?;
+    if p == 1.0 {
+        return b.mul(x, zero);
+    }
+    let key = b.key(key)?;
+    let draw = b.unit(key, &b.shape(x))?;
+    let bound = b.constant(x, p)?;
+    let kept = b.map(MapOp::Le, &[bound, draw])?;
+    let scaled = b.with(MapOp::Mul, x, 1.0 / (1.0 - p))?;
+    b.select(kept, scaled, zero)
+}
 
 static LAYER: Layer = Layer {
     name: "Dropout",

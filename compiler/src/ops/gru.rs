@@ -30,13 +30,15 @@ static CELL: Cell = Cell {
 
 static GRU: Op = Op {
     name: "gru",
-    signature: "(x: float[Batch, Steps, Features], h_0: float[...]?, weight_ih_l0: float[...]*) -> *",
+    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *",
     attrs: OP_ATTRS,
     doc: "Gated recurrent units over the middle axis: `h = (1 − σ(z))·n + σ(z)·h`, `n = tanh(x_n + σ(r)·h_n)`, where `r, z, n` \
           are the parts of `x·weight_ihᵀ + bias_ih` and `h·weight_hhᵀ + bias_hh`, the first two summed (Cho et al. 2014, with \
           the reset after the product as in cuDNN and PyTorch). Gives the output of every step \
           `[Batch, Steps, directions·hidden]`, and the last `h`, `[layers·directions, Batch, hidden]`, as which a first \
-          state may be given; otherwise it is zero.",
+          state may be given; otherwise it is zero. With `lengths = n`, a \
+          `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. \
+          Between layers, `dropout` of the elements are zero in training.",
     onnx: None,
     body: |b, args, attrs| run(b, args, attrs, &CELL),
     examples: &[
@@ -49,6 +51,18 @@ static GRU: Op = Op {
                 ("d", "f32[9]", Domain::Normal),
             ],
             call: "gru(x, v, w, c, d)",
+            result: "(f32[B, 3, 3], f32[1, B, 3])",
+        },
+        Example {
+            inputs: &[
+                ("x", "f32[B, 3, 2]", Domain::Normal),
+                ("v", "f32[9, 2]", Domain::Unit),
+                ("w", "f32[9, 3]", Domain::Unit),
+                ("c", "f32[9]", Domain::Normal),
+                ("d", "f32[9]", Domain::Normal),
+                ("n", "u32[B]", Domain::Below(4)),
+            ],
+            call: "gru(x, v, w, c, d, lengths = n)",
             result: "(f32[B, 3, 3], f32[1, B, 3])",
         },
         Example {

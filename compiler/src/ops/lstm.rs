@@ -24,12 +24,15 @@ static CELL: Cell = Cell {
 
 static LSTM: Op = Op {
     name: "lstm",
-    signature: "(x: float[Batch, Steps, Features], h_0: float[...]?, c_0: float[...]?, weight_ih_l0: float[...]*) -> *",
+    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, \
+                weight_ih_l0: each[...]*) -> *",
     attrs: OP_ATTRS,
     doc: "Long short-term memory over the middle axis: `c = σ(f)·c + σ(i)·tanh(g)`, `h = σ(o)·tanh(c)`, where `i, f, g, o` \
           are the parts of `x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh` (Hochreiter and Schmidhuber 1997; Gers et al. \
           2000). Gives the output of every step `[Batch, Steps, directions·hidden]`, and the last `h` and `c`, \
-          `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero.",
+          `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a \
+          `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. \
+          Between layers, `dropout` of the elements are zero in training.",
     onnx: None,
     body: |b, args, attrs| run(b, args, attrs, &CELL),
     examples: &[
@@ -42,6 +45,18 @@ static LSTM: Op = Op {
                 ("d", "f32[12]", Domain::Normal),
             ],
             call: "lstm(x, v, w, c, d)",
+            result: "(f32[B, 3, 3], f32[1, B, 3], f32[1, B, 3])",
+        },
+        Example {
+            inputs: &[
+                ("x", "f32[B, 3, 2]", Domain::Normal),
+                ("v", "f32[12, 2]", Domain::Unit),
+                ("w", "f32[12, 3]", Domain::Unit),
+                ("c", "f32[12]", Domain::Normal),
+                ("d", "f32[12]", Domain::Normal),
+                ("n", "u32[B]", Domain::Below(4)),
+            ],
+            call: "lstm(x, v, w, c, d, lengths = n)",
             result: "(f32[B, 3, 3], f32[1, B, 3], f32[1, B, 3])",
         },
         Example {

@@ -25,7 +25,7 @@ pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use example::read_dim;
 pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
-pub use signature::{Bindings, Class, Signature, Times, check};
+pub use signature::{Bindings, Class, Signature, Slot, Times, check};
 
 use crate::ir::model::Init;
 use crate::ir::{Dim, Value};

@@ -1,16 +1,20 @@
 //! What recurrent layers share: parameters with PyTorch's names, and layers over time in both directions.
 //!
+//! Where sequences have lengths, the state of one that has ended stays as it is and its output is zero, as in PyTorch's packed
+//! sequences; nothing that stands after the end has an effect. Between layers elements may be dropped in training.
+//!
 //! The products with a layer's input are made for all steps at once, outside of the region over time, of which a
 //! step has the product with the state and one elementwise kernel. Between layers time comes first.
 
+use super::dropout::{drop, probability};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
 use crate::ir::graph::{Memory, Repeat};
 use crate::ir::model::Init;
-use crate::ir::prim::Prim;
-use crate::ir::{Dim, Graph, Kind, Type, Value};
+use crate::ir::prim::{MapOp, Prim};
+use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
 
 /// The attributes of the ops.
-pub(super) const OP_ATTRS: &[AttrDecl] = &[LAYERS, BIDIRECTIONAL, BIAS];
+pub(super) const OP_ATTRS: &[AttrDecl] = &[LAYERS, BIDIRECTIONAL, BIAS, DROPOUT];
 
 /// The attributes of the layers.
 pub(super) const LAYER_ATTRS: &[AttrDecl] = &[
@@ -19,6 +23,7 @@ pub(super) const LAYER_ATTRS: &[AttrDecl] = &[
     LAYERS,
     BIDIRECTIONAL,
     BIAS,
+    DROPOUT,
 ];
 
 const LAYERS: AttrDecl =
@@ -26,6 +31,12 @@ const LAYERS: AttrDecl =
 const BIDIRECTIONAL: AttrDecl =
     AttrDecl::optional("bidirectional", AttrKind::Bool, "false", "whether a second state runs backwards in time");
 const BIAS: AttrDecl = AttrDecl::optional("bias", AttrKind::Bool, "true", "whether learnt offsets are added");
+const DROPOUT: AttrDecl = AttrDecl::optional(
+    "dropout",
+    AttrKind::Float,
+    "0.0",
+    "the probability with which elements between layers are zero in training, from 0 to 1",
+);
 
 /// PyTorch's names of the parameters of a layer, forwards and backwards in time.
 type Names = [[&'static str; 4]; 2];
@@ -113,6 +124,8 @@ pub(super) struct Cell {
 /// The output for every step, and the last state of every layer and direction.
 pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let plan = Plan::of(attrs)?;
+    let dropout = probability(attrs, "dropout")?;
+    let (lengths, args) = lengths(b, args)?;
     let given = args.len().checked_sub(1 + plan.params());
     let Some(states) = given.filter(|n| *n == 0 || *n == cell.states) else {
         let state = if cell.states == 1 { "a state" } else { "both tensors of a state" };
@@ -120,8 +133,11 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
         return Err(OpError::new("wrong-arity", message));
     };
     let (start, weights) = args[1..].split_at(states);
-    check(b, args, states, weights, (plan, cell))?;
-    let mut x = args[0];
+    check(b, &args, states, weights, (plan, cell))?;
+    let mut x = match lengths {
+        Some(lengths) => until(b, args[0], lengths)?,
+        None => args[0],
+    };
     let mut last: Vec<Vec<Value>> = vec![vec![]; cell.states];
     for layer in 0..plan.layers {
         let mut outputs = vec![];
@@ -131,17 +147,48 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
             let first = (layer == 0).then_some("btk,nk->tbn").unwrap_or("tbk,nk->tbn");
             let products = b.contract(first, x, weights[0])?;
             let start = begin(b, products, weights[1], start, (at, cell.states))?;
-            let results = over_time(b, products, weights, start, direction == 1, cell)?;
+            let time = Time { reverse: direction == 1, lengths };
+            let results = over_time(b, products, weights, start, time, cell)?;
             outputs.push(results[cell.states]);
             last.iter_mut().zip(&results).for_each(|(all, state)| all.push(*state));
         }
         x = if outputs.len() == 1 { outputs[0] } else { b.prim(Prim::Concat { axis: 2 }, &outputs)? };
+        if layer + 1 < plan.layers {
+            x = drop(b, x, dropout, None)?;
+        }
     }
     let mut results = vec![b.transpose(x, &[1, 0, 2])?];
     for states in last {
         results.push(stack(b, &states)?);
     }
     Ok(results)
+}
+
+/// The lengths of the sequences, if they are given, and the other arguments.
+fn lengths(b: &Builder<'_>, args: &[Value]) -> Result<(Option<Value>, Vec<Value>), OpError> {
+    let Some(at) = args.iter().skip(1).position(|v| !b.dtype(*v).is_float()).map(|at| at + 1) else {
+        return Ok((None, args.to_vec()));
+    };
+    let wanted = Type::new(DType::U32, [b.shape(args[0])[0].clone()]);
+    if *b.ty(args[at]) != wanted {
+        let message = format!(
+            "the lengths of `{{callee}}` are {wanted}, one for each sequence, but {{{at}}} is {}",
+            b.ty(args[at])
+        );
+        return Err(OpError::new("shape-mismatch", message).arg(at));
+    }
+    let others = args.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, v)| *v).collect();
+    Ok((Some(args[at]), others))
+}
+
+/// `x[b, t, k]` where `t` is before the end of sequence `b`, zero elsewhere: what stands there may be anything.
+fn until(b: &mut Builder<'_>, x: Value, lengths: Value) -> Result<Value, OpError> {
+    let shape = b.shape(x);
+    let steps = b.iota(&[1.into(), shape[1].clone(), 1.into()], 1)?;
+    let ends = b.reshape(lengths, &[shape[0].clone(), 1.into(), 1.into()])?;
+    let inside = b.map(MapOp::Lt, &[steps, ends])?;
+    let zero = b.constant(x, 0.0)?;
+    b.select(inside, x, zero)
 }
 
 /// The argument has the features of the first weight, and states are those of all layers and directions.
@@ -194,13 +241,20 @@ fn begin(
     given.iter().map(part).collect()
 }
 
+/// In which order the steps are made, and how many of each sequence count.
+#[derive(Clone, Copy)]
+struct Time {
+    reverse: bool,
+    lengths: Option<Value>,
+}
+
 /// The region over time: the last state, then the output of every step.
 fn over_time(
     b: &mut Builder<'_>,
     products: Value,
     weights: &[Value],
     start: Vec<Value>,
-    reverse: bool,
+    time: Time,
     cell: &Cell,
 ) -> Result<Vec<Value>, OpError> {
     let products = match weights.get(2) {
@@ -208,7 +262,8 @@ fn over_time(
         None => products,
     };
     let carried = start.len();
-    let args: Vec<Value> = start.into_iter().chain([products, weights[1]]).chain(weights.get(3).copied()).collect();
+    let mut args: Vec<Value> = start.into_iter().chain([products, weights[1]]).chain(weights.get(3).copied()).collect();
+    args.extend(time.lengths);
     let mut body = Graph::default();
     let mut inputs = vec![];
     for (k, &arg) in args.iter().enumerate() {
@@ -216,6 +271,7 @@ fn over_time(
         let ty = if k == carried { Type::new(ty.dtype, &ty.shape[1..]) } else { ty.clone() };
         inputs.push(body.push(Kind::Input(k), vec![], Some(ty), b.span));
     }
+    let ends = time.lengths.and_then(|_| inputs.pop());
     let (state, rest) = inputs.split_at(carried);
     let mut inner =
         Builder { graph: &mut body, span: b.span, training: b.training, sites: &mut *b.sites, loops: vec![] };
@@ -224,11 +280,29 @@ fn over_time(
         Some(&bias) => inner.add(of_state, bias)?,
         None => of_state,
     };
-    let next = (cell.step)(&mut inner, rest[0], of_state, state)?;
-    body.outputs = next.iter().copied().chain([next[0]]).collect();
+    let mut next = (cell.step)(&mut inner, rest[0], of_state, state)?;
+    let mut output = next[0];
+    if let Some(ends) = ends {
+        (next, output) = hold(&mut inner, ends, state, &next)?;
+    }
+    body.outputs = next.iter().copied().chain([output]).collect();
     let count = b.shape(products)[0].clone();
+    let reverse = time.reverse;
     let repeat = Repeat { count, reverse, carried, stacked: 1, memory: Memory::default(), body };
     Ok(b.graph.repeat(repeat, args, b.span))
+}
+
+/// The next state and the output of a step: where a sequence has ended, the state as it was, and zero.
+fn hold(b: &mut Builder<'_>, ends: Value, old: &[Value], next: &[Value]) -> Result<(Vec<Value>, Value), OpError> {
+    let step = b.graph.push(Kind::Counter(0), vec![], Some(Type::scalar(DType::U32)), b.span);
+    let ends = b.reshape(ends, &[b.shape(ends)[0].clone(), 1.into()])?;
+    let inside = b.map(MapOp::Lt, &[step, ends])?;
+    let mut kept = vec![];
+    for (&old, &next) in old.iter().zip(next) {
+        kept.push(b.select(inside, next, old)?);
+    }
+    let zero = b.constant(next[0], 0.0)?;
+    Ok((kept, b.select(inside, next[0], zero)?))
 }
 
 /// The tensors under a new first axis.

@@ -17,11 +17,13 @@ static CELL: Cell = Cell {
 
 static RNN: Op = Op {
     name: "rnn",
-    signature: "(x: float[Batch, Steps, Features], h_0: float[...]?, weight_ih_l0: float[...]*) -> *",
+    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *",
     attrs: OP_ATTRS,
     doc: "The recurrence `h = tanh(x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh)` over the middle axis (Elman 1990). Gives \
           the output of every step `[Batch, Steps, directions·hidden]`, and the last `h`, \
-          `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero.",
+          `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a \
+          `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. \
+          Between layers, `dropout` of the elements are zero in training.",
     onnx: None,
     body: |b, args, attrs| run(b, args, attrs, &CELL),
     examples: &[
@@ -34,6 +36,18 @@ static RNN: Op = Op {
                 ("d", "f32[5]", Domain::Normal),
             ],
             call: "rnn(x, v, w, c, d)",
+            result: "(f32[B, 3, 5], f32[1, B, 5])",
+        },
+        Example {
+            inputs: &[
+                ("x", "f32[B, 3, 2]", Domain::Normal),
+                ("v", "f32[5, 2]", Domain::Unit),
+                ("w", "f32[5, 5]", Domain::Unit),
+                ("c", "f32[5]", Domain::Normal),
+                ("d", "f32[5]", Domain::Normal),
+                ("n", "u32[B]", Domain::Below(4)),
+            ],
+            call: "rnn(x, v, w, c, d, lengths = n)",
             result: "(f32[B, 3, 5], f32[1, B, 5])",
         },
         Example {

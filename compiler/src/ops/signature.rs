@@ -42,7 +42,7 @@ pub enum Times {
 
 impl Times {
     /// Whether the argument may be absent.
-    fn may_lack(self) -> bool {
+    pub fn may_lack(self) -> bool {
         matches!(self, Times::Optional | Times::Named)
     }
 }
@@ -67,6 +67,8 @@ pub enum Class {
     Number,
     /// All.
     Any,
+    /// All, and another one for each argument.
+    Each,
     /// One.
     Only(DType),
 }
@@ -231,6 +233,7 @@ impl Pattern {
             "int" => Class::Int,
             "number" => Class::Number,
             "any" => Class::Any,
+            "each" => Class::Each,
             name => Class::Only(DType::from_name(name).ok_or_else(|| format!("`{name}` is no element class"))?),
         };
         if axes.trim() == "..." {
@@ -287,7 +290,7 @@ impl Class {
             Class::Float => dtype.is_float(),
             Class::Int => matches!(dtype, DType::I32 | DType::U32),
             Class::Number => dtype != DType::Bool,
-            Class::Any => true,
+            Class::Any | Class::Each => true,
             Class::Only(only) => dtype == only,
         }
     }
@@ -297,7 +300,7 @@ impl Class {
         match self {
             Class::Float | Class::Number => ("f32".into(), "f32"),
             Class::Int => ("integers (u32 or i32)".into(), "u32"),
-            Class::Any => ("any type".into(), "f32"),
+            Class::Any | Class::Each => ("any type".into(), "f32"),
             Class::Only(dtype) => (dtype.to_string(), dtype.name()),
         }
     }
@@ -344,6 +347,9 @@ impl Bindings {
                 _ => format!("convert it: `{{{index}}}.{convert}()`"),
             };
             return Err(OpError::new("wrong-dtype", message).arg(index).help(help));
+        }
+        if class == Class::Each {
+            return Ok(());
         }
         let (bound, first) = *self.classes.entry(class).or_insert((dtype, index));
         if bound == dtype {

@@ -16,7 +16,7 @@ def show(name, tensor):
     print(f"{name} {'x'.join(map(str, tensor.shape))} {values}")
 
 
-def case(name, layer, steps, start):
+def case(name, layer, steps, start, lengths=None):
     layer = layer.double()
     for at, (_, parameter) in enumerate(layer.named_parameters()):
         parameter.data = numbers(parameter.numel(), at).reshape(parameter.shape)
@@ -26,7 +26,12 @@ def case(name, layer, steps, start):
         count = layer.num_layers * (2 if layer.bidirectional else 1)
         states = [numbers(count * 2 * 4, 0.1 + k).reshape(count, 2, 4) for k in range(2 if name.startswith("lstm") else 1)]
     given = (tuple(states) if len(states) == 2 else states[0],) if states else ()
-    y, last = layer(x, *given)
+    if lengths is None:
+        y, last = layer(x, *given)
+    else:
+        packed = torch.nn.utils.rnn.pack_padded_sequence(x, lengths, batch_first=True, enforce_sorted=False)
+        y, last = layer(packed, *given)
+        y, _ = torch.nn.utils.rnn.pad_packed_sequence(y, batch_first=True, total_length=steps)
     last = last if isinstance(last, tuple) else (last,)
     print(f"case {name} {steps}")
     show("y", y)
@@ -44,3 +49,6 @@ case("lstm", torch.nn.LSTM(3, 4, batch_first=True), 1, True)
 case("lstm_two", torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True), 5, False)
 case("gru", torch.nn.GRU(3, 4, bias=False, batch_first=True), 5, True)
 case("gru_two", torch.nn.GRU(3, 4, num_layers=2, bidirectional=True, batch_first=True), 5, False)
+case("rnn_lengths", torch.nn.RNN(3, 4, batch_first=True), 5, True, [2, 5])
+case("lstm_lengths", torch.nn.LSTM(3, 4, num_layers=2, bidirectional=True, batch_first=True), 5, True, [3, 1])
+case("gru_lengths", torch.nn.GRU(3, 4, num_layers=2, bidirectional=True, batch_first=True), 5, False, [4, 5])

@@ -33,7 +33,9 @@ pub use attend::{Attend, Attended, Mask, Strided, attend};
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
-pub use contract::{Axis, Contract, Epilogue, Operand, Output, Plain, Role, Tile, Window, contract};
+pub use contract::{
+    Axis, Contract, Epilogue, Keeping, Operand, Output, Plain, Role, Steady, Tile, Window, contract, contract_kept,
+};
 pub use isa::{Isa, Kernel, run};
 pub(crate) use kept::Kept;
 pub use parallel::{Split, parallel};

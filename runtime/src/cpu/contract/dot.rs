@@ -24,7 +24,7 @@ const TILE: usize = 256;
 /// Columns that threads do not share: whole groups of kept ones.
 const PART: usize = few::VECTORS * MAX_LANES;
 /// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 18;
+const WORTH: usize = 1 << 16;
 
 /// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]

@@ -9,6 +9,7 @@ use super::super::{Isa, Portable, Vectors};
 use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
+use super::turns::Steady;
 use super::{Axis, Contract, Output, dot, panels, spread, stream, turned, winograd};
 
 /// How a contraction was asked for.
@@ -38,6 +39,7 @@ pub(super) fn drive(
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
     sink: Option<&dyn Sink>,
+    kept: Option<&mut Steady>,
 ) {
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
@@ -48,13 +50,13 @@ pub(super) fn drive(
     };
     let call = Call { isa, threads, sink, rows, lanes };
     if !dot::dot(&call, contract, outputs) {
-        general(&call, contract, outputs);
+        general(&call, contract, outputs, kept);
     }
 }
 
 /// The ways that make a plan.
 #[inline(never)]
-fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) {
+fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], kept: Option<&mut Steady>) {
     let plan = Plan::new(contract, outputs, call.rows);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
@@ -67,7 +69,7 @@ fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>])
         return;
     }
     if !stream::stream(&call, &plan) {
-        panels::panels(&call, &plan);
+        panels::panels(&call, &plan, kept);
     }
 }
 

@@ -31,9 +31,11 @@ mod stream;
 mod tests;
 mod transforms;
 mod turned;
+mod turns;
 mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
+pub use turns::{Keeping, Steady};
 
 use super::Isa;
 
@@ -125,6 +127,21 @@ pub fn contract<E: Epilogue>(
     outputs: &mut [Output<'_>],
     epilogue: &E,
 ) {
+    contract_kept(isa, threads, contract, outputs, epilogue, None);
+}
+
+/// The same, with a right operand that may be packed in `kept` already: the same one as when it was packed.
+///
+/// # Panics
+/// As above.
+pub fn contract_kept<E: Epilogue>(
+    isa: Isa,
+    threads: usize,
+    contract: &Contract<'_>,
+    outputs: &mut [Output<'_>],
+    epilogue: &E,
+    kept: Option<&mut Steady>,
+) {
     let finish = epilogue::Finish(epilogue);
-    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) });
+    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
 }

@@ -15,6 +15,7 @@ use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
+use super::turns::Steady;
 
 /// Most rows of a job whose sums must wait for further blocks of K.
 const ROWS: usize = 512;
@@ -24,8 +25,9 @@ const WAITING: usize = 1 << 17;
 const REPEATED: usize = 1 << 16;
 
 /// Computes any contraction.
-pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
-    let cut = Cut::new(call, plan);
+pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
+    let is_kept = kept.is_some() && plan.right == Right::Packed && plan.batch.total == 1;
+    let cut = Cut::new(call, plan, is_kept);
     let count = plan.batch.total * cut.row_parts * cut.column_parts;
     if plan.left != Left::Shared && plan.right != Right::Packed {
         let (left, right) = (core::ptr::null(), core::ptr::null());
@@ -37,6 +39,9 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
         let mut right = core::ptr::null();
         if plan.right == Right::Packed {
             right = hold::right(call.isa, plan, width, hold::room(scratch)).unwrap_or(right);
+        }
+        if let Some(kept) = kept.filter(|_| is_kept && right.is_null()) {
+            right = kept.panels(call.isa, plan, cut.panels, width);
         }
         let mut left = core::ptr::null();
         if plan.left == Left::Shared {
@@ -62,7 +67,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(call: &Call<'_>, plan: &Plan<'_>) -> Cut {
+    fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
         let m = plan.m.total;
         let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
         let width = vectors * call.lanes;
@@ -74,15 +79,16 @@ impl Cut {
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
             cut.column_parts = panels.div_ceil(most.max(1));
         }
-        cut.share_out(call.threads, plan);
+        cut.share_out(call.threads, plan, is_kept);
         // Parts of equally many rows are better than parts of equally many tiles.
         cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
         cut
     }
 
     /// Cuts further until every thread has as much to do as the others, or nearly so.
-    fn share_out(&mut self, threads: usize, plan: &Plan<'_>) {
-        let rows_first = plan.left == Left::Packed || self.outer_rows(threads, plan);
+    fn share_out(&mut self, threads: usize, plan: &Plan<'_>, is_kept: bool) {
+        // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
+        let rows_first = is_kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
         loop {
             let jobs = plan.batch.total * self.row_parts * self.column_parts;
             if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {

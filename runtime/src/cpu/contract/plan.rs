@@ -10,6 +10,9 @@ use super::{Axis, Contract, Output, Role};
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
 const LEAST_RUN: usize = 48;
+/// Words between neighbours along K from which on near rows are packed, if this many columns read them.
+const SPARSE: isize = 32;
+const MANY: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
@@ -181,6 +184,10 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     let shared = lhs.ignores(moving(batch));
     let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
     if even && run >= k.total.min(LEAST_RUN) && !reread {
+        // Every k of near rows is in a line of its own, and in few sets of the cache where the rows are long.
+        if row == 1 && step > SPARSE && k.total >= LEAST_RUN && n.total >= MANY {
+            return (Left::Packed, k.total);
+        }
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
     }

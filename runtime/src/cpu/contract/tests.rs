@@ -146,6 +146,14 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
             let mut plain = vec![7.0; case.words];
             let out = Output { data: &mut plain, base: case.base, strides: &case.strides };
             contract(isa, threads, &work, &mut [out], &Plain);
+            let mut keeping = Keeping::new(1);
+            keeping.forget(0..1);
+            for _ in 0..2 {
+                let mut again = vec![7.0; case.words];
+                let out = Output { data: &mut again, base: case.base, strides: &case.strides };
+                contract_kept(isa, threads, &work, &mut [out], &Plain, keeping.at(0));
+                assert_eq!(again, plain, "an operand that is kept changes nothing");
+            }
             let (mut first, mut second) = (vec![7.0; case.words], vec![7.0; case.words]);
             let outs = &mut [
                 Output { data: &mut first, base: case.base, strides: &case.strides },
@@ -312,7 +320,7 @@ fn empty_axes_give_zeros_or_nothing() {
             .collect();
         let case = plain_case(&mut random, axes);
         let outputs = if zero == Role::K { case.words - 1 } else { 0 };
-            let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
         let work = Contract {
             axes: &axes,
             lhs: Operand { data: &[], base: 0, strides: &case.lhs.strides, windows: &[] },

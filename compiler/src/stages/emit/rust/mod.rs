@@ -6,14 +6,16 @@
 
 pub(super) mod arith;
 mod attend;
+mod kept;
 mod plan;
 mod product;
 mod row;
 mod scalar;
+mod slices;
 mod variables;
 
 use crate::ir::index::Index;
-use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
+use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
 use proc_macro2::{Ident, TokenStream};
@@ -22,13 +24,13 @@ use variables::slot_name;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
-    let kernels = plans.kernels.iter().enumerate().map(|(number, k)| kernel(number, k));
-    let functions = model
-        .functions
-        .iter()
-        .zip(&plans.plans)
-        .enumerate()
-        .map(|(k, (f, p))| plan::plan(model, k, f, p, &plans.kernels));
+    let kept = kept::kernels(&plans.plans, &plans.kernels);
+    let is_kept = |number: usize| kept.contains(&KernelId(number));
+    let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();
+    let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
+    let kernels = own.iter().enumerate().map(|(number, k)| kernel(number, k, is_kept(number)));
+    let functions =
+        model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     quote!(#(#kernels)* #(#functions)*)
 }
 
@@ -108,7 +110,7 @@ fn counters(kernel: &Kernel) -> usize {
     kernel.indices().iter().map(deepest).max().unwrap_or(0)
 }
 
-fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
+fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
     let function = function(number);
     let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
     let counters: Vec<TokenStream> = (0..counters(kernel)).map(arith::counter).map(|n| quote!(#n)).collect();
@@ -122,12 +124,14 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
         })
         .collect();
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
-    let head =
-        quote!(fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)*));
+    let kept = is_kept.then(|| quote!(kept: core::option::Option<&mut rt::Steady>,));
+    let head = quote! {
+        fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
+    };
     let cut = row::cut(kernel);
     let (body, twice) = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
-            let (definition, call) = product::parts(kernel, number, &dims, &counters);
+            let (definition, call) = product::parts(kernel, number, &dims, &counters, is_kept);
             return quote!(#definition #head { #call });
         }
         Skeleton::Attend(attention) => {

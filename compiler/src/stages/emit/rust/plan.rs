@@ -3,18 +3,38 @@
 use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
-use super::{counters, dims, function as kernel_function};
+use super::{counters, dims, function as kernel_function, kept};
+use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
 use crate::ir::model::{Binder, Effect, ParamId};
 use crate::ir::plan::{Place, Plan, Pool};
-use crate::ir::{DType, Function, Mode, Model, Type};
+use crate::ir::{DType, Dim, Function, Mode, Model, Type};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use std::cell::Cell;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// The kernels as they are launched.
+#[derive(Clone, Copy)]
+pub(super) struct Launched<'a> {
+    /// All of the model.
+    pub(super) kernels: &'a [Kernel],
+    /// What a launch adds to the start of each slot, by counters of loops.
+    pub(super) starts: &'a [Vec<Index>],
+    /// Kernels that take a packed operand.
+    pub(super) kept: &'a BTreeSet<KernelId>,
+}
+
 /// The plan of the function of that number.
-pub(super) fn plan(model: &Model, number: usize, function: &Function, plan: &Plan, kernels: &[Kernel]) -> TokenStream {
-    let printer = Printer { model, number, function, plan, kernels };
+pub(super) fn plan(
+    model: &Model,
+    number: usize,
+    function: &Function,
+    plan: &Plan,
+    launched: &Launched<'_>,
+) -> TokenStream {
+    let Launched { kernels, starts, kept } = *launched;
+    let printer = Printer { model, number, function, plan, kernels, starts, kept, keeping: Cell::new(0) };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -27,9 +47,16 @@ struct Printer<'a> {
     function: &'a Function,
     plan: &'a Plan,
     kernels: &'a [Kernel],
+    starts: &'a [Vec<Index>],
+    kept: &'a BTreeSet<KernelId>,
+    /// How many operands are kept packed so far.
+    keeping: Cell<usize>,
 }
 
-impl Printer<'_> {
+/// The loops around a step: the counter and the body of each.
+type Loops<'a> = Vec<(Ident, &'a [Step<KernelId>])>;
+
+impl<'a> Printer<'a> {
     /// `let dim_B = dims[0];`
     fn bind(&self) -> TokenStream {
         let dims = self.function.dims.iter().enumerate().map(|(k, d)| {
@@ -116,6 +143,7 @@ impl Printer<'_> {
         let gpu = self.gpu("PLANS");
         let (costs, scratch) = (self.costs(), self.scratch());
         let (bind, steps) = (self.bind(), self.steps(&self.plan.program.steps, &mut vec![]));
+        let keeping = self.keeping();
         let results = self.results();
         quote! {
             #costs
@@ -128,6 +156,7 @@ impl Printer<'_> {
                     let rt::Memory { parameters, session, inputs, foreign, scratch } = memory;
                     let (isa, threads) = (rt::isa(), rt::threads());
                     #bind
+                    #keeping
                     #steps
                     core::result::Result::Ok(())
                 }
@@ -156,6 +185,7 @@ impl Printer<'_> {
         // The update stands last; a step that only wants gradients leaves it out.
         let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
+        let keeping = self.keeping();
         let place = |role: Role| match self.place(role) {
             Some(place) => arith::dim(&place.offset),
             None => unreachable!("a step of training has a loss and a flag"),
@@ -193,6 +223,7 @@ impl Printer<'_> {
                 let (isa, threads) = (rt::isa(), rt::threads());
                 let pool_len: usize = #pool_len;
                 #bind
+                #keeping
                 #before
                 if update { #after }
                 core::result::Result::Ok(())
@@ -202,7 +233,13 @@ impl Printer<'_> {
         }
     }
 
-    fn steps(&self, steps: &[Step<KernelId>], loops: &mut Vec<Ident>) -> TokenStream {
+    /// Room for the operands that loops keep packed.
+    fn keeping(&self) -> Option<TokenStream> {
+        let count = Literal::usize_unsuffixed(self.keeping.get());
+        (self.keeping.get() > 0).then(|| quote!(let mut keeping = rt::Keeping::new(#count);))
+    }
+
+    fn steps(&self, steps: &'a [Step<KernelId>], loops: &mut Loops<'a>) -> TokenStream {
         let mut out = quote!();
         for step in steps {
             let one = match step {
@@ -221,13 +258,16 @@ impl Printer<'_> {
                 Step::Foreign { function, args, results } => self.foreign(*function, args, results),
                 Step::Loop { count, reverse, body } => {
                     let name = format_ident!("turn{}", loops.len());
-                    loops.push(name.clone());
+                    loops.push((name.clone(), body));
+                    let first = self.keeping.get();
                     let body = self.steps(body, loops);
                     loops.pop();
+                    let (from, to) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(self.keeping.get()));
+                    let forget = (self.keeping.get() > first).then(|| quote!(keeping.forget(#from..#to);));
                     let count = arith::dim(count);
                     match reverse {
-                        true => quote!(for #name in (0..(#count)).rev() { #body }),
-                        false => quote!(for #name in 0..(#count) { #body }),
+                        true => quote!(#forget for #name in (0..(#count)).rev() { #body }),
+                        false => quote!(#forget for #name in 0..(#count) { #body }),
                     }
                 }
             };
@@ -237,29 +277,44 @@ impl Printer<'_> {
     }
 
     /// Slices the pools and calls a kernel.
-    fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &[Ident]) -> TokenStream {
+    fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &Loops<'a>) -> TokenStream {
         let kernel = &self.kernels[id.0];
         let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&kernel.slots).map(|(b, s)| (*b, s.write)).collect();
         let (parts, taken) = self.parts(&bound);
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
             let buffer = buffers[slot];
-            if taken.contains(&slot) {
-                let name = format_ident!("p{slot}");
-                return match (s.dtype, s.write) {
-                    (DType::F32, _) => quote!(#name),
-                    (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
-                    (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
-                    (DType::I32, false) => quote!(rt::as_i32(#name)),
-                    (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
-                };
+            let words = match taken.contains(&slot) {
+                true => {
+                    let name = format_ident!("p{slot}");
+                    match (s.dtype, s.write) {
+                        (DType::F32, _) => quote!(#name),
+                        (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
+                        (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
+                        (DType::I32, false) => quote!(rt::as_i32(#name)),
+                        (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
+                    }
+                }
+                false => self.read(buffer, s.dtype),
+            };
+            match (from_turn(&self.starts[id.0][slot], loops), s.write) {
+                (None, _) => words,
+                (Some(start), true) => quote!(&mut (#words)[#start..]),
+                (Some(start), false) => quote!(&(#words)[#start..]),
             }
-            self.read(buffer, s.dtype)
         });
         let function = kernel_function(id.0);
         let dims = dims(kernel);
         let dims = dims.iter().map(|n| arith::name(n));
-        let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth]);
-        quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)*); })
+        let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth].0);
+        let body = loops.last().map(|(_, body)| *body);
+        let kept = self.kept.contains(&id).then(|| {
+            if !body.is_some_and(|body| kept::is_kept(kernel, buffers, body, self.plan, self.kernels)) {
+                return quote!(core::option::Option::None);
+            }
+            let number = Literal::usize_unsuffixed(self.keeping.replace(self.keeping.get() + 1));
+            quote!(keeping.at(#number))
+        });
+        quote!({ #parts #function(isa, threads, #(#slots,)* #(#dims,)* #(#turns,)* #kept); })
     }
 
     /// Takes pools apart of which some buffer is written: a variable `p3` for each of their buffers by its number, and
@@ -360,6 +415,17 @@ impl Printer<'_> {
             DType::U32 | DType::Bool => quote!(rt::as_u32(#words)),
         }
     }
+}
+
+/// A position that counts turns of the loops around, unless it is 0.
+fn from_turn(start: &Index, loops: &Loops<'_>) -> Option<TokenStream> {
+    let term = |(atom, stride): &(Atom, Dim)| {
+        let Atom::Loop(depth) = atom else { unreachable!("starts count turns only") };
+        let (turn, stride) = (&loops[loops.len() - 1 - depth].0, arith::dim(stride));
+        quote!(#turn * (#stride))
+    };
+    let terms: Vec<TokenStream> = start.terms.iter().map(term).collect();
+    (!terms.is_empty()).then(|| quote!(#(#terms)+*))
 }
 
 /// The variable that holds a pool.

@@ -45,6 +45,7 @@ pub(super) fn parts(
     number: usize,
     dims: &[TokenStream],
     counters: &[TokenStream],
+    is_kept: bool,
 ) -> (TokenStream, TokenStream) {
     let (contract, lhs, rhs) = Contract::of(kernel);
     let order = contract.order();
@@ -90,8 +91,10 @@ pub(super) fn parts(
             (definition, quote!(#name { #(#values,)* #(#dims,)* #(#counters,)* lifetime: core::marker::PhantomData }))
         }
     };
+    let (contract, kept) = if is_kept { ("contract_kept", Some(quote!(, kept))) } else { ("contract", None) };
+    let contract = format_ident!("{contract}");
     let call = quote! {
-        rt::contract(isa, threads, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue);
+        rt::#contract(isa, threads, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
     };
     (definition, call)
 }

@@ -11,7 +11,7 @@ use super::variables::{accumulator, skip_name, slot_name, suffix_of_lanes, varia
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
-use crate::ir::prim::{ArgOp, ReduceOp};
+use crate::ir::prim::{ArgOp, MapOp, ReduceOp};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -318,9 +318,50 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
         }
     }
     let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);
-    let work = product(others) * Dim::from(kernel.scalars.len().max(1));
+    let work = product(others) * Dim::from(kernel.scalars.iter().map(price).sum::<i64>().max(1));
     let all = work.clone() * kernel.axes[axis].clone();
     (!slots.is_empty() && all.as_const().is_none_or(|n| n >= WORTH)).then_some(Cut { axis, slots, work })
+}
+
+/// Rough element operations of a scalar.
+fn price(scalar: &Expr) -> i64 {
+    match scalar {
+        Expr::Map(op, _) => match op {
+            MapOp::Exp | MapOp::Expm1 | MapOp::Log | MapOp::Log1p | MapOp::Sin | MapOp::Cos | MapOp::Tanh => 16,
+            MapOp::Sigmoid | MapOp::Erf | MapOp::Pow => 16,
+            MapOp::Div | MapOp::Rem | MapOp::Sqrt | MapOp::Rsqrt => 4,
+            MapOp::Threefry => 40,
+            MapOp::Neg
+            | MapOp::Abs
+            | MapOp::Sign
+            | MapOp::Floor
+            | MapOp::Ceil
+            | MapOp::Round
+            | MapOp::Not
+            | MapOp::Add
+            | MapOp::Sub
+            | MapOp::Mul
+            | MapOp::Max
+            | MapOp::Min
+            | MapOp::And
+            | MapOp::Or
+            | MapOp::Xor
+            | MapOp::Shl
+            | MapOp::Shr
+            | MapOp::Eq
+            | MapOp::Ne
+            | MapOp::Lt
+            | MapOp::Le
+            | MapOp::Select => 1,
+        },
+        Expr::Load { .. }
+        | Expr::Const(_)
+        | Expr::Extent(_)
+        | Expr::Index(_)
+        | Expr::Inside(_)
+        | Expr::Convert(..)
+        | Expr::Accumulated { .. } => 1,
+    }
 }
 
 /// What a list of passes and stores computes.

@@ -12,7 +12,7 @@ use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Diagnostic, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
-use crate::ops::{self, Attr, Attrs, Op, Signature, Times};
+use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
 use proc_macro2::Ident;
 
 /// The arguments of an op, told apart.
@@ -288,7 +288,9 @@ impl Elaborator<'_, '_> {
             let next = slots.get(sorted.tensors.len()).or(slots.last().filter(|slot| slot.times == Times::Many));
             let is_number = matches!(arg.value, Val::Static(_));
             let takes = match (&arg.name, by_name, next) {
-                (Some(_), Some(at), _) => at == sorted.tensors.len(),
+                (Some(_), Some(at), _) => {
+                    at == sorted.tensors.len() || stands_anywhere(&slots, at, sorted.tensors.len())
+                }
                 (Some(_), None, _) | (None, _, None) => false,
                 (None, _, Some(slot)) => slot.times == Times::Once || !is_number && slot.times != Times::Named,
             };
@@ -349,4 +351,10 @@ impl Elaborator<'_, '_> {
             }
         }
     }
+}
+
+/// Whether the slot is one for a name, and all between it and the next free one may lack.
+fn stands_anywhere(slots: &[&Slot], at: usize, next: usize) -> bool {
+    let between = slots.get(next..at).unwrap_or_default();
+    slots[at].times == Times::Named && between.iter().all(|slot| slot.times.may_lack())
 }

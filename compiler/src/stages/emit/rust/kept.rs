@@ -1,0 +1,83 @@
+//! Which products find their right operand packed by the turn before.
+//!
+//! In: a launch in the body of a loop. Out: whether the launch is a product whose right operand is the same in every turn.
+//! Always: nothing in the body writes the operand, or the pool that it shares with other buffers.
+
+use crate::ir::Dim;
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
+use crate::ir::plan::{Plan, Pool};
+use std::collections::BTreeSet;
+
+/// Whether a launch of `kernel` on `buffers` has the same right operand in all turns of the loop around it.
+pub(super) fn is_kept(
+    kernel: &Kernel,
+    buffers: &[BufferId],
+    body: &[Step<KernelId>],
+    plan: &Plan,
+    kernels: &[Kernel],
+) -> bool {
+    let Skeleton::Contract { rhs, .. } = &kernel.skeleton else { return false };
+    let own = buffers[rhs.slot];
+    let still = |index: &Index| !mentions_turn(index);
+    let pool = plan.places[own.0].pool;
+    let written = written(body, kernels);
+    let meets = |other: &BufferId| *other == own || (pool != Pool::Scratch && plan.places[other.0].pool == pool);
+    still(&rhs.index) && rhs.windows.iter().all(|w| still(&w.index)) && !written.iter().any(meets)
+}
+
+/// The kernels that are launched so somewhere.
+pub(super) fn kernels(plans: &[Plan], kernels: &[Kernel]) -> BTreeSet<KernelId> {
+    let mut found = BTreeSet::new();
+    for plan in plans {
+        collect(&plan.program.steps, None, plan, kernels, &mut found);
+    }
+    found
+}
+
+fn collect(
+    steps: &[Step<KernelId>],
+    around: Option<&[Step<KernelId>]>,
+    plan: &Plan,
+    kernels: &[Kernel],
+    found: &mut BTreeSet<KernelId>,
+) {
+    for step in steps {
+        match step {
+            Step::Launch { kernel, buffers } => {
+                if around.is_some_and(|body| is_kept(&kernels[kernel.0], buffers, body, plan, kernels)) {
+                    found.insert(*kernel);
+                }
+            }
+            Step::Loop { body, .. } => collect(body, Some(body), plan, kernels, found),
+            Step::Branch { cases, .. } => cases.iter().for_each(|case| collect(case, around, plan, kernels, found)),
+            Step::Foreign { .. } => {}
+        }
+    }
+}
+
+/// The buffers that steps write.
+fn written(steps: &[Step<KernelId>], kernels: &[Kernel]) -> BTreeSet<BufferId> {
+    let mut all = BTreeSet::new();
+    for step in steps {
+        match step {
+            Step::Launch { kernel, buffers } => {
+                let slots = kernels[kernel.0].slots.iter().zip(buffers);
+                all.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
+            }
+            Step::Loop { body, .. } => all.extend(written(body, kernels)),
+            Step::Branch { cases, .. } => cases.iter().for_each(|case| all.extend(written(case, kernels))),
+            Step::Foreign { results, .. } => all.extend(results.iter().map(|(buffer, _)| *buffer)),
+        }
+    }
+    all
+}
+
+/// Whether an index depends on the turn of the innermost loop.
+fn mentions_turn(index: &Index) -> bool {
+    index.terms.iter().any(|(atom, _): &(Atom, Dim)| match atom {
+        Atom::Loop(depth) => *depth == 0,
+        Atom::Div(inner, _) | Atom::Mod(inner, _) => mentions_turn(inner),
+        Atom::Axis(_) | Atom::Value(_) => false,
+    })
+}

@@ -1,0 +1,106 @@
+//! Right operands that stay packed: a loop that makes a product with the same matrix in every turn packs it once.
+//!
+//! In: which products of a plan there are, by number, and when a loop starts. Out: the panels of each. Always: what is kept
+//! is forgotten before a loop in which the operand is another one; a nested plan on the same thread keeps its own; nothing
+//! is allocated after the first call at a size.
+
+use core::cell::Cell;
+use core::ops::Range;
+
+use super::super::scratch::{LINE, Scratch};
+use super::super::{Isa, Kernel, Simd, run};
+use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::place::Place;
+use super::plan::Plan;
+
+thread_local! {
+    static STEADY: Cell<Vec<Steady>> = Cell::default();
+}
+
+/// What the loops of a plan keep.
+#[derive(Default)]
+pub struct Keeping(Vec<Steady>);
+
+impl Keeping {
+    /// Room for `count` operands.
+    #[must_use]
+    pub fn new(count: usize) -> Self {
+        let mut all = STEADY.take();
+        if all.len() < count {
+            all.resize_with(count, Steady::default);
+        }
+        Keeping(all)
+    }
+
+    /// Forgets the operands of a loop that starts.
+    pub fn forget(&mut self, numbers: Range<usize>) {
+        self.0.iter_mut().take(numbers.end).skip(numbers.start).for_each(|kept| kept.full = false);
+    }
+
+    /// The operand of that number.
+    pub fn at(&mut self, number: usize) -> Option<&mut Steady> {
+        self.0.get_mut(number)
+    }
+}
+
+impl Drop for Keeping {
+    fn drop(&mut self) {
+        let all = core::mem::take(&mut self.0);
+        // A thread that ends has nowhere to put it.
+        let _ = STEADY.try_with(|kept| kept.set(all));
+    }
+}
+
+/// An operand that is packed when it is first needed.
+#[derive(Default)]
+pub struct Steady {
+    scratch: Scratch<Place>,
+    full: bool,
+}
+
+impl Steady {
+    /// The panels of the right operand, `panels` of `width` columns: those of a block of K follow each other, and blocks
+    /// follow each other.
+    pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, panels: usize, width: usize) -> *const f32 {
+        let words = (panels * width * plan.k.total + LINE).next_multiple_of(LINE);
+        let (memory, table) = self.scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
+        if !self.full {
+            run(isa, Fill { plan, memory, words, table, panels, width });
+            self.full = true;
+        }
+        memory.cast_const()
+    }
+}
+
+/// Packs the whole right operand.
+struct Fill<'a> {
+    plan: &'a Plan<'a>,
+    memory: *mut f32,
+    words: usize,
+    table: &'a mut [Place],
+    panels: usize,
+    width: usize,
+}
+
+impl Kernel for Fill<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Fill { plan, memory, words, table, panels, width } = self;
+        let source = Source::new(&plan.rhs, &plan.n, &plan.k);
+        let (base, temp) = (plan.rhs.origin(), memory.wrapping_add(words));
+        for block in 0..plan.blocks() {
+            let (k0, count) = plan.block(block);
+            let table = &mut table[..count];
+            source.table(k0, table);
+            for panel in 0..panels {
+                let first = panel * width;
+                let cols = width.min(plan.n.total - first);
+                let pitch = cols.div_ceil(S::LANES) * S::LANES;
+                let to = memory.wrapping_add(panels * width * k0 + first * count);
+                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
+                // SAFETY: the memory has a row of each panel for each k, a line more, and `TRANSPOSE` words after that.
+                unsafe { pack::pack(s, &panel, table, temp) }
+            }
+        }
+    }
+}
