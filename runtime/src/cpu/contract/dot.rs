@@ -3,6 +3,7 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, which is added up at the end.
 
+use super::super::vectors::MAX_LANES;
 use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
@@ -20,6 +21,8 @@ const FEW_LEFT: usize = 6;
 const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
 const TILE: usize = 256;
+/// Columns that threads do not share: whole groups of kept ones.
+const PART: usize = few::VECTORS * MAX_LANES;
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 18;
 
@@ -131,7 +134,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     let targets = &targets[..outputs.len()];
     let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, isa: call.isa, sink: call.sink };
     let work = Dot { held, stream, k: k.extent, columns, turned, goal };
-    let blocks = stream.1.div_ceil(TILE);
+    let blocks = stream.1.div_ceil(PART);
     let large = m.extent * n.extent * k.extent >= WORTH;
     if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
         let task = Blocks { isa: call.isa, work: &work };
@@ -205,8 +208,8 @@ struct Blocks<'a> {
 
 impl pool::Task for Blocks<'_> {
     fn work(&self, blocks: core::ops::Range<usize>) {
-        let to = self.work.stream.1.min(blocks.end * TILE);
-        run(self.isa, Columns { work: self.work, from: blocks.start * TILE, to });
+        let to = self.work.stream.1.min(blocks.end * PART);
+        run(self.isa, Columns { work: self.work, from: blocks.start * PART, to });
     }
 }
 

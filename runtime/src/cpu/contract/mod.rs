@@ -12,6 +12,7 @@ mod dot;
 mod drive;
 mod epilogue;
 mod few;
+mod filters;
 mod finish;
 mod hold;
 pub(super) mod kernel;
@@ -27,7 +28,9 @@ mod stage;
 mod stream;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod turned;
+mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 
