@@ -18,6 +18,8 @@ pub(super) const SHARED: usize = 1 << 20;
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
 const LARGE: usize = 1 << 18;
+/// Rows from which on a panel is read very often.
+const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
 const NEAR: usize = 1 << 12;
 /// Columns of the right operand beyond which it does.
@@ -102,6 +104,8 @@ impl<'a> Plan<'a> {
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
         let (left, left_run) = read_left(&lhs, &batch, (&m, &n), &k);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
+        // Where a panel meets very many rows, a first-level cache should hold it.
+        let block = if m.total >= MANY && n.total >= OFTEN { BLOCK / 2 } else { BLOCK };
         let mut plan = Plan {
             lhs,
             rhs,
@@ -112,7 +116,7 @@ impl<'a> Plan<'a> {
             left,
             right,
             run,
-            per_run: run.div_ceil(BLOCK).max(1),
+            per_run: run.div_ceil(block).max(1),
             outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: &[], row: 0, column: 0 }; MAX_OUTPUTS],
             targets: outputs.len(),
             apart: true,
