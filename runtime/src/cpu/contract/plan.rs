@@ -13,6 +13,10 @@ const LEAST_RUN: usize = 48;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
+/// Words from k to k from which neighbouring rows are packed, if there are so many rows and columns that it is worth it.
+const FAR: usize = 320;
+const WIDE: usize = 64;
+
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 20;
 
@@ -90,7 +94,7 @@ impl<'a> Plan<'a> {
         let m = Group::merged(axes, Role::M, &[&lhs]);
         let n = Group::merged(axes, Role::N, &[&rhs]);
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
-        let (left, left_run) = read_left(&lhs, &batch, &m, &k);
+        let (left, left_run) = read_left(&lhs, &batch, (&m, n.total), &k);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
         let mut plan = Plan {
             lhs,
@@ -167,12 +171,15 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     total * number / parts
 }
 
-fn read_left(lhs: &Side<'_>, batch: &Group, m: &Group, k: &Group) -> (Left, usize) {
+fn read_left(lhs: &Side<'_>, batch: &Group, (m, columns): (&Group, usize), k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
     if even && run >= k.total.min(LEAST_RUN) {
         let step = if k.total == 1 { 1 } else { step };
+        if row == 1 && m.total.min(columns) >= WIDE && step.unsigned_abs() >= FAR {
+            return (Left::Packed, k.total);
+        }
         return (Left::InPlace { row, step }, run);
     }
     let shared = lhs.ignores(moving(batch));
