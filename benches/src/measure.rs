@@ -7,13 +7,18 @@ use std::hint::black_box;
 use std::time::Instant;
 
 /// Seconds per run of `work`: the least over about half a second.
-pub(crate) fn seconds(mut work: impl FnMut()) -> f64 {
+pub(crate) fn seconds(work: impl FnMut()) -> f64 {
+    seconds_in(0.5, work)
+}
+
+/// Seconds per run of `work`: the least over about `budget` seconds.
+pub(crate) fn seconds_in(budget: f64, mut work: impl FnMut()) -> f64 {
     work();
     let start = Instant::now();
     work();
     let once = start.elapsed().as_secs_f64().max(1e-9);
-    let runs = (2e-3 / once).ceil().clamp(1.0, 1e6) as usize;
-    let rounds = (0.5 / (once * runs as f64)).ceil().clamp(5.0, 200.0) as usize;
+    let runs = (budget / 250.0 / once).ceil().clamp(1.0, 1e6) as usize;
+    let rounds = (budget / (once * runs as f64)).ceil().clamp(5.0, 200.0) as usize;
     let mut least = f64::INFINITY;
     for _ in 0..rounds {
         let start = Instant::now();

@@ -158,6 +158,48 @@ fn a_gradient_in_the_language_is_differentiated_like_one() {
 }
 
 #[test]
+fn derivatives_go_through_gradients_in_the_language() {
+    let program = |declared: &str| {
+        format!(
+            "{declared}
+            fn cube_grad(pull: f32[N], x: f32[N]) -> f32[N] {{ pull * x * x * 3.0 }}
+            struct Block(dim) {{ up: Linear(dim, dim) }}
+            impl Block {{ fn forward(&self, x: f32[dim]) -> f32[dim] {{ cube(tanh(self.up(x))) + x }} }}
+            pub struct Net {{ blocks: [Block(4); 2] }}
+            impl Net {{
+                fn deep(&self, x: f32[4]) -> f32[4] {{ let mut y = x; for block in self.blocks {{ y = block(y); }} y }}
+                pub fn first(&self, x: f32[4]) -> (f32, f32[4]) {{ value_and_grad(|x| mean(self.deep(x)))(x) }}
+                pub fn second(&self, x: f32[4], v: f32[4]) -> f32[4] {{ hvp(|x| mean(self.deep(x)))(x, v) }}
+                pub fn pushed(&self, x: f32[4], v: f32[4]) -> (f32[4], f32[4]) {{ jvp(self.deep)(x, v) }}
+                pub fn pulled(&self, x: f32[4], v: f32[4]) -> (f32[4], f32[4]) {{ vjp(self.deep)(x, v) }}
+                pub fn unused(&self, x: f32[4]) -> f32[4] {{ cube_grad(x, x) }}
+            }}"
+        )
+    };
+    let called = compile(&program("extern fn cube(x: f32[N]) -> f32[N] with grad = cube_grad;")).remove(0);
+    let written = compile(&program("fn cube(x: f32[N]) -> f32[N] { x * x * x }")).remove(0);
+    let cube = |args: &[&Tensor]| {
+        vec![Tensor::floats(args[0].shape.clone(), args[0].f64s().iter().map(|x| x * x * x).collect())]
+    };
+    let foreign = Foreigns(vec![Rc::new(cube)]);
+    for (at, function) in called.model.functions.iter().enumerate() {
+        let mut numbers = Numbers::new(7);
+        let mut tensor = |count: usize| Tensor::floats(vec![count], (0..count).map(|_| numbers.float()).collect());
+        let params = vec![
+            Tensor::floats(vec![2, 4, 4], tensor(32).f64s().to_vec()),
+            Tensor::floats(vec![2, 4], tensor(8).f64s().to_vec()),
+        ];
+        let args = function.args.iter().map(|_| tensor(4)).collect();
+        let env = Env { args, params, foreign: foreign.clone(), ..Env::default() };
+        let found = run(function, &called.model, &env).unwrap().results;
+        let wanted = run(&written.model.functions[at], &written.model, &env).unwrap().results;
+        assert_eq!(found.len(), wanted.len());
+        found.iter().zip(&wanted).for_each(|(a, b)| judge::same(a, b).unwrap());
+    }
+    judge_calling("derived", &called, &[], &plain, &foreign);
+}
+
+#[test]
 fn one_foreign_function_is_the_gradient_of_another() {
     let text = "
         extern fn twice(x: f32[N]) -> f32[N] with grad = doubled;

@@ -79,6 +79,8 @@ fn numbers_take_the_type_of_the_other_side() {
     assert_eq!(eval("x: f32[A]) -> f32[A]", "x * A", x())[0].f64s(), [0.0, 3.0, 6.0]);
     assert_eq!(eval("x: f32[A]) -> f32[A]", "where(x > 1, x, 0)", x())[0].f64s(), [0.0, 0.0, 2.0]);
     assert_eq!(eval("x: f32[A]) -> f32[A]", "where(!(x > 1) & (x > 0), -x, 7.0)", x())[0].f64s(), [7.0, -1.0, 7.0]);
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "if A > 2 { x } else { -x }", x())[0].f64s(), [0.0, 1.0, 2.0]);
+    assert_eq!(eval("x: f32[A]) -> f32[A]", "if 4 <= A { x } else { -x }", x())[0].f64s(), [0.0, -1.0, -2.0]);
     let words = eval("x: u32[A]) -> u32[A]", "(x + 5) % 4", vec![Tensor::words([3], vec![0, 1, 7])]);
     assert_eq!(words[0].u32s(), [1, 2, 0]);
 }

@@ -47,6 +47,18 @@ model! {
     }
 }
 
+model! {
+    /// Rows that are worked on two vectors at a time, and that do not fill the last ones.
+    pub struct Rows { norm: LayerNorm(150) }
+
+    impl Rows {
+        /// Softmax, norm and gelu, each a kernel of its own.
+        pub fn all(&self, x: f32[B, 150]) -> (f32[B, 150], f32[B, 150], f32[B, 150]) {
+            (softmax(x, axis = -1), self.norm(x), gelu(x))
+        }
+    }
+}
+
 type Image = [[[f32; 11]; 12]; 3];
 
 /// The largest error of a result, relative to its largest element: sums of some thousand terms in another order.
@@ -77,6 +89,9 @@ fn run() -> Vec<Vec<f32>> {
         all.push(vec![trainer.loss(&images, &labels).unwrap().value().unwrap()]);
     }
     all.push(net.scores(&images).unwrap().into_flattened());
+    let rows: Vec<[f32; 150]> = (0..1501).map(|b| core::array::from_fn(|i| 3.0 * pixel(b * 150 + i))).collect();
+    let (softmax, norm, gelu) = Rows::init(0).all(&rows).unwrap();
+    all.extend([softmax, norm, gelu].map(Vec::into_flattened));
     all
 }
 

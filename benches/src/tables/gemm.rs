@@ -3,12 +3,12 @@
 //! In: sizes, fixed here. Out: GFLOP/s and the part of the peak, for each instruction set. Always: random numbers.
 
 use crate::command::Part;
-use crate::measure::{peak, seconds};
+use crate::measure::{peak, seconds, seconds_in};
 use precast::__rt::{self as rt, Axis, Contract, Isa, Operand, Output, Plain, Role, Simd};
 use std::hint::black_box;
 
 /// A contraction that owns its strides.
-struct Work {
+pub(super) struct Work {
     name: String,
     axes: Vec<Axis>,
     strides: [Vec<isize>; 3],
@@ -36,14 +36,19 @@ impl Work {
             .sum::<usize>()
     }
 
-    fn flops(&self) -> f64 {
+    pub(super) fn flops(&self) -> f64 {
         2.0 * self.axes.iter().map(|axis| axis.extent as f64).product::<f64>()
     }
 
     fn time(&self, isa: Isa, threads: usize) -> f64 {
+        self.time_in(0.5, isa, threads)
+    }
+
+    /// Seconds per run, measured for about `budget` seconds.
+    pub(super) fn time_in(&self, budget: f64, isa: Isa, threads: usize) -> f64 {
         let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
         let (left, right, mut out) = (numbers(self.words(0)), numbers(self.words(1)), numbers(self.words(2)));
-        seconds(|| {
+        seconds_in(budget, || {
             let work = Contract {
                 axes: &self.axes,
                 lhs: Operand { data: &left, base: 0, strides: &self.strides[0], windows: &[] },
@@ -58,7 +63,7 @@ impl Work {
 use Role::{Batch, K, M, N};
 
 /// The product of matrices; `form` says whether each operand is as it is (`N`) or transposed (`T`).
-fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
+pub(super) fn product(form: &str, m: usize, n: usize, k: usize) -> Work {
     let (left, right) = form.split_at(1);
     let (lm, lk) = if left == "N" { (k, 1) } else { (1, m) };
     let (rk, rn) = if right == "N" { (n, 1) } else { (1, k) };
@@ -126,7 +131,7 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
 }
 
 /// The instruction sets that are wanted.
-fn isas(part: &Part) -> impl Iterator<Item = Isa> {
+pub(super) fn isas(part: &Part) -> impl Iterator<Item = Isa> {
     Isa::available().filter(|isa| format!("{isa:?}").contains(&part.isa))
 }
 

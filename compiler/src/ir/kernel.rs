@@ -294,6 +294,8 @@ pub struct Schedule {
     pub tile: Option<[u32; 3]>,
     /// Whether a workgroup shares the reduction of a row (GPU); otherwise an invocation does it alone.
     pub cooperative: bool,
+    /// Slots that are written past the caches where they are large (CPU).
+    pub streamed: Vec<usize>,
 }
 
 impl Kernel {

@@ -179,8 +179,8 @@ pub struct LayerSite {
     pub attrs: Attrs,
     /// The constructor's arguments as written: the attribute, whether by name, and the text.
     pub written: Vec<(&'static str, bool, String)>,
-    /// The line of the declaration.
-    pub line: usize,
+    /// Where the declaration stands: its line, and for a text from elsewhere its file.
+    pub line: String,
 }
 
 impl LayerSite {

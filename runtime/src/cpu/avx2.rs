@@ -343,6 +343,22 @@ impl Vectors for Avx2 {
     }
 
     #[inline(always)]
+    unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
+        // SAFETY: the caller vouches for the words and their alignment, and settles; the token for the instructions.
+        unsafe { _mm256_stream_ps(p, v) }
+    }
+    #[inline(always)]
+    fn fetch_raw(self, p: *const f32) {
+        // SAFETY: a prefetch touches nothing, and every machine with a token has it.
+        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+    }
+    #[inline(always)]
+    fn settle(self) {
+        // SAFETY: every machine with a token has the instruction.
+        unsafe { _mm_sfence() }
+    }
+
+    #[inline(always)]
     unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         // Loads put rows r and r + 4 into the halves of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;

@@ -4,6 +4,9 @@
 
 use super::{At, Vectors};
 
+/// Slices of fewer words are written through the caches: 8 MiB, beyond what a core has to itself.
+const LARGE: usize = 1 << 21;
+
 /// The most lanes that a kernel sees at once.
 const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;
 
@@ -83,6 +86,35 @@ pub trait Simd: Vectors {
         let p = data.as_mut_ptr().wrapping_add(index);
         // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
         unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
+    }
+    /// Asks the caches for the 4-byte words of a vector at `index`, which may lie outside.
+    #[inline(always)]
+    fn fetch<T>(self, data: &[T], index: usize) {
+        let p = data.as_ptr().wrapping_add(index);
+        let mut at = 0;
+        while at < Self::LANES {
+            self.fetch_raw(p.wrapping_add(at).cast());
+            at += 16;
+        }
+    }
+    /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses without these bits, none
+    /// where the slice is small.
+    #[inline(always)]
+    fn skip(self, len: usize) -> usize {
+        if len < LARGE { usize::MAX } else { (4 * Self::LANES).min(64) - 1 }
+    }
+    /// As [`Simd::store_f`], past the caches where `skip` allows. Other threads see it after [`Vectors::settle`].
+    #[inline(always)]
+    fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: usize) {
+        let count = at.count(Self::LANES);
+        check(data.len(), index, count);
+        let p = data.as_mut_ptr().wrapping_add(index);
+        if A::FULL && p.addr() & skip == 0 {
+            // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned.
+            unsafe { self.stream_raw_f(p, v) }
+        } else {
+            self.store_f(data, index, at, v);
+        }
     }
     /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
     #[inline(always)]
@@ -507,6 +539,34 @@ mod tests {
                     let hit = at % 2 == 1 && at <= 39 && at > 39 - 2 * lanes;
                     assert_eq!(*word, if hit { 7.0 } else { 0.0 }, "{isa:?} {n} {at}");
                 }
+            }
+        }
+    }
+
+    struct Stream<'a>(&'a [f32], &'a mut [f32], usize);
+
+    impl Kernel for Stream<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let s = crate::cpu::Twice(s);
+            let skip = s.skip(self.2);
+            crate::__rt::sweep!(crate::cpu::Twice<S>, j, at, self.0.len(), {
+                s.fetch(self.0, j + 1000);
+                s.stream_f(self.1, j, at, s.load_f(self.0, j, at), skip);
+            });
+            s.settle();
+        }
+    }
+
+    #[test]
+    fn what_goes_past_the_caches_arrives() {
+        let from: Vec<f32> = (0..150).map(|n| n as f32).collect();
+        for isa in Isa::available() {
+            for (start, size) in (0..20).flat_map(|start| [(start, 0), (start, LARGE)]) {
+                let mut to = vec![-1.0; 150 + 40];
+                run(isa, Stream(&from, &mut to[start..start + 150], size));
+                assert_eq!(to[start..start + 150], from, "{isa:?} {start} {size}");
+                assert!(to[..start].iter().chain(&to[start + 150..]).all(|x| *x == -1.0), "{isa:?} {start} {size}");
             }
         }
     }

@@ -237,6 +237,23 @@ impl<S: Simd> Vectors for Twice<S> {
     }
 
     #[inline(always)]
+    unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
+        // SAFETY: the caller vouches for both halves.
+        unsafe {
+            self.0.stream_raw_f(p, v.0);
+            self.0.stream_raw_f(p.add(S::LANES), v.1);
+        }
+    }
+    #[inline(always)]
+    fn fetch_raw(self, p: *const f32) {
+        self.0.fetch_raw(p);
+    }
+    #[inline(always)]
+    fn settle(self) {
+        self.0.settle();
+    }
+
+    #[inline(always)]
     fn mask_first(self, n: usize) -> Self::M {
         (self.0.mask_first(n), self.0.mask_first(n.saturating_sub(S::LANES)))
     }

@@ -248,6 +248,22 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
     /// # Safety
     /// `p` must be valid for writing `LANES` words.
     unsafe fn store_raw_f(self, p: *mut f32, v: Self::F);
+    /// Writes `LANES` words past the caches, where the machine can.
+    ///
+    /// # Safety
+    /// `p` must be valid for writing `LANES` words and aligned to as many bytes, or to 64 if they are more. The words may
+    /// be read by other threads after [`Vectors::settle`] only.
+    #[inline(always)]
+    unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
+        // SAFETY: the caller vouches for the words.
+        unsafe { self.store_raw_f(p, v) }
+    }
+    /// Asks the caches for the line of an address, which need not be valid.
+    #[inline(always)]
+    fn fetch_raw(self, _: *const f32) {}
+    /// Orders what was written past the caches before everything that follows.
+    #[inline(always)]
+    fn settle(self) {}
     /// Writes the words of the lanes in `m` and touches no others.
     ///
     /// # Safety

@@ -19,6 +19,7 @@ mod recurrent;
 mod repeats;
 mod resnet;
 mod results;
+mod rows;
 mod state;
 mod state_dicts;
 mod threads;

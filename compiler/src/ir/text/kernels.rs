@@ -163,6 +163,9 @@ fn schedule(schedule: &Schedule) -> Fields {
     if schedule.cooperative {
         fields.push(field("cooperative", Datum::Scalar(Scalar::Bool(true))));
     }
+    if !schedule.streamed.is_empty() {
+        fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
+    }
     fields
 }
 

@@ -192,6 +192,9 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
         let read = Read(&fields);
         schedule.vector = read.find("vector").map(|_| word_of(&read.word("vector")?, 'i')).transpose()?;
         schedule.cooperative = read.find("cooperative").is_some();
+        if read.find("streamed").is_some() {
+            schedule.streamed = read.indices("streamed")?;
+        }
         if read.find("tile").is_some() {
             let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();
             schedule.tile = Some(tile.try_into().map_err(|_| "a tile has three extents")?);

@@ -1,7 +1,7 @@
 //! Attributes of a call or constructor: what the user gave in, the declared attributes with values out.
 
 use super::ast::*;
-use super::words;
+use super::{vocabulary, words};
 use crate::diag::{Diagnostic, Diags, Place, closest};
 use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
 use proc_macro2::Ident;
@@ -83,7 +83,9 @@ pub(super) fn bind(
                 };
                 let (message, help) = one.error.render(callee, &[]);
                 let mut report = Diagnostic::new(one.error.code, at, message);
-                report.help = help;
+                let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
+                let own = given.filter(|_| misnamed).and_then(|g| vocabulary::attribute(g.name.as_ref()?, &known));
+                report.help = own.map(|own| format!("write `{own}`")).or(help);
                 diags.push(report);
             }
         }
@@ -96,7 +98,7 @@ pub(super) fn unknown<'a>(callee: &str, name: &Ident, known: impl IntoIterator<I
     let known: Vec<&str> = known.into_iter().collect();
     let message = format!("`{callee}` has no attribute `{name}`");
     let report = Diagnostic::new("unknown-attribute", name.span(), message);
-    match closest(&name.to_string(), known.iter().copied()) {
+    match vocabulary::attribute(name, &known).or_else(|| closest(&name.to_string(), known.iter().copied())) {
         Some(near) => report.help(format!("write `{near}`")),
         None if known.is_empty() => report.help("remove it: there are no attributes"),
         None => report.help(format!("it has `{}`", known.join("`, `"))),

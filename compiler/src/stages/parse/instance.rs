@@ -283,7 +283,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 return FieldInstance::Unknown;
             }
         };
-        let line = field.name.span().start().line;
+        let line = diags.line(field.name.span().into());
         let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
         let mut ids = vec![];
         for param in params {

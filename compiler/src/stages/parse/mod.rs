@@ -13,6 +13,7 @@ mod statics;
 mod syntax;
 mod travel;
 mod unused;
+mod vocabulary;
 mod wgsl;
 mod words;
 

@@ -8,13 +8,17 @@
 mod axes;
 mod product;
 mod split;
+mod stream;
 mod vector;
 
 use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
 
 /// The programs with scheduled kernels.
 pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
-    programs.iter_mut().for_each(|p| steps(&mut p.steps));
+    for program in &mut programs {
+        steps(&mut program.steps);
+        stream::choose(program);
+    }
     programs
 }
 

@@ -5,7 +5,7 @@ use crate::diag::{Diagnostic, Diags};
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{ForeignFn, ParamId};
 use crate::ir::written::Site;
-use crate::ir::{Foreign, Graph, Kind, Mode, Model, Node, Type, Value};
+use crate::ir::{Foreign, Graph, How, Kind, Mode, Model, Node, Type, Value};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Shaper<'_> {
 }
 
 /// Reports the foreign calls of a model without mistakes that training would have to differentiate and cannot,
-/// those inside of `map` and of derivatives, and losses that depend on nothing that is trained.
+/// those that `map` and derivatives cannot see into, and losses that depend on nothing that is trained.
 pub(super) fn check(model: &Model, diags: &mut Diags) {
     for function in &model.functions {
         let mut check = Check { foreign: &model.foreign, frozen: &function.frozen, diags };
@@ -77,14 +77,22 @@ impl Check<'_> {
     fn transforms(&mut self, graph: &Graph) {
         for node in &graph.nodes {
             match &node.kind {
-                Kind::Transform(transform) => {
-                    if let Some(function) = called(&transform.body) {
-                        let name = &self.foreign[function].name;
-                        let message = format!("the foreign function `{name}` inside of `map` or a derivative");
-                        let message = format!("{message} is not supported yet");
-                        self.diags.push(Diagnostic::new("not-supported", node.span, message));
+                Kind::Transform(transform) => match &transform.how {
+                    How::Map { .. } | How::Jacobian { .. } => {
+                        if let Some(function) = called(&transform.body) {
+                            let name = &self.foreign[function].name;
+                            let what = "inside of `map` or a derivative with several results";
+                            let message = format!("the foreign function `{name}` {what} is not supported yet");
+                            self.diags.push(Diagnostic::new("not-supported", node.span, message));
+                        }
                     }
-                }
+                    How::Gradient { .. } | How::Jvp { .. } | How::Vjp { .. } => {
+                        if let Some(function) = opaque(&transform.body) {
+                            self.report_opaque(node, transform.how.name(), function);
+                        }
+                        self.transforms(&transform.body);
+                    }
+                },
                 Kind::Repeat(repeat) => self.transforms(&repeat.body),
                 Kind::Branch(branch) => branch.cases.iter().for_each(|case| self.transforms(case)),
                 Kind::Input(_)
@@ -144,6 +152,19 @@ impl Check<'_> {
         trained
     }
 
+    fn report_opaque(&mut self, node: &Node, how: &str, function: usize) {
+        let one = &self.foreign[function];
+        let (name, cotangent) = (&one.name, &one.results[0]);
+        let message = format!("this {how} goes through `{name}`, whose gradient is no function of the language");
+        let report = Diagnostic::new("missing-gradient", node.span, message);
+        let report = report.note("derivatives that a function computes may be differentiated again");
+        let help = format!(
+            "declare it `with grad = {name}_grad`, and `fn {name}_grad(cotangent: {cotangent}) -> {}`",
+            wanted(one)
+        );
+        self.diags.push(report.help(help));
+    }
+
     fn report_untrained(&mut self, name: &Ident) {
         let message = format!("`{name}` is trained, but its gradient reaches none of the parameters that it uses");
         let report = Diagnostic::new("nothing-to-train", name.span(), message);
@@ -154,9 +175,7 @@ impl Check<'_> {
     fn report(&mut self, node: &Node, foreign: &Foreign) {
         let one = &self.foreign[foreign.function];
         let message = format!("the loss depends on parameters through `{}`, which has no gradient", one.name);
-        let floats = one.args.iter().filter(|(_, ty)| ty.dtype.is_float());
-        let wanted: Vec<String> = floats.map(|(_, ty)| ty.to_string()).collect();
-        let wanted = if wanted.len() == 1 { wanted[0].clone() } else { format!("({})", wanted.join(", ")) };
+        let wanted = wanted(one);
         let report = Diagnostic::new("missing-gradient", node.span, message);
         let report = report.note("`stop_gradient(…)` around an argument lets no gradient through");
         self.diags.push(report.help(format!("declare it `with grad(cotangent: {}) -> {wanted}`", one.results[0])));
@@ -177,6 +196,24 @@ impl Reached {
         }
         Reached(reached)
     }
+}
+
+/// The types of a gradient's results.
+fn wanted(of: &ForeignFn) -> String {
+    let floats = of.args.iter().filter(|(_, ty)| ty.dtype.is_float());
+    let wanted: Vec<String> = floats.map(|(_, ty)| ty.to_string()).collect();
+    if wanted.len() == 1 { wanted[0].clone() } else { format!("({})", wanted.join(", ")) }
+}
+
+/// A foreign function that a graph calls, and whose gradient is not a graph of the language alone.
+fn opaque(graph: &Graph) -> Option<usize> {
+    graph.nodes.iter().find_map(|node| match &node.kind {
+        Kind::Foreign(foreign) => match foreign.body() {
+            Some(body) if called(body).is_none() => None,
+            Some(_) | None => Some(foreign.function),
+        },
+        kind => kind.bodies().iter().find_map(opaque),
+    })
 }
 
 /// A foreign function that a graph calls.

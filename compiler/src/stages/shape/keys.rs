@@ -14,21 +14,21 @@ pub(super) fn check(model: &Model, diags: &mut Diags) {
 }
 
 fn graph(of: &Graph, diags: &mut Diags) {
-    let mut first: BTreeMap<Value, usize> = BTreeMap::new();
+    let mut first: BTreeMap<Value, String> = BTreeMap::new();
     for node in &of.nodes {
         node.kind.bodies().into_iter().for_each(|body| graph(body, diags));
         let (Kind::Op(call), [key]) = (&node.kind, &node.args[..]) else { continue };
         if !["normal", "uniform", "bernoulli"].contains(&call.op.name) {
             continue;
         }
-        let line = node.span.start().line;
+        let line = diags.line(node.span.into());
         let Some(earlier) = first.get(key) else {
             first.insert(*key, line);
             continue;
         };
         let name = of.node(*key).name.clone().unwrap_or_else(|| report::site_of(of.node(*key)).text);
         let message =
-            format!("`{name}` has been drawn from on line {earlier}, and gives `{}` the same numbers", call.callee);
+            format!("`{name}` has been drawn from on {earlier}, and gives `{}` the same numbers", call.callee);
         let report = Diagnostic::new("key-reuse", node.span, message);
         diags.push(report.help(format!("let each draw have its own: `let (a, b) = split_key({name}, 2);`")));
     }

@@ -82,6 +82,11 @@ impl Shaper<'_> {
         self.new.push(kind, vec![], Some(Type::scalar(dtype)), span)
     }
 
+    /// Whether a value is a dimension that a call binds.
+    fn is_dimension(&self, value: Value) -> bool {
+        matches!(self.known(value), Known::Literal(attr @ Attr::Int(_)) if own_dtype(attr) == DType::U32)
+    }
+
     /// The arguments of a call: literals take the element type of the others of their class. `None` where an
     /// argument is unknown.
     pub(super) fn arguments(&mut self, signature: &Signature, args: &[Value], site: &Site) -> Option<Vec<Value>> {
@@ -112,6 +117,8 @@ impl Shaper<'_> {
                 (Some(Class::Only(dtype)), _) => dtype,
                 (_, Some(dtype)) => dtype,
                 (Some(Class::Float), None) => DType::F32,
+                // Beside a named dimension a number is one, too.
+                _ if (0..args.len()).any(|j| class(j) == class(k) && self.is_dimension(args[j])) => DType::U32,
                 _ => own_dtype(&attr),
             };
             // A number that is no literal of that type keeps its own, and the check of the call reports it.

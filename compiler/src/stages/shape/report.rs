@@ -63,7 +63,7 @@ impl Shaper<'_> {
             && let Some(layer) = &site.layer
         {
             report.help = suggest(layer, call, &types[..site.args.len()])
-                .map(|declaration| format!("declare `{declaration}` on line {}", layer.line));
+                .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
         }
         self.diags.push(report);
     }
@@ -115,21 +115,21 @@ impl Shaper<'_> {
         if node.name.as_deref() != Some(subject) {
             return Some(format!("`{subject}` is {ty}"));
         }
-        let line = node.span.start().line;
+        let line = self.diags.line(node.span.into());
         match &node.kind {
             Kind::Written(written) => match &written.what {
                 What::Fit(_) if written.site.text == subject => {
-                    Some(format!("`{subject}` is {ty} where it is used on line {line}"))
+                    Some(format!("`{subject}` is {ty} where it is used on {line}"))
                 }
-                _ => Some(format!("`{subject}: {ty}` comes from `{}` on line {line}", written.site.text)),
+                _ => Some(format!("`{subject}: {ty}` comes from `{}` on {line}", written.site.text)),
             },
             Kind::Transform(transform) => {
-                Some(format!("`{subject}: {ty}` comes from the {} on line {line}", transform.how.name()))
+                Some(format!("`{subject}: {ty}` comes from the {} on {line}", transform.how.name()))
             }
-            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on line {line}")),
-            Kind::Foreign(_) => Some(format!("`{subject}: {ty}` comes from a foreign function on line {line}")),
-            Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on line {line}")),
-            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on line {line}")),
+            Kind::Repeat(_) | Kind::Result(_) => Some(format!("`{subject}: {ty}` comes from the loop on {line}")),
+            Kind::Foreign(_) => Some(format!("`{subject}: {ty}` comes from a foreign function on {line}")),
+            Kind::Branch(_) => Some(format!("`{subject}: {ty}` comes from the branch on {line}")),
+            Kind::Input(_) => Some(format!("`{subject}: {ty}` is declared on {line}")),
             Kind::Param(_)
             | Kind::State(_)
             | Kind::Source(_)

@@ -3,6 +3,7 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, which is added up at the end.
 
+use super::super::vectors::MAX_LANES;
 use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
@@ -10,39 +11,46 @@ use super::few;
 use super::finish::{Goal, Sums};
 use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
-use super::{Axis, Contract, Output, Role};
+use super::{Contract, Output, Role};
 
 /// The smaller side has at most so many rows.
 const FEW: usize = 4;
+/// Or the left one has at most so many, and no more than the right one: packing the right one would cost more.
+const FEW_LEFT: usize = 6;
 /// Columns of a register tile.
 const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
 const TILE: usize = 256;
+/// Columns that threads do not share: whole groups of kept ones.
+const PART: usize = few::VECTORS * MAX_LANES;
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 18;
 
-/// An axis group that merged into one axis, and the strides of the two operands along it.
+/// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]
 struct Line {
     extent: usize,
     lhs: isize,
     rhs: isize,
+    out: isize,
 }
 
 impl Line {
-    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0 };
+    const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0, out: 1 };
 
     /// Adds an outer axis; whether it merges.
     #[inline(always)]
-    fn grow(&mut self, extent: usize, lhs: isize, rhs: isize) -> bool {
+    fn grow(&mut self, outer: Line) -> bool {
         if self.extent == 1 {
-            *self = Line { extent, lhs, rhs };
-            return true;
+            *self = outer;
+            return outer.extent > 0;
         }
         let inner = self.extent.cast_signed();
-        let fits = lhs == self.lhs * inner && rhs == self.rhs * inner;
-        self.extent *= extent;
-        fits
+        self.extent *= outer.extent;
+        outer.extent > 0
+            && outer.lhs == self.lhs * inner
+            && outer.rhs == self.rhs * inner
+            && outer.out == self.out * inner
     }
 }
 
@@ -57,42 +65,55 @@ struct Shape {
 
 /// The shape, if this is the kind of product that is done here.
 #[inline(always)]
-fn shape(contract: &Contract<'_>) -> Option<Shape> {
+fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
     let Contract { axes, lhs, rhs } = contract;
-    if !lhs.windows.is_empty() || !rhs.windows.is_empty() || axes.len() > MAX_AXES {
+    if !lhs.windows.is_empty() || !rhs.windows.is_empty() {
         return None;
     }
-    assert!(lhs.strides.len() == axes.len() && rhs.strides.len() == axes.len(), "contract: a malformed operand");
+    let count = axes.len();
+    assert!(
+        lhs.strides.len() == count && rhs.strides.len() == count && output.strides.len() == count,
+        "contract: a malformed operand"
+    );
     let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT, batch: 0 };
-    let strides = lhs.strides.iter().zip(rhs.strides);
-    for (axis, (&lhs, &rhs)) in axes.iter().zip(strides).rev() {
+    for (number, axis) in axes.iter().enumerate().rev() {
         if axis.extent == 1 {
             shape.batch += usize::from(axis.role == Role::Batch);
             continue;
         }
+        let outer = Line {
+            extent: axis.extent,
+            lhs: lhs.strides[number],
+            rhs: rhs.strides[number],
+            out: output.strides[number],
+        };
         let line = match axis.role {
             Role::Batch => return None,
             Role::M => &mut shape.m,
             Role::N => &mut shape.n,
             Role::K => &mut shape.k,
         };
-        if axis.extent == 0 || !line.grow(axis.extent, lhs, rhs) {
+        if !line.grow(outer) {
             return None;
         }
     }
     let Shape { m, n, k, .. } = &shape;
     let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
-    (along && m.extent.min(n.extent) <= FEW && m.rhs == 0 && n.lhs == 0).then_some(shape)
+    let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
+    (along && few && m.rhs == 0 && n.lhs == 0 && shape.batch <= MAX_AXES).then_some(shape)
 }
 
 /// Does the work if it is of this kind.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
-    let Some(Shape { m, n, k, batch }) = shape(contract) else {
+    let Some(strides) = outputs.first().map(|output| output.strides) else {
+        return false;
+    };
+    let Some(Shape { m, n, k, batch }) = shape(contract, &outputs[0]) else {
         return false;
     };
     let mut targets = [NOWHERE; MAX_OUTPUTS];
-    if !place(contract.axes, outputs, (m.extent, n.extent), &mut targets) {
+    if !place(strides, outputs, (m, n), &mut targets) {
         return false;
     }
     let (lhs, rhs) = (&contract.lhs, &contract.rhs);
@@ -113,7 +134,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     let targets = &targets[..outputs.len()];
     let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, isa: call.isa, sink: call.sink };
     let work = Dot { held, stream, k: k.extent, columns, turned, goal };
-    let blocks = stream.1.div_ceil(TILE);
+    let blocks = stream.1.div_ceil(PART);
     let large = m.extent * n.extent * k.extent >= WORTH;
     if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
         let task = Blocks { isa: call.isa, work: &work };
@@ -138,38 +159,19 @@ fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
 
 const NOWHERE: Target = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
 
-/// Says where the outputs start and how they go on, if their axes merge.
+/// Says where the outputs start and how they go on, if all go on as the first one does.
 #[inline(always)]
-fn place(axes: &[Axis], outputs: &mut [Output<'_>], (m, n): (usize, usize), targets: &mut [Target]) -> bool {
-    if outputs.len() > targets.len() {
+fn place(first: &[isize], outputs: &mut [Output<'_>], (m, n): (Line, Line), targets: &mut [Target]) -> bool {
+    if outputs.len() > targets.len() || outputs.iter().skip(1).any(|output| output.strides != first) {
         return false;
     }
     for (target, output) in targets.iter_mut().zip(outputs) {
-        let Some((row, column)) = steps(axes, output.strides) else {
-            return false;
-        };
-        let inside = within(output.base, [(m, row), (n, column)], output.data.len());
-        assert!(inside && output.strides.len() == axes.len(), "contract: an output reaches outside its slice");
-        *target = Target { origin: output.data.as_mut_ptr().wrapping_offset(output.base), row, column };
+        let inside = within(output.base, [(m.extent, m.out), (n.extent, n.out)], output.data.len());
+        assert!(inside, "contract: an output reaches outside its slice");
+        let origin = output.data.as_mut_ptr().wrapping_offset(output.base);
+        *target = Target { origin, row: m.out, column: n.out };
     }
     true
-}
-
-/// The strides of an output along the merged M axes and the merged N axes, if they merge.
-#[inline(always)]
-fn steps(axes: &[Axis], strides: &[isize]) -> Option<(isize, isize)> {
-    let (mut row, mut column) = (Line::UNIT, Line::UNIT);
-    for (axis, &stride) in axes.iter().zip(strides).rev().filter(|(axis, _)| axis.extent != 1) {
-        let fits = match axis.role {
-            Role::M => row.grow(axis.extent, stride, 0),
-            Role::N => column.grow(axis.extent, stride, 0),
-            Role::Batch | Role::K => true,
-        };
-        if !fits {
-            return None;
-        }
-    }
-    Some((row.lhs, if column.extent == 1 { 1 } else { column.lhs }))
 }
 
 /// Whether no two elements of a target meet in one word.
@@ -206,8 +208,8 @@ struct Blocks<'a> {
 
 impl pool::Task for Blocks<'_> {
     fn work(&self, blocks: core::ops::Range<usize>) {
-        let to = self.work.stream.1.min(blocks.end * TILE);
-        run(self.isa, Columns { work: self.work, from: blocks.start * TILE, to });
+        let to = self.work.stream.1.min(blocks.end * PART);
+        run(self.isa, Columns { work: self.work, from: blocks.start * PART, to });
     }
 }
 

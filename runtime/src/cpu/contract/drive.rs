@@ -9,7 +9,7 @@ use super::super::{Isa, Portable, Vectors};
 use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
-use super::{Contract, Output, dot, panels, spread, turned};
+use super::{Axis, Contract, Output, dot, panels, spread, stream, turned, winograd};
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
@@ -47,21 +47,33 @@ pub(super) fn drive(
         Isa::Portable(_) => size::<Portable>(),
     };
     let call = Call { isa, threads, sink, rows, lanes };
-    if dot::dot(&call, contract, outputs) {
-        return;
+    if !dot::dot(&call, contract, outputs) {
+        general(&call, contract, outputs);
     }
-    let plan = Plan::new(contract, outputs, rows);
+}
+
+/// The ways that make a plan.
+#[inline(never)]
+fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) {
+    let plan = Plan::new(contract, outputs, call.rows);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
-    let call = Call { threads: plan.threads(threads), ..call };
+    let call = Call { threads: plan.threads(call.threads), ..*call };
     let axes = contract.axes;
     // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
     let image = !plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1;
-    if image && plan.k.total > 0 && (spread::spread(&call, &plan, axes) || turned::turned(&call, &plan, axes)) {
+    if image && plan.k.total > 0 && convolved(&call, &plan, axes) {
         return;
     }
-    panels::panels(&call, &plan);
+    if !stream::stream(&call, &plan) {
+        panels::panels(&call, &plan);
+    }
+}
+
+/// Does the work if a way of convolutions can.
+fn convolved(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+    winograd::winograd(call, plan, axes) || spread::spread(call, plan, axes) || turned::turned(call, plan, axes)
 }
 
 fn size<S: Vectors>() -> (usize, usize) {

@@ -7,7 +7,8 @@
 use super::super::kept::kept;
 use super::super::scratch::{LINE, Scratch};
 use super::super::{Isa, Kernel, Simd, run};
-use super::left::Share;
+use super::drive::Call;
+use super::left;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
@@ -68,16 +69,10 @@ pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (u
 }
 
 /// The kept left operand, in row tiles.
-pub(super) fn left(
-    isa: Isa,
-    plan: &Plan<'_>,
-    tiles: usize,
-    (temp, table): (*mut f32, &mut [Place]),
-) -> Option<*const f32> {
+pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
     let from = start(plan, &plan.lhs)?;
     let form = Form::new(2, [tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
-    let words = plan.m.total * plan.k.total + LINE;
-    kept(from, form.numbers(), words, |memory| run(isa, Share { plan, memory, temp, table, tiles }))
+    kept(from, form.numbers(), left::words(plan), |to| left::share(call, plan, tiles, to))
 }
 
 /// What packing needs for a moment.

@@ -3,12 +3,18 @@
 //! In: a plan and a block of K. Out: the start of a row tile and how its rows lie. Always: a packed tile is `[k][row]`, tiles
 //! follow each other within a block, and blocks follow each other.
 
-use super::super::scratch::LINE;
-use super::super::{Kernel, Simd};
+use core::ops::Range;
+
+use super::super::scratch::{LINE, lend};
+use super::super::{Isa, Kernel, Simd, pool, run};
+use super::drive::{Call, JOB};
 use super::kernel::Rows;
-use super::pack::{self, Panel, Source};
+use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
+
+/// Words below which packing on a second thread costs more than it saves.
+const WORTH: usize = 1 << 15;
 
 /// The rows of a block of K.
 #[derive(Clone, Copy)]
@@ -60,34 +66,72 @@ pub(super) fn words(plan: &Plan<'_>) -> usize {
     (plan.m.total * plan.k.total + LINE).next_multiple_of(LINE)
 }
 
-/// Packs the whole left operand.
-pub(super) struct Share<'a> {
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) memory: *mut f32,
-    /// The words that transposition needs.
-    pub(super) temp: *mut f32,
-    pub(super) table: &'a mut [Place],
+/// Packs the whole left operand into `memory` on all threads of the call.
+pub(super) fn share(call: &Call<'_>, plan: &Plan<'_>, tiles: usize, memory: *mut f32) {
+    let threads = if plan.m.total * plan.k.total < WORTH { 1 } else { call.threads };
+    pool::parallel(threads, tiles, &Task { isa: call.isa, plan, tiles, memory });
+}
+
+struct Task<'a> {
+    isa: Isa,
+    plan: &'a Plan<'a>,
+    tiles: usize,
+    memory: *mut f32,
+}
+
+// SAFETY: each tile is written by the job that packs it.
+unsafe impl Sync for Task<'_> {}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, some: Range<usize>) {
+        let Task { isa, plan, tiles, memory } = *self;
+        lend(&JOB, |scratch| {
+            let own = BLOCK * plan.m.total.div_ceil(tiles) + LINE;
+            let (temp, table) = scratch.provide(TRANSPOSE + own, BLOCK, Place::NOWHERE);
+            run(isa, Share { plan, memory, temp, table, tiles, some });
+        });
+    }
+}
+
+/// Packs some tiles of the left operand.
+struct Share<'a> {
+    plan: &'a Plan<'a>,
+    memory: *mut f32,
+    /// The words that transposition needs, and those of a tile with a line more.
+    temp: *mut f32,
+    table: &'a mut [Place],
     /// Row tiles.
-    pub(super) tiles: usize,
+    tiles: usize,
+    /// Those to pack.
+    some: Range<usize>,
 }
 
 impl Kernel for Share<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Share { plan, memory, temp, table, tiles } = self;
+        let Share { plan, memory, temp, table, tiles, some } = self;
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let base = plan.lhs.origin();
         for block in 0..plan.blocks() {
             let (k0, count) = plan.block(block);
             let table = &mut table[..count];
             source.table(k0, table);
-            for tile in 0..tiles {
+            for tile in some.clone() {
                 let first = plan.row(tiles, tile);
                 let width = plan.row(tiles, tile + 1) - first;
                 let to = memory.wrapping_add(plan.m.total * k0 + first * count);
-                let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-                // SAFETY: the memory has a word for each element and a line more.
-                unsafe { pack::pack(s, &panel, table, temp) }
+                // Packing writes beyond the end of a tile, and what is there may be another thread's.
+                let last = tile + 1 == some.end;
+                let at = if last { temp.wrapping_add(TRANSPOSE) } else { to };
+                let panel = Panel { source, base, first, width, pitch: width, k0, count, to: at };
+                // SAFETY: the memory has a word for each element and more tiles of this job after this one, `temp` has the
+                // words of a tile and a line more.
+                unsafe {
+                    pack::pack(s, &panel, table, temp);
+                    if last {
+                        pack::copy(s, at, 1, width * count, to);
+                    }
+                }
             }
         }
     }

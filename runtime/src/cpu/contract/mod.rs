@@ -13,6 +13,7 @@ mod dot;
 mod drive;
 mod epilogue;
 mod few;
+mod filters;
 mod finish;
 mod hold;
 pub(super) mod kernel;
@@ -25,9 +26,12 @@ mod place;
 mod plan;
 mod spread;
 mod stage;
+mod stream;
 #[cfg(test)]
 mod tests;
+mod transforms;
 mod turned;
+mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 

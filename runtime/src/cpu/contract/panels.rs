@@ -41,11 +41,9 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>) {
         }
         let mut left = core::ptr::null();
         if plan.left == Left::Shared {
-            left = hold::left(call.isa, plan, tiles, hold::room(scratch)).unwrap_or_else(|| {
-                let words = left::words(plan);
-                let (memory, table) = scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
-                let temp = memory.wrapping_add(words);
-                run(call.isa, left::Share { plan, memory, temp, table, tiles });
+            left = hold::left(call, plan, tiles).unwrap_or_else(|| {
+                let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
+                left::share(call, plan, tiles, memory);
                 memory
             });
         }

@@ -16,6 +16,12 @@ pub(super) const SHARED: usize = 1 << 20;
 /// Words from k to k from which neighbouring rows are packed, if there are so many rows and columns that it is worth it.
 const FAR: usize = 320;
 const WIDE: usize = 64;
+/// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
+const LARGE: usize = 1 << 18;
+/// Most words between the ends of a right operand that is read in place by any number of rows.
+const NEAR: usize = 1 << 12;
+/// Columns of the right operand beyond which it does.
+const OFTEN: usize = 256;
 
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 20;
@@ -94,7 +100,7 @@ impl<'a> Plan<'a> {
         let m = Group::merged(axes, Role::M, &[&lhs]);
         let n = Group::merged(axes, Role::N, &[&rhs]);
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
-        let (left, left_run) = read_left(&lhs, &batch, (&m, n.total), &k);
+        let (left, left_run) = read_left(&lhs, &batch, (&m, &n), &k);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
         let mut plan = Plan {
             lhs,
@@ -171,18 +177,19 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     total * number / parts
 }
 
-fn read_left(lhs: &Side<'_>, batch: &Group, (m, columns): (&Group, usize), k: &Group) -> (Left, usize) {
+fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    if even && run >= k.total.min(LEAST_RUN) {
+    let shared = lhs.ignores(moving(batch));
+    let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
+    if even && run >= k.total.min(LEAST_RUN) && !reread {
         let step = if k.total == 1 { 1 } else { step };
-        if row == 1 && m.total.min(columns) >= WIDE && step.unsigned_abs() >= FAR {
+        if row == 1 && m.total.min(n.total) >= WIDE && step.unsigned_abs() >= FAR {
             return (Left::Packed, k.total);
         }
         return (Left::InPlace { row, step }, run);
     }
-    let shared = lhs.ignores(moving(batch));
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
 }
 
@@ -190,8 +197,9 @@ fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, 
     let (run, step) = rhs.even_run(k);
     let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
-    // A panel that few tiles read is not worth a copy.
-    if contiguous && even && m.total <= 2 * rows {
+    // A panel that few tiles read is not worth a copy, nor is one of an operand that the first-level cache holds as it lies.
+    let near = step.unsigned_abs().saturating_mul(k.total) <= NEAR;
+    if contiguous && even && (m.total <= 2 * rows || near) {
         (Right::InPlace { step }, left_run)
     } else {
         (Right::Packed, left_run)

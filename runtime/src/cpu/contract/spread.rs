@@ -6,6 +6,7 @@
 
 use core::ops::Range;
 
+use super::super::kept::kept;
 use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
@@ -37,6 +38,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     };
     let staged = if setup.once { setup.copy_words(call.lanes) } else { 0 };
     let list = (2 * plan.k.total).next_multiple_of(LINE);
+    let kept = setup.kept();
     let left = if setup.in_place.is_some() { 0 } else { setup.left_words() };
     lend(&CALL, |scratch| {
         let (memory, _) = scratch.provide(left + list + staged, 0, Place::NOWHERE);
@@ -51,7 +53,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         if setup.once {
             pool::parallel(call.threads, setup.channels(), &Copies { setup, copy });
         }
-        let task = Task { setup, left: memory, list, copy };
+        let task = Task { setup, left: kept.unwrap_or(memory), packed: kept.is_some() || left > 0, list, copy };
         pool::parallel(call.threads, plan.batch.total * setup.parts, &task);
     });
     true
@@ -122,6 +124,15 @@ impl<'a> Setup<'a> {
     /// Words of the packed left operand, and of what packing needs.
     fn left_words(&self) -> usize {
         (self.plan.m.total * self.plan.k.total + LINE).next_multiple_of(LINE)
+    }
+
+    /// The packed left operand that the session keeps, if that would otherwise be read where it lies.
+    fn kept(&self) -> Option<*const f32> {
+        let (plan, rows) = (self.plan, self.call.rows.cast_signed());
+        let form = [6, plan.m.total.cast_signed(), plan.k.total.cast_signed(), self.in_place?, rows];
+        let from = plan.lhs.data.as_ptr().wrapping_offset(plan.lhs.base);
+        let pack = |left: *mut f32| pool::parallel(self.call.threads, self.tiles, &Lefts { setup: self, left });
+        kept(from, &form, self.left_words(), pack)
     }
 
     /// Words of a copy, with what whole vectors read beyond its end.
@@ -304,7 +315,9 @@ impl Kernel for CopyChannels<'_> {
 
 struct Task<'a> {
     setup: &'a Setup<'a>,
+    /// The packed left operand, if it is packed.
     left: *const f32,
+    packed: bool,
     list: *const isize,
     copy: *const f32,
 }
@@ -381,11 +394,11 @@ unsafe fn one_tile<S: Simd>(
     let first = plan.row(setup.tiles, tile);
     let rows = plan.row(setup.tiles, tile + 1) - first;
     let (a, lie) = match setup.in_place {
-        Some(distance) => {
+        Some(distance) if !task.packed => {
             let offset = plan.lhs.base + first.cast_signed() * distance;
             (plan.lhs.data.as_ptr().wrapping_offset(offset), Rows::Even(distance))
         }
-        None => (task.left.wrapping_add(first * plan.k.total), Rows::Near(rows.cast_signed())),
+        Some(_) | None => (task.left.wrapping_add(first * plan.k.total), Rows::Near(rows.cast_signed())),
     };
     let block = Block {
         k: plan.k.total,

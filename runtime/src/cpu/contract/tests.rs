@@ -92,6 +92,12 @@ impl Epilogue for Both {
 }
 
 fn check(case: &Case) {
+    check_within(case, |size, _| 1e-6 * size + 1e-6);
+}
+
+/// Checks a case whose errors are below what `bound` says of the sum of an element's products, without signs, and of the
+/// largest such sum.
+fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     let mut want = vec![0.0; case.words];
     let mut size = vec![0.0; case.words];
     let mut extra = vec![0.0; case.words];
@@ -112,6 +118,7 @@ fn check(case: &Case) {
         let batch: usize = index.iter().zip(&case.axes).filter(|(_, axis)| axis.1 == Role::Batch).map(|(i, _)| i).sum();
         extra[at] = 0.5 * merged(&index, Role::N) + merged(&index, Role::M) + batch as f64;
     }
+    let largest = size.iter().fold(0.0f64, |most, size| most.max(*size));
     let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
     let windows = |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
     let (left, right) = (windows(&case.lhs), windows(&case.rhs));
@@ -154,7 +161,7 @@ fn check(case: &Case) {
                     );
                     continue;
                 }
-                let bound = 1e-6 * size[at] + 1e-6;
+                let bound = bound(size[at], largest);
                 let error = (f64::from(plain[at]) - want[at]).abs();
                 assert!(
                     error <= bound,
@@ -322,7 +329,7 @@ fn empty_axes_give_zeros_or_nothing() {
             .collect();
         let case = plain_case(&mut random, axes);
         let outputs = if zero == Role::K { case.words - 1 } else { 0 };
-        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+            let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
         let work = Contract {
             axes: &axes,
             lhs: Operand { data: &[], base: 0, strides: &case.lhs.strides, windows: &[] },
@@ -485,6 +492,27 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// Enough channels of 3 × 3 filters for minimal filtering; of the widest ones the patches are transformed first.
+#[test]
+fn convolutions_of_many_channels() {
+    let mut random = Random(8);
+    for round in 0..if cfg!(debug_assertions) { 3 } else { 30 } {
+        let wide = round % 3 == 2;
+        let c = Convolution {
+            batch: if wide { 1 } else { random.pick(&[1, 2, 3]) },
+            channels: if wide { [83, 97] } else { [random.pick(&[16, 19, 33]), random.pick(&[16, 25, 31])] },
+            image: if wide { [7, 9] } else { [random.pick(&[8, 11, 26]), random.pick(&[7, 10, 15, 29])] },
+            kernel: [3, 3],
+            stride: 1,
+            padding: random.pick(&[0, 1, 2]),
+            dilation: 1,
+        };
+        println!("{round}: {c:?}");
+        check_within(&c.forward(&mut random), |_, largest| 2e-6 * largest);
+        check_within(&c.input_gradient(&mut random), |_, largest| 2e-6 * largest);
+    }
+}
+
 #[test]
 fn windows_on_the_left_operand_and_sums_over_backward_axes() {
     let mut random = Random(6);
@@ -592,6 +620,26 @@ fn long_kept_parameters_change_no_bit() {
                     let _call = kept.enter(parameters);
                     assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn one_row_times_a_large_matrix() {
+    let mut random = Random(13);
+    for _ in 0..12 {
+        let (n, k) = (200 + random.below(3000), 1 + random.below(130));
+        let turned = random.below(2) == 1;
+        let (left, right) = (random.vector(k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, [turned, false], [1, n, k], &left, &right);
+            assert_eq!(product(isa, 2, [turned, false], [1, n, k], &left, &right), want);
+            for column in [0, n / 2, n - 1] {
+                let exact: f64 = (0..k).map(|k| f64::from(left[k]) * f64::from(right[k * n + column])).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} 1×{n}×{k} {sum} {exact}");
             }
         }
     }

@@ -12,7 +12,7 @@ const ULP: f64 = 1.1;
 /// (eʳ - 1 - r) / r², minimax for the relative error of eʳ on |r| ≤ ½ ln 2: 2⁻²⁸·³.
 const TAIL: [f32; 5] = [0.499_999_94, 0.166_665_2, 0.041_668_4, 0.008_368_851, 0.001_381_432_3];
 
-/// eˣ.
+/// eˣ within 1.1 ULP: infinity above 88.72, subnormal below -87.33, 0 below -103.97.
 #[inline(always)]
 pub fn exp<S: Simd>(s: S, x: S::F) -> S::F {
     let (n, r) = parts(s, x);

@@ -12,7 +12,7 @@ const ULP: f64 = 2.0;
 /// (eʳ - 1 - r) / r², minimax for the relative error of eʳ - 1 on |r| ≤ ½ ln 2: 2⁻³¹·⁹.
 const TAIL: [f32; 6] = [0.5, 0.166_666_66, 0.041_666_36, 0.008_333_39, 0.001_394_082_3, 0.000_198_459_09];
 
-/// eˣ - 1.
+/// eˣ - 1 within 2 ULP, also near 0.
 #[inline(always)]
 pub fn expm1<S: Simd>(s: S, x: S::F) -> S::F {
     let negative = s.lt_f(x, s.splat_f(0.0));

@@ -8,7 +8,7 @@ use super::{Simd, exp};
 #[cfg(test)]
 const ULP: f64 = 2.5;
 
-/// 1 / (1 + e⁻ˣ).
+/// 1 / (1 + e⁻ˣ) within 2.5 ULP, subnormal below -87.33.
 #[inline(always)]
 pub fn sigmoid<S: Simd>(s: S, x: S::F) -> S::F {
     let one = s.splat_f(1.0);

@@ -9,7 +9,7 @@ use super::{Simd, with_sign};
 #[cfg(test)]
 const ULP: f64 = 2.5;
 
-/// tanh x, as `t / (t + 1)` with `t = ½(e^(2|x|) - 1)`.
+/// tanh x within 2.5 ULP, as `t / (t + 1)` with `t = ½(e^(2|x|) - 1)`.
 #[inline(always)]
 pub fn tanh<S: Simd>(s: S, x: S::F) -> S::F {
     // From 9.02 on the nearest f32 is 1.

@@ -2,7 +2,7 @@
 
 use super::arith;
 use super::product::{base, strides};
-use super::scalar::slot_name;
+use super::variables::slot_name;
 use crate::ir::DType;
 use crate::ir::attend::{Attention, Part};
 use crate::ir::dim::product;

@@ -10,6 +10,7 @@ mod plan;
 mod product;
 mod row;
 mod scalar;
+mod variables;
 
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
@@ -17,7 +18,7 @@ use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
-use scalar::slot_name;
+use variables::slot_name;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
@@ -66,6 +67,7 @@ fn dims(kernel: &Kernel) -> Vec<String> {
             Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
         }
     }
+    owned.extend(kernel.schedule.streamed.iter().map(|&slot| kernel.slots[slot].len.clone()));
     if let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton {
         for window in lhs.windows.iter().chain(&rhs.windows) {
             owned.extend([window.extent.clone(), window.stride.clone()]);
@@ -123,7 +125,7 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
     let head =
         quote!(fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)*));
     let cut = row::cut(kernel);
-    let body = match &kernel.skeleton {
+    let (body, twice) = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters);
             return quote!(#definition #head { #call });
@@ -133,10 +135,17 @@ fn kernel(number: usize, kernel: &Kernel) -> TokenStream {
             return quote!(#head { #call });
         }
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
-        Skeleton::Scatter { .. } => row::scatter(kernel),
+        Skeleton::Scatter { .. } => (row::scatter(kernel), false),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
+    let body = if twice { Body::Twice(body) } else { Body::Once(body) };
     loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
+}
+
+/// Loops, over vectors or over two of them at a time.
+enum Body {
+    Once(TokenStream),
+    Twice(TokenStream),
 }
 
 /// A kernel whose loops are emitted: a struct that runs them, and the function that runs the struct.
@@ -145,7 +154,7 @@ fn loops(
     number: usize,
     kernel: &Kernel,
     head: &TokenStream,
-    body: &TokenStream,
+    body: &Body,
     cut: Option<&row::Cut>,
     names: &[&Ident],
     dims: &[TokenStream],
@@ -160,7 +169,7 @@ fn loops(
     let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
     let turn = |turn: &Index| arith::index(turn, &|_| unreachable!("loop counters are no data"));
     let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words, at)| {
-        let (base, words) = (scalar::base_name(*slot), arith::dim(words));
+        let (base, words) = (variables::base_name(*slot), arith::dim(words));
         match at.terms.is_empty() {
             true => quote!(let #base = first * (#words);),
             false => {
@@ -182,19 +191,43 @@ fn loops(
         }
         None => (None, quote!(rt::run(isa, kernel)), None),
     };
+    let run = runs(
+        &name,
+        body,
+        &quote! {
+            let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
+            #(#bases)*
+            let at = rt::Part::new(1);
+        },
+    );
     quote! {
         struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
-        impl rt::Kernel for #name<'_> {
-            #[inline(always)]
-            fn run<S: rt::Simd>(self, s: S) {
-                let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
-                #(#bases)*
-                let at = rt::Part::new(1);
-                #body
-            }
-        }
+        #run
         #split
         #head { #(#turns)* let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+    }
+}
+
+/// What runs a kernel's struct: what comes before its loops, and they.
+fn runs(name: &Ident, body: &Body, before: &TokenStream) -> TokenStream {
+    let (run, other) = match body {
+        Body::Once(body) => (quote!(#before #body), None),
+        Body::Twice(body) => {
+            let other = quote! {
+                impl #name<'_> {
+                    #[inline(always)]
+                    fn run_on<S: rt::Simd>(self, s: S) { #before #body }
+                }
+            };
+            (quote!(self.run_on(rt::Twice(s))), Some(other))
+        }
+    };
+    quote! {
+        impl rt::Kernel for #name<'_> {
+            #[inline(always)]
+            fn run<S: rt::Simd>(self, s: S) { #run }
+        }
+        #other
     }
 }
 

@@ -1,7 +1,8 @@
 //! Contractions: a call of the runtime's driver with numbers, and the fused epilogue as code.
 
 use super::arith;
-use super::scalar::{Printer, slot_name, variable};
+use super::scalar::Printer;
+use super::variables::{slot_name, variable};
 use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};

@@ -3,8 +3,11 @@
 //! Every scalar is computed in the outermost loop in which it is known: below the axes that it varies with, and
 //! after the pass whose sums it uses.
 
+mod kept;
+
 use super::arith;
-use super::scalar::{Printer, accumulator, suffix_of_lanes, variable};
+use super::scalar::Printer;
+use super::variables::{accumulator, skip_name, slot_name, suffix_of_lanes, variable};
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
@@ -12,8 +15,9 @@ use crate::ir::prim::{ArgOp, ReduceOp};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut.
-pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> TokenStream {
+/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut. And whether it
+/// is faster with two vectors at a time.
+pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
     let Skeleton::Row { parallel, reduced, passes, stores } = &kernel.skeleton else {
         unreachable!("printed for row kernels only")
     };
@@ -26,10 +30,21 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> TokenStream {
         cut: cut.map(|c| c.axis),
         depths: vec![],
         known: vec![false; kernel.scalars.len()],
+        kept: vec![],
+        pass: 0,
     };
     row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, ..)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
-    row.nest(0, passes, stores)
+    row.kept = row.kept(passes);
+    let twice = row.pays_twice(passes);
+    let (keeps, loops) = (row.keeps(), row.nest(0, passes, stores));
+    let streamed = &kernel.schedule.streamed;
+    let skips = streamed.iter().map(|&slot| {
+        let (name, len) = (skip_name(slot), arith::dim(&kernel.slots[slot].len));
+        quote!(let #name = s.skip(#len);)
+    });
+    let settle = (!streamed.is_empty()).then(|| quote!(s.settle();));
+    (quote!(#keeps #(#skips)* #loops #settle), twice)
 }
 
 struct Row<'a> {
@@ -43,6 +58,10 @@ struct Row<'a> {
     depths: Vec<usize>,
     /// The scalars that are in scope.
     known: Vec<bool>,
+    /// The first pass of those that it keeps for later ones.
+    kept: Vec<Option<usize>>,
+    /// The pass that is printed.
+    pass: usize,
 }
 
 impl Row<'_> {
@@ -77,7 +96,7 @@ impl Row<'_> {
         let mut needed = vec![false; self.kernel.scalars.len()];
         roots.iter().for_each(|&r| needed[r] = true);
         for id in (0..needed.len()).rev() {
-            if needed[id] && !self.known[id] {
+            if needed[id] && !self.known[id] && !self.is_back(id) {
                 self.kernel.scalars[id].operands(&mut |o| needed[o] = true);
             }
         }
@@ -85,7 +104,11 @@ impl Row<'_> {
         for (id, _) in needed.iter().enumerate().filter(|&(_, &needed)| needed) {
             if !self.known[id] && self.depths[id] <= depth {
                 self.known[id] = true;
-                definitions.push(self.printer.define(id));
+                definitions.push(match self.is_back(id) {
+                    true => self.restore(id),
+                    false => self.printer.define(id),
+                });
+                definitions.extend((self.kept[id] == Some(self.pass)).then(|| self.keep(id)));
             }
         }
         quote!(#(#definitions)*)
@@ -143,6 +166,7 @@ impl Row<'_> {
         let depth = self.parallel.len();
         let mut out = quote!();
         for (number, pass) in passes.iter().enumerate() {
+            self.pass = number;
             let roots = roots(std::slice::from_ref(pass), &[]);
             let definitions = self.define(&roots, depth);
             let known = self.known.clone();
@@ -156,8 +180,9 @@ impl Row<'_> {
         let mut needed = roots.clone();
         needed.extend(index_values(stores));
         let definitions = self.define(&needed, depth);
+        let fetches = if passes.is_empty() { self.fetches() } else { quote!() };
         let stores = stores.iter().map(|s| self.printer.store(s));
-        quote!(#out #definitions #(#stores)*)
+        quote!(#out #fetches #definitions #(#stores)*)
     }
 
     /// The loops over the reduced axes of a pass.
@@ -172,7 +197,9 @@ impl Row<'_> {
             None => {
                 let updates = pass.accumulators.iter().enumerate().map(|(slot, a)| self.update(number, slot, a));
                 let stores = pass.stores.iter().map(|s| self.printer.store(s));
-                quote!(#(#updates)* #(#stores)*)
+                // The first pass waits for memory, the second one need not.
+                let fetches = if number == 1 { self.fetches() } else { quote!() };
+                quote!(#fetches #(#updates)* #(#stores)*)
             }
         }
     }
@@ -342,7 +369,7 @@ pub(super) fn scatter(kernel: &Kernel) -> TokenStream {
         definitions(&mut (0..early.len()).filter(|&id| early[id])),
         definitions(&mut (0..early.len()).filter(|&id| !early[id])),
     );
-    let data = super::scalar::slot_name(store.slot);
+    let data = slot_name(store.slot);
     let (value, position) = (variable(store.value), variable(*index));
     let at_target = arith::axis(*target);
     let extent = arith::dim(&kernel.axes[*target]);

@@ -3,8 +3,9 @@
 //! One axis runs through the lanes. A scalar that does not vary with it is the same in all lanes.
 
 use super::arith;
+use super::variables::{accumulator, base_name, inverse_name, skip_name, slot_name, suffix, suffix_of_lanes, variable};
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
+use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Skeleton, Store};
 use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::{DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
@@ -23,18 +24,26 @@ pub(super) struct Printer<'a> {
     varies: Vec<bool>,
     /// How often a scalar is used by others or stored.
     uses: Vec<usize>,
+    /// Whether a scalar is the sum of a row that elements of the row are divided by: they are multiplied by its inverse.
+    divides: Vec<bool>,
 }
 
 impl<'a> Printer<'a> {
     pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
         let uses = vec![0; kernel.scalars.len()];
-        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varies: vec![], uses };
+        let divides = vec![false; kernel.scalars.len()];
+        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varies: vec![], uses, divides };
         for expr in &kernel.scalars {
             let dtype = printer.dtype_of(expr);
             let varies = printer.varies_with_lanes(expr);
             printer.dtypes.push(dtype);
             printer.varies.push(varies);
             expr.operands(&mut |o| printer.uses[o] += 1);
+            if let Expr::Map(MapOp::Div, args) = expr {
+                let is_sum = matches!(kernel.scalars[args[1]], Expr::Accumulated { dtype: DType::F32, .. });
+                let element = printer.vector.is_some_and(|axis| printer.mentions(args[0], axis));
+                printer.divides[args[1]] |= is_sum && element && matches!(kernel.skeleton, Skeleton::Row { .. });
+            }
         }
         kernel.clone().uses().iter().for_each(|id| printer.uses[**id] += 1);
         printer
@@ -79,6 +88,18 @@ impl<'a> Printer<'a> {
         own || below
     }
 
+    /// Whether a scalar is made of something that mentions an axis.
+    fn mentions(&self, id: ExprId, axis: usize) -> bool {
+        let expr = &self.kernel.scalars[id];
+        let mut found = match expr {
+            Expr::Load { index, .. } | Expr::Index(index) => index.mentions(axis),
+            Expr::Inside(guards) => guards.iter().any(|g| g.index().mentions(axis)),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => false,
+        };
+        expr.operands(&mut |o| found |= self.mentions(o, axis));
+        found
+    }
+
     /// Whether an index differs between lanes.
     fn index_varies(&self, index: &Index) -> bool {
         let mut data = false;
@@ -89,7 +110,11 @@ impl<'a> Printer<'a> {
     /// `let v3 = …;`
     pub(super) fn define(&self, id: ExprId) -> TokenStream {
         let (name, value) = (variable(id), self.expr(id));
-        quote!(let #name = #value;)
+        let inverse = self.divides[id].then(|| {
+            let inverse = inverse_name(id);
+            quote!(let #inverse = s.div_f(s.splat_f(1.0), #name);)
+        });
+        quote!(let #name = #value; #inverse)
     }
 
     fn expr(&self, id: ExprId) -> TokenStream {
@@ -126,7 +151,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The place of an index in a slot.
-    fn place(&self, slot: usize, index: &Index) -> TokenStream {
+    pub(super) fn place(&self, slot: usize, index: &Index) -> TokenStream {
         let at = arith::index(index, &|v| self.extract(v));
         match self.cut.contains(&slot) {
             true => {
@@ -196,7 +221,7 @@ impl<'a> Printer<'a> {
     }
 
     /// The distance between neighbouring lanes; `None` where it is not the same everywhere.
-    fn lane_stride(&self, index: &Index) -> Option<Dim> {
+    pub(super) fn lane_stride(&self, index: &Index) -> Option<Dim> {
         let mut data = false;
         index.values(&mut |v| data |= self.varies[v]);
         match self.vector {
@@ -336,6 +361,10 @@ impl<'a> Printer<'a> {
         };
         match op {
             Add if dtype == DType::F32 => self.fused_add(args),
+            Div if self.divides[args[1]] => {
+                let inverse = inverse_name(args[1]);
+                quote!(s.mul_f(#a, #inverse))
+            }
             Neg if dtype == DType::U32 || dtype == DType::Bool => unreachable!("shape has checked the types"),
             Neg | Abs | Sqrt | Floor | Ceil | Round | Add | Sub | Mul | Div | Rem | Max | Min => plain(op.name()),
             Not | And | Or | Xor | Shl | Shr | Select => plain(op.name()),
@@ -385,6 +414,10 @@ impl<'a> Printer<'a> {
                 let (at, first) = (self.place(store.slot, &store.index), format_ident!("reduce_max_{suffix}"));
                 quote!(#data[#at] = s.#first(#value);)
             }
+            Some(1) if self.kernel.schedule.streamed.contains(&store.slot) => {
+                let (at, skip) = (self.place(store.slot, &store.index), skip_name(store.slot));
+                quote!(s.stream_f(#data, #at, at, #value, #skip);)
+            }
             Some(1) => {
                 let (at, put) = (self.place(store.slot, &store.index), format_ident!("store_{suffix}"));
                 quote!(s.#put(#data, #at, at, #value);)
@@ -394,45 +427,6 @@ impl<'a> Printer<'a> {
                 quote!(s.#put(#data, #lanes, s.mask_at(at), #value);)
             }
         }
-    }
-}
-
-/// The variable of a scalar.
-pub(super) fn variable(id: ExprId) -> Ident {
-    format_ident!("v{id}")
-}
-
-/// The variable of an accumulator.
-pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
-    format_ident!("acc{pass}_{slot}")
-}
-
-/// The variable of a slot.
-pub(super) fn slot_name(slot: usize) -> Ident {
-    format_ident!("s{slot}")
-}
-
-/// The variable of the first word of a slot that a part of the kernel sees.
-pub(super) fn base_name(slot: usize) -> Ident {
-    format_ident!("base{slot}")
-}
-
-/// The suffix of methods on words in memory.
-pub(super) fn suffix(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f",
-        DType::I32 => "i",
-        DType::U32 | DType::Bool => "u",
-    }
-}
-
-/// The suffix of methods on vectors.
-pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f",
-        DType::I32 => "i",
-        DType::U32 => "u",
-        DType::Bool => "m",
     }
 }
 

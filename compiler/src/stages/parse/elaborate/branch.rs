@@ -124,16 +124,16 @@ impl Elaborator<'_, '_> {
 
     /// Whether each value is taken by an arm, and each arm by a value.
     fn check_patterns(&mut self, expr: &Expr, of: &Expr, arms: &[Arm]) -> bool {
-        let mut seen: Vec<(Case, usize)> = vec![];
+        let mut seen: Vec<(Case, String)> = vec![];
         let before = self.diags.list().len();
         for (case, place) in arms.iter().flat_map(|arm| &arm.cases) {
             let earlier = seen.iter().find(|(other, _)| other == case || *other == Case::Rest);
             if let Some((other, line)) = earlier {
                 let taken = if *other == Case::Rest { "_".to_owned() } else { case_text(*case) };
-                let message = format!("`{}` is never reached: `{taken}` on line {line} takes it", case_text(*case));
+                let message = format!("`{}` is never reached: `{taken}` on {line} takes it", case_text(*case));
                 self.diags.push(Diagnostic::new("overlapping-patterns", *place, message).help("remove it"));
             }
-            seen.push((*case, place.line()));
+            seen.push((*case, self.diags.line(*place)));
         }
         let has = |case: Case| seen.iter().any(|(other, _)| *other == case);
         if !(has(Case::Rest) || has(Case::Bool(true)) && has(Case::Bool(false))) {

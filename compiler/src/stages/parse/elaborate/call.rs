@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
-use super::super::words;
+use super::super::{vocabulary, words};
 use super::companions::in_training;
 use super::graph::site_of;
 use super::scan::Form;
@@ -74,9 +74,19 @@ impl Elaborator<'_, '_> {
 
     /// `of.name(args)`
     pub(super) fn method(&mut self, expr: &Expr, of: &Expr, name: &Ident, args: &[Arg]) -> Val {
+        let text = name.to_string();
+        if let ExprKind::Name(module) = &of.kind
+            && ["nn", "F", "torch", "np", "jnp", "jax"].iter().any(|other| module == other)
+            && self.local(&module.to_string()).is_none()
+            && !self.scope().names.contains_key(&module.to_string())
+        {
+            let message = format!("`{module}.{name}` is a path, and names stand alone in the model language");
+            let report = Diagnostic::new("path-name", of.place.to(name.span().into()), message);
+            self.diags.push(report.help(format!("write `{}`", vocabulary::function(name).unwrap_or(&text))));
+            return Val::Unknown;
+        }
         let receiver = self.expr(of);
         let args = self.arguments(args);
-        let text = name.to_string();
         match receiver {
             Val::Module(module) => self.method_of_module(expr, &module, name, args),
             Val::Unknown => Val::Unknown,

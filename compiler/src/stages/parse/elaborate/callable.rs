@@ -146,7 +146,7 @@ impl<'p> Elaborator<'_, 'p> {
         args: Vec<Argument>,
     ) -> Val {
         let wanted = closure.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
-        let note = format!("the closure stands on line {}", function.place.line());
+        let note = format!("the closure stands on {}", self.diags.line(function.place));
         let Some(args) = self.match_args(wanted, note, &function.text, args, expr.place) else {
             return Val::Unknown;
         };

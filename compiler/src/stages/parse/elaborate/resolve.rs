@@ -2,6 +2,7 @@
 
 use super::super::ast::Fn;
 use super::super::instance::FieldInstance;
+use super::super::vocabulary;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Diagnostic, Place, closest};
@@ -98,10 +99,14 @@ impl<'p> Elaborator<'_, 'p> {
         known.extend(self.declared.foreign.iter().map(|known| known.one.name.to_string()));
         let text = name.to_string();
         let mut report = Diagnostic::new("unknown-function", name.span(), format!("there is no function `{callee}`"));
-        report.help = match closest(&text, known.iter().map(String::as_str)) {
-            Some(near) => Some(format!("write `{near}`")),
-            None if ops::layer(&text).is_some() => Some(format!("declare a field: `name: {text}(…)`")),
-            None => None,
+        report.help = match (vocabulary::function(name), closest(&text, known.iter().map(String::as_str))) {
+            (Some(own), _) => Some(format!("write `{own}`")),
+            _ if vocabulary::needless(name) => {
+                Some(format!("write `{of}` alone: values are neither moved nor wrapped"))
+            }
+            (None, Some(near)) => Some(format!("write `{near}`")),
+            (None, None) if ops::layer(&text).is_some() => Some(format!("declare a field: `name: {text}(…)`")),
+            (None, None) => None,
         };
         self.diags.push(report);
     }

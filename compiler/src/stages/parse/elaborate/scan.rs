@@ -298,9 +298,11 @@ impl Elaborator<'_, '_> {
             let state = self.conform(start, Given { value: result, text, place })?;
             return Some((state, Val::Tuple(vec![])));
         }
-        if let Val::Static(_) | Val::Struct(..) | Val::Module(_) = &result {
+        let alone = matches!(body.kind, ExprKind::Binary(..) | ExprKind::Unary(..));
+        if alone || matches!(result, Val::Static(_) | Val::Struct(..) | Val::Module(_)) {
             let message = format!("the closure gives `{text}`, not the next state and what the step gives");
-            let report = Diagnostic::new("not-a-tuple", place, message);
+            let report = Diagnostic::new("step-result", place, message);
+            let report = report.note("`fold` takes a closure that gives the next state alone");
             self.diags.push(report.help("end it with `(state, y)`"));
             return None;
         }

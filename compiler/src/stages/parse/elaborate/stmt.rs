@@ -62,15 +62,16 @@ impl Elaborator<'_, '_> {
             self.diags.push(report);
             return;
         };
-        let (mutable, declared, old) = (local.mutable, local.span.start().line, local.value.clone());
+        let (mutable, span, old) = (local.mutable, local.span, local.value.clone());
         // Once reported it may be assigned.
         local.mutable = true;
+        let declared = self.diags.line(span.into());
         let captured = self.scope().captured;
         let inside = self.scope().locals.iter().rposition(|block| block.contains_key(&text));
         if inside.is_some_and(|at| at < captured) {
             let message = format!("a closure cannot assign `{text}`, which is declared outside of it");
             let report = Diagnostic::new("captured-assignment", name.span(), message)
-                .note(format!("`{text}` is declared on line {declared}"));
+                .note(format!("`{text}` is declared on {declared}"));
             self.diags.push(report.help("let the closure give the new value as its result"));
         } else if !mutable {
             // The outermost names are the arguments.
@@ -78,7 +79,7 @@ impl Elaborator<'_, '_> {
             let word = if argument { "" } else { "let " };
             self.diags.push(
                 Diagnostic::new("assignment-to-immutable", name.span(), format!("`{text}` cannot be assigned"))
-                    .note(format!("it is declared without `mut` on line {declared}"))
+                    .note(format!("it is declared without `mut` on {declared}"))
                     .help(format!("declare it as `{word}mut {text}`")),
             );
         }
@@ -99,6 +100,17 @@ impl Elaborator<'_, '_> {
             ExprKind::Index(of, items) => (&**of, Some(items)),
             _ => (target, None),
         };
+        if let (ExprKind::Name(name), Some(_)) = (&of.kind, items)
+            && self.local(&name.to_string()).is_some()
+        {
+            let message = format!("a part of the variable `{name}` cannot be assigned");
+            let report = Diagnostic::new("part-assignment", target.place, message);
+            let report = report.note("parts of states can: `self.keys[.., at] = k;`");
+            self.diags.push(report.help(format!(
+                "make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`"
+            )));
+            return;
+        }
         let Some(state) = self.state_named(of) else { return };
         let Some(items) = items.map_or(Some(vec![]), |items| self.part_items(items)) else { return };
         if let Some(op) = op {

@@ -3,12 +3,13 @@
 //! Always: the reader stands behind it afterwards, and an `Error` stands for its value, so that nothing follows from it.
 
 use super::super::ast::*;
-use super::super::words;
+use super::super::{vocabulary, words};
 use super::Syntax;
 use crate::diag::{Diagnostic, Place};
-use proc_macro2::{Delimiter, Ident, TokenTree};
+use crate::ir::DType;
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use syn::parse::ParseStream;
-use syn::{Attribute, Token};
+use syn::{Attribute, Token, bracketed, token};
 
 impl Syntax {
     /// `while`, `loop`, `return`, `break` and `continue`, where one stands.
@@ -58,8 +59,14 @@ impl Syntax {
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(value.place) }))
     }
 
-    /// The operators `@`, `**`, `<<`, `>>`, `as` and `?` behind an operand, where one stands.
-    pub(super) fn operator(&self, input: ParseStream, left: &Expr) -> syn::Result<Option<Expr>> {
+    /// The operators `@`, `**`, `<<`, `>>`, `as` and `?`, also with `:`, behind an operand of an operator of precedence
+    /// `least`, where one stands.
+    pub(super) fn operator(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
+        let chooses = is_choice(input);
+        if chooses && least > 0 {
+            // It binds more loosely than all others.
+            return Ok(None);
+        }
         let text = words::brief(left);
         let first = input.span();
         let (length, name) = match () {
@@ -79,6 +86,18 @@ impl Syntax {
                 input.parse::<Token![as]>()?;
                 let to: Ident = input.parse()?;
                 (to.span().into(), format!("write `cast({text}, \"{to}\")`"))
+            }
+            "?" if chooses => {
+                let then = self.binary(input, 0, true)?;
+                input.parse::<Token![:]>()?;
+                let other = self.binary(input, 0, true)?;
+                let (yes, no) = (words::brief(&then), words::brief(&other));
+                (
+                    other.place,
+                    format!(
+                        "write `if {text} {{ {yes} }} else {{ {no} }}`, or by element `where({text}, {yes}, {no})`"
+                    ),
+                )
             }
             "?" => (first.into(), "remove it: what can fail is checked when the function is called".to_owned()),
             _ => {
@@ -164,6 +183,207 @@ impl Syntax {
         });
     }
 
+    /// `&` or `&mut` before a value or type, which is read as if it were not there.
+    pub(super) fn reference(&self, input: ParseStream) -> syn::Result<()> {
+        while let Some(and) = input.parse::<Option<Token![&]>>()? {
+            input.parse::<Option<Token![mut]>>()?;
+            let message = "there are no references in the model language";
+            let report = Diagnostic::new("reference", Place::from(and.span), message);
+            self.report(report.help("remove `&`: values are neither moved nor borrowed"));
+        }
+        Ok(())
+    }
+
+    /// `name!(…)`, where `name` has been read.
+    pub(super) fn macro_call(&self, input: ParseStream, name: &Ident) -> syn::Result<Option<Expr>> {
+        let called = input.peek2(token::Paren) || input.peek2(token::Bracket) || input.peek2(token::Brace);
+        if !input.peek(Token![!]) || !called {
+            return Ok(None);
+        }
+        input.parse::<Token![!]>()?;
+        let group: TokenTree = input.parse()?;
+        let message = format!("`{name}!` is a macro, and the model language has none");
+        let help = match name.to_string() {
+            text if text.contains("assert") => "bound dimensions in the signature: `x: f32[B, T <= 512]`",
+            text if text.contains("print") || text == "dbg" => "let the function give the value as a further result",
+            text if text == "vec" => "write a list without it: `[1, 2, 3]`",
+            _ => "remove it",
+        };
+        let place = Place::from(name.span());
+        self.report(Diagnostic::new("macro-call", place, message).help(help));
+        Ok(Some(Expr { kind: ExprKind::Error, place: place.to(group.span().into()) }))
+    }
+
+    /// `::name`, as often as it follows `first`; gives the name that is meant.
+    pub(super) fn path(&self, input: ParseStream, first: Ident) -> syn::Result<Ident> {
+        let (place, mut text, mut meant) = (Place::from(first.span()), first.to_string(), first);
+        let mut last = None;
+        while input.parse::<Option<Token![::]>>()?.is_some() {
+            let next: Ident = input.parse()?;
+            text = format!("{text}::{next}");
+            last = Some(next.span());
+            if next != "new" {
+                meant = next;
+            }
+        }
+        if let Some(last) = last {
+            let message = format!("`{text}` is a path, and names stand alone in the model language");
+            let report = Diagnostic::new("path-name", place.to(last.into()), message);
+            let own = vocabulary::function(&meant).map_or_else(|| meant.to_string(), str::to_owned);
+            self.report(report.help(format!("write `{own}`")));
+        }
+        Ok(meant)
+    }
+
+    /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.
+    pub(super) fn other_type(&self, input: ParseStream) -> syn::Result<Option<TypeExpr>> {
+        let first = input.span();
+        let help = if input.peek(token::Bracket) {
+            let content;
+            bracketed!(content in input);
+            let text = content.parse::<TokenStream>()?.to_string();
+            let (of, count) = text.split_once(';').unwrap_or((&text, "N"));
+            format!("write `{}[{}]`", of.trim(), count.trim())
+        } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
+            let name: Ident = input.parse()?;
+            while !input.peek(Token![>]) && !input.is_empty() {
+                input.parse::<TokenTree>()?;
+            }
+            input.parse::<Token![>]>()?;
+            format!(
+                "write `{}[B, 64]`",
+                if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
+            )
+        } else if input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name)) {
+            input.parse::<TokenTree>()?;
+            "name the element type and the extents: `f32[B, 64]`".to_owned()
+        } else {
+            return Ok(None);
+        };
+        self.report(
+            Diagnostic::new("type-syntax", Place::from(first), "this is no type of the model language").help(help),
+        );
+        Ok(Some(TypeExpr::Error))
+    }
+
+    /// `_`, `?` or `:` where an extent stands.
+    pub(super) fn open_extent(&self, input: ParseStream) -> syn::Result<Option<AxisExpr>> {
+        if !input.peek(Token![_]) && !input.peek(Token![?]) && !input.peek(Token![:]) {
+            return Ok(None);
+        }
+        let span = input.parse::<TokenTree>()?.span();
+        let report = Diagnostic::new("type-syntax", span, "an extent is a number or has a name");
+        self.report(report.help("name it, so that equal extents have equal names: `f32[B, 64]`"));
+        let value = Expr { kind: ExprKind::Error, place: span.into() };
+        Ok(Some(AxisExpr::Dim { value, bound: None }))
+    }
+
+    /// A type where the layer of a field stands; `name` has been read.
+    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident) -> syn::Result<bool> {
+        let is_type = DType::from_name(&name.to_string()).is_some() || name == "Tensor";
+        if !is_type && !input.peek(Token![<]) {
+            return Ok(false);
+        }
+        let mut extents = "64".to_owned();
+        if input.peek(token::Bracket) {
+            let content;
+            bracketed!(content in input);
+            extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
+        }
+        let mut depth = 0;
+        while !input.is_empty() && (depth > 0 || !input.peek(Token![,]) && !input.peek(Token![;])) {
+            if let TokenTree::Punct(sign) = input.parse::<TokenTree>()? {
+                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
+            }
+        }
+        let message = format!("a field is a layer, a block, a parameter or a state, but `{name}` is a type");
+        let (message, help) = match is_type {
+            true => (message, format!("write `Parameter([{extents}])`, or `state` before the name of the field")),
+            false if name == "Vec" => (message, "write several blocks as `[Block(64); 6]`".to_owned()),
+            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}(64, 64)`")),
+        };
+        self.report(Diagnostic::new("field-type", name.span(), message).help(help));
+        Ok(true)
+    }
+
+    /// An item of Rust inside of a function or `impl`, which is passed.
+    pub(super) fn nested_item(&self, input: ParseStream, inside: &str) -> bool {
+        let words = ["fn", "struct", "const", "use", "static", "enum", "type", "impl", "mod", "trait"];
+        let Some(word) = words.into_iter().find(|word| next_is(input, word)) else { return false };
+        let message = format!("`{word}` stands inside of {inside}");
+        let report = Diagnostic::new("nested-item", input.span(), message);
+        self.report(report.help("declare it beside the structs of the macro"));
+        self.skip_item(input);
+        true
+    }
+
+    /// `async`, `unsafe` or `const` before a function.
+    pub(super) fn function_words(&self, input: ParseStream) -> syn::Result<()> {
+        while let Some(word) = ["async", "unsafe", "const"].into_iter().find(|word| next_is(input, word)) {
+            if word == "const" && !input.peek2(Token![fn]) {
+                return Ok(());
+            }
+            let span = input.parse::<TokenTree>()?.span();
+            let message = format!("functions of the model language are not `{word}`");
+            let help = match word {
+                "async" => "remove it: every method of the model exists with `_async` too",
+                _ => "remove it",
+            };
+            self.report(Diagnostic::new("function-form", span, message).help(help));
+        }
+        Ok(())
+    }
+
+    /// `<…>` behind the name of a function.
+    pub(super) fn generics(&self, input: ParseStream, name: &Ident) -> syn::Result<()> {
+        if !input.peek(Token![<]) {
+            return Ok(());
+        }
+        let first = Place::from(input.span());
+        while !input.peek(Token![>]) && !input.is_empty() {
+            input.parse::<TokenTree>()?;
+        }
+        let last = input.parse::<Token![>]>()?.span;
+        let report = Diagnostic::new("function-form", first.to(last.into()), format!("`{name}` is generic"));
+        self.report(report.help("remove it: capital names in the types of arguments stand for any extent"));
+        Ok(())
+    }
+
+    /// `...` and `:` between the brackets of an index, behind `start` where there is one; gives what is there.
+    pub(super) fn slice(&self, input: ParseStream, start: Option<&Expr>) -> syn::Result<Option<Index>> {
+        let span = input.span();
+        let spelt = match () {
+            () if input.parse::<Option<Token![...]>>()?.is_some() => "...",
+            () if input.parse::<Option<Token![:]>>()?.is_some() => ":",
+            () => return Ok(None),
+        };
+        let mut end = TokenStream::new();
+        while !input.is_empty() && !input.peek(Token![,]) {
+            end.extend([input.parse::<TokenTree>()?]);
+        }
+        let start = start.map_or(String::new(), words::full);
+        let report = Diagnostic::new("slice-syntax", span, format!("`{spelt}` is no slice in the model language"));
+        self.report(report.help(format!("write `{start}..{end}`")));
+        Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
+    }
+
+    /// A step behind a range.
+    pub(super) fn slice_step(&self, input: ParseStream) -> syn::Result<Option<Index>> {
+        let span = input.span();
+        if input.is_empty() || input.peek(Token![,]) {
+            return Ok(None);
+        }
+        if !input.peek(Token![..]) && !input.peek(Token![:]) {
+            return Ok(None);
+        }
+        while !input.is_empty() && !input.peek(Token![,]) {
+            input.parse::<TokenTree>()?;
+        }
+        let report = Diagnostic::new("slice-syntax", span, "slices have no steps");
+        self.report(report.help("reshape and take one of each: `reshape(x, [B, T / 2, 2])[.., 0]`"));
+        Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
+    }
+
     /// `= 1.0` behind the type of a state.
     pub(super) fn state_start(&self, input: ParseStream, name: &Ident) -> syn::Result<()> {
         let Some(equals) = input.parse::<Option<Token![=]>>()? else { return Ok(()) };
@@ -179,6 +399,20 @@ impl Syntax {
         );
         Ok(())
     }
+}
+
+/// Whether a `?` comes next and behind it a value, as in `a ? b : c`.
+fn is_choice(input: ParseStream) -> bool {
+    let ahead = input.fork();
+    let ends = |input: ParseStream| {
+        input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
+    };
+    ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
+}
+
+/// Whether the next token is that word.
+fn next_is(input: ParseStream, word: &str) -> bool {
+    input.cursor().ident().is_some_and(|(next, _)| next == word)
 }
 
 /// Whether an unreadable expression stands anywhere inside.

@@ -17,7 +17,7 @@ impl Syntax {
     pub(super) fn binary(&self, input: ParseStream, least: u8, braces: bool) -> syn::Result<Expr> {
         let mut left = self.unary(input, braces)?;
         loop {
-            if let Some(error) = self.operator(input, &left)? {
+            if let Some(error) = self.operator(input, &left, least)? {
                 left = error;
                 continue;
             }
@@ -30,6 +30,7 @@ impl Syntax {
     }
 
     pub(super) fn unary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+        self.reference(input)?;
         let first = input.span();
         let op = if input.parse::<Option<Token![-]>>()?.is_some() {
             Unary::Neg
@@ -135,11 +136,22 @@ impl Syntax {
         if input.peek(Token![|]) || input.peek(Token![||]) {
             return self.closure(input);
         }
+        self.named(input, braces)
+    }
+
+    /// A name, or `Name { field: value }`.
+    fn named(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+        let span = input.span();
+        let at = |kind, last: Span| Expr { kind, place: Place { first: span, last } };
         // `where` is an op, though Rust reserves the word.
         if !input.peek(syn::Ident) && !input.peek(Token![where]) {
             return Err(input.error("expected an expression"));
         }
         let name = input.call(Ident::parse_any)?;
+        let name = self.path(input, name)?;
+        if let Some(error) = self.macro_call(input, &name)? {
+            return Ok(error);
+        }
         let starts_upper = name.to_string().starts_with(char::is_uppercase);
         if braces && starts_upper && input.peek(token::Brace) {
             let content;
@@ -283,9 +295,15 @@ impl Syntax {
     }
 
     fn index(&self, input: ParseStream) -> syn::Result<Index> {
-        let ends = |input: ParseStream| input.is_empty() || input.peek(Token![,]);
+        if let Some(error) = self.slice(input, None)? {
+            return Ok(error);
+        }
+        let ends = |input: ParseStream| input.is_empty() || input.peek(Token![,]) || input.peek(Token![:]);
         let ranges = |input: ParseStream| input.peek(Token![..]);
         let start = if ranges(input) { None } else { Some(self.expr(input)?) };
+        if let Some(error) = self.slice(input, start.as_ref())? {
+            return Ok(error);
+        }
         if !ranges(input) {
             return start.map(Index::At).ok_or_else(|| input.error("expected an index"));
         }
@@ -296,6 +314,9 @@ impl Syntax {
             input.parse::<Token![..]>()?;
         }
         let end = if ends(input) { None } else { Some(self.expr(input)?) };
+        if let Some(error) = self.slice_step(input)? {
+            return Ok(error);
+        }
         Ok(match (&start, &end) {
             (None, None) => Index::Rest,
             _ => Index::Range { start, end, inclusive },
@@ -324,6 +345,9 @@ impl Syntax {
 
     fn statement(&self, input: ParseStream, block: &mut Block) -> syn::Result<()> {
         if input.parse::<Option<Token![;]>>()?.is_some() {
+            return Ok(());
+        }
+        if self.nested_item(input, "a function") {
             return Ok(());
         }
         if input.peek(Token![let]) {

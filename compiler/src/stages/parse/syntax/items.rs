@@ -163,7 +163,11 @@ impl Syntax {
             let count = self.expr(&content)?;
             return Ok(FieldType::Repeat { item, count });
         }
-        let name: Ident = input.parse()?;
+        let name = input.parse()?;
+        let name = self.path(input, name)?;
+        if self.field_of_type(input, &name)? {
+            return Ok(FieldType::Error);
+        }
         let mut place = name.span().into();
         let mut args = vec![];
         if input.peek(syn::token::Paren) {
@@ -185,6 +189,10 @@ impl Syntax {
             let one = (|| {
                 let attrs = content.call(Attribute::parse_outer)?;
                 let vis = content.parse()?;
+                self.function_words(&content)?;
+                if !content.peek(Token![fn]) && self.nested_item(&content, "an `impl`") {
+                    return Ok(None);
+                }
                 if content.peek(Token![extern]) {
                     let message = "a foreign function belongs to no struct";
                     self.foreign_mistake(content.span(), message, format!("declare it in front of `impl {name}`"));
@@ -209,6 +217,7 @@ impl Syntax {
         input.parse::<Token![fn]>()?;
         let name: Ident = input.parse()?;
         self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
+        self.generics(input, &name)?;
         let content;
         parenthesized!(content in input);
         let mut receiver = Receiver::None;

@@ -23,6 +23,10 @@ impl Syntax {
     }
 
     pub(super) fn type_expr(&self, input: ParseStream) -> syn::Result<TypeExpr> {
+        self.reference(input)?;
+        if let Some(error) = self.other_type(input)? {
+            return Ok(error);
+        }
         if input.peek(syn::token::Paren) {
             let content;
             let paren = parenthesized!(content in input);
@@ -54,6 +58,9 @@ impl Syntax {
     fn axis(&self, input: ParseStream) -> syn::Result<AxisExpr> {
         if input.parse::<Option<Token![..]>>()?.is_some() {
             return Ok(AxisExpr::Rest);
+        }
+        if let Some(unnamed) = self.open_extent(input)? {
+            return Ok(unnamed);
         }
         let expr = self.expr(input)?;
         Ok(match expr.kind {

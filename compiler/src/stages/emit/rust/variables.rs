@@ -1,0 +1,55 @@
+//! The names of variables in emitted kernels, and the suffixes of the methods that work on them.
+
+use crate::ir::DType;
+use crate::ir::kernel::ExprId;
+use proc_macro2::Ident;
+use quote::format_ident;
+
+/// The variable of a scalar.
+pub(super) fn variable(id: ExprId) -> Ident {
+    format_ident!("v{id}")
+}
+
+/// The variable of the inverse of a scalar.
+pub(super) fn inverse_name(id: ExprId) -> Ident {
+    format_ident!("w{id}")
+}
+
+/// The variable of an accumulator.
+pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
+    format_ident!("acc{pass}_{slot}")
+}
+
+/// The variable of a slot.
+pub(super) fn slot_name(slot: usize) -> Ident {
+    format_ident!("s{slot}")
+}
+
+/// The variable that says when words of a slot are written past the caches.
+pub(super) fn skip_name(slot: usize) -> Ident {
+    format_ident!("skip{slot}")
+}
+
+/// The variable of the first word of a slot that a part of the kernel sees.
+pub(super) fn base_name(slot: usize) -> Ident {
+    format_ident!("base{slot}")
+}
+
+/// The suffix of methods on words in memory.
+pub(super) fn suffix(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f",
+        DType::I32 => "i",
+        DType::U32 | DType::Bool => "u",
+    }
+}
+
+/// The suffix of methods on vectors.
+pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
+    match dtype {
+        DType::F32 => "f",
+        DType::I32 => "i",
+        DType::U32 => "u",
+        DType::Bool => "m",
+    }
+}

@@ -1,0 +1,137 @@
+//! One row times a large matrix whose rows are contiguous along N.
+//!
+//! In: a plan without batch, with one row. Out: its outputs. Always: the matrix is read once, whole rows one after the other,
+//! so that the hardware sees few long streams; each sum runs in ascending order of K with one accumulator.
+
+use core::ops::Range;
+
+use super::super::scratch::{LINE, lend};
+use super::super::{Kernel, Simd, pool, run};
+use super::drive::{Call, JOB};
+use super::finish::{Destination, Sums};
+use super::place::Place;
+use super::plan::{Left, Plan, Right, share};
+
+/// Words of the matrix from which on it is worth it: about a first-level cache.
+const LEAST: usize = 1 << 14;
+/// Columns whose sums a first-level cache holds beside the streams.
+const COLUMNS: usize = 2048;
+/// Rows of the matrix at a time.
+const ROWS: usize = 8;
+/// Least columns of a job.
+const NARROW: usize = 256;
+
+/// Does the work if it is of this kind.
+pub(super) fn stream(call: &Call<'_>, plan: &Plan<'_>) -> bool {
+    let (Left::InPlace { row: _, step: left_step }, Right::InPlace { step }) = (plan.left, plan.right) else {
+        return false;
+    };
+    let (n, k) = (plan.n.total, plan.k.total);
+    if plan.m.total != 1 || plan.batch.total != 1 || plan.run != k || n < NARROW || n * k < LEAST {
+        return false;
+    }
+    let lines = n.div_ceil(LINE);
+    let parts = n.div_ceil(COLUMNS).max(call.threads.min(n / NARROW));
+    pool::parallel(call.threads, parts, &Task { call, plan, left_step, step, lines, parts });
+    true
+}
+
+struct Task<'a> {
+    call: &'a Call<'a>,
+    plan: &'a Plan<'a>,
+    /// Words from k to k of the row, and of the matrix.
+    left_step: isize,
+    step: isize,
+    /// Lines of columns, and parts that they are cut into.
+    lines: usize,
+    parts: usize,
+}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, parts: Range<usize>) {
+        lend(&JOB, |scratch| {
+            for part in parts {
+                let at = |part| (share(self.lines, self.parts, part) * LINE).min(self.plan.n.total);
+                let columns = at(part)..at(part + 1);
+                let (sums, _) = scratch.provide(columns.len(), 0, Place::NOWHERE);
+                run(self.call.isa, Columns { task: self, columns, sums });
+            }
+        });
+    }
+}
+
+/// Some columns.
+struct Columns<'a> {
+    task: &'a Task<'a>,
+    columns: Range<usize>,
+    sums: *mut f32,
+}
+
+impl Kernel for Columns<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Columns { task, columns, sums } = self;
+        let plan = task.plan;
+        let count = columns.len();
+        let left = plan.lhs.data.as_ptr().wrapping_offset(plan.at_batch(&plan.lhs, 0).offset);
+        let right = plan.rhs.data.as_ptr().wrapping_offset(plan.at_batch(&plan.rhs, 0).offset);
+        let right = right.wrapping_add(columns.start);
+        // SAFETY: the plan has checked both operands and the outputs; `sums` has a word for each column.
+        unsafe {
+            super::pack::zero(s, sums, count);
+            let mut k = 0;
+            while k < plan.k.total {
+                let rows = ROWS.min(plan.k.total - k);
+                let mut factors = [s.splat_f(0.0); ROWS];
+                for (row, factor) in factors.iter_mut().enumerate().take(rows) {
+                    *factor = s.splat_f(left.wrapping_offset((k + row).cast_signed() * task.left_step).read());
+                }
+                let from = right.wrapping_offset(k.cast_signed() * task.step);
+                if rows == ROWS {
+                    add::<S, ROWS>(s, &factors, from, task.step, count, sums);
+                } else {
+                    for (row, factor) in factors.iter().enumerate().take(rows) {
+                        let from = from.wrapping_offset(row.cast_signed() * task.step);
+                        add::<S, 1>(s, &[*factor], from, task.step, count, sums);
+                    }
+                }
+                k += rows;
+            }
+            let destination = Destination::new(plan, 0, task.call.isa, task.call.sink);
+            let sums = Sums { data: sums, pitch: count, m: 0, n: columns.start, rows: 1, cols: count };
+            destination.finish(s, &sums);
+        }
+    }
+}
+
+/// Adds rows of the matrix, each times its factor, to the sums.
+///
+/// # Safety
+/// Each of the rows, `step` words apart, and the sums must have `count` words.
+#[inline(always)]
+unsafe fn add<S: Simd, const COUNT: usize>(
+    s: S,
+    factors: &[S::F; COUNT],
+    from: *const f32,
+    step: isize,
+    count: usize,
+    sums: *mut f32,
+) {
+    let mut at = 0;
+    while at < count {
+        let some = s.mask_first(count - at);
+        let whole = count - at >= S::LANES;
+        let to = sums.wrapping_add(at);
+        // SAFETY: the caller's.
+        unsafe {
+            let mut sum = if whole { s.load_raw_f(to) } else { s.load_masked_raw_f(to, some) };
+            for (row, factor) in factors.iter().enumerate() {
+                let from = from.wrapping_offset(row.cast_signed() * step).wrapping_add(at);
+                let right = if whole { s.load_raw_f(from) } else { s.load_masked_raw_f(from, some) };
+                sum = s.mul_add_f(*factor, right, sum);
+            }
+            if whole { s.store_raw_f(to, sum) } else { s.store_masked_raw_f(to, some, sum) }
+        }
+        at += S::LANES;
+    }
+}
