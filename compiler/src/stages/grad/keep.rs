@@ -5,11 +5,15 @@
 //! minimum cut between the values that cannot and those that are wanted, where cutting a value costs its
 //! size (Griewank and Walther's recomputation, posed as a flow as in JAX and PyTorch partitioners).
 
-use crate::ir::{Graph, Value};
+use super::repeat::moves;
+use crate::ir::{Graph, Kind, Value};
 use std::collections::{BTreeSet, VecDeque};
 
 /// What a named dimension counts as when sizes are compared.
 const NAMED: i64 = 64;
+
+/// What a word counts.
+const FINE: u64 = 1 << 8;
 
 /// How a forward value can be had in the backward iteration.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -54,11 +58,13 @@ pub(super) fn smallest(graph: &Graph, origins: &[Origin], wanted: &BTreeSet<Valu
     seen.into_iter().filter(|v| near[2 * v.0 as usize + 1] && !near[2 * v.0 as usize]).collect()
 }
 
-/// The size of a value, at least one word. A region cannot be kept itself, only its results.
+/// The size of a value, at least one word, and a little more where it is other indices into something: of equal sizes that
+/// which a kernel writes anyway is kept, and no copy of it. A region cannot be kept itself, only its results.
 pub(super) fn words(graph: &Graph, value: Value) -> u64 {
-    let Some(ty) = &graph.node(value).ty else { return u64::MAX };
-    let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 16);
-    count.max(1) as u64
+    let node = graph.node(value);
+    let Some(ty) = &node.ty else { return u64::MAX };
+    let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 24).max(1) as u64;
+    count * FINE + u64::from(matches!(&node.kind, Kind::Prim(prim) if moves(prim)))
 }
 
 /// A flow network by the residual capacities of its edges; edge `e ^ 1` is the reverse of `e`.

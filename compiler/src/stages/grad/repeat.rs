@@ -174,6 +174,11 @@ pub(super) fn cheap(prim: &Prim) -> bool {
     matches!(cost(prim), Cost::Nothing | Cost::Access)
 }
 
+/// Whether the result is other indices into the arguments.
+pub(super) fn moves(prim: &Prim) -> bool {
+    matches!(cost(prim), Cost::Nothing)
+}
+
 /// What it costs to compute a value again, whose arguments are there.
 enum Cost {
     /// Other indices into the arguments.

@@ -8,6 +8,7 @@
 //! its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is that of Goto and
 //! van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008.
 
+mod across;
 mod dot;
 mod drive;
 mod epilogue;

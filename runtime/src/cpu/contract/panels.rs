@@ -7,6 +7,7 @@ use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
+use super::across;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::hold;
@@ -107,10 +108,12 @@ impl Cut {
     }
 
     /// Whether to cut the rows, although every part then packs the same columns: a thread finds a gradient that it has written
-    /// in its own cache when it comes to update the parameters, which it does for some of the rows.
+    /// in its own cache when it comes to update the parameters, which it does for some of the rows; and of many rows it need
+    /// not read those that others have written.
     fn outer_rows(&self, threads: usize, plan: &Plan<'_>) -> bool {
         let across = plan.right != Right::Packed || Source::new(&plan.rhs, &plan.n, &plan.k).is_across();
-        across && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
+        let tall = plan.m.total > plan.n.total;
+        (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
     }
 }
 
@@ -290,6 +293,15 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
     }
     scope.a_source.table(k0, table);
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
+    if plan.lhs.sights().is_empty() && plan.m.count == 1 && scope.a_source.is_across() {
+        let row = |tile: usize| plan.row(scope.cut.tiles, scope.tiles.start + tile);
+        let from = plan.lhs.data.as_ptr().wrapping_offset(scope.left.offset);
+        let tiles = (scope.tiles.len(), &row as &dyn Fn(usize) -> usize);
+        let rows = across::Rows { from, table, first: start, tiles, to: scope.memory.a };
+        // SAFETY: as below.
+        unsafe { across::pack(s, &rows) }
+        return Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count);
+    }
     for tile in scope.tiles.clone() {
         let first = plan.row(scope.cut.tiles, tile);
         let width = plan.row(scope.cut.tiles, tile + 1) - first;

@@ -16,6 +16,9 @@ const MANY: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
+/// Words from k to k from which neighbouring rows are packed, if there are so many rows and columns that it is worth it.
+const FAR: usize = 320;
+const WIDE: usize = 64;
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
 const LARGE: usize = 1 << 18;
 /// Rows from which on a panel is read very often.
@@ -193,6 +196,9 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
             return (Left::Packed, k.total);
         }
         let step = if k.total == 1 { 1 } else { step };
+        if row == 1 && m.total.min(n.total) >= WIDE && step.unsigned_abs() >= FAR {
+            return (Left::Packed, k.total);
+        }
         return (Left::InPlace { row, step }, run);
     }
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }

@@ -296,6 +296,23 @@ fn every_mix_of_roles_and_strides() {
 }
 
 #[test]
+fn neighbouring_rows_that_lie_far_apart_from_k_to_k() {
+    let mut random = Random(9);
+    for (m, n, k) in
+        [(64, 64, 30), (131, 70, 90), (65, 97, 530)].into_iter().take(if cfg!(debug_assertions) { 2 } else { 3 })
+    {
+        check(&Case {
+            lhs: Owned { data: random.vector(k * 333 + m), base: 0, strides: vec![1, 0, 333], windows: vec![] },
+            rhs: Owned { data: random.vector(k * n), base: 0, strides: vec![0, 1, n as isize], windows: vec![] },
+            strides: vec![n as isize, 1, 0],
+            base: 0,
+            words: m * n,
+            axes: vec![(m, Role::M), (n, Role::N), (k, Role::K)],
+        });
+    }
+}
+
+#[test]
 fn long_sums_of_small_tiles() {
     let mut random = Random(3);
     for (m, n, k) in

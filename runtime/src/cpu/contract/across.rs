@@ -1,0 +1,57 @@
+//! Packing a left operand whose rows are neighbours, by whole lines of it.
+//!
+//! In: the places of a block of K, from each of which the rows of a job lie side by side. Out: row tiles `[k][row]`, one after
+//! the other. Always: memory is read in the order in which it lies, which row tiles that read it in place, one after the
+//! other and far apart from k to k, do not.
+
+use super::super::{Kernel, Simd};
+use super::place::Place;
+
+/// The rows of a job.
+#[derive(Clone, Copy)]
+pub(super) struct Rows<'p> {
+    /// The word of row 0 at the first place.
+    pub(super) from: *const f32,
+    /// Where each k lies.
+    pub(super) table: &'p [Place],
+    /// The first row.
+    pub(super) first: usize,
+    /// Row tiles, and the first row of each by its number.
+    pub(super) tiles: (usize, &'p dyn Fn(usize) -> usize),
+    pub(super) to: *mut f32,
+}
+
+/// Packs the rows.
+///
+/// # Safety
+/// Every row must be readable at every place, and `rows.to` writable for a word of each row and place.
+#[inline(always)]
+pub(super) unsafe fn pack<S: Simd>(s: S, rows: &Rows<'_>) {
+    s.call(Pack(rows));
+}
+
+struct Pack<'p>(&'p Rows<'p>);
+
+impl Kernel for Pack<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Rows { from, table, first, tiles: (tiles, start), to } = *self.0;
+        let end = start(tiles);
+        // Tiles have one of two widths, of which the larger is at most a vector wide.
+        let narrow = (end - first) / tiles.max(1);
+        let masks = [s.mask_first(narrow), s.mask_first(narrow + 1)];
+        for (k, place) in table.iter().enumerate() {
+            let line = from.wrapping_offset(place.offset);
+            let (mut row, mut tile) = (first, 0);
+            while row < end {
+                tile += 1;
+                let width = start(tile) - row;
+                let to = to.wrapping_add((row - first) * table.len() + k * width);
+                let mask = masks[usize::from(width > narrow)];
+                // SAFETY: the caller's; a mask keeps to the tile's rows.
+                unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(line.wrapping_add(row), mask)) };
+                row += width;
+            }
+        }
+    }
+}
