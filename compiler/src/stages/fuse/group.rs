@@ -269,7 +269,12 @@ impl<'a> Grouping<'a> {
     }
 
     /// The position of a value in a kernel that computes something that it is made of elementwise.
-    pub(super) fn forward(&self, value: Value, body: &Body, memo: &mut BTreeMap<Value, Option<Vec<Index>>>) -> Option<Vec<Index>> {
+    pub(super) fn forward(
+        &self,
+        value: Value,
+        body: &Body,
+        memo: &mut BTreeMap<Value, Option<Vec<Index>>>,
+    ) -> Option<Vec<Index>> {
         if let Some(known) = memo.get(&value) {
             return known.clone();
         }

@@ -10,15 +10,12 @@ use super::{Axis, Contract, Output, Role};
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
 const LEAST_RUN: usize = 48;
-/// Words between neighbours along K from which on near rows are packed, if this many columns read them.
+/// Words between neighbours along K from which on near rows are packed, and the columns that must read them.
 const SPARSE: isize = 32;
-const MANY: usize = 64;
+const READERS: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
-/// Words from k to k from which neighbouring rows are packed, if there are so many rows and columns that it is worth it.
-const FAR: usize = 320;
-const WIDE: usize = 64;
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
 const LARGE: usize = 1 << 18;
 /// Rows from which on a panel is read very often.
@@ -192,13 +189,10 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
     if even && run >= k.total.min(LEAST_RUN) && !reread {
         // Every k of near rows is in a line of its own, and in few sets of the cache where the rows are long.
-        if row == 1 && step > SPARSE && k.total >= LEAST_RUN && n.total >= MANY {
+        if row == 1 && step.abs() > SPARSE && k.total >= LEAST_RUN && n.total >= READERS {
             return (Left::Packed, k.total);
         }
         let step = if k.total == 1 { 1 } else { step };
-        if row == 1 && m.total.min(n.total) >= WIDE && step.unsigned_abs() >= FAR {
-            return (Left::Packed, k.total);
-        }
         return (Left::InPlace { row, step }, run);
     }
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
