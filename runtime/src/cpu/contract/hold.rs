@@ -58,8 +58,12 @@ pub(super) fn right(
 ) -> Option<*const f32> {
     let from = start(plan, &plan.rhs)?;
     let form = Form::new(1, [width, plan.run, plan.per_run], &plan.rhs, [&plan.n, &plan.k]);
-    let words = plan.k.total * plan.n.total.next_multiple_of(width) + LINE;
-    kept(from, form.numbers(), words, |to| run(isa, Panels { plan, width, to, temp, table }))
+    kept(from, form.numbers(), words(plan, width), |to| run(isa, Panels { plan, width, to, temp, table }))
+}
+
+/// Words of the whole right operand in panels of `width` columns.
+pub(super) fn words(plan: &Plan<'_>, width: usize) -> usize {
+    plan.k.total * plan.n.total.next_multiple_of(width) + LINE
 }
 
 /// Where panel number `panel` is in the kept right operand, for the block of `count` from `k0` on.
@@ -80,13 +84,16 @@ pub(super) fn room(scratch: &mut Scratch<Place>) -> (*mut f32, &mut [Place]) {
     scratch.provide(TRANSPOSE, BLOCK, Place::NOWHERE)
 }
 
-/// Packs the whole right operand.
-struct Panels<'a> {
-    plan: &'a Plan<'a>,
-    width: usize,
-    to: *mut f32,
-    temp: *mut f32,
-    table: &'a mut [Place],
+/// Packs the whole right operand: the panels of a block of K after each other, and the blocks after each other.
+pub(super) struct Panels<'a> {
+    pub(super) plan: &'a Plan<'a>,
+    pub(super) width: usize,
+    /// As many words as [`words`] says.
+    pub(super) to: *mut f32,
+    /// `TRANSPOSE` words.
+    pub(super) temp: *mut f32,
+    /// As many places as a block has indices.
+    pub(super) table: &'a mut [Place],
 }
 
 impl Kernel for Panels<'_> {

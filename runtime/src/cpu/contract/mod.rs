@@ -4,16 +4,16 @@
 //! the Batch, M and N axes the sum over the K axes of left times right, handed to the epilogue while it is in cache. Always:
 //! no allocation after the first call at a size, and results that do not depend on the number of threads.
 //!
-//! The right operand is packed into panels of two vectors by a block of K, the left one is read where it lies (or packed, if
-//! its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is that of Goto and
-//! van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008.
+//! In general (`panels`) the right operand is packed into panels of two vectors by a block of K, the left one is read where it
+//! lies (or packed, if its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is
+//! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks ways that
+//! suit fewer shapes: `dot`, `few` and `stream` where there are few rows, `winograd`, `spread` and `turned` for convolutions.
 
 mod across;
 mod dot;
 mod drive;
 mod epilogue;
 mod few;
-mod filters;
 mod finish;
 mod hold;
 pub(super) mod kernel;
@@ -24,13 +24,11 @@ mod panels;
 mod parted;
 mod place;
 mod plan;
-mod points;
 mod spread;
 mod stage;
 mod stream;
 #[cfg(test)]
 mod tests;
-mod transforms;
 mod turned;
 mod turns;
 mod winograd;

@@ -42,7 +42,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
             right = hold::right(call.isa, plan, width, hold::room(scratch)).unwrap_or(right);
         }
         if let Some(kept) = kept.filter(|_| is_kept && right.is_null()) {
-            right = kept.panels(call.isa, plan, cut.panels, width);
+            right = kept.panels(call.isa, plan, width);
         }
         let mut left = core::ptr::null();
         if plan.left == Left::Shared {

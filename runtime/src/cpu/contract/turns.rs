@@ -8,8 +8,9 @@ use core::cell::Cell;
 use core::ops::Range;
 
 use super::super::scratch::{LINE, Scratch};
-use super::super::{Isa, Kernel, Simd, run};
-use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::super::{Isa, run};
+use super::hold;
+use super::pack::{BLOCK, TRANSPOSE};
 use super::place::Place;
 use super::plan::Plan;
 
@@ -59,48 +60,14 @@ pub struct Steady {
 }
 
 impl Steady {
-    /// The panels of the right operand, `panels` of `width` columns: those of a block of K follow each other, and blocks
-    /// follow each other.
-    pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, panels: usize, width: usize) -> *const f32 {
-        let words = (panels * width * plan.k.total + LINE).next_multiple_of(LINE);
+    /// The right operand in panels of `width` columns.
+    pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, width: usize) -> *const f32 {
+        let words = hold::words(plan, width).next_multiple_of(LINE);
         let (memory, table) = self.scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
         if !self.full {
-            run(isa, Fill { plan, memory, words, table, panels, width });
+            run(isa, hold::Panels { plan, width, to: memory, temp: memory.wrapping_add(words), table });
             self.full = true;
         }
         memory.cast_const()
-    }
-}
-
-/// Packs the whole right operand.
-struct Fill<'a> {
-    plan: &'a Plan<'a>,
-    memory: *mut f32,
-    words: usize,
-    table: &'a mut [Place],
-    panels: usize,
-    width: usize,
-}
-
-impl Kernel for Fill<'_> {
-    #[inline(always)]
-    fn run<S: Simd>(self, s: S) {
-        let Fill { plan, memory, words, table, panels, width } = self;
-        let source = Source::new(&plan.rhs, &plan.n, &plan.k);
-        let (base, temp) = (plan.rhs.origin(), memory.wrapping_add(words));
-        for block in 0..plan.blocks() {
-            let (k0, count) = plan.block(block);
-            let table = &mut table[..count];
-            source.table(k0, table);
-            for panel in 0..panels {
-                let first = panel * width;
-                let cols = width.min(plan.n.total - first);
-                let pitch = cols.div_ceil(S::LANES) * S::LANES;
-                let to = memory.wrapping_add(panels * width * k0 + first * count);
-                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
-                // SAFETY: the memory has a row of each panel for each k, a line more, and `TRANSPOSE` words after that.
-                unsafe { pack::pack(s, &panel, table, temp) }
-            }
-        }
     }
 }

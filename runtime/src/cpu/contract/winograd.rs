@@ -5,8 +5,12 @@
 //! What is transformed back differs from plain sums by some 1e-6 of the largest one; an infinite element gives NaN in all sums
 //! of its patches.
 //!
-//! Filters that are parameters of a session are transformed once. Otherwise either they are transformed first, and a job is a strip of patches; or, where there are more filters than
-//! patches, the patches are, and a job is a tile of rows.
+//! Filters that are parameters of a session are transformed once. Otherwise either they are transformed first, and a job is a
+//! strip of patches; or, where there are more filters than patches, the patches are, and a job is a tile of rows.
+
+mod filters;
+mod points;
+mod transforms;
 
 use core::ops::Range;
 
@@ -15,13 +19,13 @@ use super::super::scratch::{LINE, Scratch, lend};
 use super::super::{Kernel, Simd, pool, run};
 use super::Axis;
 use super::drive::{CALL, Call, JOB};
-use super::filters::Filters;
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::place::Place;
 use super::plan::Plan;
-use super::points::{self, TEMP};
-use super::transforms::{PATCH, STEP, TAPS};
+use filters::Filters;
+use points::TEMP;
+use transforms::{PATCH, STEP, TAPS};
 
 /// Products of a patch.
 const POINTS: usize = PATCH * PATCH;
@@ -65,14 +69,14 @@ pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     true
 }
 
-pub(super) struct Setup<'a> {
+struct Setup<'a> {
     call: &'a Call<'a>,
-    pub(super) plan: &'a Plan<'a>,
-    pub(super) filters: Filters,
-    pub(super) tiles: usize,
+    plan: &'a Plan<'a>,
+    filters: Filters,
+    tiles: usize,
     /// Rows of patches in a strip, its vectors, and how many strips there are.
     deep: usize,
-    pub(super) vectors: usize,
+    vectors: usize,
     strips: usize,
     by_tiles: bool,
     /// Whether one image serves all batch indices.
@@ -110,7 +114,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Words from point to point of a strip, and of all of its transformed patches.
-    pub(super) fn strip_step(&self) -> usize {
+    fn strip_step(&self) -> usize {
         uneven(self.filters.channels * self.vectors * self.call.lanes)
     }
 
@@ -119,7 +123,7 @@ impl<'a> Setup<'a> {
     }
 
     /// Words from point to point of a row tile, and of all of its transformed filters.
-    pub(super) fn tile_step(&self) -> usize {
+    fn tile_step(&self) -> usize {
         uneven(self.filters.channels * self.call.rows)
     }
 
@@ -160,7 +164,7 @@ impl<'a> Setup<'a> {
     }
 
     /// The patches of a strip.
-    pub(super) fn patches(&self, strip: usize) -> Range<usize> {
+    fn patches(&self, strip: usize) -> Range<usize> {
         let (across, down) = (self.filters.x.patches, self.filters.y.patches);
         strip * self.deep * across..((strip + 1) * self.deep).min(down) * across
     }

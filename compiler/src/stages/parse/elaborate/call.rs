@@ -280,19 +280,21 @@ impl Elaborator<'_, '_> {
             Err(why) => unreachable!("the item tests parse every signature: {why}"),
         };
         let slots: Vec<_> = signature.args.iter().filter(|slot| !own.contains(&slot.name.as_str())).collect();
+        // Arguments without a name fill these.
+        let open: Vec<_> = slots.iter().filter(|slot| slot.times != Times::Named).collect();
         let mut sorted = Sorted::default();
         let mut extra = None;
         let given = args.iter().filter(|a| a.name.is_none()).count();
         for arg in args {
             let by_name = arg.name.as_ref().and_then(|name| slots.iter().position(|slot| *name == slot.name));
-            let next = slots.get(sorted.tensors.len()).or(slots.last().filter(|slot| slot.times == Times::Many));
+            let next = open.get(sorted.tensors.len()).or(open.last().filter(|slot| slot.times == Times::Many));
             let is_number = matches!(arg.value, Val::Static(_));
             let takes = match (&arg.name, by_name, next) {
                 (Some(_), Some(at), _) => {
                     at == sorted.tensors.len() || stands_anywhere(&slots, at, sorted.tensors.len())
                 }
                 (Some(_), None, _) | (None, _, None) => false,
-                (None, _, Some(slot)) => slot.times == Times::Once || !is_number && slot.times != Times::Named,
+                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
             };
             if takes {
                 let many = next.is_some_and(|slot| slot.times == Times::Many);

@@ -4,7 +4,7 @@
 //! channels between the product and `A`, is the 4 × 4 sums of a 3 × 3 filter `g` over a 6 × 6 patch `d`. The matrices are those of
 //! Lavin and Gray, *Fast algorithms for convolutional neural networks*, 2016.
 
-use super::super::Simd;
+use super::super::super::Simd;
 
 /// A patch and its transform are 6 × 6.
 pub(super) const PATCH: usize = 6;

@@ -5,12 +5,12 @@
 
 use core::ops::Range;
 
-use super::super::Simd;
-use super::pack::copy;
-use super::place::{Place, Side, Sight};
-use super::plan::Plan;
+use super::super::super::Simd;
+use super::super::pack::copy;
+use super::super::place::{Place, Side, Sight};
+use super::super::plan::Plan;
+use super::super::{Axis, Role};
 use super::transforms::{PATCH, STEP, TAPS};
-use super::{Axis, Role};
 
 /// A side of the image.
 #[derive(Clone, Copy)]

@@ -5,11 +5,11 @@
 
 use core::ops::Range;
 
-use super::super::Simd;
-use super::super::vectors::MAX_LANES;
+use super::super::super::Simd;
+use super::super::super::vectors::MAX_LANES;
+use super::Setup;
 use super::filters::Filters;
 use super::transforms::{self, PATCH, STEP, TAPS};
-use super::winograd::Setup;
 
 /// Words that are transformed in.
 pub(super) const TEMP: usize = 64 * MAX_LANES;
