@@ -155,8 +155,8 @@ fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
         fresh.scores(&images[..n]).unwrap();
         let (allocated, arena) = (BYTES.load(Ordering::SeqCst) - before, Net::scores_arena_bytes(n));
         assert!(allocated >= arena, "the arena for {n} images: {allocated} bytes");
-        // The rest is each parameter at most once in the order in which kernels read it, and where it is found.
-        assert!(allocated - arena <= 5 * Net::PARAMS, "{} bytes of packed parameters", allocated - arena);
+        // The rest is each parameter once in the order in which kernels read it, filled up to whole register tiles.
+        assert!(allocated - arena <= 8 * Net::PARAMS, "{} bytes of packed parameters", allocated - arena);
     }
     // An error that is ruled out before the work costs nothing either.
     assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
