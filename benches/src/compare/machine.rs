@@ -17,7 +17,8 @@ pub(super) fn describe(peers: &[Peer], threads: usize) -> String {
     let cores = std::thread::available_parallelism().map_or(1, usize::from);
     let mut parts = vec![format!("{cores} cores of {}", field("model name").unwrap_or(std::env::consts::ARCH))];
     if let Some(isa) = precast::__rt::Isa::available().next() {
-        parts.push(format!("{isa:?}"));
+        let name = format!("{isa:?}");
+        parts.push(name.split('(').next().unwrap_or(&name).to_uppercase());
     }
     parts.extend(shell("date -u +%F"));
     let mut versions = vec![format!("precast {} on {threads} threads", env!("CARGO_PKG_VERSION"))];
