@@ -87,10 +87,14 @@ impl Index {
 
     /// Whether an axis occurs (loaded indices aside).
     pub fn mentions(&self, axis: usize) -> bool {
+        self.any(&|atom| *atom == Atom::Axis(axis))
+    }
+
+    /// Whether an axis, loop counter or loaded index is wanted, those inside of divisions included.
+    pub fn any(&self, wanted: &dyn Fn(&Atom) -> bool) -> bool {
         self.terms.iter().any(|(atom, _)| match atom {
-            Atom::Axis(a) => *a == axis,
-            Atom::Loop(_) | Atom::Value(_) => false,
-            Atom::Div(inner, _) | Atom::Mod(inner, _) => inner.mentions(axis),
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => wanted(atom),
+            Atom::Div(inner, _) | Atom::Mod(inner, _) => inner.any(wanted),
         })
     }
 

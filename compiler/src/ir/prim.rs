@@ -189,6 +189,18 @@ impl MapOp {
         }
     }
 
+    /// Roughly how many additions one element costs on a CPU.
+    pub fn cost(self) -> i64 {
+        use MapOp::*;
+        match self {
+            Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 16,
+            Div | Rem | Sqrt | Rsqrt => 4,
+            Threefry => 40,
+            Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl
+            | Shr | Eq | Ne | Lt | Le | Select => 1,
+        }
+    }
+
     /// The result's element type, or why the arguments' types do not fit.
     pub fn dtype(self, args: &[DType]) -> Result<DType, String> {
         use MapOp::*;

@@ -100,7 +100,7 @@ impl<'a> Parted<'a> {
             }
         }
         parted.outer.total = parted.channels;
-        let pitch = if columns.count == 2 { dimensions_step(&parted, 1) } else { parted.row.inner };
+        let pitch = if columns.count == 2 { parted.dimensions[1].step } else { parted.row.inner };
         let rows = if columns.count == 2 { columns.extent[0] } else { 1 };
         parted.row = LongRow { rows, inner: parted.row.inner, pitch };
         // What lies between the rows is computed too.
@@ -193,10 +193,6 @@ impl<'a> Parted<'a> {
             }
         }
     }
-}
-
-fn dimensions_step(parted: &Parted<'_>, at: usize) -> usize {
-    parted.dimensions[at].step
 }
 
 /// The windows, those of inner columns first. Nothing if one is moved by a batch axis or by two column axes, or if a column

@@ -16,14 +16,14 @@ const READERS: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
 pub(super) const SHARED: usize = 1 << 20;
 
-/// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches.
+/// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches, and the
+/// columns that must read it.
 const LARGE: usize = 1 << 18;
+const OFTEN: usize = 256;
 /// Rows from which on a panel is read very often.
 const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
 const NEAR: usize = 1 << 12;
-/// Columns of the right operand beyond which it does.
-const OFTEN: usize = 256;
 
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 20;

@@ -3,7 +3,6 @@
 //! In: a launch in the body of a loop. Out: whether the launch is a product whose right operand is the same in every turn.
 //! Always: nothing in the body writes the operand, or the pool that it shares with other buffers.
 
-use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::{Plan, Pool};
@@ -19,7 +18,7 @@ pub(super) fn is_kept(
 ) -> bool {
     let Skeleton::Contract { rhs, .. } = &kernel.skeleton else { return false };
     let own = buffers[rhs.slot];
-    let still = |index: &Index| !mentions_turn(index);
+    let still = |index: &Index| !index.any(&|atom| *atom == Atom::Loop(0));
     let pool = plan.places[own.0].pool;
     let written = written(body, kernels);
     let meets = |other: &BufferId| *other == own || (pool != Pool::Scratch && plan.places[other.0].pool == pool);
@@ -71,13 +70,4 @@ fn written(steps: &[Step<KernelId>], kernels: &[Kernel]) -> BTreeSet<BufferId> {
         }
     }
     all
-}
-
-/// Whether an index depends on the turn of the innermost loop.
-fn mentions_turn(index: &Index) -> bool {
-    index.terms.iter().any(|(atom, _): &(Atom, Dim)| match atom {
-        Atom::Loop(depth) => *depth == 0,
-        Atom::Div(inner, _) | Atom::Mod(inner, _) => mentions_turn(inner),
-        Atom::Axis(_) | Atom::Value(_) => false,
-    })
 }

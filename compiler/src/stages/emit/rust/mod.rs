@@ -14,7 +14,6 @@ mod scalar;
 mod slices;
 mod variables;
 
-use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::{DType, Model};
@@ -171,21 +170,9 @@ fn loops(
     });
     let part = cut.map(|_| quote!(first, count,));
     let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
-    let turn = |turn: &Index| arith::index(turn, &|_| unreachable!("loop counters are no data"));
-    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words, at)| {
+    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
         let (base, words) = (variables::base_name(*slot), arith::dim(words));
-        match at.terms.is_empty() {
-            true => quote!(let #base = first * (#words);),
-            false => {
-                let at = turn(at);
-                quote!(let #base = first * (#words) + #at;)
-            }
-        }
-    });
-    // What the turns of loops before have written is no part of what is cut.
-    let turns = cut.iter().flat_map(|c| &c.slots).filter(|(.., at)| !at.terms.is_empty()).map(|(slot, _, at)| {
-        let (name, at) = (slot_name(*slot), turn(at));
-        quote!(let #name = &mut #name[#at..];)
+        quote!(let #base = first * (#words);)
     });
     let (whole, launch, split) = match cut {
         Some(cut) => {
@@ -208,7 +195,7 @@ fn loops(
         struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#counters: usize,)* #part_fields }
         #run
         #split
-        #head { #(#turns)* let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
+        #head { let kernel = #name { #(#names,)* #(#dims,)* #(#counters,)* #whole }; #launch; }
     }
 }
 
@@ -247,16 +234,16 @@ fn splits(
     let halves: Vec<TokenStream> = cut
         .slots
         .iter()
-        .map(|(slot, words, _)| {
+        .map(|(slot, words)| {
             let (name, words) = (slot_name(*slot), arith::dim(words));
             let rest = format_ident!("rest{slot}");
             quote!(let (#name, #rest) = #name.split_at_mut(at * (#words));)
         })
         .collect();
     let rest = names.iter().map(|n| {
-        let cut = cut.slots.iter().find(|(slot, ..)| slot_name(*slot) == **n);
+        let cut = cut.slots.iter().find(|(slot, _)| slot_name(*slot) == **n);
         match cut {
-            Some((slot, ..)) => {
+            Some((slot, _)) => {
                 let rest = format_ident!("rest{slot}");
                 quote!(#n: #rest)
             }

@@ -11,7 +11,7 @@ use super::variables::{accumulator, skip_name, slot_name, suffix_of_lanes, varia
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
-use crate::ir::prim::{ArgOp, MapOp, ReduceOp};
+use crate::ir::prim::{ArgOp, ReduceOp};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
@@ -33,7 +33,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
         kept: vec![],
         pass: 0,
     };
-    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, ..)| *slot).collect()).unwrap_or_default();
+    row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
     row.kept = row.kept(passes);
     let twice = row.pays_twice(passes);
@@ -279,9 +279,8 @@ impl Row<'_> {
 pub(super) struct Cut {
     /// The outermost parallel axis.
     pub(super) axis: usize,
-    /// Every written slot with its words for each position of that axis, and the first of them in a turn of the loops
-    /// around.
-    pub(super) slots: Vec<(usize, Dim, Index)>,
+    /// Every written slot with its words for each position of that axis.
+    pub(super) slots: Vec<(usize, Dim)>,
     /// Rough element operations for each position.
     pub(super) work: Dim,
 }
@@ -297,7 +296,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
         Atom::Axis(a) => Some(kernel.axes[*a].clone()),
         Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
     };
-    let mut slots: Vec<(usize, Dim, Index)> = vec![];
+    let mut slots: Vec<(usize, Dim)> = vec![];
     let stored = passes.iter().flat_map(|p| &p.stores).chain(stores).map(|s| (s.slot, &s.index));
     let loaded = kernel.scalars.iter().filter_map(|e| match e {
         Expr::Load { slot, index, .. } if kernel.slots[*slot].write => Some((*slot, index)),
@@ -305,16 +304,13 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
     });
     for (slot, index) in stored.chain(loaded) {
         let stride = index.stride(axis)?;
-        let turns = index.terms.iter().filter(|(atom, _)| matches!(atom, Atom::Loop(_))).cloned();
-        let turn = Index { base: Dim::default(), terms: turns.collect() };
-        let own = turn.plus(&Index::axis(axis).times(&stride));
-        let rest = index.plus(&own.times(&Dim::from(-1)));
-        let known = slots.iter().find(|(s, ..)| *s == slot);
-        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s, t)| *s != stride || *t != turn) {
+        let rest = index.plus(&Index::axis(axis).times(&-stride.clone()));
+        let known = slots.iter().find(|(s, _)| *s == slot);
+        if !Ranges(&ranges).within(&rest, &stride) || known.is_some_and(|(_, s)| *s != stride) {
             return None;
         }
         if known.is_none() {
-            slots.push((slot, stride, turn));
+            slots.push((slot, stride));
         }
     }
     let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);
@@ -326,34 +322,7 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
 /// Rough element operations of a scalar.
 fn price(scalar: &Expr) -> i64 {
     match scalar {
-        Expr::Map(op, _) => match op {
-            MapOp::Exp | MapOp::Expm1 | MapOp::Log | MapOp::Log1p | MapOp::Sin | MapOp::Cos | MapOp::Tanh => 16,
-            MapOp::Sigmoid | MapOp::Erf | MapOp::Pow => 16,
-            MapOp::Div | MapOp::Rem | MapOp::Sqrt | MapOp::Rsqrt => 4,
-            MapOp::Threefry => 40,
-            MapOp::Neg
-            | MapOp::Abs
-            | MapOp::Sign
-            | MapOp::Floor
-            | MapOp::Ceil
-            | MapOp::Round
-            | MapOp::Not
-            | MapOp::Add
-            | MapOp::Sub
-            | MapOp::Mul
-            | MapOp::Max
-            | MapOp::Min
-            | MapOp::And
-            | MapOp::Or
-            | MapOp::Xor
-            | MapOp::Shl
-            | MapOp::Shr
-            | MapOp::Eq
-            | MapOp::Ne
-            | MapOp::Lt
-            | MapOp::Le
-            | MapOp::Select => 1,
-        },
+        Expr::Map(op, _) => op.cost(),
         Expr::Load { .. }
         | Expr::Const(_)
         | Expr::Extent(_)

@@ -39,18 +39,8 @@ fn for_each(kernel: &mut Kernel, see: &mut dyn FnMut(usize, &mut Index)) {
 
 /// The terms of an index that count turns, if turns count nowhere else in it.
 fn part_of_turn(index: &Index) -> Option<Index> {
-    let nested = index.terms.iter().any(|(atom, _)| match atom {
-        Atom::Div(inner, _) | Atom::Mod(inner, _) => mentions_turn(inner),
-        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => false,
-    });
-    let terms = index.terms.iter().filter(|(atom, _)| matches!(atom, Atom::Loop(_))).cloned().collect();
-    (!nested).then_some(Index { base: 0.into(), terms })
-}
-
-fn mentions_turn(index: &Index) -> bool {
-    index.terms.iter().any(|(atom, _)| match atom {
-        Atom::Loop(_) => true,
-        Atom::Div(inner, _) | Atom::Mod(inner, _) => mentions_turn(inner),
-        Atom::Axis(_) | Atom::Value(_) => false,
-    })
+    let is_turn = |atom: &Atom| matches!(atom, Atom::Loop(_));
+    let (turns, others) = index.terms.iter().cloned().partition(|(atom, _)| is_turn(atom));
+    let rest = Index { base: 0.into(), terms: others };
+    (!rest.any(&is_turn)).then_some(Index { base: 0.into(), terms: turns })
 }

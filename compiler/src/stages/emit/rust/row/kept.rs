@@ -8,7 +8,6 @@ use super::{Row, roots};
 use crate::ir::DType;
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Expr, ExprId, Pass};
-use crate::ir::prim::MapOp;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -16,6 +15,8 @@ use quote::{format_ident, quote};
 const KEPT: i64 = 4096;
 /// The shortest axis that fills two vectors often enough.
 const TWICE: i64 = 64;
+/// The cost from which on it is better to keep a scalar than to compute it again: that of an exponential.
+const MUCH: i64 = 16;
 /// How many words ahead a map asks for: far enough to hide the way from the last cache.
 const AHEAD: usize = 1024;
 
@@ -54,15 +55,9 @@ impl Row<'_> {
     }
 
     fn costs_much(&self, id: ExprId) -> bool {
-        use MapOp::*;
         match &self.kernel.scalars[id] {
-            Expr::Map(op, _) if self.printer.dtype(id) == DType::F32 => match op {
-                Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => true,
-                Neg | Abs | Sign | Sqrt | Rsqrt | Floor | Ceil | Round | Not | Add | Sub | Mul | Div | Rem | Max
-                | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Select | Threefry => false,
-            },
-            Expr::Map(..)
-            | Expr::Load { .. }
+            Expr::Map(op, _) => self.printer.dtype(id) == DType::F32 && op.cost() >= MUCH,
+            Expr::Load { .. }
             | Expr::Const(_)
             | Expr::Extent(_)
             | Expr::Index(_)
