@@ -166,6 +166,9 @@ fn schedule(schedule: &Schedule) -> Fields {
     if !schedule.streamed.is_empty() {
         fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
     }
+    if let Some((factor, precision)) = schedule.narrow {
+        fields.push(field(factor.name(), Datum::word(precision.name())));
+    }
     fields
 }
 

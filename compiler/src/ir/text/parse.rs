@@ -5,6 +5,7 @@ use super::lex::{Cursor, Token};
 use super::prims;
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId, Wgsl};
+use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{
     Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
@@ -74,8 +75,25 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
-    let mut model =
-        Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
+    let precision = match Read(&fields).find("precision") {
+        None => Precision::default(),
+        Some(_) => {
+            let word = Read(&fields).word("precision")?;
+            Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?
+        }
+    };
+    let mut model = Model {
+        name,
+        vis,
+        attrs,
+        memory,
+        precision,
+        params: vec![],
+        states: vec![],
+        dims,
+        functions: vec![],
+        foreign: vec![],
+    };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);

@@ -13,6 +13,7 @@ use crate::ir::kernel::{
 };
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
+use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
 use std::str::FromStr;
@@ -194,6 +195,13 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
         schedule.cooperative = read.find("cooperative").is_some();
         if read.find("streamed").is_some() {
             schedule.streamed = read.indices("streamed")?;
+        }
+        for factor in [Factor::Left, Factor::Right] {
+            if read.find(factor.name()).is_some() {
+                let word = read.word(factor.name())?;
+                let precision = Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?;
+                schedule.narrow = Some((factor, precision));
+            }
         }
         if read.find("tile").is_some() {
             let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();

@@ -2,22 +2,27 @@
 //!
 //! In: programs of kernels as fuse left them. Out: the same kernels with axes split where indices
 //! divide them and neighbouring ones merged, the operands
-//! of products in the order in which results are contiguous, and the vector axis, tiles and cooperation
-//! chosen. Always: a kernel computes what it computed before.
+//! of products in the order in which results are contiguous, and the vector axis, tiles, cooperation and precision
+//! chosen. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod axes;
+mod narrow;
 mod product;
 mod split;
 mod stream;
 mod vector;
 
 use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
+use crate::ir::{Mode, Model};
 
-/// The programs with scheduled kernels.
-pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
-    for program in &mut programs {
+/// The programs of the functions of `model` with scheduled kernels.
+pub fn schedule(model: &Model, mut programs: Vec<Program>) -> Vec<Program> {
+    for (program, function) in programs.iter_mut().zip(&model.functions) {
         steps(&mut program.steps);
         stream::choose(program);
+        if matches!(function.mode, Mode::Evaluate) {
+            narrow::choose(program, model.precision);
+        }
     }
     programs
 }

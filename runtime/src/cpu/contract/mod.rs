@@ -19,6 +19,7 @@ mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
+mod narrow;
 mod pack;
 mod panels;
 mod parted;
@@ -34,6 +35,7 @@ mod turns;
 mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
+pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use turns::{Keeping, Steady};
 
 use super::Isa;
