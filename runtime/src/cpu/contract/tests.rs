@@ -50,6 +50,14 @@ impl Owned {
         }
         f64::from(self.data[at as usize])
     }
+
+    /// The windows as the runtime takes them.
+    fn view(&self) -> Vec<Window<'_>> {
+        let window = |&(base, ref strides, divisor, extent, stride): &(isize, Vec<isize>, usize, usize, isize)| {
+            Window { base, strides, divisor, extent, stride }
+        };
+        self.windows.iter().map(window).collect()
+    }
 }
 
 /// A whole case; `strides` are the output's.
@@ -121,21 +129,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     }
     let largest = size.iter().fold(0.0f64, |most, size| most.max(*size));
     let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
-    let windows = |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
-    let (left, right) = (windows(&case.lhs), windows(&case.rhs));
-    let view = |windows: &'_ [(isize, Vec<isize>, usize, usize, isize)]| -> Vec<Window<'static>> {
-        windows
-            .iter()
-            .map(|(base, strides, divisor, extent, stride)| Window {
-                base: *base,
-                strides: strides.clone().leak(),
-                divisor: *divisor,
-                extent: *extent,
-                stride: *stride,
-            })
-            .collect()
-    };
-    let (left, right) = (view(&left), view(&right));
+    let (left, right) = (case.lhs.view(), case.rhs.view());
     let work = Contract {
         axes: &axes,
         lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
