@@ -47,7 +47,7 @@ fn lowered(model: Model, dumps: &mut Dumps) -> Compiled {
     dumps.graphs("grad", &model);
     let programs = fuse::fuse(&model);
     dumps.kernels("fuse", &model, || text(&programs));
-    let programs = schedule::schedule(&model, programs);
+    let programs = schedule::schedule(programs);
     dumps.kernels("schedule", &model, || text(&programs));
     let plans = memory::memory(&model, programs);
     dumps.kernels("memory", &model, || plans.to_string());

@@ -432,6 +432,8 @@ impl Role {
 pub struct Program<K = Kernel> {
     /// The function's name.
     pub name: String,
+    /// What products with parameters read; f32 in training.
+    pub precision: Precision,
     /// The memory.
     pub buffers: Vec<Buffer>,
     /// The order.

@@ -75,13 +75,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
-    let precision = match Read(&fields).find("precision") {
-        None => Precision::default(),
-        Some(_) => {
-            let word = Read(&fields).word("precision")?;
-            Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?
-        }
-    };
+    let precision = precision(&Read(&fields))?;
     let mut model = Model {
         name,
         vis,
@@ -135,6 +129,16 @@ fn memory(read: &Read<'_>) -> Result<Memory, String> {
         Some(_) => {
             let name = read.word("memory")?;
             Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
+}
+
+pub(super) fn precision(read: &Read<'_>) -> Result<Precision, String> {
+    match read.find("precision") {
+        None => Ok(Precision::default()),
+        Some(_) => {
+            let name = read.word("precision")?;
+            Precision::from_name(&name).ok_or_else(|| format!("no precision `{name}`"))
         }
     }
 }

@@ -266,7 +266,7 @@ fn memory(memory: Memory) -> Option<(String, Datum)> {
     (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
 }
 
-fn precision(precision: Precision) -> Option<(String, Datum)> {
+pub(super) fn precision(precision: Precision) -> Option<(String, Datum)> {
     (precision != Precision::default()).then(|| ("precision".to_owned(), Datum::word(precision.name())))
 }
 

@@ -4,6 +4,7 @@ use super::attend;
 use super::datum::{Fields, Read};
 use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
+use super::parse::precision;
 use super::prims;
 use super::steps::steps;
 use crate::ir::index::{Atom, Index};
@@ -53,6 +54,7 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
         return cursor.fail("no program");
     }
     let name = cursor.word()?;
+    let precision = precision(&Read(&cursor.fields()?))?;
     cursor.expect('{')?;
     let mut buffers = vec![];
     while let Some((buffer, place)) = buffer(cursor, buffers.len())? {
@@ -62,7 +64,7 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
         buffers.push(buffer);
     }
     let steps = steps(cursor, &|cursor, name| kernel(cursor, name))?;
-    Ok(Program { name, buffers, steps })
+    Ok(Program { name, precision, buffers, steps })
 }
 
 fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
@@ -78,7 +80,7 @@ fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
         Some(('k', number)) => Ok(KernelId(number)),
         _ => cursor.fail(format!("no kernel `{name}`")),
     })?;
-    Ok(Plan { program: Program { name, buffers, steps }, places, scratch })
+    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch })
 }
 
 /// One field of a head.

@@ -13,16 +13,13 @@ mod stream;
 mod vector;
 
 use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
-use crate::ir::{Mode, Model};
 
-/// The programs of the functions of `model` with scheduled kernels.
-pub fn schedule(model: &Model, mut programs: Vec<Program>) -> Vec<Program> {
-    for (program, function) in programs.iter_mut().zip(&model.functions) {
+/// The programs with scheduled kernels.
+pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
+    for program in &mut programs {
         steps(&mut program.steps);
         stream::choose(program);
-        if matches!(function.mode, Mode::Evaluate) {
-            narrow::choose(program, model.precision);
-        }
+        narrow::choose(program);
     }
     programs
 }

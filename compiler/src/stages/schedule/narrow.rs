@@ -1,6 +1,6 @@
 //! Which products read a parameter in fewer bits (CPU).
 //!
-//! In: a program that trains nothing, and the model's precision. Out: products say which operand is a parameter and what it
+//! In: a program with its precision. Out: products say which operand is a parameter and what it
 //! is rounded to. Always: these are products of one parameter, the same for all batch indices, with what is no parameter,
 //! and neither is read through a window.
 
@@ -12,10 +12,10 @@ use crate::ir::precision::{Factor, Precision};
 const LONGEST: i64 = 1 << 17;
 
 /// Chooses for all products of the program.
-pub(super) fn choose(program: &mut Program, precision: Precision) {
-    if precision != Precision::F32 {
-        let Program { buffers, steps, .. } = program;
-        visit(steps, buffers, precision);
+pub(super) fn choose(program: &mut Program) {
+    let Program { precision, buffers, steps, .. } = program;
+    if *precision != Precision::F32 {
+        visit(steps, buffers, *precision);
     }
 }
 

@@ -115,7 +115,7 @@ unsafe fn rows<D: Dot>(block: &Block) {
     while row < block.rows {
         let count = (2 * ROWS).min(block.rows - row);
         let a = block.a.wrapping_add(row * block.pitch);
-        let c = block.c.wrapping_add(row * block.panels * WIDTH);
+        let c = block.c.wrapping_add(row * block.c_pitch);
         let part = Block { a, c, rows: count, ..*block };
         // SAFETY: the caller's.
         unsafe { few_rows::<D>(&part) }
@@ -126,18 +126,17 @@ unsafe fn rows<D: Dot>(block: &Block) {
 /// At most 32 rows.
 unsafe fn few_rows<D: Dot>(block: &Block) {
     let steps = block.depth.padded / WIDTH;
-    let (a_row, c_row) = (4 * block.pitch, 4 * block.panels * WIDTH);
+    let (a_row, c_row) = (4 * block.pitch, 4 * block.c_pitch);
     if steps == 0 {
-        // SAFETY: the caller's.
-        unsafe { block.c.write_bytes(0, block.rows * block.panels * WIDTH) }
+        for row in 0..block.rows {
+            // SAFETY: the caller's.
+            unsafe { block.c.wrapping_add(row * block.c_pitch).write_bytes(0, block.panels * WIDTH) }
+        }
         return;
     }
-    let (second, a_second, c_second) = (
-        block.rows.saturating_sub(ROWS),
-        block.a.wrapping_add(ROWS * block.pitch),
-        block.c.wrapping_add(ROWS * block.panels * WIDTH),
-    );
-    let first = block.rows.min(ROWS);
+    let (first, second) = (block.rows.min(ROWS), block.rows.saturating_sub(ROWS));
+    let a_second = block.a.wrapping_add(ROWS * block.pitch);
+    let c_second = block.c.wrapping_add(ROWS * block.c_pitch);
     let group = if second > 0 { 2 } else { PANELS };
     let groups = block.panels / group;
     let palette = match second {

@@ -94,7 +94,10 @@ impl Panels<'_> {
             let block = (BLOCK + 1) * WIDTH;
             let (temp, table) = scratch.provide(TRANSPOSE + block, BLOCK, Place::NOWHERE);
             let block = temp.wrapping_add(TRANSPOSE);
-            run(self.isa, Pack { panels: self, source: Source::new(&side, &outer, &k), to: to.cast(), block, temp, table });
+            run(
+                self.isa,
+                Pack { panels: self, source: Source::new(&side, &outer, &k), to: to.cast(), block, temp, table },
+            );
         });
     }
 }

@@ -1,7 +1,7 @@
 //! Narrow products against loops in f64 over rounded operands, on every unit of every instruction set, on one thread and two.
 
-use super::super::{Keeping, Plain};
 use super::super::Axis;
+use super::super::{Keeping, Plain};
 use super::*;
 use crate::cpu::Kept;
 
@@ -158,7 +158,11 @@ fn check(case: &Case) {
             }
             assert_eq!(own, case.run(isa, 2, Some(unit), None), "{isa:?} {unit:?}: two threads sum differently");
             if case.narrow.precision == Precision::Int8 {
-                assert_eq!(of_bytes.get_or_insert_with(|| own.clone()), &own, "{isa:?} {unit:?}: other sums of integers");
+                assert_eq!(
+                    of_bytes.get_or_insert_with(|| own.clone()),
+                    &own,
+                    "{isa:?} {unit:?}: other sums of integers"
+                );
             }
         }
         let once = case.run(isa, 1, None, None);
@@ -237,7 +241,8 @@ fn rows_of_zeros_and_of_tiny_numbers_are_zeros_in_bytes() {
 #[test]
 fn the_longest_sums_of_bytes_are_exact() {
     let k = 1 << 17;
-    let axes: Vec<Axis> = [(1, Role::M), (16, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role }).to_vec();
+    let axes: Vec<Axis> =
+        [(1, Role::M), (16, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role }).to_vec();
     let (left, right) = (vec![1.0; k], vec![-1.0; 16 * k]);
     for isa in Isa::available() {
         for unit in Unit::available(isa, Precision::Int8) {

@@ -106,6 +106,7 @@ pub(super) struct Block {
     pub(super) b: *const u32,
     pub(super) panels: usize,
     pub(super) depth: Depth,
-    /// `rows` rows of `panels` · `WIDTH` words.
+    /// `rows` rows of `panels` · `WIDTH` words, `c_pitch` words apart.
     pub(super) c: *mut f32,
+    pub(super) c_pitch: usize,
 }

@@ -72,21 +72,21 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
         let (panel, part) = ((vector + v) / per_panel, (vector + v) % per_panel);
         *b = block.b.wrapping_add(panel * block.depth.padded * WIDTH + part * S::LANES);
     }
-    let c = block.c.wrapping_add(row * block.panels * WIDTH + vector * S::LANES);
+    let c = block.c.wrapping_add(row * block.c_pitch + vector * S::LANES);
     // SAFETY: the caller's.
     unsafe {
         match precision {
             Precision::Bf16 => {
                 for (r, sums) in tile.halves(s).into_iter().enumerate() {
                     for (v, sum) in sums.into_iter().enumerate() {
-                        s.store_raw_f(c.wrapping_add(r * block.panels * WIDTH + v * S::LANES), sum);
+                        s.store_raw_f(c.wrapping_add(r * block.c_pitch + v * S::LANES), sum);
                     }
                 }
             }
             Precision::Int8 => {
                 for (r, sums) in tile.bytes(s).into_iter().enumerate() {
                     for (v, sum) in sums.into_iter().enumerate() {
-                        s.store_raw_i(c.wrapping_add(r * block.panels * WIDTH + v * S::LANES).cast(), sum);
+                        s.store_raw_i(c.wrapping_add(r * block.c_pitch + v * S::LANES).cast(), sum);
                     }
                 }
             }

@@ -78,7 +78,7 @@ unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usi
     }
     for r in 0..R {
         for p in 0..P {
-            let to = block.c.wrapping_add((row + r) * block.panels * WIDTH + (panel + p) * WIDTH);
+            let to = block.c.wrapping_add((row + r) * block.c_pitch + (panel + p) * WIDTH);
             // SAFETY: the caller vouches for the sums.
             unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(sums[0][r][p], sums[1][r][p])) }
         }

@@ -16,12 +16,12 @@ use super::rows::{Room, Rows};
 use super::unit::{Block, Unit};
 use super::{Depth, MAX_AXES, Precision, WIDTH, panels};
 
-/// Multiplications of one pass over the parameter below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 17;
+/// Words of the parameter, as often as they are read, below which a second thread costs more than it saves.
+const WORTH: usize = 1 << 15;
 /// Rows that threads do not share.
 const TILE: usize = 16;
-/// Most rows at a time: at 1,024 elements of bf16 they fill a quarter of a second-level cache.
-const ROWS: usize = 256;
+/// Most words of rows at a time: half of a second-level cache.
+const HELD: usize = 1 << 18;
 /// Most sums at a time.
 const SUMS: usize = 1 << 15;
 
@@ -57,7 +57,7 @@ impl Work<'_> {
     /// Multiplies with `panels`.
     pub(super) fn run(&self, panels: *const u32) {
         let passes = self.batches * self.unit.passes(self.rows);
-        let large = passes * self.columns * self.depth.k >= WORTH;
+        let large = passes * self.columns * self.depth.words >= WORTH;
         let threads = if self.apart && large { self.call.threads } else { 1 };
         let all = self.columns.div_ceil(WIDTH);
         let tiles = self.rows.div_ceil(TILE);
@@ -120,7 +120,8 @@ impl Part<'_> {
         let Work { call, depth, ref goals, is_turned, .. } = *self.work;
         // A line more, so that rows do not share cache sets.
         let pitch = depth.padded + LINE;
-        let rows = ROWS.min(self.rows.len());
+        let blocks = self.rows.len().div_ceil((HELD / pitch).max(TILE));
+        let rows = self.rows.len().div_ceil(blocks.max(1)).next_multiple_of(TILE).min(self.rows.len());
         let panels = (SUMS / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
         let sums = rows * panels * WIDTH;
         let sizes = [rows * pitch, sums, if is_turned { sums } else { 0 }, rows.next_multiple_of(LINE), depth.k];
@@ -173,15 +174,20 @@ impl Kernel for Blocks<'_> {
             for panel in part.some.clone().step_by(size.1) {
                 let panels = size.1.min(part.some.end - panel);
                 let b = part.panels.wrapping_add(panel * WIDTH * depth.padded);
-                let (a, pitch, c) = (memory.room.words.cast_const(), memory.room.pitch, memory.sums);
-                let block = Block { a, pitch, rows, b, panels, depth, c };
-                // SAFETY: the rows are rounded, the panels are some of the parameter's, and the sums have room.
+                let (a, pitch) = (memory.room.words.cast_const(), memory.room.pitch);
+                let straight = self.straight(row, panel, panels);
+                let (c, c_pitch) = straight.unwrap_or((memory.sums, panels * WIDTH));
+                let block = Block { a, pitch, rows, b, panels, depth, c, c_pitch };
+                // SAFETY: the rows are rounded, the panels are some of the parameter's, and the sums have room or lie within
+                // the output.
                 unsafe {
                     unit.multiply(s, precision, &block);
                     if precision == Precision::Int8 {
                         self.scale(s, &block, panel * WIDTH);
                     }
-                    self.finish(s, (row, rows), (panel * WIDTH, panels * WIDTH));
+                    if straight.is_none() {
+                        self.finish(s, (row, rows), (panel * WIDTH, panels * WIDTH));
+                    }
                 }
             }
         }
@@ -189,6 +195,16 @@ impl Kernel for Blocks<'_> {
 }
 
 impl Blocks<'_> {
+    /// Where the sums of whole panels go without a copy: to the only output, if nothing is done with them before.
+    #[inline(always)]
+    fn straight(&self, row: usize, panel: usize, panels: usize) -> Option<(*mut f32, usize)> {
+        let [target] = self.goal.targets else { return None };
+        let pitch = usize::try_from(target.row).ok()?;
+        let whole = (panel + panels) * WIDTH <= self.part.work.columns && pitch >= panels * WIDTH;
+        let plain = self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
+        (whole && plain).then(|| (target.origin.wrapping_add(row * pitch + panel * WIDTH), pitch))
+    }
+
     /// Makes numbers of sums of bytes, of the columns from `first` on.
     #[inline(always)]
     unsafe fn scale<S: Simd>(&self, s: S, block: &Block, first: usize) {
@@ -200,7 +216,7 @@ impl Blocks<'_> {
             unsafe {
                 let own = s.splat_f(self.memory.room.scales.wrapping_add(row).read());
                 for column in (0..width).step_by(S::LANES) {
-                    let at = block.c.wrapping_add(row * width + column);
+                    let at = block.c.wrapping_add(row * block.c_pitch + column);
                     let sum = s.load_raw_i(at.cast_const().cast());
                     let sum = s.sub_i(sum, s.load_raw_i(offsets.wrapping_add(first + column)));
                     let scale = s.mul_f(own, s.load_raw_f(scales.wrapping_add(first + column)));
