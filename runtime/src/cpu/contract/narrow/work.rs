@@ -17,7 +17,7 @@ use super::unit::{Block, Unit};
 use super::{Depth, MAX_AXES, Precision, WIDTH, panels};
 
 /// Words of the parameter, as often as they are read, below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 15;
+const WORTH: usize = 1 << 16;
 /// Rows that threads do not share.
 const TILE: usize = 16;
 /// Most words of rows at a time: half of a second-level cache.
@@ -203,7 +203,9 @@ impl Blocks<'_> {
         let [target] = self.goal.targets else { return None };
         let pitch = usize::try_from(target.row).ok()?;
         let whole = (panel + panels) * WIDTH <= self.part.work.columns && pitch >= panels * WIDTH;
-        let plain = self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
+        // What is scaled afterwards is read again.
+        let once = self.part.work.precision == Precision::Bf16;
+        let plain = once && self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
         (whole && plain).then(|| (target.origin.wrapping_add(row * pitch + panel * WIDTH), pitch))
     }
 
