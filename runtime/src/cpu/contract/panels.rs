@@ -70,7 +70,7 @@ struct Cut {
 impl Cut {
     fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
         let m = plan.m.total;
-        let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
+        let vectors = vectors(call, plan);
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
@@ -115,6 +115,13 @@ impl Cut {
         let tall = plan.m.total > plan.n.total;
         (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
     }
+}
+
+/// Vectors of a panel: one row runs over as many as there are whole ones.
+fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
+    let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
+    let one = plan.m.total == 1 && plan.right != Right::Packed;
+    if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(2) } else { 2 }
 }
 
 struct Task<'a> {
@@ -254,8 +261,8 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             few => few,
         };
         let pitch = vectors * S::LANES;
-        let mut strip =
-            Strip { found, b: scope.memory.b, b_step: pitch.cast_signed(), first, cols, vectors, count, block };
+        let (b, b_step) = (scope.memory.b.cast_const(), pitch.cast_signed());
+        let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
         if !scope.whole.1.is_null() {
             strip.b = scope.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
             // SAFETY: the caller's.
@@ -263,10 +270,12 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
             continue;
         }
         match plan.right {
-            Right::InPlace { step } if cols == width => {
+            // The last panel overlaps the one before, so that it ends with the operand.
+            Right::InPlace { step } if plan.n.total >= width => {
                 let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
                 let from = plan.rhs.data.as_ptr().wrapping_offset(place);
-                (strip.b, strip.b_step) = (from.wrapping_add(first), step);
+                (strip.skip, strip.vectors) = (width - cols, scope.cut.vectors);
+                (strip.b, strip.b_step) = (from.wrapping_add(first - strip.skip), step);
             }
             Right::InPlace { .. } | Right::Packed => {
                 if !listed {
@@ -321,6 +330,8 @@ struct Strip {
     b_step: isize,
     first: usize,
     cols: usize,
+    /// Columns of the panel before the first one that counts.
+    skip: usize,
     vectors: usize,
     count: usize,
     block: usize,
@@ -362,7 +373,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
         if straight.is_none() && strip.block + 1 == blocks {
             let pitch = c_row.unsigned_abs();
             let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums { data: c, pitch, m: first, n, rows, cols };
+            let sums = Sums { data: c.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
             // SAFETY: the sums are written, and lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }
