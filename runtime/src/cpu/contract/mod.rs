@@ -15,6 +15,7 @@ mod drive;
 mod epilogue;
 mod few;
 mod finish;
+mod halves;
 mod hold;
 pub(super) mod kernel;
 mod left;

@@ -634,6 +634,28 @@ fn long_kept_parameters_change_no_bit() {
 }
 
 #[test]
+fn sums_over_many_rows_have_the_same_bits_on_any_number_of_threads() {
+    let mut random = Random(14);
+    for sizes in [[100, 90, 530], [43, 129, 1100], [131, 64, 1601]] {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, [true, false], sizes, &left, &right);
+            for threads in [2, 3, 5] {
+                assert_eq!(product(isa, threads, [true, false], sizes, &left, &right), want, "{isa:?} {sizes:?}");
+            }
+            for (row, column) in [(0, 0), (m / 2, n - 1), (m - 1, n / 2), (m - 1, n - 1)] {
+                let term = |at: usize| f64::from(left[at * m + row]) * f64::from(right[at * n + column]);
+                let exact: f64 = (0..k).map(term).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[m * n + row * n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} {sizes:?} {sum} {exact}");
+            }
+        }
+    }
+}
+
+#[test]
 fn one_row_times_a_large_matrix() {
     let mut random = Random(13);
     for _ in 0..12 {
