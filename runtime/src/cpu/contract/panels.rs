@@ -83,7 +83,7 @@ struct Cut {
 impl Cut {
     fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
         let m = plan.m.total;
-        let vectors = if m == 1 && plan.right != Right::Packed { WIDE } else { 2 };
+        let vectors = vectors(call, plan);
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
@@ -141,6 +141,13 @@ impl Cut {
 /// blocks of K they are in a cache anyway, and it is better that a panel is in the first one.
 fn all_panels(plan: &Plan<'_>, columns: usize) -> bool {
     plan.right == Right::Packed && plan.blocks() == 1 && plan.run * columns <= PANELS
+}
+
+/// Vectors of a panel: one row runs over as many as there are whole ones.
+fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
+    let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
+    let one = plan.m.total == 1 && plan.right != Right::Packed;
+    if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(2) } else { 2 }
 }
 
 struct Task<'a> {
@@ -291,7 +298,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     // SAFETY: the caller's.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
     let panels = scope.panels.clone();
-    if scope.packs(panels.start) || scope.packs(panels.end - 1) {
+    if scope.packs() {
         scope.b_source.table(k0, b_table);
     }
     let block = (block, k0, count);
@@ -323,9 +330,9 @@ impl Scope<'_> {
         self.cut.vectors * self.lanes
     }
 
-    /// Whether the job packs a panel, rather than to find it.
-    fn packs(&self, panel: usize) -> bool {
-        let in_place = self.plan.right != Right::Packed && (panel + 1) * self.width() <= self.plan.n.total;
+    /// Whether the job packs its panels, rather than to find them.
+    fn packs(&self) -> bool {
+        let in_place = self.plan.right != Right::Packed && self.plan.n.total >= self.width();
         self.whole.1.is_null() && !in_place
     }
 
@@ -340,15 +347,16 @@ impl Scope<'_> {
             5.. => WIDE,
             few => few,
         };
-        let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip);
+        let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip).cast_const();
         let b_step = (vectors * self.lanes).cast_signed();
-        let packed = self.packs(panel);
-        let mut strip = Strip { found, b, b_step, packed, first, cols, vectors, count, block };
+        let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
         if !self.whole.1.is_null() {
             strip.b = self.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
-        } else if let (false, Right::InPlace { step }) = (packed, plan.right) {
+        } else if let (false, Right::InPlace { step }) = (self.packs(), plan.right) {
+            // The last panel overlaps the one before, so that it ends with the operand.
             let place = self.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
-            strip.b = plan.rhs.data.as_ptr().wrapping_offset(place).wrapping_add(first);
+            (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
+            strip.b = plan.rhs.data.as_ptr().wrapping_offset(place).wrapping_add(first - strip.skip);
             strip.b_step = step;
         }
         strip
@@ -358,7 +366,7 @@ impl Scope<'_> {
 /// Packs a panel where its strip says.
 #[inline(always)]
 unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
-    if !strip.packed {
+    if !scope.packs() {
         return;
     }
     let Strip { first, cols, count, .. } = *strip;
@@ -403,10 +411,10 @@ struct Strip {
     found: Found,
     b: *const f32,
     b_step: isize,
-    /// Whether the job packs the panel.
-    packed: bool,
     first: usize,
     cols: usize,
+    /// Columns of the panel before the first one that counts.
+    skip: usize,
     vectors: usize,
     count: usize,
     block: usize,
@@ -448,7 +456,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
         if straight.is_none() && scope.cut.halves == 1 && strip.block + 1 == blocks {
             let pitch = c_row.unsigned_abs();
             let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums { data: c, pitch, m: first, n, rows, cols };
+            let sums = Sums { data: c.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
             // SAFETY: the sums are written, and lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }
