@@ -53,10 +53,16 @@ impl Owned {
 
     /// The windows as the runtime takes them.
     fn view(&self) -> Vec<Window<'_>> {
-        let window = |&(base, ref strides, divisor, extent, stride): &(isize, Vec<isize>, usize, usize, isize)| {
-            Window { base, strides, divisor, extent, stride }
-        };
-        self.windows.iter().map(window).collect()
+        let windows = self.windows.iter();
+        windows
+            .map(|(base, strides, divisor, extent, stride)| Window {
+                base: *base,
+                strides,
+                divisor: *divisor,
+                extent: *extent,
+                stride: *stride,
+            })
+            .collect()
     }
 }
 
