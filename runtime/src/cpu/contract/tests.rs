@@ -322,7 +322,7 @@ fn windowed(random: &mut Random, axes: &[(usize, Role)], without: Role) -> Owned
         }
         let (extent, stride) = (1 + random.below(20), if windows.is_empty() { 1 } else { words as isize });
         windows.push((random.pick(&[-4isize, -1, 0, 3, 9]), moved, random.pick(&[1, 1, 1, 2, 3]), extent, stride));
-        words = words + (extent - 1) * stride as usize;
+        words += (extent - 1) * stride as usize;
     }
     Owned { data: random.vector(words), base, strides, windows }
 }
