@@ -81,8 +81,9 @@ impl Cut {
         let deep = (1..=deepest(channels)).min_by_key(|&deep| jobs(deep) * strip(deep)).unwrap_or(1);
         let (parted, deepest) = (jobs(deep) * strip(deep) * panels, deepest(0));
         let whole = panels.div_ceil(sizes.threads) * down.div_ceil(deepest) * strip(deepest);
-        // Threads shall have equally much to do, and what is shared shall stay in their caches.
-        let even = whole < parted;
+        // Threads shall have equally much to do, and what is shared shall stay in their caches; but panels have to wait until
+        // all patches are transformed.
+        let even = whole + whole / 8 < parted;
         let shared = sizes.batch == 1 && words(down) <= PATCHES;
         let many = points(step) * channels * sizes.rows > FILTERS;
         if many && !shared {

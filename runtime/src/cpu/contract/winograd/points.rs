@@ -103,7 +103,7 @@ pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
                 let to = strip.wrapping_add(patch * setup.patch_step() + group * S::LANES);
                 // SAFETY: the patch lies within the rows that were copied, and the strip has a vector for each point.
                 unsafe {
-                    patch_::<S, T, STEP, PATCH>(s, (at, width * S::LANES), (to, setup.strip_step()));
+                    transform_patch::<S, T, STEP, PATCH>(s, (at, width * S::LANES), (to, setup.strip_step()));
                 }
             }
         }
@@ -113,7 +113,7 @@ pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
 
 /// Transforms a vector of patches, from a place in the image, with the distance of its rows, to the points.
 #[inline(always)]
-unsafe fn patch_<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
     (from, pitch): (*const f32, usize),
     (to, step): (*mut f32, usize),
@@ -157,7 +157,7 @@ pub(super) unsafe fn sums<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
             let some = (STEP.min(pixels.len() / across - y), STEP.min(across - x));
             // SAFETY: the memory has a vector for each pixel.
             unsafe {
-                pixels_of::<S, T, STEP, PATCH>(s, (products, setup.product_step()), (place, across), some);
+                sums_of_patch::<S, T, STEP, PATCH>(s, (products, setup.product_step()), (place, across), some);
             }
         }
         let count = S::LANES.min(rows.len() - first);
@@ -169,7 +169,7 @@ pub(super) unsafe fn sums<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
 
 /// Transforms a vector of products back, into the pixels of a patch that there are.
 #[inline(always)]
-unsafe fn pixels_of<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
     (products, step): (*const f32, usize),
     (to, across): (*mut f32, usize),
