@@ -96,6 +96,8 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
         ["accuracy", _] => {
             Err("`accuracy` needs the oracle: `cargo run --release -p benches --features oracle`".into())
         }
+        #[cfg(not(feature = "cliffs"))]
+        ["cliffs"] => Err("`cliffs` needs its models: `cargo run --release -p benches --features cliffs`".into()),
         ["compare", names] => {
             Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, rounds, page }))
         }

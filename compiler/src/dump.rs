@@ -6,6 +6,8 @@ use crate::ir::plan::Plans;
 use crate::ir::{Model, dot};
 use crate::pipeline::STAGES;
 use proc_macro2::TokenStream;
+use std::io::{Read, Write};
+use std::process::{Command, Stdio};
 
 /// One file of a dump.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -67,7 +69,8 @@ impl Dumps {
     /// What emit printed.
     pub(crate) fn emitted(&mut self, model: &Model, plans: &Plans, tokens: &TokenStream) {
         if self.wants("emit") {
-            self.push(model, "emit", "rs", tokens.to_string());
+            let code = tokens.to_string();
+            self.push(model, "emit", "rs", formatted(&code).unwrap_or(code));
             self.shaders(model, plans);
         }
     }
@@ -79,4 +82,21 @@ impl Dumps {
 
     #[cfg(not(feature = "gpu"))]
     fn shaders(&mut self, _: &Model, _: &Plans) {}
+}
+
+/// Rust as rustfmt writes it, where there is one: tokens print on one line.
+fn formatted(code: &str) -> Option<String> {
+    let mut rustfmt = Command::new("rustfmt")
+        .args(["--edition", "2024", "--config", "max_width=120"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::null())
+        .spawn()
+        .ok()?;
+    // It reads all that there is before it writes, so neither waits for the other.
+    let written = rustfmt.stdin.take()?.write_all(code.as_bytes());
+    let mut text = String::new();
+    let read = rustfmt.stdout.take()?.read_to_string(&mut text);
+    let done = rustfmt.wait().is_ok_and(|status| status.success());
+    (done && written.is_ok() && read.is_ok()).then_some(text)
 }

@@ -2,14 +2,16 @@
 
 use precast_compiler::dump::Dumps;
 use precast_compiler::{diag, pipeline};
+use std::io::Write;
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     match run() {
-        Ok(text) => {
-            println!("{text}");
-            ExitCode::SUCCESS
-        }
+        // Who reads may stop reading.
+        Ok(text) => match writeln!(std::io::stdout(), "{text}") {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(_) => ExitCode::FAILURE,
+        },
         Err(why) => {
             eprintln!("{why}");
             ExitCode::FAILURE

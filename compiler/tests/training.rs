@@ -11,6 +11,7 @@
 
 use precast_compiler::ir::graph::{Call, GROUPS};
 use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results};
+use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, ParamId, Type, Value};
@@ -70,6 +71,7 @@ fn regression(rule: &str) -> Model {
         vis: TokenStream::new(),
         attrs: vec![],
         memory: Memory::default(),
+        precision: Precision::default(),
         params,
         states: vec![],
         dims: vec![],

@@ -77,6 +77,18 @@ model! {
 }
 
 model! {
+    use self::Net;
+
+    /// The same, whose products read bf16.
+    #[model(precision = bf16)]
+    pub struct NetBf16 = Net;
+
+    /// The same, whose products read bytes.
+    #[model(precision = int8)]
+    pub struct NetInt8 = Net;
+}
+
+model! {
     /// Attention of one place against caches, which grow from call to call.
     pub struct Chat(layers = 2, dim = 32, context = 80) {
         blocks: [Cached(dim, context); layers],
@@ -122,6 +134,7 @@ fn main() {
     let labels: Vec<u32> = (0..70).map(|k| k % 10).collect();
     let mut net = Net::init(1);
     evaluation(&net, &images);
+    few_bits(&images);
     training(&mut net, &images, &labels);
     decoding();
     println!("no allocations after warm-up");
@@ -160,6 +173,24 @@ fn evaluation(net: &Net, images: &[[[[f32; 4]; 4]; 1]]) {
     }
     // An error that is ruled out before the work costs nothing either.
     assert_eq!(allocations(|| assert!(session.scores(&[]).is_err())), 0, "an empty batch");
+}
+
+/// Calls that round operands, in a session and without one.
+fn few_bits(images: &[[[[f32; 4]; 4]; 1]]) {
+    let (bf16, int8) = (NetBf16::init(1), NetInt8::init(1));
+    let (mut first, mut second) = (bf16.session(), int8.session());
+    let mut out = vec![[0.0; 10]; images.len()];
+    for turn in 0..2 {
+        for n in [images.len(), 1, 13] {
+            let count = allocations(|| {
+                first.scores(&images[..n]).unwrap();
+                second.scores(&images[..n]).unwrap();
+                bf16.scores_into(&images[..n], &mut out[..n]).unwrap();
+                int8.scores_into(&images[..n], &mut out[..n]).unwrap();
+            });
+            assert!(turn == 0 || count == 0, "{count} allocations, few bits, {n} images");
+        }
+    }
 }
 
 /// Every place of a conversation after the first.

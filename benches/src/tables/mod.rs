@@ -1,6 +1,7 @@
 //! The parts that networks are made of, each measured alone: one file a table.
 
 mod attention;
+#[cfg(feature = "cliffs")]
 mod cliffs;
 mod gemm;
 
@@ -13,7 +14,8 @@ pub(crate) type Table = (&'static str, &'static str, fn(&Part));
 pub(crate) const TABLES: &[Table] = &[
     ("gemm", "matrix products and convolutions, and what part of the peak they reach", gemm::products),
     ("small", "products of one row, in nanoseconds", gemm::small),
-    ("cliffs", "products beside round shapes, and how much longer each multiplication takes there", cliffs::beside),
+    #[cfg(feature = "cliffs")]
+    ("cliffs", "odd shapes beside round ones, and how many times as long a unit of work takes there", cliffs::beside),
     ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
     ("attention", "attention as one kernel and as products and a softmax", attention::both),
 ];

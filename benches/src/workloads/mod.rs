@@ -3,6 +3,7 @@
 //! In: what measures a call. Out: it was called with a label, how many calls make one sample, and the call. Always: each is
 //! an ordinary program of the model language through the public API with default settings.
 
+mod bits;
 mod checked;
 mod w1;
 mod w2;
@@ -45,21 +46,48 @@ pub(crate) const ALL: &[Workload] = &[
     row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
+    row("bits", "W2f, W5, W7f, products and a step of a decoder, with parameters in bf16 and int8", bits::forward),
 ];
 
-/// What computes each workload once, for the oracle.
-pub(crate) const CHECKS: &[(&str, fn() -> Result<Checked, Box<dyn Error>>)] = &[
-    ("W1", w1::checked),
-    ("W2f", w2::checked_forward),
-    ("W2t", w2::checked_step),
-    ("W3f", w3::checked_forward),
-    ("W3t", w3::checked_step),
-    ("W4", w4::checked),
-    ("W5", w5::checked),
-    ("W6t", w6::checked),
-    ("W7f", w7::checked_forward),
-    ("W7t", w7::checked_step),
-    ("W9", w9::checked),
+/// What computes a workload once, for the oracle.
+pub(crate) struct Check {
+    /// The workload.
+    pub(crate) of: &'static str,
+    /// What of it.
+    pub(crate) name: &'static str,
+    /// The largest error that is accepted.
+    pub(crate) bound: f64,
+    pub(crate) run: fn() -> Result<Checked, Box<dyn Error>>,
+}
+
+const fn check(name: &'static str, run: fn() -> Result<Checked, Box<dyn Error>>) -> Check {
+    Check { of: name, name, bound: 1e-4, run }
+}
+
+/// A check with parameters of few bits.
+const fn bits(name: &'static str, bound: f64, run: fn() -> Result<Checked, Box<dyn Error>>) -> Check {
+    Check { of: "bits", name, bound, run }
+}
+
+/// All of them.
+pub(crate) const CHECKS: &[Check] = &[
+    check("W1", w1::checked),
+    check("W2f", w2::checked_forward),
+    check("W2t", w2::checked_step),
+    check("W3f", w3::checked_forward),
+    check("W3t", w3::checked_step),
+    check("W4", w4::checked),
+    check("W5", w5::checked),
+    check("W6t", w6::checked),
+    check("W7f", w7::checked_forward),
+    check("W7t", w7::checked_step),
+    check("W9", w9::checked),
+    bits("W2f_bf16", 1e-2, bits::w2_bf16),
+    bits("W5_bf16", 1e-2, bits::w5_bf16),
+    bits("W7f_bf16", 1e-2, bits::w7_bf16),
+    bits("W2f_int8", 3e-2, bits::w2_int8),
+    bits("W5_int8", 3e-2, bits::w5_int8),
+    bits("W7f_int8", 3e-2, bits::w7_int8),
 ];
 
 /// Numbers in [0, 1) that differ from call to call.

@@ -20,6 +20,17 @@ model! {
     }
 }
 
+model! {
+    /// The same with a parameter in bf16.
+    #[model(precision = bf16)]
+    pub struct W8Bf16 { b: Linear(1024, 1024, bias = false) }
+
+    impl W8Bf16 {
+        /// 1024³.
+        pub fn large(&self, a: f32[M, 1024]) -> f32[M, 1024] { self.b(a) }
+    }
+}
+
 /// A matrix of noise.
 fn matrix<const N: usize>(rows: usize, seed: u32) -> Vec<[f32; N]> {
     let mut matrix = vec![[0.0; N]; rows];
@@ -52,5 +63,12 @@ pub(super) fn products(measure: Measure<'_>) -> Result<(), Box<dyn Error>> {
             a[0][0]
         });
     }
+    let model = W8Bf16::init(0);
+    let mut session = model.session();
+    let mut a = matrix::<1024>(1024, 1);
+    measure("W8_bf16_1024x1024x1024", 1, &mut || {
+        a[0][0] = session.large(&a).map_or(f32::NAN, |y| y[0][0] * 1e-3);
+        a[0][0]
+    });
     Ok(())
 }

@@ -9,6 +9,7 @@ use super::dim::Dim;
 use super::graph::Source;
 use super::index::{Atom, Index};
 use super::model::{Effect, ParamId, StateId};
+use super::precision::{Factor, Precision};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::ty::{DType, Type};
 
@@ -296,6 +297,8 @@ pub struct Schedule {
     pub cooperative: bool,
     /// Slots that are written past the caches where they are large (CPU).
     pub streamed: Vec<usize>,
+    /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
+    pub narrow: Option<(Factor, Precision)>,
 }
 
 impl Kernel {
@@ -429,6 +432,8 @@ impl Role {
 pub struct Program<K = Kernel> {
     /// The function's name.
     pub name: String,
+    /// What products with parameters read; f32 in training.
+    pub precision: Precision,
     /// The memory.
     pub buffers: Vec<Buffer>,
     /// The order.

@@ -11,6 +11,7 @@ mod infer;
 pub mod kernel;
 pub mod model;
 pub mod plan;
+pub mod precision;
 pub mod prim;
 pub mod simplify;
 mod text;

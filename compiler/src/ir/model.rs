@@ -2,6 +2,7 @@
 
 use super::dim::Dim;
 use super::graph::{Graph, Memory, Value};
+use super::precision::Precision;
 use super::ty::Type;
 use crate::ops::Optimizer;
 use proc_macro2::{Ident, Span, TokenStream};
@@ -244,6 +245,8 @@ pub struct Model {
     pub attrs: Vec<TokenStream>,
     /// What the backward passes of regions compute again, where the regions do not say.
     pub memory: Memory,
+    /// What products with parameters read.
+    pub precision: Precision,
     /// In the order of the declaration.
     pub params: Vec<Param>,
     /// What sessions keep, in the order of the declaration.

@@ -13,7 +13,9 @@ static CONV2D: Op = Op {
                 -> float[Batch, Outputs, _, _]",
     attrs: &[STRIDE, PADDING, DILATION, GROUPS],
     doc: "The cross-correlation `y[b, o, s] = Σ x[b, i, s · stride + k · dilation − padding] · weight[o, i, k] + bias[o]` \
-          over channels `i` of the output's group and kernel positions `k`, in PyTorch's layouts.",
+          over channels `i` of the output's group and kernel positions `k`, in PyTorch's layouts. On a CPU, kernels of 3 × 3 \
+          over many channels run by minimal filtering (Winograd 1980; Lavin and Gray 2016): sums differ by some 1e-6 of the \
+          largest one, and an element that is infinite or NaN makes NaN of the sums of whole squares of 4 × 4 around it.",
     onnx: Some("Conv"),
     body: |b, args, attrs| convolve(b, args, attrs),
     examples: &[

@@ -59,7 +59,8 @@ pub(super) fn drop(b: &mut Builder<'_>, x: Value, p: f64, key: Option<Value>) ->
 static LAYER: Layer = Layer {
     name: "Dropout",
     attrs: &[P],
-    params: |_| Ok(vec![]),
+    // A mistake is one of the declaration, not of each call.
+    params: |attrs| probability(attrs, "p").map(|_| vec![]),
     op: &DROPOUT,
     op_attrs: |attrs| Attrs(vec![("p", Attr::Float(attrs.float("p").unwrap_or(0.5)))]),
     doc: "Drops elements at random in training.",

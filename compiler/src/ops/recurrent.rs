@@ -63,12 +63,13 @@ macro_rules! names {
 /// The names of as many layers as one field may have.
 const NAMES: [Names; 8] = names!(0 1 2 3 4 5 6 7);
 
-/// How many layers, directions and parameters of each.
+/// How many layers, directions and parameters of each, and what is dropped between layers.
 #[derive(Clone, Copy)]
 struct Plan {
     layers: usize,
     directions: usize,
     each: usize,
+    dropout: f64,
 }
 
 impl Plan {
@@ -79,7 +80,8 @@ impl Plan {
             return Err(OpError::new("wrong-attribute", message).attr("layers"));
         }
         let directions = if attrs.flag("bidirectional") { 2 } else { 1 };
-        Ok(Plan { layers, directions, each: if attrs.flag("bias") { 4 } else { 2 } })
+        let dropout = probability(attrs, "dropout")?;
+        Ok(Plan { layers, directions, each: if attrs.flag("bias") { 4 } else { 2 }, dropout })
     }
 
     fn params(self) -> usize {
@@ -124,12 +126,12 @@ pub(super) struct Cell {
 /// The output for every step, and the last state of every layer and direction.
 pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let plan = Plan::of(attrs)?;
-    let dropout = probability(attrs, "dropout")?;
     let (lengths, args) = lengths(b, args)?;
     let given = args.len().checked_sub(1 + plan.params());
     let Some(states) = given.filter(|n| *n == 0 || *n == cell.states) else {
         let state = if cell.states == 1 { "a state" } else { "both tensors of a state" };
-        let message = format!("`{{callee}}` takes a sequence, and {state} to begin with or none");
+        let message =
+            format!("`{{callee}}` takes a sequence, {state} to begin with or none, and `lengths` of type u32 or none");
         return Err(OpError::new("wrong-arity", message));
     };
     let (start, weights) = args[1..].split_at(states);
@@ -154,7 +156,7 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
         }
         x = if outputs.len() == 1 { outputs[0] } else { b.prim(Prim::Concat { axis: 2 }, &outputs)? };
         if layer + 1 < plan.layers {
-            x = drop(b, x, dropout, None)?;
+            x = drop(b, x, plan.dropout, None)?;
         }
     }
     let mut results = vec![b.transpose(x, &[1, 0, 2])?];

@@ -4,6 +4,7 @@ use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
 use precast_compiler::ir::plan::Plans;
+use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -217,6 +218,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         vis: TokenStream::new(),
         attrs: vec![],
         memory: Memory::default(),
+        precision: Precision::default(),
         params,
         states: vec![],
         dims: vec![],

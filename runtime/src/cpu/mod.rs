@@ -14,12 +14,14 @@ mod attend;
 mod avx2;
 #[cfg(target_arch = "x86_64")]
 mod avx512;
+mod barrier;
 mod contract;
 mod isa;
 mod kept;
 mod parallel;
 mod pool;
 mod portable;
+mod recurrent;
 mod scratch;
 mod simd;
 mod sweep;
@@ -34,12 +36,14 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use contract::{
-    Axis, Contract, Epilogue, Keeping, Operand, Output, Plain, Role, Steady, Tile, Window, contract, contract_kept,
+    Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady, Tile, Window,
+    contract, contract_kept, contract_narrow,
 };
 pub use isa::{Isa, Kernel, run};
 pub(crate) use kept::Kept;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
+pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, recur};
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;

@@ -7,10 +7,12 @@
 use core::cell::UnsafeCell;
 use core::hint::spin_loop;
 use core::ops::Range;
-use core::sync::atomic::{AtomicBool, AtomicU8, AtomicUsize, Ordering};
+use core::sync::atomic::{AtomicBool, AtomicUsize, Ordering, fence};
+use core::time::Duration;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, OnceLock};
+use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
+use std::time::Instant;
 
 /// Work that can be cut anywhere.
 pub(super) trait Task: Sync {
@@ -18,8 +20,10 @@ pub(super) trait Task: Sync {
     fn work(&self, range: Range<usize>);
 }
 
-/// Turns of the loop in which a thread looks for work, or for the end of it, before it sleeps: some 70 µs.
-const SPINS: usize = 1500;
+/// How long a thread looks for work, or for the end of it, before it sleeps: being woken takes some of these.
+const PATIENCE: Duration = Duration::from_micros(100);
+/// Looks between two looks at the clock.
+const LOOKS: usize = 64;
 
 /// Runs `task` over `0..count` on at most `threads` threads.
 pub(super) fn parallel(threads: usize, count: usize, task: &dyn Task) {
@@ -27,82 +31,107 @@ pub(super) fn parallel(threads: usize, count: usize, task: &dyn Task) {
         task.work(0..count);
         return;
     }
-    static POOL: OnceLock<Pool> = OnceLock::new();
-    POOL.get_or_init(Pool::new).run(threads, count, task);
+    Pool::get().run(threads, count, task);
+}
+
+/// How many threads `parallel` uses of `threads` where none is busy.
+pub(super) fn members(threads: usize) -> usize {
+    if threads <= 1 { 1 } else { threads.min(Pool::get().workers.len() + 1) }
 }
 
 struct Pool {
     workers: Vec<&'static Worker>,
     busy: Mutex<()>,
-    /// Workers that have not finished.
-    left: AtomicUsize,
+    caller: &'static Caller,
+}
+
+/// What workers know of the thread that holds `Pool::busy`.
+#[derive(Default)]
+struct Caller {
+    asleep: AtomicBool,
+    /// Set before it sleeps.
+    thread: Mutex<Option<Thread>>,
+    /// Whether a part of its task has panicked.
     failed: AtomicBool,
 }
 
-/// A thread and its letter box.
+/// A thread. What a caller writes for each order is one cache line, and what the thread answers is another one: to move a line
+/// from core to core takes as long as a small order.
+#[derive(Default)]
 struct Worker {
-    state: AtomicU8,
-    order: UnsafeCell<Option<Order>>,
+    letter: Letter,
+    answer: Answer,
     thread: OnceLock<Thread>,
 }
 
-/// What a worker is asked to do. The pointers live until `Pool::left` is 0.
+/// Written by the holder of `Pool::busy`.
+#[derive(Default)]
+#[repr(align(128))]
+struct Letter {
+    /// The number of the last order.
+    number: AtomicUsize,
+    order: UnsafeCell<Option<Order>>,
+}
+
+/// Written by the worker.
+#[derive(Default)]
+#[repr(align(128))]
+struct Answer {
+    /// The number of the last order that is done.
+    done: AtomicUsize,
+    asleep: AtomicBool,
+}
+
+/// What a worker is asked to do. The task lives until the order is done.
 struct Order {
     task: *const dyn Task,
     range: Range<usize>,
-    pool: *const Pool,
-    caller: Thread,
 }
 
-// SAFETY: `order` is written by the holder of `Pool::busy` while the state is not `READY`, and read by the worker while it is.
-unsafe impl Sync for Worker {}
-
-const IDLE: u8 = 0;
-const ASLEEP: u8 = 1;
-const READY: u8 = 2;
+// SAFETY: `order` is written by the holder of `Pool::busy` while the last order is done, and read by the worker before that.
+unsafe impl Sync for Letter {}
 
 impl Pool {
+    fn get() -> &'static Self {
+        static POOL: OnceLock<Pool> = OnceLock::new();
+        POOL.get_or_init(Pool::new)
+    }
+
     /// Starts a thread for each core but one, as far as the system lets it.
     fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);
+        let caller: &'static Caller = Box::leak(Box::default());
         let mut workers = Vec::new();
         for _ in 1..cores {
-            let worker: &'static Worker = Box::leak(Box::new(Worker {
-                state: AtomicU8::new(IDLE),
-                order: UnsafeCell::new(None),
-                thread: OnceLock::new(),
-            }));
-            let Ok(handle) = thread::Builder::new().name("precast".into()).spawn(move || worker.serve()) else {
+            let worker: &'static Worker = Box::leak(Box::default());
+            let Ok(handle) = thread::Builder::new().name("precast".into()).spawn(move || worker.serve(caller)) else {
                 break;
             };
             worker.thread.get_or_init(|| handle.thread().clone());
             workers.push(worker);
         }
-        Pool { workers, busy: Mutex::new(()), left: AtomicUsize::new(0), failed: AtomicBool::new(false) }
+        Pool { workers, busy: Mutex::new(()), caller }
     }
 
     fn run(&self, threads: usize, count: usize, task: &dyn Task) {
         let parts = threads.min(count).min(self.workers.len() + 1);
         let guard = match self.busy.try_lock() {
             Ok(guard) if parts > 1 => guard,
-            Err(std::sync::TryLockError::Poisoned(poisoned)) if parts > 1 => poisoned.into_inner(),
+            Err(TryLockError::Poisoned(poisoned)) if parts > 1 => poisoned.into_inner(),
             Ok(_) | Err(_) => {
                 task.work(0..count);
                 return;
             }
         };
-        self.left.store(parts - 1, Ordering::Relaxed);
-        // SAFETY: only the lifetime is extended, and nobody uses the reference once `left` is 0, which this call awaits.
-        let order: *const dyn Task =
-            unsafe { core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task) };
-        let caller = thread::current();
-        for (number, worker) in self.workers[..parts - 1].iter().enumerate() {
-            let range = part(count, parts, number + 1);
-            worker.give(Order { task: order, range, pool: self, caller: caller.clone() });
+        // SAFETY: only the lifetime is extended, and nobody uses the reference once the orders are done, which this call awaits.
+        let lasting = unsafe { core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task) };
+        let workers = &self.workers[..parts - 1];
+        for (number, worker) in workers.iter().enumerate() {
+            worker.give(Order { task: lasting, range: part(count, parts, number + 1) });
         }
         let own = catch_unwind(AssertUnwindSafe(|| task.work(part(count, parts, 0))));
-        self.wait();
-        let failed = self.failed.swap(false, Ordering::Relaxed);
+        self.caller.wait(workers);
+        let failed = self.caller.failed.swap(false, Ordering::Relaxed);
         drop(guard);
         match own {
             Ok(()) if failed => std::panic::resume_unwind(Box::new("a task of the thread pool panicked")),
@@ -110,61 +139,108 @@ impl Pool {
             Err(panic) => std::panic::resume_unwind(panic),
         }
     }
+}
 
-    fn wait(&self) {
-        for _ in 0..SPINS {
-            if self.left.load(Ordering::Acquire) == 0 {
-                return;
-            }
-            spin_loop();
+impl Caller {
+    /// Waits until all orders are done.
+    fn wait(&self, workers: &[&'static Worker]) {
+        // Either a worker that went to sleep has seen its order, or it is seen asleep here.
+        fence(Ordering::SeqCst);
+        workers.iter().filter(|worker| !worker.is_done()).for_each(|worker| worker.wake());
+        if patiently(|| workers.iter().all(|worker| worker.is_done())) {
+            return;
         }
-        while self.left.load(Ordering::Acquire) != 0 {
+        *self.thread.lock().unwrap_or_else(PoisonError::into_inner) = Some(thread::current());
+        self.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        while !workers.iter().all(|worker| worker.is_done()) {
             thread::park();
+        }
+        self.asleep.store(false, Ordering::Relaxed);
+    }
+
+    /// Wakes the caller if it sleeps, after an order has been done.
+    fn wake(&self) {
+        fence(Ordering::SeqCst);
+        if self.asleep.load(Ordering::Relaxed)
+            && let Some(thread) = &*self.thread.lock().unwrap_or_else(PoisonError::into_inner)
+        {
+            thread.unpark();
         }
     }
 }
 
 impl Worker {
+    /// The number of the last order.
+    fn number(&self) -> usize {
+        self.letter.number.load(Ordering::Acquire)
+    }
+
+    fn is_done(&self) -> bool {
+        self.answer.done.load(Ordering::Acquire) == self.number()
+    }
+
     fn give(&self, order: Order) {
-        // SAFETY: the worker has finished its last order and touches the box only once the state is `READY`.
-        unsafe { *self.order.get() = Some(order) };
-        if self.state.swap(READY, Ordering::AcqRel) == ASLEEP
+        // SAFETY: the worker has done its last order, and reads the next one only once the number is another one.
+        unsafe { *self.letter.order.get() = Some(order) };
+        self.letter.number.store(self.number().wrapping_add(1), Ordering::Release);
+        self.wake();
+    }
+
+    fn wake(&self) {
+        if self.answer.asleep.load(Ordering::Relaxed)
             && let Some(thread) = self.thread.get()
         {
             thread.unpark();
         }
     }
 
-    fn serve(&self) {
+    fn serve(&self, caller: &'static Caller) {
+        let mut last = 0;
         loop {
-            self.sleep();
-            self.state.store(IDLE, Ordering::Relaxed);
-            // SAFETY: the state was `READY`, so the order is complete, and the next one is given only after `left` is 0.
-            let Some(Order { task, range, pool, caller }) = (unsafe { (*self.order.get()).take() }) else {
-                continue;
-            };
-            // SAFETY: both live until `left` is 0, which happens below.
-            let (task, pool) = unsafe { (&*task, &*pool) };
-            if catch_unwind(AssertUnwindSafe(|| task.work(range))).is_err() {
-                pool.failed.store(true, Ordering::Relaxed);
+            self.sleep(last);
+            last = self.number();
+            // SAFETY: the number is another one, so the order is complete, and the next one is given only after this one is done.
+            if let Some(Order { task, range }) = unsafe { (*self.letter.order.get()).as_ref() } {
+                // SAFETY: the task lives until the order is done, which is said below.
+                let task = unsafe { &**task };
+                if catch_unwind(AssertUnwindSafe(|| task.work(range.clone()))).is_err() {
+                    caller.failed.store(true, Ordering::Relaxed);
+                }
             }
-            if pool.left.fetch_sub(1, Ordering::AcqRel) == 1 {
-                caller.unpark();
-            }
+            self.answer.done.store(last, Ordering::Release);
+            caller.wake();
         }
     }
 
-    /// Waits for an order, at first awake.
-    fn sleep(&self) {
-        for _ in 0..SPINS {
-            if self.state.load(Ordering::Acquire) == READY {
-                return;
+    /// Waits for an order after the one of number `last`, at first awake.
+    fn sleep(&self, last: usize) {
+        let is_next = || self.number() != last;
+        if patiently(is_next) {
+            return;
+        }
+        self.answer.asleep.store(true, Ordering::Relaxed);
+        fence(Ordering::SeqCst);
+        while !is_next() {
+            thread::park();
+        }
+        self.answer.asleep.store(false, Ordering::Relaxed);
+    }
+}
+
+/// Waits awake until `is_ready`; whether it was in time.
+fn patiently(is_ready: impl Fn() -> bool) -> bool {
+    let mut since = None;
+    loop {
+        for _ in 0..LOOKS {
+            if is_ready() {
+                return true;
             }
             spin_loop();
         }
-        let idle = self.state.compare_exchange(IDLE, ASLEEP, Ordering::AcqRel, Ordering::Acquire).is_ok();
-        while idle && self.state.load(Ordering::Acquire) != READY {
-            thread::park();
+        // The clock is asked late, because most orders come at once.
+        if since.get_or_insert_with(Instant::now).elapsed() > PATIENCE {
+            return false;
         }
     }
 }

@@ -15,6 +15,7 @@ mod foreign;
 mod foreign_wgsl;
 mod gradients;
 mod optimisers;
+mod precision;
 mod recurrent;
 mod repeats;
 mod resnet;

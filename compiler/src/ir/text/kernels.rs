@@ -6,7 +6,7 @@
 use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
-use super::print::{Listed, indented};
+use super::print::{Listed, indented, precision};
 use crate::ir::Type;
 use crate::ir::kernel::{
     AccumulatorOp, BufferId, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Schedule, Skeleton, Step, Store,
@@ -45,7 +45,8 @@ impl Display for Program {
             format!("launch {}({buffers}) {{\n{}}}\n", kernel.name, indented(&kernel.to_string()))
         };
         let body = buffers(self, &[]) + &steps(&self.steps, &launch);
-        writeln!(f, "program {} {{\n{}}}", self.name, indented(&body))
+        let fields: Fields = precision(self.precision).into_iter().collect();
+        writeln!(f, "program {}{} {{\n{}}}", self.name, Listed(&fields), indented(&body))
     }
 }
 
@@ -165,6 +166,9 @@ fn schedule(schedule: &Schedule) -> Fields {
     }
     if !schedule.streamed.is_empty() {
         fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
+    }
+    if let Some((factor, precision)) = schedule.narrow {
+        fields.push(field(factor.name(), Datum::word(precision.name())));
     }
     fields
 }

@@ -5,6 +5,7 @@ use super::lex::{Cursor, Token};
 use super::prims;
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId, Wgsl};
+use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{
     Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
@@ -74,8 +75,19 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
     let vis =
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
-    let mut model =
-        Model { name, vis, attrs, memory, params: vec![], states: vec![], dims, functions: vec![], foreign: vec![] };
+    let precision = precision(&Read(&fields))?;
+    let mut model = Model {
+        name,
+        vis,
+        attrs,
+        memory,
+        precision,
+        params: vec![],
+        states: vec![],
+        dims,
+        functions: vec![],
+        foreign: vec![],
+    };
     cursor.expect('{')?;
     while cursor.keyword("param") {
         model.params.push(param(cursor)?);
@@ -117,6 +129,16 @@ fn memory(read: &Read<'_>) -> Result<Memory, String> {
         Some(_) => {
             let name = read.word("memory")?;
             Memory::from_name(&name).ok_or_else(|| format!("no memory `{name}`"))
+        }
+    }
+}
+
+pub(super) fn precision(read: &Read<'_>) -> Result<Precision, String> {
+    match read.find("precision") {
+        None => Ok(Precision::default()),
+        Some(_) => {
+            let name = read.word("precision")?;
+            Precision::from_name(&name).ok_or_else(|| format!("no precision `{name}`"))
         }
     }
 }

@@ -4,6 +4,7 @@ use super::datum::{Datum, Fields};
 use super::prims;
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
+use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
 use crate::ops::{Attr, Attrs};
@@ -17,6 +18,7 @@ impl fmt::Display for Model {
             fields.push(("vis".to_owned(), Datum::Text(vis)));
         }
         fields.extend(memory(self.memory));
+        fields.extend(precision(self.precision));
         fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;
@@ -262,6 +264,10 @@ fn head(kind: &Kind) -> (String, Fields) {
 /// What is chosen by default does not print.
 fn memory(memory: Memory) -> Option<(String, Datum)> {
     (memory != Memory::default()).then(|| ("memory".to_owned(), Datum::word(memory.name())))
+}
+
+pub(super) fn precision(precision: Precision) -> Option<(String, Datum)> {
+    (precision != Precision::default()).then(|| ("precision".to_owned(), Datum::word(precision.name())))
 }
 
 fn print_how(how: &How) -> Fields {

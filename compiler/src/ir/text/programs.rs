@@ -4,6 +4,7 @@ use super::attend;
 use super::datum::{Fields, Read};
 use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
+use super::parse::precision;
 use super::prims;
 use super::steps::steps;
 use crate::ir::index::{Atom, Index};
@@ -13,6 +14,7 @@ use crate::ir::kernel::{
 };
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
+use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use crate::ir::{DType, Dim};
 use std::str::FromStr;
@@ -52,6 +54,7 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
         return cursor.fail("no program");
     }
     let name = cursor.word()?;
+    let precision = precision(&Read(&cursor.fields()?))?;
     cursor.expect('{')?;
     let mut buffers = vec![];
     while let Some((buffer, place)) = buffer(cursor, buffers.len())? {
@@ -61,7 +64,7 @@ fn program(cursor: &mut Cursor) -> Parsed<Program> {
         buffers.push(buffer);
     }
     let steps = steps(cursor, &|cursor, name| kernel(cursor, name))?;
-    Ok(Program { name, buffers, steps })
+    Ok(Program { name, precision, buffers, steps })
 }
 
 fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
@@ -77,7 +80,7 @@ fn plan(cursor: &mut Cursor) -> Parsed<Plan> {
         Some(('k', number)) => Ok(KernelId(number)),
         _ => cursor.fail(format!("no kernel `{name}`")),
     })?;
-    Ok(Plan { program: Program { name, buffers, steps }, places, scratch })
+    Ok(Plan { program: Program { name, precision: Precision::F32, buffers, steps }, places, scratch })
 }
 
 /// One field of a head.
@@ -194,6 +197,13 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
         schedule.cooperative = read.find("cooperative").is_some();
         if read.find("streamed").is_some() {
             schedule.streamed = read.indices("streamed")?;
+        }
+        for factor in [Factor::Left, Factor::Right] {
+            if read.find(factor.name()).is_some() {
+                let word = read.word(factor.name())?;
+                let precision = Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?;
+                schedule.narrow = Some((factor, precision));
+            }
         }
         if read.find("tile").is_some() {
             let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();

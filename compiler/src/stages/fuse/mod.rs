@@ -21,7 +21,8 @@ mod scope;
 
 use crate::ir::index::Index;
 use crate::ir::kernel::{Buffer, BufferId, Program, Role};
-use crate::ir::{Dim, Function, Kind, Model, Value};
+use crate::ir::precision::Precision;
+use crate::ir::{Dim, Function, Kind, Mode, Model, Value};
 use group::Grouping;
 use in_place::Versions;
 use lower::{Destination, Lowering};
@@ -63,7 +64,11 @@ fn program(model: &Model, function: &Function) -> Program {
         })
         .collect();
     let steps = lowering.region(graph, homes, &destinations);
-    Program { name: function.name.to_string(), buffers: lowering.buffers, steps }
+    let precision = match function.mode {
+        Mode::Evaluate => model.precision,
+        Mode::Train(_) => Precision::F32,
+    };
+    Program { name: function.name.to_string(), precision, buffers: lowering.buffers, steps }
 }
 
 impl Lowering {

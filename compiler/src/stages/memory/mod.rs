@@ -32,7 +32,7 @@ pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
         let mut program = coalesce::coalesce(program);
         carry::carry(&mut program.steps, &program.buffers);
         let steps = number(program.steps, &mut plans.kernels);
-        let program = Program { name: program.name, buffers: program.buffers, steps };
+        let program = Program { name: program.name, precision: program.precision, buffers: program.buffers, steps };
         let plan = place(model, program);
         plans.plans.push(plan);
     }

@@ -22,6 +22,7 @@ use crate::ir::{Block, Model};
 use ast::{Arg, Fn, Receiver, Struct};
 use declared::{Declared, Named};
 use instance::Instances;
+use options::Options;
 use proc_macro2::{Ident, TokenStream};
 use quote::ToTokens;
 use travel::Source;
@@ -96,7 +97,7 @@ fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = 
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
-    let memory = options::memory(header.attrs, diags);
+    let Options { memory, precision } = options::options(header.attrs, diags);
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
@@ -127,6 +128,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         vis: header.vis.to_token_stream(),
         attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
         memory,
+        precision,
         params,
         states,
         dims,

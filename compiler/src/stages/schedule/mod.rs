@@ -2,10 +2,11 @@
 //!
 //! In: programs of kernels as fuse left them. Out: the same kernels with axes split where indices
 //! divide them and neighbouring ones merged, the operands
-//! of products in the order in which results are contiguous, and the vector axis, tiles and cooperation
-//! chosen. Always: a kernel computes what it computed before.
+//! of products in the order in which results are contiguous, and the vector axis, tiles, cooperation and precision
+//! chosen. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod axes;
+mod narrow;
 mod product;
 mod split;
 mod stream;
@@ -18,6 +19,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
     for program in &mut programs {
         steps(&mut program.steps);
         stream::choose(program);
+        narrow::choose(program);
     }
     programs
 }

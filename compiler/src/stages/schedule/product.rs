@@ -23,13 +23,14 @@ pub(super) fn orient(kernel: &mut Kernel) {
     batch.sort_unstable();
 }
 
-/// The axes, in order, that form one run with the smallest strides in every store; and the others.
+/// The axes, in order, that form one run with the smallest strides in every store; and the others. Where strides of named
+/// dimensions do not compare, the run ends with the last axis.
 fn run(list: &[usize], stores: &[Store], axes: &[Dim]) -> (Vec<usize>, Vec<usize>) {
     let Some(first) = stores.first() else { return (list.to_vec(), vec![]) };
     let innermost = |&&a: &&usize| {
         list.iter().all(|&b| a == b || crate::ir::index::is_nonnegative(&(stride(first, b) - stride(first, a))))
     };
-    let Some(&last) = list.iter().find(innermost) else { return (list.to_vec(), vec![]) };
+    let Some(&last) = list.iter().find(innermost).or(list.last()) else { return (vec![], vec![]) };
     let mut kept = vec![last];
     while let Some(&next) = list.iter().find(|&&a| {
         let inner = kept[0];

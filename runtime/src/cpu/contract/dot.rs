@@ -28,10 +28,10 @@ const WORTH: usize = 1 << 16;
 
 /// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]
-struct Line {
-    extent: usize,
-    lhs: isize,
-    rhs: isize,
+pub(super) struct Line {
+    pub(super) extent: usize,
+    pub(super) lhs: isize,
+    pub(super) rhs: isize,
     out: isize,
 }
 
@@ -55,17 +55,27 @@ impl Line {
 }
 
 /// The shape of a contraction that is a product of two matrices without a batch.
-struct Shape {
-    m: Line,
-    n: Line,
-    k: Line,
+pub(super) struct Shape {
+    pub(super) m: Line,
+    pub(super) n: Line,
+    pub(super) k: Line,
     /// Batch axes, each of one index.
-    batch: usize,
+    pub(super) batch: usize,
 }
 
 /// The shape, if this is the kind of product that is done here.
 #[inline(always)]
 fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
+    let shape = merged(contract, output)?;
+    let Shape { m, n, k, .. } = &shape;
+    let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
+    let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
+    (along && few && m.rhs == 0 && n.lhs == 0).then_some(shape)
+}
+
+/// The shape, if all axes of a role merge into one and there is no batch.
+#[inline(always)]
+pub(super) fn merged(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
     let Contract { axes, lhs, rhs } = contract;
     if !lhs.windows.is_empty() || !rhs.windows.is_empty() {
         return None;
@@ -97,10 +107,7 @@ fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
             return None;
         }
     }
-    let Shape { m, n, k, .. } = &shape;
-    let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
-    let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
-    (along && few && m.rhs == 0 && n.lhs == 0 && shape.batch <= MAX_AXES).then_some(shape)
+    (shape.batch <= MAX_AXES).then_some(shape)
 }
 
 /// Does the work if it is of this kind.
@@ -147,7 +154,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
 
 /// Whether every element at `base + Σ stride·index`, each index below its extent, lies within `words` words.
 #[inline(always)]
-fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
+pub(super) fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
     let (mut low, mut high) = (base, base);
     for (extent, stride) in lines {
         let reach = stride.saturating_mul((extent - 1).cast_signed());
@@ -157,11 +164,11 @@ fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
     low >= 0 && high < words.cast_signed()
 }
 
-const NOWHERE: Target = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
+pub(super) const NOWHERE: Target = Target { origin: core::ptr::null_mut(), row: 0, column: 0 };
 
 /// Says where the outputs start and how they go on, if all go on as the first one does.
 #[inline(always)]
-fn place(first: &[isize], outputs: &mut [Output<'_>], (m, n): (Line, Line), targets: &mut [Target]) -> bool {
+pub(super) fn place(first: &[isize], outputs: &mut [Output<'_>], (m, n): (Line, Line), targets: &mut [Target]) -> bool {
     if outputs.len() > targets.len() || outputs.iter().skip(1).any(|output| output.strides != first) {
         return false;
     }
@@ -175,7 +182,7 @@ fn place(first: &[isize], outputs: &mut [Output<'_>], (m, n): (Line, Line), targ
 }
 
 /// Whether no two elements of a target meet in one word.
-fn apart(targets: &[Target], m: usize, n: usize) -> bool {
+pub(super) fn apart(targets: &[Target], m: usize, n: usize) -> bool {
     targets.iter().all(|target| {
         let (row, column) = (target.row.unsigned_abs(), target.column.unsigned_abs());
         (m == 1 || row > 0)

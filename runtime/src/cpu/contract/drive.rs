@@ -41,6 +41,14 @@ pub(super) fn drive(
     sink: Option<&dyn Sink>,
     kept: Option<&mut Steady>,
 ) {
+    let call = self::call(isa, threads, sink);
+    if !dot::dot(&call, contract, outputs) {
+        general(&call, contract, outputs, kept);
+    }
+}
+
+/// A call, with the register tile of its instruction set.
+pub(super) fn call<'a>(isa: Isa, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512(_) => size::<super::super::Avx512>(),
@@ -48,10 +56,7 @@ pub(super) fn drive(
         Isa::Avx2(_) => size::<super::super::Avx2>(),
         Isa::Portable(_) => size::<Portable>(),
     };
-    let call = Call { isa, threads, sink, rows, lanes };
-    if !dot::dot(&call, contract, outputs) {
-        general(&call, contract, outputs, kept);
-    }
+    Call { isa, threads, sink, rows, lanes }
 }
 
 /// The ways that make a plan.

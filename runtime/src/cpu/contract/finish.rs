@@ -60,10 +60,15 @@ impl<'p> Destination<'p> {
     /// `sums` must describe readable memory and lie within the contraction.
     #[inline(always)]
     pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
-        let (batch, targets) = (&self.index[..self.axes], &self.targets[..self.count]);
-        let goal = Goal { batch, targets, isa: self.isa, sink: self.sink };
         // SAFETY: the same contract.
-        unsafe { goal.finish(s, sums) }
+        unsafe { self.goal().finish(s, sums) }
+    }
+
+    /// The same by reference.
+    #[inline(always)]
+    pub(super) fn goal(&self) -> Goal<'_> {
+        let (batch, targets) = (&self.index[..self.axes], &self.targets[..self.count]);
+        Goal { batch, targets, isa: self.isa, sink: self.sink }
     }
 }
 

@@ -8,6 +8,7 @@
 //! lies (or packed, if its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is
 //! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks ways that
 //! suit fewer shapes: `dot`, `few` and `stream` where there are few rows, `winograd`, `spread` and `turned` for convolutions.
+//! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
 mod across;
 mod dot;
@@ -15,10 +16,12 @@ mod drive;
 mod epilogue;
 mod few;
 mod finish;
+mod halves;
 mod hold;
 pub(super) mod kernel;
 mod left;
 mod long_row;
+mod narrow;
 mod pack;
 mod panels;
 mod parted;
@@ -34,6 +37,7 @@ mod turns;
 mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
+pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use turns::{Keeping, Steady};
 
 use super::Isa;

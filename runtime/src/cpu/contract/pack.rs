@@ -224,7 +224,14 @@ unsafe fn one_column<S: Simd>(
 
 /// One column's block of K, contiguously.
 #[inline(always)]
-unsafe fn gather_row<S: Simd>(s: S, side: &Side<'_>, base: Place, start: Walk<'_>, count: usize, to: *mut f32) {
+pub(super) unsafe fn gather_row<S: Simd>(
+    s: S,
+    side: &Side<'_>,
+    base: Place,
+    start: Walk<'_>,
+    count: usize,
+    to: *mut f32,
+) {
     let mut walk = start;
     let mut done = 0;
     while done < count {

@@ -25,8 +25,9 @@ const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
 const NEAR: usize = 1 << 12;
 
-/// Multiplications below which a second thread costs more than it saves.
+/// Multiplications below which a second thread costs more than it saves; and where each needs a word that no other needs.
 const WORTH: usize = 1 << 20;
+const WORTH_READING: usize = 1 << 17;
 
 /// How the register tile reads the left operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -42,7 +43,7 @@ pub(super) enum Left {
 /// How the register tile reads the right operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Right {
-    /// Where it lies, with this distance of k; panels that are not full are packed.
+    /// Where it lies, with this distance of k; fewer columns than a panel has are packed.
     InPlace { step: isize },
     /// From panels.
     Packed,
@@ -156,7 +157,8 @@ impl<'a> Plan<'a> {
     /// How many of `threads` threads are worth their start.
     pub(super) fn threads(&self, threads: usize) -> usize {
         let work = self.batch.total * self.m.total * self.n.total * self.k.total;
-        if self.apart && work >= WORTH { threads.max(1) } else { 1 }
+        let worth = if self.m.total == 1 || self.n.total == 1 { WORTH_READING } else { WORTH };
+        if self.apart && work >= worth { threads.max(1) } else { 1 }
     }
 
     /// The first index of K of a block, and how many it has.

@@ -1,4 +1,5 @@
-//! Contractions against a naive loop in f64, on every instruction set, on one thread and on two.
+//! Contractions against a naive loop in f64, on every instruction set, on one to three threads, with operands that are kept
+//! and without.
 
 use super::*;
 use crate::cpu::{Kernel, Simd, run};
@@ -48,6 +49,20 @@ impl Owned {
             at += c / *divisor as isize * stride;
         }
         f64::from(self.data[at as usize])
+    }
+
+    /// The windows as the runtime takes them.
+    fn view(&self) -> Vec<Window<'_>> {
+        let windows = self.windows.iter();
+        windows
+            .map(|(base, strides, divisor, extent, stride)| Window {
+                base: *base,
+                strides,
+                divisor: *divisor,
+                extent: *extent,
+                stride: *stride,
+            })
+            .collect()
     }
 }
 
@@ -120,21 +135,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     }
     let largest = size.iter().fold(0.0f64, |most, size| most.max(*size));
     let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
-    let windows = |owned: &Owned| -> Vec<(isize, Vec<isize>, usize, usize, isize)> { owned.windows.clone() };
-    let (left, right) = (windows(&case.lhs), windows(&case.rhs));
-    let view = |windows: &'_ [(isize, Vec<isize>, usize, usize, isize)]| -> Vec<Window<'static>> {
-        windows
-            .iter()
-            .map(|(base, strides, divisor, extent, stride)| Window {
-                base: *base,
-                strides: strides.clone().leak(),
-                divisor: *divisor,
-                extent: *extent,
-                stride: *stride,
-            })
-            .collect()
-    };
-    let (left, right) = (view(&left), view(&right));
+    let (left, right) = (case.lhs.view(), case.rhs.view());
     let work = Contract {
         axes: &axes,
         lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
@@ -142,7 +143,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     };
     for isa in Isa::available() {
         let mut of_one_thread = Vec::new();
-        for threads in [1, 2] {
+        for threads in [1, 2, 3] {
             let mut plain = vec![7.0; case.words];
             let out = Output { data: &mut plain, base: case.base, strides: &case.strides };
             contract(isa, threads, &work, &mut [out], &Plain);
@@ -153,6 +154,16 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
                 let out = Output { data: &mut again, base: case.base, strides: &case.strides };
                 contract_kept(isa, threads, &work, &mut [out], &Plain, keeping.at(0));
                 assert_eq!(again, plain, "an operand that is kept changes nothing");
+            }
+            for parameters in [&case.lhs.data, &case.rhs.data] {
+                let mut kept = crate::cpu::Kept::default();
+                for _ in 0..2 {
+                    let mut again = vec![7.0; case.words];
+                    let out = Output { data: &mut again, base: case.base, strides: &case.strides };
+                    let _call = kept.enter(parameters);
+                    contract(isa, threads, &work, &mut [out], &Plain);
+                    assert_eq!(again, plain, "parameters that a session keeps change nothing");
+                }
             }
             let (mut first, mut second) = (vec![7.0; case.words], vec![7.0; case.words]);
             let outs = &mut [
@@ -190,7 +201,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
             if threads == 1 {
                 of_one_thread = plain;
             } else {
-                assert_eq!(of_one_thread, plain, "{isa:?}: two threads sum differently");
+                assert_eq!(of_one_thread, plain, "{isa:?}: {threads} threads sum differently");
             }
         }
     }
@@ -292,6 +303,90 @@ fn every_mix_of_roles_and_strides() {
         }
         let case = plain_case(&mut random, axes);
         check(&case);
+    }
+}
+
+/// Windows that any axes of an operand move, forwards and backwards, several of them the same one.
+fn windowed(random: &mut Random, axes: &[(usize, Role)], without: Role) -> Owned {
+    let (mut strides, mut base, mut words) = layout(random, axes, &[without]);
+    let own = |axis: usize| axes[axis].1 != without;
+    let mut windows = Vec::new();
+    for _ in 0..1 + random.below(3) {
+        let moved: Vec<isize> = (0..axes.len())
+            .map(|axis| if own(axis) && random.below(2) == 0 { random.pick(&[-2, -1, 1, 1, 2, 3]) } else { 0 })
+            .collect();
+        // An axis that moves a window mostly moves nothing else.
+        for axis in (0..axes.len()).filter(|axis| moved[*axis] != 0 && random.below(4) > 0) {
+            base -= if strides[axis] < 0 { -strides[axis] * (axes[axis].0 as isize - 1) } else { 0 };
+            strides[axis] = 0;
+        }
+        let (extent, stride) = (1 + random.below(20), if windows.is_empty() { 1 } else { words as isize });
+        windows.push((random.pick(&[-4isize, -1, 0, 3, 9]), moved, random.pick(&[1, 1, 1, 2, 3]), extent, stride));
+        words = words + (extent - 1) * stride as usize;
+    }
+    Owned { data: random.vector(words), base, strides, windows }
+}
+
+#[test]
+fn windows_over_any_axes_of_either_operand() {
+    let mut random = Random(14);
+    for _ in 0..if cfg!(debug_assertions) { 40 } else { 600 } {
+        let mut axes = Vec::new();
+        let mut size = 1;
+        for _ in 0..2 + random.below(6) {
+            let extent = random.pick(&[1, 2, 3, 5, 8, 17, 37]);
+            if size * extent <= 30_000 {
+                size *= extent;
+                axes.push((extent, random.pick(&[Role::Batch, Role::M, Role::N, Role::N, Role::K, Role::K])));
+            }
+        }
+        let mut case = plain_case(&mut random, axes);
+        if random.below(3) > 0 {
+            case.rhs = windowed(&mut random, &case.axes, Role::M);
+        }
+        if random.below(3) == 0 {
+            case.lhs = windowed(&mut random, &case.axes, Role::N);
+        }
+        check(&case);
+    }
+}
+
+#[test]
+fn operands_whose_elements_are_read_at_several_indices() {
+    let mut random = Random(15);
+    for _ in 0..if cfg!(debug_assertions) { 20 } else { 300 } {
+        let (m, n, k) = (random.pick(&SIZES), random.pick(&SIZES), random.pick(&SIZES));
+        let axes = vec![(random.pick(&[1, 3]), Role::Batch), (m, Role::M), (n, Role::N), (k, Role::K)];
+        let mut case = plain_case(&mut random, axes);
+        for (operand, own) in [(&mut case.lhs, [0, 1, 3]), (&mut case.rhs, [0, 2, 3])] {
+            // A broadcast, an element for each sum of two indices, or both.
+            let [a, b] = [random.pick(&own), random.pick(&own)];
+            match random.below(3) {
+                0 if operand.strides[a] > 0 => operand.strides[a] = 0,
+                1 if operand.strides[a] > 0 && operand.strides[b] > 0 => {
+                    operand.strides[a] = operand.strides[a].min(operand.strides[b]);
+                }
+                _ => {}
+            }
+        }
+        check(&case);
+    }
+}
+
+/// Columns that end in the middle of a vector, and of a panel, of an operand that is read where it lies.
+#[test]
+fn few_rows_by_any_number_of_columns() {
+    let mut random = Random(16);
+    for _ in 0..if cfg!(debug_assertions) { 20 } else { 200 } {
+        let (m, n, k) = (1 + random.below(13), 1 + random.below(300), random.pick(&[1, 7, 64, 90, 600]));
+        check(&Case {
+            lhs: Owned { data: random.vector(m * k), base: 0, strides: vec![k as isize, 0, 1], windows: vec![] },
+            rhs: Owned { data: random.vector(k * n), base: 0, strides: vec![0, 1, n as isize], windows: vec![] },
+            strides: vec![n as isize, 1, 0],
+            base: 0,
+            words: m * n,
+            axes: vec![(m, Role::M), (n, Role::N), (k, Role::K)],
+        });
     }
 }
 
@@ -487,12 +582,15 @@ fn convolutions_and_their_gradients() {
         let c = Convolution {
             batch: random.pick(&[1, 2, 3]),
             channels: [random.pick(&[1, 2, 3, 5]), random.pick(&[1, 3, 7, 16])],
-            image: [random.pick(&[5, 6, 7, 13]), random.pick(&[5, 7, 8, 17, 71])],
-            kernel: [random.pick(&[1, 2, 3]), random.pick(&[1, 2, 3])],
+            image: [random.pick(&[5, 6, 7, 13]), random.pick(&[5, 7, 8, 17, 37, 71])],
+            kernel: [random.pick(&[1, 2, 3, 5]), random.pick(&[1, 2, 3, 5])],
             stride: random.pick(&[1, 1, 2, 3]),
-            padding: random.pick(&[0, 1, 2]),
-            dilation: random.pick(&[1, 1, 2]),
+            padding: random.pick(&[0, 1, 2, 4]),
+            dilation: random.pick(&[1, 1, 1, 2]),
         };
+        if (0..2).any(|dim| c.dilation as usize * (c.kernel[dim] - 1) + 1 > c.image[dim] + 2 * c.padding as usize) {
+            continue;
+        }
         println!("{round}: {c:?}");
         check(&c.forward(&mut random));
         check(&c.input_gradient(&mut random));
@@ -653,6 +751,28 @@ fn long_kept_parameters_change_no_bit() {
                     let _call = kept.enter(parameters);
                     assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_over_many_rows_have_the_same_bits_on_any_number_of_threads() {
+    let mut random = Random(14);
+    for sizes in [[100, 90, 530], [43, 129, 1100], [131, 64, 1601]] {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, [true, false], sizes, &left, &right);
+            for threads in [2, 3, 5] {
+                assert_eq!(product(isa, threads, [true, false], sizes, &left, &right), want, "{isa:?} {sizes:?}");
+            }
+            for (row, column) in [(0, 0), (m / 2, n - 1), (m - 1, n / 2), (m - 1, n - 1)] {
+                let term = |at: usize| f64::from(left[at * m + row]) * f64::from(right[at * n + column]);
+                let exact: f64 = (0..k).map(term).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[m * n + row * n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} {sizes:?} {sum} {exact}");
             }
         }
     }

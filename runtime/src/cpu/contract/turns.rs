@@ -60,6 +60,16 @@ pub struct Steady {
 }
 
 impl Steady {
+    /// `count` words that `fill` fills.
+    pub(super) fn words(&mut self, count: usize, fill: impl FnOnce(*mut f32)) -> *const f32 {
+        let (memory, _) = self.scratch.provide(count, 0, Place::NOWHERE);
+        if !self.full {
+            fill(memory);
+            self.full = true;
+        }
+        memory.cast_const()
+    }
+
     /// The right operand in panels of `width` columns.
     pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, width: usize) -> *const f32 {
         let words = hold::words(plan, width).next_multiple_of(LINE);

@@ -1,14 +1,15 @@
-//! Which products find their right operand packed by the turn before.
+//! Which products find an operand packed by the turn before: the right one, or a parameter that is read in fewer bits.
 //!
-//! In: a launch in the body of a loop. Out: whether the launch is a product whose right operand is the same in every turn.
+//! In: a launch in the body of a loop. Out: whether the launch is a product whose operand is the same in every turn.
 //! Always: nothing in the body writes the operand, or the pool that it shares with other buffers.
 
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::{Plan, Pool};
+use crate::ir::precision::Factor;
 use std::collections::BTreeSet;
 
-/// Whether a launch of `kernel` on `buffers` has the same right operand in all turns of the loop around it.
+/// Whether a launch of `kernel` on `buffers` has the same operand in all turns of the loop around it.
 pub(super) fn is_kept(
     kernel: &Kernel,
     buffers: &[BufferId],
@@ -16,13 +17,17 @@ pub(super) fn is_kept(
     plan: &Plan,
     kernels: &[Kernel],
 ) -> bool {
-    let Skeleton::Contract { rhs, .. } = &kernel.skeleton else { return false };
-    let own = buffers[rhs.slot];
+    let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton else { return false };
+    let operand = match kernel.schedule.narrow {
+        Some((Factor::Left, _)) => lhs,
+        Some((Factor::Right, _)) | None => rhs,
+    };
+    let own = buffers[operand.slot];
     let still = |index: &Index| !index.any(&|atom| *atom == Atom::Loop(0));
     let pool = plan.places[own.0].pool;
     let written = written(body, kernels);
     let meets = |other: &BufferId| *other == own || (pool != Pool::Scratch && plan.places[other.0].pool == pool);
-    still(&rhs.index) && rhs.windows.iter().all(|w| still(&w.index)) && !written.iter().any(meets)
+    still(&operand.index) && operand.windows.iter().all(|w| still(&w.index)) && !written.iter().any(meets)
 }
 
 /// The kernels that are launched so somewhere.

@@ -7,6 +7,7 @@ use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Guard, Kernel, Operand, Skeleton, Store};
+use crate::ir::precision::{Factor, Precision};
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -91,12 +92,31 @@ pub(super) fn parts(
             (definition, quote!(#name { #(#values,)* #(#dims,)* #(#counters,)* lifetime: core::marker::PhantomData }))
         }
     };
-    let (contract, kept) = if is_kept { ("contract_kept", Some(quote!(, kept))) } else { ("contract", None) };
-    let contract = format_ident!("{contract}");
+    let (function, narrow, kept) = match (kernel.schedule.narrow, is_kept) {
+        (None, false) => ("contract", None, None),
+        (None, true) => ("contract_kept", None, Some(quote!(, kept))),
+        (Some(chosen), false) => ("contract_narrow", Some(narrow(chosen)), Some(quote!(, core::option::Option::None))),
+        (Some(chosen), true) => ("contract_narrow", Some(narrow(chosen)), Some(quote!(, kept))),
+    };
+    let function = format_ident!("{function}");
     let call = quote! {
-        rt::#contract(isa, threads, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
+        rt::#function(isa, threads, #narrow &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
     };
     (definition, call)
+}
+
+/// The argument that says which operand is a parameter, and what it is rounded to.
+fn narrow((factor, precision): (Factor, Precision)) -> TokenStream {
+    let parameter = match factor {
+        Factor::Left => quote!(Left),
+        Factor::Right => quote!(Right),
+    };
+    let precision = match precision {
+        Precision::Bf16 => quote!(Bf16),
+        Precision::Int8 => quote!(Int8),
+        Precision::F32 => unreachable!("schedule chooses fewer bits only"),
+    };
+    quote!(rt::Narrow { parameter: rt::Factor::#parameter, precision: rt::Precision::#precision },)
 }
 
 /// The slots that the epilogue reads.
