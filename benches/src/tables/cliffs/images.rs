@@ -4,7 +4,6 @@
 
 use super::{Family, Meter, numbers};
 use precast::prelude::*;
-use std::hint::black_box;
 
 model! {
     /// Convolutions of arguments.
@@ -94,20 +93,17 @@ const ROUND: &[&[usize]] = &[&[1, 64, 64, 16], &[1, 32, 64, 32], &[4, 4, 32, 28]
 pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
     macro_rules! family {
         ($name:ident, $side:literal, $stride:literal, $($slope:ident)?) => {
-            let time = |meter: &Meter, shape: &[usize]| {
+            let time = |_: &Meter, shape: &[usize]| {
                 let &[b, c, o, size] = shape else { return None };
                 let model = Images::init(1);
                 let mut session = model.session();
                 let (x, w) = (numbers(b * c * size * size), numbers(o * c * $side * $side));
                 $(let (out, $slope) = ((size - 1) / $stride + 1, numbers(b * o * size * size));)?
                 let w = w.as_chunks::<$side>().0.as_chunks::<$side>().0;
-                meter.of(|| {
-                    let done = (|| session.$name(
-                        View::new(&x, [b, c, size, size])?,
-                        View::new(w, [o, c])?,
-                        $(View::new(&$slope[..b * o * out * out], [b, o, out, out])?,)?
-                    ).map(|y| y.dims()[0]))();
-                    black_box(done).expect("a convolution of these extents");
+                Meter::of(|| {
+                    let (x, w) = (View::new(&x, [b, c, size, size])?, View::new(w, [o, c])?);
+                    $(let $slope = View::new(&$slope[..b * o * out * out], [b, o, out, out])?;)?
+                    session.$name(x, w, $($slope)?).map(drop)
                 })
             };
             let work = |shape: &[usize]| {
@@ -135,21 +131,18 @@ pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
 /// Convolutions of parts of the channels.
 fn parts(print: &mut dyn FnMut(&Family<'_>)) {
     macro_rules! session {
-        ($meter:expr, $model:ty, $channels:literal, $b:expr, $size:expr) => {{
+        ($model:ty, $channels:literal, $b:expr, $size:expr) => {{
             let model = <$model>::init(1);
             let mut session = model.session();
             let x = numbers($b * $channels * $size * $size);
-            $meter.of(|| {
-                let x = View::new(&x, [$b, $channels, $size, $size]);
-                black_box(x.and_then(|x| session.out(x)).is_ok());
-            })
+            Meter::of(|| session.out(View::new(&x, [$b, $channels, $size, $size])?).map(drop))
         }};
     }
-    let time = |meter: &Meter, shape: &[usize]| match *shape {
-        [b, 32, size] => session!(meter, depthwise32::Depthwise32, 32, b, size),
-        [b, 33, size] => session!(meter, depthwise33::Depthwise33, 33, b, size),
-        [b, 128, size] => session!(meter, grouped32::Grouped32, 128, b, size),
-        [b, 124, size] => session!(meter, grouped31::Grouped31, 124, b, size),
+    let time = |_: &Meter, shape: &[usize]| match *shape {
+        [b, 32, size] => session!(depthwise32::Depthwise32, 32, b, size),
+        [b, 33, size] => session!(depthwise33::Depthwise33, 33, b, size),
+        [b, 128, size] => session!(grouped32::Grouped32, 128, b, size),
+        [b, 124, size] => session!(grouped31::Grouped31, 124, b, size),
         _ => None,
     };
     let work = |shape: &[usize]| (2 * shape[0] * shape[1] * shape[2] * shape[2] * 9) as f64;
@@ -163,15 +156,12 @@ fn parts(print: &mut dyn FnMut(&Family<'_>)) {
 fn pools(print: &mut dyn FnMut(&Family<'_>)) {
     macro_rules! family {
         ($name:ident) => {
-            let time = |meter: &Meter, shape: &[usize]| {
+            let time = |_: &Meter, shape: &[usize]| {
                 let &[b, c, size] = shape else { return None };
                 let model = Images::init(1);
                 let mut session = model.session();
                 let x = numbers(b * c * size * size);
-                meter.of(|| {
-                    let x = View::new(&x, [b, c, size, size]);
-                    black_box(x.and_then(|x| session.$name(x).map(|y| y.dims()[0])).is_ok());
-                })
+                Meter::of(|| session.$name(View::new(&x, [b, c, size, size])?).map(drop))
             };
             let work = |shape: &[usize]| (5 * shape[0] * shape[1] * shape[2] * shape[2]) as f64 / 4.0;
             let round: &[&[usize]] = &[&[4, 32, 28], &[1, 64, 16], &[16, 16, 8]];

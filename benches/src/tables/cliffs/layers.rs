@@ -3,7 +3,6 @@
 //! In: nothing. Out: families over the batch and both sides of a layer. Always: through the public face.
 
 use super::{Family, Meter, numbers};
-use std::hint::black_box;
 
 macro_rules! linear {
     ($($name:ident $model:ident $input:literal $output:literal,)*) => {
@@ -29,7 +28,7 @@ macro_rules! linear {
         )*
 
         /// The time of a call or of a training step of such a layer.
-        fn linear(meter: &Meter, trained: bool, [batch, input, output]: [usize; 3]) -> Option<f64> {
+        fn linear(trained: bool, [batch, input, output]: [usize; 3]) -> Option<f64> {
             match (input, output) {
                 $(($input, $output) => {
                     use precast::prelude::*;
@@ -38,10 +37,10 @@ macro_rules! linear {
                     let x = x.as_chunks::<$input>().0;
                     if trained {
                         let mut trainer = model.trainer(Sgd { rate: 1e-6, ..default() });
-                        return meter.of(|| _ = black_box(trainer.loss(x).and_then(|l| l.value()).is_ok()));
+                        return Meter::of(|| trainer.loss(x).and_then(|l| l.value()).map(drop));
                     }
                     let mut session = model.session();
-                    meter.of(|| _ = black_box(session.out(x).is_ok()))
+                    Meter::of(|| session.out(x).map(drop))
                 })*
                 _ => None,
             }
@@ -87,7 +86,7 @@ macro_rules! convolution {
         )*
 
         /// The time of a call of such a layer.
-        fn convolved(meter: &Meter, kernel: usize, [batch, channels, size]: [usize; 3]) -> Option<f64> {
+        fn convolved(kernel: usize, [batch, channels, size]: [usize; 3]) -> Option<f64> {
             match (channels, kernel) {
                 $(($channels, $kernel) => {
                     use precast::prelude::*;
@@ -95,7 +94,7 @@ macro_rules! convolution {
                     let mut session = model.session();
                     let (x, dims) = (numbers(batch * channels * size * size), [batch, channels, size, size]);
                     let x = View::new(&x, dims).ok()?;
-                    meter.of(|| _ = black_box(session.out(x).is_ok()))
+                    Meter::of(|| session.out(x).map(drop))
                 })*
                 _ => None,
             }
@@ -132,11 +131,11 @@ pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
         ],
     );
     for (name, trained) in [("linear", false), ("linear step", true)] {
-        let time = |meter: &Meter, shape: &[usize]| linear(meter, trained, [shape[0], shape[1], shape[2]]);
+        let time = |_: &Meter, shape: &[usize]| linear(trained, [shape[0], shape[1], shape[2]]);
         print(&Family { name, axes, round, work, time: &time });
     }
     for (name, kernel) in [("Conv2d 1×1", 1), ("Conv2d 3×3", 3)] {
-        let time = |meter: &Meter, shape: &[usize]| convolved(meter, kernel, [shape[0], shape[1], shape[2]]);
+        let time = |_: &Meter, shape: &[usize]| convolved(kernel, [shape[0], shape[1], shape[2]]);
         // The size of the kernel is the same on both sides of a ratio.
         let work = |shape: &[usize]| 2.0 * (shape[0] * (shape[1] * shape[2]).pow(2)) as f64;
         let round: &[&[usize]] = &[&[1, 32, 8], &[1, 32, 16], &[4, 32, 28], &[1, 64, 8], &[1, 64, 28], &[1, 64, 56]];

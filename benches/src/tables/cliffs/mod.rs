@@ -15,6 +15,7 @@ use super::gemm::isas;
 use crate::command::Part;
 use crate::measure::seconds_in;
 use precast::__rt::{Isa, force_isa};
+use std::hint::black_box;
 
 /// Seconds of measuring for each shape.
 const BUDGET: f64 = 0.02;
@@ -42,9 +43,13 @@ pub(super) struct Meter {
 }
 
 impl Meter {
-    /// Seconds of a call.
-    fn of(&self, call: impl FnMut()) -> Option<f64> {
-        Some(seconds_in(BUDGET, call))
+    /// Seconds of a call; nothing, and a word on standard error, if it fails.
+    fn of(mut call: impl FnMut() -> precast::Result<()>) -> Option<f64> {
+        if let Err(why) = call() {
+            eprintln!("# FAIL {why}");
+            return None;
+        }
+        Some(seconds_in(BUDGET, || _ = black_box(call())))
     }
 }
 

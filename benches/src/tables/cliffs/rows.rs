@@ -5,7 +5,6 @@
 
 use super::{Family, Meter, numbers};
 use precast::prelude::*;
-use std::hint::black_box;
 
 model! {
     /// Rows as long as an argument says.
@@ -72,7 +71,7 @@ macro_rules! widths {
         )*
 
         /// The time of a call or of a training step where a model has that width.
-        fn fixed(meter: &Meter, kind: &str, rows: usize, width: usize) -> Option<f64> {
+        fn fixed(kind: &str, rows: usize, width: usize) -> Option<f64> {
             match width {
                 $($width => {
                     let mut model = $name::$model::init(1);
@@ -81,13 +80,13 @@ macro_rules! widths {
                     if kind == "loss" {
                         let y: Vec<u32> = (0..rows as u32).map(|i| i * 7 % $width).collect();
                         let mut trainer = model.trainer(Sgd { rate: 1e-6, ..default() });
-                        return meter.of(|| _ = black_box(trainer.loss(x, &y).and_then(|l| l.value()).is_ok()));
+                        return Meter::of(|| trainer.loss(x, &y).and_then(|l| l.value()).map(drop));
                     }
                     let mut session = model.session();
                     match kind {
-                        "softmax" => meter.of(|| _ = black_box(session.softmax(x).is_ok())),
-                        "norm" => meter.of(|| _ = black_box(session.norm(x).is_ok())),
-                        "group_norm" => meter.of(|| _ = black_box(session.group_norm(x).is_ok())),
+                        "softmax" => Meter::of(|| session.softmax(x).map(drop)),
+                        "norm" => Meter::of(|| session.norm(x).map(drop)),
+                        "group_norm" => Meter::of(|| session.group_norm(x).map(drop)),
                         _ => None,
                     }
                 })*
@@ -117,16 +116,16 @@ pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
     let axes = &["R", "C"];
     let twice = |shape: &[usize]| 2.0 * shape.iter().product::<usize>() as f64;
     for kind in ["softmax", "norm", "group_norm", "loss"] {
-        let time = |meter: &Meter, shape: &[usize]| fixed(meter, kind, shape[0], shape[1]);
+        let time = |_: &Meter, shape: &[usize]| fixed(kind, shape[0], shape[1]);
         print(&Family { name: &format!("fixed {kind}"), axes, round: &ROUND[..6], work: twice, time: &time });
     }
     macro_rules! free {
         ($name:ident, $work:expr) => {
-            let time = |meter: &Meter, shape: &[usize]| {
+            let time = |_: &Meter, shape: &[usize]| {
                 let model = Free::init(1);
                 let mut session = model.session();
                 let (x, dims) = (numbers(shape.iter().product()), [shape[0], shape[1]]);
-                meter.of(|| _ = black_box(View::new(&x, dims).and_then(|x| session.$name(x).map(drop)).is_ok()))
+                Meter::of(|| session.$name(View::new(&x, dims)?).map(drop))
             };
             print(&Family { name: stringify!($name), axes, round: ROUND, work: $work, time: &time });
         };
@@ -138,12 +137,12 @@ pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
     free!(column_maxima, once);
     free!(turned, twice);
     free!(running, twice);
-    let time = |meter: &Meter, shape: &[usize]| {
+    let time = |_: &Meter, shape: &[usize]| {
         let model = Looked::init(1);
         let mut session = model.session();
         let (x, dims) = (numbers(500 * shape[1]), [500, shape[1]]);
         let rows: Vec<u32> = (0..shape[0] as u32).map(|i| i * 7 % 500).collect();
-        meter.of(|| _ = black_box(View::new(&x, dims).and_then(|x| session.embedding(&rows, x).map(drop)).is_ok()))
+        Meter::of(|| session.embedding(&rows, View::new(&x, dims)?).map(drop))
     };
     print(&Family { name: "embedding", axes, round: ROUND, work: twice, time: &time });
 }

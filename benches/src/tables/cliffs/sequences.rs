@@ -4,7 +4,6 @@
 //! training.
 
 use super::{Family, Meter, numbers};
-use std::hint::black_box;
 
 macro_rules! attention {
     ($($name:ident $model:ident $width:literal,)*) => {
@@ -36,7 +35,7 @@ macro_rules! attention {
         )*
 
         /// The time of a call where a model has heads of that width.
-        fn attended(meter: &Meter, kind: &str, [heads, length, width]: [usize; 3]) -> Option<f64> {
+        fn attended(kind: &str, [heads, length, width]: [usize; 3]) -> Option<f64> {
             match width {
                 $($width => {
                     use precast::prelude::*;
@@ -45,9 +44,9 @@ macro_rules! attention {
                     let (x, dims) = (numbers(heads * length * width), [heads, length]);
                     let x = View::new(x.as_chunks::<$width>().0, dims).ok()?;
                     match kind {
-                        "all" => meter.of(|| _ = black_box(session.all(x).is_ok())),
-                        "causal" => meter.of(|| _ = black_box(session.causal(x).is_ok())),
-                        "slopes" => meter.of(|| _ = black_box(session.slopes(x, x).is_ok())),
+                        "all" => Meter::of(|| session.all(x).map(drop)),
+                        "causal" => Meter::of(|| session.causal(x).map(drop)),
+                        "slopes" => Meter::of(|| session.slopes(x, x).map(drop)),
                         _ => None,
                     }
                 })*
@@ -90,7 +89,7 @@ macro_rules! recurrent {
         )*
 
         /// The time of a call or of a training step where a layer has that width.
-        fn stepped(meter: &Meter, layer: &str, trained: bool, [batch, width]: [usize; 2]) -> Option<f64> {
+        fn stepped(layer: &str, trained: bool, [batch, width]: [usize; 2]) -> Option<f64> {
             match (layer, width) {
                 $((stringify!($layer), $width) => {
                     use precast::prelude::*;
@@ -99,10 +98,10 @@ macro_rules! recurrent {
                     let x = View::new(x.as_chunks::<32>().0, [batch, STEPS]).ok()?;
                     if trained {
                         let mut trainer = model.trainer(Sgd { rate: 1e-6, ..default() });
-                        return meter.of(|| _ = black_box(trainer.loss(x).and_then(|l| l.value()).is_ok()));
+                        return Meter::of(|| trainer.loss(x).and_then(|l| l.value()).map(drop));
                     }
                     let mut session = model.session();
-                    meter.of(|| _ = black_box(session.out(x).is_ok()))
+                    Meter::of(|| session.out(x).map(drop))
                 })*
                 _ => None,
             }
@@ -128,13 +127,13 @@ pub(super) fn all(print: &mut dyn FnMut(&Family<'_>)) {
     let (axes, round): (&[&str], &[&[usize]]) =
         (&["H", "T", "D"], &[&[4, 64, 32], &[8, 32, 64], &[2, 128, 64], &[1, 512, 32]]);
     for kind in ["all", "causal", "slopes"] {
-        let time = |meter: &Meter, shape: &[usize]| attended(meter, kind, [shape[0], shape[1], shape[2]]);
+        let time = |_: &Meter, shape: &[usize]| attended(kind, [shape[0], shape[1], shape[2]]);
         let work = |shape: &[usize]| (4 * shape[0] * shape[1] * (shape[1] + 1) * shape[2]) as f64;
         print(&Family { name: &format!("attend {kind}"), axes, round, work, time: &time });
     }
     for (layer, gates) in [("LSTM", 4), ("GRU", 3)] {
         for (what, trained) in [("", false), (" step", true)] {
-            let time = |meter: &Meter, shape: &[usize]| stepped(meter, layer, trained, [shape[0], shape[1]]);
+            let time = |_: &Meter, shape: &[usize]| stepped(layer, trained, [shape[0], shape[1]]);
             // The number of gates is the same on both sides of a ratio.
             let work = |shape: &[usize]| (2 * STEPS * shape[0] * shape[1] * (shape[1] + 32)) as f64;
             let name = format!("{layer}{what} of {gates} gates");

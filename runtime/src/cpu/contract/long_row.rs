@@ -28,7 +28,7 @@ impl LongRow {
         }
         let pitch = usize::try_from(side.strides[group.number(last - 1)]).ok()?;
         let row = LongRow { rows: group.extent[last - 1], inner, pitch };
-        (pitch >= inner && row.rows * inner * 8 >= row.length() * 5).then_some(row)
+        (pitch >= inner && row.rows * inner * 2 >= row.length()).then_some(row)
     }
 
     pub(super) fn length(&self) -> usize {

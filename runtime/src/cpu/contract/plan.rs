@@ -9,7 +9,7 @@ use super::{Axis, Contract, Output, Role};
 
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
-const LEAST_RUN: usize = 48;
+const LEAST_RUN: usize = 24;
 /// Words between neighbours along K from which on near rows are packed, and the columns that must read them.
 const SPARSE: isize = 32;
 const READERS: usize = 64;

@@ -27,7 +27,7 @@ const LONGEST: usize = 1 << 14;
 /// Most words of a left operand that stays in a second-level cache beside an image.
 const KEPT: usize = 1 << 18;
 /// Most words of an image that every job copies for itself.
-const OWN: usize = 1 << 19;
+const OWN: usize = 1 << 21;
 /// Most words of an image that is copied once.
 const ONCE: usize = 1 << 23;
 

@@ -9,8 +9,8 @@ use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
 use super::plan::Plan;
 use super::{Axis, Role};
 
-/// Most words of a copy: what still lies in a second-level cache, nearly.
-const MOST: usize = 1 << 19;
+/// Most words of a copy. A cache of the second level need not hold it: it is read in the order of the image, and in parts.
+const MOST: usize = 1 << 21;
 
 /// How to make the copy for one batch index: rows of elements, along a few dimensions.
 pub(super) struct Stage {
