@@ -16,6 +16,7 @@ mod drive;
 mod epilogue;
 mod few;
 mod finish;
+mod halves;
 mod hold;
 pub(super) mod kernel;
 mod left;

@@ -10,6 +10,7 @@ use super::super::{Kernel, Simd, pool, run};
 use super::across;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
+use super::halves;
 use super::hold;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
@@ -24,15 +25,18 @@ const ROWS: usize = 512;
 const WAITING: usize = 1 << 17;
 /// Most words of a right operand that every thread packs for itself.
 const REPEATED: usize = 1 << 16;
+/// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
+const PANELS: usize = 1 << 17;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
     let is_kept = kept.is_some() && plan.right == Right::Packed && plan.batch.total == 1;
     let cut = Cut::new(call, plan, is_kept);
-    let count = plan.batch.total * cut.row_parts * cut.column_parts;
+    let count = plan.batch.total * cut.parts();
+    let sums = core::ptr::null_mut();
     if plan.left != Left::Shared && plan.right != Right::Packed {
         let (left, right) = (core::ptr::null(), core::ptr::null());
-        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
         return;
     }
     lend(&CALL, |scratch| {
@@ -52,11 +56,18 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
                 memory
             });
         }
-        pool::parallel(call.threads, count, &Task { call, plan, left, right, cut });
+        if cut.halves == 1 {
+            pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
+            return;
+        }
+        let pitch = cut.panels * width;
+        let (sums, _) = scratch.provide(2 * plan.m.total * pitch, 0, Place::NOWHERE);
+        pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
+        halves::join(call, plan, tiles, (sums, pitch));
     });
 }
 
-/// How the work is cut: `row_parts` × `column_parts` jobs per batch index.
+/// How the work is cut: `halves` × `row_parts` × `column_parts` jobs per batch index.
 #[derive(Clone, Copy)]
 struct Cut {
     /// Vectors per panel.
@@ -65,6 +76,8 @@ struct Cut {
     panels: usize,
     row_parts: usize,
     column_parts: usize,
+    /// 2 if each half of the blocks of K has sums of its own.
+    halves: usize,
 }
 
 impl Cut {
@@ -74,8 +87,9 @@ impl Cut {
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
-        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1 };
-        if plan.blocks() > 1 {
+        let halves = if !is_kept && halves::are_apart(plan) { 2 } else { 1 };
+        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves };
+        if plan.blocks() > 1 && halves == 1 {
             cut.row_parts = m.div_ceil(ROWS).min(tiles);
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
             cut.column_parts = panels.div_ceil(most.max(1));
@@ -86,12 +100,17 @@ impl Cut {
         cut
     }
 
+    /// Jobs per batch index.
+    fn parts(&self) -> usize {
+        self.halves * self.row_parts * self.column_parts
+    }
+
     /// Cuts further until every thread has as much to do as the others, or nearly so.
     fn share_out(&mut self, threads: usize, plan: &Plan<'_>, is_kept: bool) {
         // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
         let rows_first = is_kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
         loop {
-            let jobs = plan.batch.total * self.row_parts * self.column_parts;
+            let jobs = plan.batch.total * self.parts();
             if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
                 return;
             }
@@ -117,6 +136,13 @@ impl Cut {
     }
 }
 
+/// Whether a job of `columns` columns goes through its rows once, and meets all panels with every row tile: sums that are
+/// handed on are written, and what the epilogue reads is read, in the order in which rows lie. Where sums wait for further
+/// blocks of K they are in a cache anyway, and it is better that a panel is in the first one.
+fn all_panels(plan: &Plan<'_>, columns: usize) -> bool {
+    plan.right == Right::Packed && plan.blocks() == 1 && plan.run * columns <= PANELS
+}
+
 /// Vectors of a panel: one row runs over as many as there are whole ones.
 fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
     let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
@@ -131,10 +157,12 @@ struct Task<'a> {
     left: *const f32,
     /// The whole right operand, packed, or null.
     right: *const f32,
+    /// The sums of both halves of K, if they are apart.
+    sums: *mut f32,
     cut: Cut,
 }
 
-// SAFETY: the packed operands are only read while jobs run.
+// SAFETY: the packed operands are only read while jobs run, and each job has sums of its own.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -159,6 +187,10 @@ struct Job<'a> {
 struct Scope<'a> {
     plan: &'a Plan<'a>,
     cut: Cut,
+    /// Lanes of a vector.
+    lanes: usize,
+    /// Blocks of K.
+    blocks: Range<usize>,
     /// Row tiles.
     tiles: Range<usize>,
     /// Column panels.
@@ -178,8 +210,10 @@ struct Scope<'a> {
 struct Memory {
     /// Row tiles of the left operand.
     a: *mut f32,
-    /// One panel of the right operand.
+    /// Panels of the right operand: one, or all of the job.
     b: *mut f32,
+    /// Words from panel to panel, 0 if there is room for one.
+    strip: usize,
     temp: *mut f32,
     /// Sums: one tile, or all of the job if they wait.
     c: *mut f32,
@@ -191,7 +225,7 @@ impl Memory {
     /// Regions for `rows` rows and `panels` panels of `width` columns, and a table of places for each operand.
     fn new<'s>(
         scratch: &'s mut Scratch<Place>,
-        plan: &Plan<'_>,
+        (plan, cut): (&Plan<'_>, &Cut),
         (rows, tile): (usize, usize),
         (panels, width): (usize, usize),
     ) -> (Self, &'s mut [Place]) {
@@ -199,12 +233,18 @@ impl Memory {
         let pitch = panels * width;
         let packed = plan.left == Left::Packed;
         let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
-        let b = (longest * width + LINE).next_multiple_of(LINE);
-        let c = if plan.blocks() > 1 { rows * pitch } else { tile * width };
+        let strip = if all_panels(plan, panels * width) { longest * width } else { 0 };
+        let b = (longest * width).max(panels * strip) + LINE;
+        let b = b.next_multiple_of(LINE);
+        let c = match (cut.halves, plan.blocks()) {
+            (2, _) => 0,
+            (_, 1) => tile * width,
+            _ => rows * pitch,
+        };
         let (base, table) = scratch.provide(a + b + TRANSPOSE + c, 2 * BLOCK, Place::NOWHERE);
         let temp = base.wrapping_add(a + b);
         let (b, c) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
-        (Memory { a: base, b, temp, c, pitch }, table)
+        (Memory { a: base, b, strip, temp, c, pitch }, table)
     }
 }
 
@@ -212,19 +252,26 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch } = self;
-        let Task { call, plan, cut, left, right } = *task;
-        let parts = cut.row_parts * cut.column_parts;
-        let (batch, part) = (job / parts, job % parts);
+        let Task { call, plan, cut, left, right, sums } = *task;
+        let (batch, part) = (job / cut.parts(), job % cut.parts());
+        let (half, part) = (part * cut.halves / cut.parts(), part % (cut.parts() / cut.halves));
         let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
         let tiles = share(cut.tiles, cut.row_parts, row_part)..share(cut.tiles, cut.row_parts, row_part + 1);
         let panels =
             share(cut.panels, cut.column_parts, column_part)..share(cut.panels, cut.column_parts, column_part + 1);
         let rows = plan.row(cut.tiles, tiles.end) - plan.row(cut.tiles, tiles.start);
         let width = cut.vectors * S::LANES;
-        let (memory, table) = Memory::new(scratch, plan, (rows, S::ROWS), (panels.len(), width));
+        let (mut memory, table) = Memory::new(scratch, (plan, &cut), (rows, S::ROWS), (panels.len(), width));
+        if cut.halves == 2 {
+            memory.pitch = cut.panels * width;
+            let row = half * plan.m.total + plan.row(cut.tiles, tiles.start);
+            memory.c = sums.wrapping_add(row * memory.pitch + panels.start * width);
+        }
         let scope = Scope {
             plan,
             cut,
+            lanes: S::LANES,
+            blocks: share(plan.blocks(), cut.halves, half)..share(plan.blocks(), cut.halves, half + 1),
             tiles,
             panels,
             left: plan.at_batch(&plan.lhs, batch),
@@ -235,7 +282,7 @@ impl Kernel for Job<'_> {
             destination: Destination::new(plan, batch, call.isa, call.sink),
             memory,
         };
-        for block in 0..plan.blocks() {
+        for block in scope.blocks.clone() {
             // SAFETY: the scratch memory has the sizes that the job's shapes ask for.
             unsafe { block_of_k(s, &scope, block, table) }
         }
@@ -250,47 +297,83 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     let (a_table, b_table) = (&mut a_table[..count], &mut b_table[..count]);
     // SAFETY: the caller's.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
-    let width = scope.cut.vectors * S::LANES;
-    let mut listed = false;
-    for panel in scope.panels.clone() {
+    let panels = scope.panels.clone();
+    if scope.packs() {
+        scope.b_source.table(k0, b_table);
+    }
+    let block = (block, k0, count);
+    if scope.memory.strip == 0 {
+        for panel in panels {
+            let strip = scope.strip(found, panel, block);
+            // SAFETY: the caller's; the region has a panel and a line more.
+            unsafe {
+                pack_strip(s, scope, &strip, k0, b_table);
+                strip_of_tiles(s, scope, &strip, scope.tiles.clone());
+            }
+        }
+        return;
+    }
+    for panel in panels.clone() {
+        // SAFETY: the region has all panels and a line more.
+        unsafe { pack_strip(s, scope, &scope.strip(found, panel, block), k0, b_table) }
+    }
+    for tile in scope.tiles.clone() {
+        for panel in panels.clone() {
+            // SAFETY: the caller's.
+            unsafe { strip_of_tiles(s, scope, &scope.strip(found, panel, block), tile..tile + 1) }
+        }
+    }
+}
+
+impl Scope<'_> {
+    fn width(&self) -> usize {
+        self.cut.vectors * self.lanes
+    }
+
+    /// Whether the job packs its panels, rather than to find them.
+    fn packs(&self) -> bool {
+        let in_place = self.plan.right != Right::Packed && self.plan.n.total >= self.width();
+        self.whole.1.is_null() && !in_place
+    }
+
+    /// Where a panel is, or is to be packed.
+    #[inline(always)]
+    fn strip(&self, found: Found, panel: usize, (block, k0, count): (usize, usize, usize)) -> Strip {
+        let (plan, width) = (self.plan, self.width());
         let first = panel * width;
         let cols = width.min(plan.n.total - first);
-        let vectors = match cols.div_ceil(S::LANES) {
+        let vectors = match cols.div_ceil(self.lanes) {
             3 => 4,
             5.. => WIDE,
             few => few,
         };
-        let pitch = vectors * S::LANES;
-        let (b, b_step) = (scope.memory.b.cast_const(), pitch.cast_signed());
+        let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip).cast_const();
+        let b_step = (vectors * self.lanes).cast_signed();
         let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
-        if !scope.whole.1.is_null() {
-            strip.b = scope.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
-            // SAFETY: the caller's.
-            unsafe { strip_of_tiles(s, scope, &strip) }
-            continue;
-        }
-        match plan.right {
+        if !self.whole.1.is_null() {
+            strip.b = self.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
+        } else if let (false, Right::InPlace { step }) = (self.packs(), plan.right) {
             // The last panel overlaps the one before, so that it ends with the operand.
-            Right::InPlace { step } if plan.n.total >= width => {
-                let place = scope.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
-                let from = plan.rhs.data.as_ptr().wrapping_offset(place);
-                (strip.skip, strip.vectors) = (width - cols, scope.cut.vectors);
-                (strip.b, strip.b_step) = (from.wrapping_add(first - strip.skip), step);
-            }
-            Right::InPlace { .. } | Right::Packed => {
-                if !listed {
-                    scope.b_source.table(k0, b_table);
-                    listed = true;
-                }
-                let (source, base, to) = (scope.b_source, scope.right, scope.memory.b);
-                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
-                // SAFETY: the region has a panel and a line more.
-                unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
-            }
+            let place = self.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
+            (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
+            strip.b = plan.rhs.data.as_ptr().wrapping_offset(place).wrapping_add(first - strip.skip);
+            strip.b_step = step;
         }
-        // SAFETY: the caller's.
-        unsafe { strip_of_tiles(s, scope, &strip) }
+        strip
     }
+}
+
+/// Packs a panel where its strip says.
+#[inline(always)]
+unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
+    if !scope.packs() {
+        return;
+    }
+    let Strip { first, cols, count, .. } = *strip;
+    let (source, base, to, pitch) = (scope.b_source, scope.right, strip.b.cast_mut(), strip.b_step.unsigned_abs());
+    let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
+    // SAFETY: the caller vouches for the region.
+    unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
 }
 
 /// Finds or packs the rows of the job for a block of K.
@@ -323,7 +406,7 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
     Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count)
 }
 
-/// A panel and the rows that meet it.
+/// A panel in a block of K, and the rows that meet it.
 struct Strip {
     found: Found,
     b: *const f32,
@@ -338,14 +421,14 @@ struct Strip {
 }
 
 #[inline(always)]
-unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
+unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles: Range<usize>) {
     let (plan, memory) = (scope.plan, &scope.memory);
     let blocks = plan.blocks();
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
     let whole = blocks == 1 && strip.cols == width;
     let straight = if whole { scope.destination.straight() } else { None };
-    for tile in scope.tiles.clone() {
+    for tile in tiles {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
         let (c, c_row) = if let Some(target) = straight {
@@ -366,11 +449,11 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
             steps: kernel::Steps::Even(strip.b_step),
             c,
             c_row,
-            add: strip.block > 0,
+            add: strip.block > scope.blocks.start,
         };
         // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
-        if straight.is_none() && strip.block + 1 == blocks {
+        if straight.is_none() && scope.cut.halves == 1 && strip.block + 1 == blocks {
             let pitch = c_row.unsigned_abs();
             let (n, cols) = (strip.first, strip.cols);
             let sums = Sums { data: c.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };

@@ -53,10 +53,16 @@ impl Owned {
 
     /// The windows as the runtime takes them.
     fn view(&self) -> Vec<Window<'_>> {
-        let window = |&(base, ref strides, divisor, extent, stride): &(isize, Vec<isize>, usize, usize, isize)| {
-            Window { base, strides, divisor, extent, stride }
-        };
-        self.windows.iter().map(window).collect()
+        let windows = self.windows.iter();
+        windows
+            .map(|(base, strides, divisor, extent, stride)| Window {
+                base: *base,
+                strides,
+                divisor: *divisor,
+                extent: *extent,
+                stride: *stride,
+            })
+            .collect()
     }
 }
 
@@ -720,6 +726,28 @@ fn long_kept_parameters_change_no_bit() {
                     let _call = kept.enter(parameters);
                     assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
                 }
+            }
+        }
+    }
+}
+
+#[test]
+fn sums_over_many_rows_have_the_same_bits_on_any_number_of_threads() {
+    let mut random = Random(14);
+    for sizes in [[100, 90, 530], [43, 129, 1100], [131, 64, 1601]] {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, [true, false], sizes, &left, &right);
+            for threads in [2, 3, 5] {
+                assert_eq!(product(isa, threads, [true, false], sizes, &left, &right), want, "{isa:?} {sizes:?}");
+            }
+            for (row, column) in [(0, 0), (m / 2, n - 1), (m - 1, n / 2), (m - 1, n - 1)] {
+                let term = |at: usize| f64::from(left[at * m + row]) * f64::from(right[at * n + column]);
+                let exact: f64 = (0..k).map(term).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[m * n + row * n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} {sizes:?} {sum} {exact}");
             }
         }
     }

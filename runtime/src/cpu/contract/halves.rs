@@ -1,0 +1,85 @@
+//! Products that sum over many rows, such as gradients by weights: each half of the rows has sums of its own.
+//!
+//! In: a plan, then the sums of both halves. Out: whether they are kept apart, then the outputs. Always: that depends on shapes
+//! alone, so the order of summation does too. Threads that share the rows of other kernels find in their caches what they have
+//! written of both operands, which they would not if each had some columns of the result.
+
+use core::ops::Range;
+
+use super::super::{Kernel, Simd, pool, run};
+use super::drive::Call;
+use super::finish::{Destination, Sums};
+use super::pack::Source;
+use super::plan::{Left, Plan, Right};
+
+/// Most words of the sums of a half: a quarter of a second-level cache.
+const MOST: usize = 1 << 17;
+/// Multiplications from which on a second round of jobs is worth its start.
+const WORTH: usize = 1 << 22;
+
+/// Whether the halves of K have sums of their own.
+pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
+    let results = plan.m.total * plan.n.total;
+    let rows = |source: Source<'_>| source.is_across() && source.side.sights().is_empty();
+    plan.batch.total == 1
+        && plan.blocks() > 1
+        && plan.left != Left::Shared
+        && plan.right == Right::Packed
+        && results <= MOST
+        && results * plan.k.total >= WORTH
+        && plan.k.total >= plan.m.total.max(plan.n.total)
+        && rows(Source::new(&plan.lhs, &plan.m, &plan.k))
+        && rows(Source::new(&plan.rhs, &plan.n, &plan.k))
+}
+
+/// Adds the sums of both halves, which have `pitch` words from row to row and follow each other, and hands them on.
+pub(super) fn join(call: &Call<'_>, plan: &Plan<'_>, tiles: usize, (sums, pitch): (*mut f32, usize)) {
+    let destination = Destination::new(plan, 0, call.isa, call.sink);
+    pool::parallel(call.threads, tiles, &Join { call, plan, destination, tiles, sums, pitch });
+}
+
+struct Join<'a> {
+    call: &'a Call<'a>,
+    plan: &'a Plan<'a>,
+    destination: Destination<'a>,
+    /// Row tiles.
+    tiles: usize,
+    sums: *mut f32,
+    pitch: usize,
+}
+
+// SAFETY: each row is read and written by the job that has its tile, and outputs meet in no word.
+unsafe impl Sync for Join<'_> {}
+
+impl pool::Task for Join<'_> {
+    fn work(&self, some: Range<usize>) {
+        run(self.call.isa, Tiles { join: self, some });
+    }
+}
+
+struct Tiles<'a> {
+    join: &'a Join<'a>,
+    some: Range<usize>,
+}
+
+impl Kernel for Tiles<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Join { plan, ref destination, tiles, sums, pitch, .. } = *self.join;
+        for tile in self.some {
+            let first = plan.row(tiles, tile);
+            let rows = plan.row(tiles, tile + 1) - first;
+            let data = sums.wrapping_add(first * pitch);
+            let second = data.wrapping_add(plan.m.total * pitch).cast_const();
+            // SAFETY: both halves have all rows of `pitch` words, whole vectors, of which the last may be of no column.
+            unsafe {
+                for at in (0..rows * pitch).step_by(S::LANES) {
+                    let (to, from) = (data.wrapping_add(at), second.wrapping_add(at));
+                    s.store_raw_f(to, s.add_f(s.load_raw_f(to), s.load_raw_f(from)));
+                }
+                let sums = Sums { data, pitch, m: first, n: 0, rows, cols: plan.n.total };
+                destination.finish(s, &sums);
+            }
+        }
+    }
+}
