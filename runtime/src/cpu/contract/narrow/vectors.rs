@@ -111,10 +111,10 @@ impl<const R: usize, const V: usize> Tile<R, V> {
             // One half after the other, so that few registers hold what is widened.
             for half in 0..2 {
                 let mut wide = [s.splat_f(0.0); V];
-                for v in 0..V {
+                for (wide, b) in wide.iter_mut().zip(self.b) {
                     // SAFETY: the caller vouches for a vector of each word.
-                    let words = unsafe { s.load_raw_u(self.b[v].wrapping_add(k * WIDTH)) };
-                    wide[v] = s.f_of_bits(if half == 0 { s.shl_const_u::<16>(words) } else { s.and_u(words, upper) });
+                    let words = unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) };
+                    *wide = s.f_of_bits(if half == 0 { s.shl_const_u::<16>(words) } else { s.and_u(words, upper) });
                 }
                 // SAFETY: the caller vouches for two numbers of each row for each word.
                 unsafe { self.add(s, &mut sums, &wide, 2 * k + half) }
@@ -126,11 +126,11 @@ impl<const R: usize, const V: usize> Tile<R, V> {
     /// Adds the products of number `at` of each row with `right`.
     #[inline(always)]
     unsafe fn add<S: Simd>(&self, s: S, sums: &mut [[S::F; V]; R], right: &[S::F; V], at: usize) {
-        for r in 0..R {
+        for (sums, a) in sums.iter_mut().zip(self.a) {
             // SAFETY: the caller's.
-            let left = s.splat_f(unsafe { self.a[r].wrapping_add(at).read() });
-            for v in 0..V {
-                sums[r][v] = s.mul_add_f(left, right[v], sums[r][v]);
+            let left = s.splat_f(unsafe { a.wrapping_add(at).read() });
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = s.mul_add_f(left, *right, *sum);
             }
         }
     }
@@ -145,16 +145,16 @@ impl<const R: usize, const V: usize> Tile<R, V> {
             for k in from..to {
                 for part in 0..4 {
                     let mut wide = [s.splat_f(0.0); V];
-                    for v in 0..V {
+                    for (wide, b) in wide.iter_mut().zip(self.b) {
                         // SAFETY: the caller vouches for a vector of each word.
-                        let words = s.i_from_u(unsafe { s.load_raw_u(self.b[v].wrapping_add(k * WIDTH)) });
+                        let words = s.i_from_u(unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) });
                         let first = match part {
                             0 => s.shl_const_i::<24>(words),
                             1 => s.shl_const_i::<16>(words),
                             2 => s.shl_const_i::<8>(words),
                             _ => words,
                         };
-                        wide[v] = s.f_from_i(s.shr_const_i::<24>(first));
+                        *wide = s.f_from_i(s.shr_const_i::<24>(first));
                     }
                     // SAFETY: the caller vouches for four numbers of each row for each word.
                     unsafe { self.add(s, &mut sums, &wide, 4 * k + part) }
