@@ -2,7 +2,7 @@
 //!
 //! In: the body of a loop. Out: whether it is such a recurrence, and then its parts; the call of the runtime's loop over them,
 //! with the map as code. Always: the sums are used nowhere else, and their buffer is as large as the state; the map
-//! reads the state, and what it writes, only at the position that it writes.
+//! reads the state, and what it writes, only at the position that it writes; the product rounds no operand.
 
 use super::plan::Launched;
 use super::scalar::Printer;
@@ -165,7 +165,9 @@ impl<'a> Product<'a> {
             && store.index == at(*n, columns)?
             && !rhs.index.any(&|atom| !still(atom))
             && strides.iter().all(is_nonnegative);
-        (plain && is_sum && fits).then(|| Product {
+        // What is rounded for a product is rounded in every turn.
+        let exact = kernel.schedule.narrow.is_none();
+        (plain && exact && is_sum && fits).then(|| Product {
             lhs: lhs.slot,
             out: store.slot,
             matrix: rhs.slot,
