@@ -17,6 +17,7 @@ mod avx512;
 mod contract;
 mod isa;
 mod kept;
+mod pages;
 mod parallel;
 mod pool;
 mod portable;
@@ -39,6 +40,7 @@ pub use contract::{
 };
 pub use isa::{Isa, Kernel, run};
 pub(crate) use kept::Kept;
+pub(crate) use pages::large;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use simd::Simd;
