@@ -40,6 +40,17 @@ impl Isa {
         *BEST.get_or_init(|| Isa::available().next().unwrap_or(Isa::Portable(Portable)))
     }
 
+    /// Lanes of a vector.
+    pub(super) fn lanes(self) -> usize {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(_) => super::Avx512::LANES,
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(_) => super::Avx2::LANES,
+            Isa::Portable(_) => Portable::LANES,
+        }
+    }
+
     /// Every instruction set of this machine, widest first.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]

@@ -31,8 +31,12 @@ pub(super) fn parallel(threads: usize, count: usize, task: &dyn Task) {
         task.work(0..count);
         return;
     }
-    static POOL: OnceLock<Pool> = OnceLock::new();
-    POOL.get_or_init(Pool::new).run(threads, count, task);
+    Pool::get().run(threads, count, task);
+}
+
+/// How many threads `parallel` uses of `threads` where none is busy.
+pub(super) fn members(threads: usize) -> usize {
+    if threads <= 1 { 1 } else { threads.min(Pool::get().workers.len() + 1) }
 }
 
 struct Pool {
@@ -88,6 +92,11 @@ struct Order {
 unsafe impl Sync for Letter {}
 
 impl Pool {
+    fn get() -> &'static Self {
+        static POOL: OnceLock<Pool> = OnceLock::new();
+        POOL.get_or_init(Pool::new)
+    }
+
     /// Starts a thread for each core but one, as far as the system lets it.
     fn new() -> Self {
         let cores = thread::available_parallelism().map_or(1, usize::from);

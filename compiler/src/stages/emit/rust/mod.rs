@@ -9,6 +9,7 @@ mod attend;
 mod kept;
 mod plan;
 mod product;
+mod recurrent;
 mod row;
 mod scalar;
 mod slices;
@@ -27,10 +28,13 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();
     let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
-    let kernels = own.iter().enumerate().map(|(number, k)| kernel(number, k, is_kept(number)));
-    let functions =
-        model.functions.iter().zip(&plans.plans).enumerate().map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
-    quote!(#(#kernels)* #(#functions)*)
+    let (recurrences, alone) = plan::recurrences(&plans.plans, &launched);
+    let kernels = own.iter().enumerate().filter(|(number, _)| alone.contains(&KernelId(*number)));
+    let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number)));
+    let loops = recurrences.iter().enumerate().map(|(number, r)| recurrent::definition(number, r));
+    let functions = model.functions.iter().zip(&plans.plans).enumerate();
+    let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched, &recurrences));
+    quote!(#(#kernels)* #(#loops)* #(#functions)*)
 }
 
 /// The Rust type of a word.

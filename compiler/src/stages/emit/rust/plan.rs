@@ -3,6 +3,7 @@
 use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
+use super::recurrent::{self, Recurrence};
 use super::{counters, dims, function as kernel_function, kept};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
@@ -25,6 +26,36 @@ pub(super) struct Launched<'a> {
     pub(super) kept: &'a BTreeSet<KernelId>,
 }
 
+/// The loops that are recurrences, each once, and the kernels that are launched outside of them.
+pub(super) fn recurrences(plans: &[Plan], launched: &Launched<'_>) -> (Vec<Recurrence>, BTreeSet<KernelId>) {
+    fn collect(
+        steps: &[Step<KernelId>],
+        plan: &Plan,
+        launched: &Launched<'_>,
+        (found, alone): (&mut Vec<Recurrence>, &mut BTreeSet<KernelId>),
+    ) {
+        for step in steps {
+            match step {
+                Step::Launch { kernel, .. } => {
+                    alone.insert(*kernel);
+                }
+                Step::Loop { count, reverse, body } => match recurrent::find((count, *reverse, body), plan, launched) {
+                    Some((own, _)) if found.contains(&own) => {}
+                    Some((own, _)) => found.push(own),
+                    None => collect(body, plan, launched, (&mut *found, &mut *alone)),
+                },
+                Step::Branch { cases, .. } => {
+                    cases.iter().for_each(|case| collect(case, plan, launched, (&mut *found, &mut *alone)));
+                }
+                Step::Foreign { .. } => {}
+            }
+        }
+    }
+    let (mut found, mut alone) = (vec![], BTreeSet::new());
+    plans.iter().for_each(|plan| collect(&plan.program.steps, plan, launched, (&mut found, &mut alone)));
+    (found, alone)
+}
+
 /// The plan of the function of that number.
 pub(super) fn plan(
     model: &Model,
@@ -32,9 +63,9 @@ pub(super) fn plan(
     function: &Function,
     plan: &Plan,
     launched: &Launched<'_>,
+    recurrences: &[Recurrence],
 ) -> TokenStream {
-    let Launched { kernels, starts, kept } = *launched;
-    let printer = Printer { model, number, function, plan, kernels, starts, kept, keeping: Cell::new(0) };
+    let printer = Printer { model, number, function, plan, launched: *launched, recurrences, keeping: Cell::new(0) };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -46,9 +77,8 @@ struct Printer<'a> {
     number: usize,
     function: &'a Function,
     plan: &'a Plan,
-    kernels: &'a [Kernel],
-    starts: &'a [Vec<Index>],
-    kept: &'a BTreeSet<KernelId>,
+    launched: Launched<'a>,
+    recurrences: &'a [Recurrence],
     /// How many operands are kept packed so far.
     keeping: Cell<usize>,
 }
@@ -183,7 +213,7 @@ impl<'a> Printer<'a> {
         let name = self.function.name.to_string();
         let (bind, costs, scratch) = (self.bind(), self.costs(), self.scratch());
         // The update stands last; a step that only wants gradients leaves it out.
-        let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.kernels));
+        let (before, after) = self.plan.program.steps.split_at(self.plan.update(self.launched.kernels));
         let (before, after) = (self.steps(before, &mut vec![]), self.steps(after, &mut vec![]));
         let keeping = self.keeping();
         let place = |role: Role| match self.place(role) {
@@ -257,17 +287,9 @@ impl<'a> Printer<'a> {
                 }
                 Step::Foreign { function, args, results } => self.foreign(*function, args, results),
                 Step::Loop { count, reverse, body } => {
-                    let name = format_ident!("turn{}", loops.len());
-                    loops.push((name.clone(), body));
-                    let first = self.keeping.get();
-                    let body = self.steps(body, loops);
-                    loops.pop();
-                    let (from, to) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(self.keeping.get()));
-                    let forget = (self.keeping.get() > first).then(|| quote!(keeping.forget(#from..#to);));
-                    let count = arith::dim(count);
-                    match reverse {
-                        true => quote!(#forget for #name in (0..(#count)).rev() { #body }),
-                        false => quote!(#forget for #name in 0..(#count) { #body }),
+                    match recurrent::find((count, *reverse, body), self.plan, &self.launched) {
+                        Some((own, buffers)) => self.recurrence(&own, &buffers, loops),
+                        None => self.turns(count, *reverse, body, loops),
                     }
                 }
             };
@@ -276,27 +298,53 @@ impl<'a> Printer<'a> {
         out
     }
 
+    /// A loop around steps.
+    fn turns(&self, count: &Dim, reverse: bool, body: &'a [Step<KernelId>], loops: &mut Loops<'a>) -> TokenStream {
+        let name = format_ident!("turn{}", loops.len());
+        loops.push((name.clone(), body));
+        let first = self.keeping.get();
+        let body = self.steps(body, loops);
+        loops.pop();
+        let (from, to) = (Literal::usize_unsuffixed(first), Literal::usize_unsuffixed(self.keeping.get()));
+        let forget = (self.keeping.get() > first).then(|| quote!(keeping.forget(#from..#to);));
+        let count = arith::dim(count);
+        match reverse {
+            true => quote!(#forget for #name in (0..(#count)).rev() { #body }),
+            false => quote!(#forget for #name in 0..(#count) { #body }),
+        }
+    }
+
+    /// Slices the pools and calls the runtime's loop.
+    fn recurrence(&self, own: &Recurrence, buffers: &[BufferId], loops: &Loops<'a>) -> TokenStream {
+        let Some(number) = self.recurrences.iter().position(|other| other == own) else {
+            unreachable!("every recurrence of a plan has been collected")
+        };
+        let slots: Vec<(DType, bool)> = own.slots().chain([(DType::F32, false)]).collect();
+        let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&slots).map(|(b, (_, write))| (*b, *write)).collect();
+        let (parts, taken) = self.parts(&bound);
+        let words = slots.iter().enumerate().map(|(slot, (dtype, write))| match taken.contains(&slot) {
+            true => part(slot, *dtype, *write),
+            false => self.read(buffers[slot], *dtype),
+        });
+        let function = recurrent::function(number);
+        let dims = own.dims();
+        let dims = dims.iter().map(|n| arith::name(n));
+        let turns = (1..own.counters()).map(|depth| &loops[loops.len() - depth].0);
+        quote!({ #parts #function(isa, threads, #(#words,)* #(#dims,)* #(#turns,)*); })
+    }
+
     /// Slices the pools and calls a kernel.
     fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &Loops<'a>) -> TokenStream {
-        let kernel = &self.kernels[id.0];
+        let kernel = &self.launched.kernels[id.0];
         let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&kernel.slots).map(|(b, s)| (*b, s.write)).collect();
         let (parts, taken) = self.parts(&bound);
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
             let buffer = buffers[slot];
             let words = match taken.contains(&slot) {
-                true => {
-                    let name = format_ident!("p{slot}");
-                    match (s.dtype, s.write) {
-                        (DType::F32, _) => quote!(#name),
-                        (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
-                        (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
-                        (DType::I32, false) => quote!(rt::as_i32(#name)),
-                        (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
-                    }
-                }
+                true => part(slot, s.dtype, s.write),
                 false => self.read(buffer, s.dtype),
             };
-            match (from_turn(&self.starts[id.0][slot], loops), s.write) {
+            match (from_turn(&self.launched.starts[id.0][slot], loops), s.write) {
                 (None, _) => words,
                 (Some(start), true) => quote!(&mut (#words)[#start..]),
                 (Some(start), false) => quote!(&(#words)[#start..]),
@@ -307,8 +355,8 @@ impl<'a> Printer<'a> {
         let dims = dims.iter().map(|n| arith::name(n));
         let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth].0);
         let body = loops.last().map(|(_, body)| *body);
-        let kept = self.kept.contains(&id).then(|| {
-            if !body.is_some_and(|body| kept::is_kept(kernel, buffers, body, self.plan, self.kernels)) {
+        let kept = self.launched.kept.contains(&id).then(|| {
+            if !body.is_some_and(|body| kept::is_kept(kernel, buffers, body, self.plan, self.launched.kernels)) {
                 return quote!(core::option::Option::None);
             }
             let number = Literal::usize_unsuffixed(self.keeping.replace(self.keeping.get() + 1));
@@ -414,6 +462,18 @@ impl<'a> Printer<'a> {
             DType::I32 => quote!(rt::as_i32(#words)),
             DType::U32 | DType::Bool => quote!(rt::as_u32(#words)),
         }
+    }
+}
+
+/// The part of a pool that a slot has, as words of their type.
+fn part(slot: usize, dtype: DType, write: bool) -> TokenStream {
+    let name = format_ident!("p{slot}");
+    match (dtype, write) {
+        (DType::F32, _) => quote!(#name),
+        (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
+        (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
+        (DType::I32, false) => quote!(rt::as_i32(#name)),
+        (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
     }
 }
 

@@ -51,6 +51,16 @@ pub enum Precision {
     Int8,
 }
 
+impl Precision {
+    /// Elements in a word of four bytes.
+    fn per_word(self) -> usize {
+        match self {
+            Precision::Bf16 => 2,
+            Precision::Int8 => 4,
+        }
+    }
+}
+
 /// How a contraction reads its operands.
 #[derive(Clone, Copy, Debug)]
 pub struct Narrow {
@@ -76,10 +86,7 @@ struct Depth {
 
 impl Depth {
     fn new(precision: Precision, k: usize) -> Depth {
-        let words = match precision {
-            Precision::Bf16 => k.div_ceil(2),
-            Precision::Int8 => k.div_ceil(4),
-        };
+        let words = k.div_ceil(precision.per_word());
         Depth { k, words, padded: words.next_multiple_of(LINE) }
     }
 }

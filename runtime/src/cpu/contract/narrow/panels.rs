@@ -55,8 +55,8 @@ impl Panels<'_> {
     /// Numbers that tell packed layouts apart.
     fn form(&self) -> ([isize; 2 * MAX_AXES + 3], usize) {
         let kind = match self.precision {
-            Precision::Bf16 => 4,
-            Precision::Int8 => 5,
+            Precision::Bf16 => 7,
+            Precision::Int8 => 8,
         };
         let mut form = [kind; 2 * MAX_AXES + 3];
         let mut count = 1;

@@ -1,14 +1,14 @@
 //! The operand that is no parameter, row by row.
 //!
-//! In: where its rows lie. Out: rows of words, each of `padded` words of rounded elements in order of K, zeros at the end, and
-//! the scales of rows of bytes. Always: a byte is 128 more than its integer, because the instructions that multiply bytes
-//! take one factor without a sign.
+//! In: where its rows lie. Out: rounded rows as the unit reads them, in order of K and with zeros at the end, and the scales of
+//! rows of bytes. Always: a byte is 128 more than its integer, because the instructions that multiply bytes take one
+//! factor without a sign.
 
 use super::super::super::Simd;
 use super::super::pack;
 use super::super::place::{Group, Side, Walk};
 use super::super::plan::Plan;
-use super::{Depth, Precision, round};
+use super::{Precision, round};
 
 /// Where rows lie.
 #[derive(Clone, Copy)]
@@ -50,7 +50,7 @@ impl Rows<'_> {
         &self,
         s: S,
         precision: Precision,
-        depth: Depth,
+        k: usize,
         (batch, first, count): (usize, usize, usize),
         room: &Room,
     ) {
@@ -59,15 +59,18 @@ impl Rows<'_> {
             // SAFETY: the caller vouches for the rows and the room.
             unsafe {
                 let from = self.find(s, (batch, first + row), room.buffer);
-                let from = core::slice::from_raw_parts(from, depth.k);
-                match precision {
-                    Precision::Bf16 => {
-                        let all = core::slice::from_raw_parts_mut(to.cast::<u16>(), 2 * depth.padded);
-                        halves(from, all);
+                let from = core::slice::from_raw_parts(from, k);
+                let all = core::slice::from_raw_parts_mut(to, room.row);
+                match (precision, room.is_wide) {
+                    (Precision::Bf16, true) => wide_halves(from, bytemuck::cast_slice_mut(all)),
+                    (Precision::Bf16, false) => halves(from, bytemuck::cast_slice_mut(all)),
+                    (Precision::Int8, true) => {
+                        let scale = wide_bytes(from, bytemuck::cast_slice_mut(all));
+                        room.scales.wrapping_add(row).write(scale);
                     }
-                    Precision::Int8 => {
-                        let all = core::slice::from_raw_parts_mut(to.cast::<u8>(), 4 * depth.padded);
-                        room.scales.wrapping_add(row).write(bytes(from, all));
+                    (Precision::Int8, false) => {
+                        let scale = bytes(from, bytemuck::cast_slice_mut(all));
+                        room.scales.wrapping_add(row).write(scale);
                     }
                 }
             }
@@ -80,32 +83,41 @@ impl Rows<'_> {
 pub(super) struct Room {
     /// Rows of words.
     pub(super) words: *mut u32,
-    /// Words from row to row.
+    /// Words of a row, and from row to row.
+    pub(super) row: usize,
     pub(super) pitch: usize,
+    /// Whether a word is one number.
+    pub(super) is_wide: bool,
     /// A number for each row, of bytes.
     pub(super) scales: *mut f32,
     /// As many words as K has indices.
     pub(super) buffer: *mut f32,
 }
 
+/// Rounds to bf16, two in a word: the earlier one comes first in memory.
 #[inline(always)]
 fn halves(from: &[f32], to: &mut [u16]) {
     let (some, rest) = to.split_at_mut(from.len());
     for (to, &x) in some.iter_mut().zip(from) {
-        // In memory the earlier element of a word comes first on every machine.
-        *to = (round::bf16(x) as u16).to_le();
+        *to = round::bf16(x) as u16;
     }
     rest.fill(0);
 }
 
-/// The scale.
+/// Rounds to bf16, which are the upper halves of f32.
+#[inline(always)]
+fn wide_halves(from: &[f32], to: &mut [u32]) {
+    let (some, rest) = to.split_at_mut(from.len());
+    for (to, &x) in some.iter_mut().zip(from) {
+        *to = round::bf16(x) << 16;
+    }
+    rest.fill(0);
+}
+
+/// Rounds to bytes, four in a word, and gives the scale.
 #[inline(always)]
 fn bytes(from: &[f32], to: &mut [u8]) -> f32 {
-    let mut largest = 0;
-    for &x in from {
-        largest = largest.max(round::magnitude(x));
-    }
-    let (scale, factor) = round::scale(largest);
+    let (scale, factor) = round::scale(largest(from));
     let (some, rest) = to.split_at_mut(from.len());
     for (to, &x) in some.iter_mut().zip(from) {
         *to = round::byte(x, factor) as u8 ^ 0x80;
@@ -113,4 +125,26 @@ fn bytes(from: &[f32], to: &mut [u8]) -> f32 {
     // The parameter is zero there.
     rest.fill(0);
     scale
+}
+
+/// Rounds to bytes, each as a number, and gives the scale.
+#[inline(always)]
+fn wide_bytes(from: &[f32], to: &mut [f32]) -> f32 {
+    let (scale, factor) = round::scale(largest(from));
+    let (some, rest) = to.split_at_mut(from.len());
+    for (to, &x) in some.iter_mut().zip(from) {
+        *to = (round::byte(x, factor) ^ 0x80) as f32;
+    }
+    rest.fill(0.0);
+    scale
+}
+
+/// The bits of the largest magnitude.
+#[inline(always)]
+fn largest(from: &[f32]) -> u32 {
+    let mut largest = 0;
+    for &x in from {
+        largest = round::magnitude(x).max(largest);
+    }
+    largest
 }

@@ -76,6 +76,15 @@ impl Unit {
         }
     }
 
+    /// Words of a rounded row: vectors read numbers instead of words that hold several.
+    pub(super) fn row(self, precision: Precision, depth: Depth) -> usize {
+        match self {
+            Unit::Vectors => depth.words * precision.per_word(),
+            #[cfg(target_arch = "x86_64")]
+            Unit::Bytes(_) | Unit::Tiles(_) => depth.padded,
+        }
+    }
+
     /// Sums a block: f32, or i32 if these are bytes.
     ///
     /// # Safety
@@ -98,7 +107,7 @@ impl Unit {
 /// Rows and panels to multiply.
 #[derive(Clone, Copy)]
 pub(super) struct Block {
-    /// `rows` rows of `depth.padded` words, `pitch` words apart.
+    /// `rows` rows as [`Unit::row`] says, `pitch` words apart.
     pub(super) a: *const u32,
     pub(super) pitch: usize,
     pub(super) rows: usize,

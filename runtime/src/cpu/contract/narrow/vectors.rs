@@ -1,7 +1,7 @@
 //! The register tile on vectors of any instruction set.
 //!
-//! In: a block. Out: its sums. Always: a bf16 is the upper half of an f32, so a word is widened by a shift and a mask. Bytes
-//! are multiplied as f32, which is exact as long as a sum is below 2²⁴, and summed up as i32.
+//! In: a block. Out: its sums. Always: a bf16 is the upper half of an f32, so a word is widened by a shift and a mask, and
+//! rows are wide already: then a number is broadcast as it is loaded. Bytes are multiplied as f32, which is exact as long as a sum is below 2²⁴, and summed up as i32.
 
 use super::unit::Block;
 use super::{Precision, WIDTH};
@@ -9,51 +9,52 @@ use crate::cpu::Simd;
 
 /// Words of bytes whose products add up to less than 2²⁴: each word to 4 · 255 · 127 at most.
 const EXACT: usize = 128;
-/// Vectors of columns at a time.
-const VECTORS: usize = 4;
-
-/// Sums a block.
+/// Sums a block, whose rows are numbers: those that words of rows stand for.
 ///
 /// # Safety
 /// The block must be as it says.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, precision: Precision, block: &Block) {
     let vectors = block.panels * (WIDTH / S::LANES);
-    let mut at = 0;
-    while at < vectors {
+    let mut row = 0;
+    while row < block.rows {
+        // Few rows leave registers for more columns, whose sums need not wait for each other.
+        let rest = block.rows - row;
         // SAFETY: the caller's.
         unsafe {
-            match vectors - at {
-                1 => strip::<S, 1>(s, precision, block, at),
-                2 | 3 => strip::<S, 2>(s, precision, block, at),
-                _ => strip::<S, VECTORS>(s, precision, block, at),
-            }
+            row += match rest {
+                1 => strip::<S, 1, 4>(s, precision, block, row, vectors),
+                2..4 => strip::<S, 2, 4>(s, precision, block, row, vectors),
+                12.. if S::ROWS >= 12 => strip::<S, 12, 2>(s, precision, block, row, vectors),
+                6.. if S::ROWS >= 6 => strip::<S, 6, 2>(s, precision, block, row, vectors),
+                4.. if S::ROWS >= 4 => strip::<S, 4, 2>(s, precision, block, row, vectors),
+                _ => strip::<S, 2, 2>(s, precision, block, row, vectors),
+            };
         }
-        at += match vectors - at {
-            1 => 1,
-            2 | 3 => 2,
-            _ => VECTORS,
-        };
     }
 }
 
-/// All rows with `V` vectors of columns.
+/// `R` rows with all vectors of columns, `V` at a time; how many rows these are.
 #[inline(always)]
-unsafe fn strip<S: Simd, const V: usize>(s: S, precision: Precision, block: &Block, vector: usize) {
-    let most = if S::ROWS > 6 { 4 } else { 2 };
-    let mut row = 0;
-    while row < block.rows {
-        let rows = most.min(block.rows - row);
+unsafe fn strip<S: Simd, const R: usize, const V: usize>(
+    s: S,
+    precision: Precision,
+    block: &Block,
+    row: usize,
+    vectors: usize,
+) -> usize {
+    let mut at = 0;
+    while at + V <= vectors {
         // SAFETY: the caller's.
-        unsafe {
-            match rows {
-                1 => tile::<S, 1, V>(s, precision, block, (row, vector)),
-                2 | 3 => tile::<S, 2, V>(s, precision, block, (row, vector)),
-                _ => tile::<S, 4, V>(s, precision, block, (row, vector)),
-            }
-        }
-        row += if rows == 3 { 2 } else { rows };
+        unsafe { tile::<S, R, V>(s, precision, block, (row, at)) }
+        at += V;
     }
+    while at < vectors {
+        // SAFETY: the caller's.
+        unsafe { tile::<S, R, 1>(s, precision, block, (row, at)) }
+        at += 1;
+    }
+    R
 }
 
 #[inline(always)]
@@ -64,9 +65,9 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
     (row, vector): (usize, usize),
 ) {
     let per_panel = WIDTH / S::LANES;
-    let mut tile = Tile { a: [block.a; R], b: [block.b; V], words: block.depth.words };
+    let mut tile = Tile { a: [block.a.cast(); R], b: [block.b; V], words: block.depth.words };
     for (r, a) in tile.a.iter_mut().enumerate() {
-        *a = block.a.wrapping_add((row + r) * block.pitch);
+        *a = block.a.cast::<f32>().wrapping_add((row + r) * block.pitch);
     }
     for (v, b) in tile.b.iter_mut().enumerate() {
         let (panel, part) = ((vector + v) / per_panel, (vector + v) % per_panel);
@@ -94,9 +95,9 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
     }
 }
 
-/// `R` rows and `V` vectors of columns, and words of each.
+/// `R` rows and `V` vectors of columns, and words of each column.
 struct Tile<const R: usize, const V: usize> {
-    a: [*const u32; R],
+    a: [*const f32; R],
     b: [*const u32; V],
     words: usize,
 }
@@ -115,10 +116,9 @@ impl<const R: usize, const V: usize> Tile<R, V> {
                 high[v] = s.f_of_bits(s.and_u(words, upper));
             }
             for r in 0..R {
-                // SAFETY: the caller vouches for the words of each row.
-                let word = u32::from_le(unsafe { self.a[r].wrapping_add(k).read() });
-                let (first, second) =
-                    (s.splat_f(f32::from_bits(word << 16)), s.splat_f(f32::from_bits(word & 0xffff_0000)));
+                // SAFETY: the caller vouches for two numbers of each row for each word.
+                let [first, second] = unsafe { self.a[r].wrapping_add(2 * k).cast::<[f32; 2]>().read() };
+                let (first, second) = (s.splat_f(first), s.splat_f(second));
                 for v in 0..V {
                     sums[r][v] = s.mul_add_f(second, high[v], s.mul_add_f(first, low[v], sums[r][v]));
                 }
@@ -147,9 +147,8 @@ impl<const R: usize, const V: usize> Tile<R, V> {
                     for (part, bytes) in parts.into_iter().enumerate() {
                         let bytes = s.f_from_i(bytes);
                         for r in 0..R {
-                            // SAFETY: the caller vouches for the words of each row.
-                            let word = u32::from_le(unsafe { self.a[r].wrapping_add(k).read() });
-                            let left = s.splat_f((word >> (8 * part) & 0xff) as f32);
+                            // SAFETY: the caller vouches for four numbers of each row for each word.
+                            let left = s.splat_f(unsafe { self.a[r].wrapping_add(4 * k + part).read() });
                             sums[r][v] = s.mul_add_f(left, bytes, sums[r][v]);
                         }
                     }

@@ -17,7 +17,7 @@ use super::unit::{Block, Unit};
 use super::{Depth, MAX_AXES, Precision, WIDTH, panels};
 
 /// Words of the parameter, as often as they are read, below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 15;
+const WORTH: usize = 1 << 16;
 /// Rows that threads do not share.
 const TILE: usize = 16;
 /// Most words of rows at a time: half of a second-level cache.
@@ -117,9 +117,10 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn run(&self) {
-        let Work { call, depth, ref goals, is_turned, .. } = *self.work;
+        let Work { call, unit, precision, depth, ref goals, is_turned, .. } = *self.work;
+        let row = unit.row(precision, depth);
         // A line more, so that rows do not share cache sets.
-        let pitch = depth.padded + LINE;
+        let pitch = row.next_multiple_of(LINE) + LINE;
         let blocks = self.rows.len().div_ceil((HELD / pitch).max(TILE));
         let rows = self.rows.len().div_ceil(blocks.max(1)).next_multiple_of(TILE).min(self.rows.len());
         let panels = (SUMS / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
@@ -128,7 +129,8 @@ impl Part<'_> {
         lend(&JOB, |scratch| {
             let (memory, _) = scratch.provide(sizes.iter().sum(), 0, Place::NOWHERE);
             let start = |number: usize| memory.wrapping_add(sizes[..number].iter().sum());
-            let room = Room { words: memory.cast(), pitch, scales: start(3), buffer: start(4) };
+            let is_wide = matches!(unit, Unit::Vectors);
+            let room = Room { words: memory.cast(), row, pitch, is_wide, scales: start(3), buffer: start(4) };
             let memory = Memory { room, sums: start(1), turned: start(2) };
             let size = (rows, panels);
             match *goals {
@@ -170,7 +172,7 @@ impl Kernel for Blocks<'_> {
         for row in part.rows.clone().step_by(size.0.max(1)) {
             let rows = size.0.min(part.rows.end - row);
             // SAFETY: the product's rows were checked, and the regions have the sizes of a block.
-            unsafe { data.round(s, precision, depth, (part.batch, row, rows), &memory.room) }
+            unsafe { data.round(s, precision, depth.k, (part.batch, row, rows), &memory.room) }
             for panel in part.some.clone().step_by(size.1) {
                 let panels = size.1.min(part.some.end - panel);
                 let b = part.panels.wrapping_add(panel * WIDTH * depth.padded);
@@ -201,7 +203,9 @@ impl Blocks<'_> {
         let [target] = self.goal.targets else { return None };
         let pitch = usize::try_from(target.row).ok()?;
         let whole = (panel + panels) * WIDTH <= self.part.work.columns && pitch >= panels * WIDTH;
-        let plain = self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
+        // What is scaled afterwards is read again.
+        let once = self.part.work.precision == Precision::Bf16;
+        let plain = once && self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
         (whole && plain).then(|| (target.origin.wrapping_add(row * pitch + panel * WIDTH), pitch))
     }
 

@@ -1,0 +1,143 @@
+//! What a turn makes of the sums of a product: the map that follows it.
+//!
+//! In: sums, hot in cache, the state before, and what the turns before have stored. Out: the next state, and whatever else is
+//! stored for each of its elements. Always: a tile reaches only its own rows and columns, so tiles of several threads never
+//! meet.
+
+use super::super::{At, Isa, Kernel, Simd, run};
+
+/// What follows the product in every turn.
+pub trait Cell: Sync {
+    /// Stores the next state of the elements of `tile`, and what else the turn makes of them.
+    fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>);
+}
+
+/// Where a turn's tiles go in memory that may move on from turn to turn.
+#[derive(Clone, Copy)]
+pub(super) struct Target {
+    /// The word of row 0 and column 0.
+    pub(super) origin: *mut f32,
+    pub(super) row: usize,
+}
+
+/// Some rows and columns of a state.
+pub struct Cells<'a> {
+    /// The first row.
+    pub m: usize,
+    /// The first column.
+    pub n: usize,
+    /// How many rows.
+    pub rows: usize,
+    /// How many columns.
+    pub cols: usize,
+    /// `[row][vector of columns][group][lane]`, and a vector for each group more.
+    pub(super) sums: *const f32,
+    pub(super) pitch: usize,
+    pub(super) groups: usize,
+    pub(super) before: *const f32,
+    pub(super) next: Target,
+    pub(super) series: &'a [Target],
+}
+
+impl Cells<'_> {
+    /// The sums of group `g` of row `r` from column `j` on.
+    #[inline(always)]
+    pub fn sum<S: Simd, A: At>(&self, s: S, g: usize, r: usize, j: usize, at: A) -> S::F {
+        self.check(r, j, at.count(S::LANES));
+        if g >= self.groups {
+            outside();
+        }
+        let p = self.sums.wrapping_add(r * self.pitch + j * self.groups + g * S::LANES);
+        // SAFETY: the row has `groups` words for each column, and a vector for each group follows the last row.
+        unsafe { s.load_raw_f(p) }
+    }
+
+    /// The state of row `r` from column `j` on, as the turn before has left it.
+    #[inline(always)]
+    pub fn state<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
+        let offset = self.place(&self.next, r, j, at.count(S::LANES));
+        // SAFETY: `place` is within a state, nobody writes to the one before, and both have the same shape.
+        unsafe { load(s, self.before.wrapping_add(offset), at) }
+    }
+
+    /// Stores `v` as the next state of row `r` from column `j` on.
+    #[inline(always)]
+    pub fn next<S: Simd, A: At>(&mut self, s: S, r: usize, j: usize, at: A, v: S::F) {
+        let offset = self.place(&self.next, r, j, at.count(S::LANES));
+        // SAFETY: `place` is within the state, and these rows and columns belong to this tile alone.
+        unsafe { store(s, self.next.origin.wrapping_add(offset), at, v) }
+    }
+
+    /// What series `k` holds for row `r` from column `j` on.
+    #[inline(always)]
+    pub fn old<S: Simd, A: At>(&self, s: S, k: usize, r: usize, j: usize, at: A) -> S::F {
+        let offset = self.place(&self.series[k], r, j, at.count(S::LANES));
+        // SAFETY: as for `next`; the recurrence has checked the reach of the series in every turn.
+        unsafe { load(s, self.series[k].origin.wrapping_add(offset), at) }
+    }
+
+    /// Stores `v` in series `k` for row `r` from column `j` on.
+    #[inline(always)]
+    pub fn store<S: Simd, A: At>(&mut self, s: S, k: usize, r: usize, j: usize, at: A, v: S::F) {
+        let offset = self.place(&self.series[k], r, j, at.count(S::LANES));
+        // SAFETY: as above.
+        unsafe { store(s, self.series[k].origin.wrapping_add(offset), at, v) }
+    }
+
+    #[inline(always)]
+    fn place(&self, target: &Target, r: usize, j: usize, count: usize) -> usize {
+        self.check(r, j, count);
+        (self.m + r) * target.row + self.n + j
+    }
+
+    #[inline(always)]
+    fn check(&self, r: usize, j: usize, count: usize) {
+        if r >= self.rows || self.cols < count || j > self.cols - count {
+            outside();
+        }
+    }
+}
+
+#[cold]
+#[allow(clippy::panic, reason = "an index outside a tile, as for a slice")]
+fn outside() -> ! {
+    panic!("outside a tile")
+}
+
+#[inline(always)]
+unsafe fn load<S: Simd, A: At>(s: S, p: *const f32, at: A) -> S::F {
+    // SAFETY: the caller vouches for as many words as `at` counts.
+    unsafe { if A::FULL { s.load_raw_f(p) } else { s.load_masked_raw_f(p, s.mask_first(at.count(S::LANES))) } }
+}
+
+#[inline(always)]
+unsafe fn store<S: Simd, A: At>(s: S, p: *mut f32, at: A, v: S::F) {
+    // SAFETY: as above.
+    unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(at.count(S::LANES)), v) } }
+}
+
+/// A [`Cell`] behind a pointer, so that the loop is compiled once.
+pub(super) trait Sink: Sync {
+    fn finish(&self, isa: Isa, turn: usize, tile: &mut Cells<'_>);
+}
+
+pub(super) struct Finish<'a, C>(pub(super) &'a C);
+
+impl<C: Cell> Sink for Finish<'_, C> {
+    fn finish(&self, isa: Isa, turn: usize, tile: &mut Cells<'_>) {
+        run(isa, Apply { cell: self.0, turn, tile });
+    }
+}
+
+struct Apply<'a, 'b, C> {
+    cell: &'a C,
+    turn: usize,
+    tile: &'a mut Cells<'b>,
+}
+
+impl<C: Cell> Kernel for Apply<'_, '_, C> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        self.cell.apply(s, self.turn, self.tile);
+    }
+}

@@ -1,0 +1,388 @@
+//! Loops over time whose turn is a product with the state and a map of its sums to the next state.
+//!
+//! In: a state, the matrix that it meets in every turn, how many turns, and what a turn makes of the sums. Out: the last state,
+//! and what the turns have stored. Always: each thread runs all turns for its part of the state, either some rows, which
+//! no other thread needs, or some columns, and then threads wait for each other once in a turn; a sum runs in ascending
+//! order of K with one accumulator, so results do not depend on the number of threads.
+
+mod cell;
+mod panels;
+#[cfg(test)]
+mod tests;
+
+use core::cell::Cell as Slot;
+use core::ops::Range;
+
+use super::barrier::{Barrier, Broken, MOST};
+use super::contract::kernel::{self, Block, Rows, Steps};
+use super::kept::kept;
+use super::scratch::{LINE, Scratch, lend};
+use super::{Isa, Kernel, Simd, pool, run};
+pub use cell::{Cell, Cells};
+use cell::{Finish, Sink, Target};
+use panels::Panels;
+
+/// A loop over turns.
+#[derive(Debug)]
+pub struct Recurrence<'a> {
+    /// How many turns.
+    pub turns: usize,
+    /// Whether the last turn comes first.
+    pub reverse: bool,
+    /// Rows of the state.
+    pub rows: usize,
+    /// Columns of the state.
+    pub columns: usize,
+    /// Sums for each element of the state.
+    pub groups: usize,
+    /// The first state, row-major, and then the last one.
+    pub state: &'a mut [f32],
+    /// Memory for another state.
+    pub spare: &'a mut [f32],
+    /// What the state is multiplied by.
+    pub matrix: Matrix<'a>,
+    /// What the turns store beside the state.
+    pub series: &'a mut [Series<'a>],
+}
+
+/// The element for column `k` of the state and element `j` of group `g` is `data[base + (g·columns + j)·column + k·step]`.
+#[derive(Clone, Copy, Debug)]
+pub struct Matrix<'a> {
+    /// Where it lies.
+    pub data: &'a [f32],
+    /// Its first word.
+    pub base: usize,
+    /// Words from column to column of the product.
+    pub column: usize,
+    /// Words from k to k.
+    pub step: usize,
+}
+
+/// The element of row `r` and column `j` is `data[base + turn·t + row·r + j]` in turn `t`.
+#[derive(Debug)]
+pub struct Series<'a> {
+    /// Where it lies.
+    pub data: &'a mut [f32],
+    /// Its first word.
+    pub base: usize,
+    /// Words from row to row.
+    pub row: usize,
+    /// Words from turn to turn.
+    pub turn: usize,
+}
+
+/// Rows for each thread from which on they are cut.
+const LEAST_ROWS: usize = 8;
+/// Rows below which a sum has two blocks of K.
+const FEW_ROWS: usize = 2 * LEAST_ROWS;
+/// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves.
+const WORTH_A_TURN: usize = 1 << 15;
+const WORTH: usize = 1 << 18;
+/// Most series.
+const SERIES: usize = 16;
+/// Vectors of columns of the state whose sums wait for a map, and row tiles.
+const CHUNK: usize = 4;
+const TILES: usize = 4;
+
+thread_local! {
+    static MEMORY: Slot<Scratch<()>> = Slot::default();
+}
+
+/// Runs the turns of `work` on at most `threads` threads.
+///
+/// # Panics
+/// If something reaches outside its slice, or rows of a series overlap, which the compiler has excluded.
+pub fn recur<C: Cell>(isa: Isa, threads: usize, work: Recurrence<'_>, cell: &C) {
+    drive(isa, threads, work, &Finish(cell));
+}
+
+fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
+    let Recurrence { turns, reverse, rows, columns, groups, state, spare, matrix, series } = work;
+    if turns == 0 || rows == 0 || columns == 0 {
+        return;
+    }
+    check(rows, columns, groups, [state.len(), spare.len()], &matrix);
+    let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0 }, 0); SERIES];
+    for ((target, step), series) in targets.iter_mut().zip(series.iter_mut()) {
+        let last = series.base + (turns - 1) * series.turn + (rows - 1) * series.row + columns - 1;
+        assert!(last < series.data.len() && (rows == 1 || series.row >= columns), "recur: a malformed series");
+        *target = Target { origin: series.data.as_mut_ptr().wrapping_add(series.base), row: series.row };
+        *step = series.turn;
+    }
+    assert!(series.len() <= SERIES, "recur: more series than it was made for");
+    // The last turn writes to `state`, and the turns take the two in turn.
+    if turns % 2 == 1 {
+        spare[..rows * columns].copy_from_slice(&state[..rows * columns]);
+    }
+    let panels = Panels { matrix, columns, groups, wide: rows == 1 };
+    let cut = Cut::new(isa, threads, turns, rows, &panels);
+    let form = panels.form(&cut, isa.lanes());
+    let packed = kept(panels.start(), &form, panels.words(isa.lanes()), |to| {
+        run(isa, Pack { panels: &panels, cut: &cut, parts: 0..cut.parts, to });
+    });
+    let states = [state.as_mut_ptr(), spare.as_mut_ptr()];
+    let turns = Turns { isa, turns, reverse, states, targets, series: series.len(), panels, packed, cut, sink };
+    pool::parallel(threads, turns.cut.parts, &Task { turns, barrier: Barrier::default() });
+}
+
+/// Panics unless the states have room and the matrix lies within its slice.
+fn check(rows: usize, columns: usize, groups: usize, states: [usize; 2], matrix: &Matrix<'_>) {
+    let last = (groups * columns).checked_sub(1).map(|n| matrix.base + n * matrix.column + (columns - 1) * matrix.step);
+    assert!(
+        states.iter().all(|&words| words >= rows * columns) && last.is_some_and(|last| last < matrix.data.len()),
+        "recur: an operand reaches outside its slice"
+    );
+}
+
+/// Who does what: each part has some rows, or some vectors of columns.
+#[derive(Clone, Copy)]
+struct Cut {
+    parts: usize,
+    by_rows: bool,
+    rows: usize,
+    /// Vectors of columns.
+    vectors: usize,
+}
+
+impl Cut {
+    fn new(isa: Isa, threads: usize, turns: usize, rows: usize, panels: &Panels<'_>) -> Cut {
+        let vectors = panels.columns.div_ceil(isa.lanes());
+        let most = pool::members(threads).min(MOST);
+        let work = rows * panels.columns * panels.columns * panels.groups;
+        let by_rows = rows >= LEAST_ROWS * most;
+        let parts = match by_rows {
+            true if work.saturating_mul(turns) >= WORTH => most,
+            false if work >= WORTH_A_TURN => most.min(vectors),
+            true | false => 1,
+        };
+        Cut { parts, by_rows, rows, vectors }
+    }
+
+    /// The rows and the vectors of columns of a part.
+    fn part(&self, number: usize) -> (Range<usize>, Range<usize>) {
+        let share = |total: usize| total * number / self.parts..total * (number + 1) / self.parts;
+        if self.by_rows { (share(self.rows), 0..self.vectors) } else { (0..self.rows, share(self.vectors)) }
+    }
+
+    /// The parts of `parts` that have columns of their own.
+    fn distinct(&self, parts: Range<usize>) -> Range<usize> {
+        if self.by_rows { parts.start..(parts.start + 1).min(parts.end) } else { parts }
+    }
+}
+
+/// Packs the columns of some parts, each at the same place as all the others do.
+struct Pack<'a> {
+    panels: &'a Panels<'a>,
+    cut: &'a Cut,
+    parts: Range<usize>,
+    to: *mut f32,
+}
+
+impl Kernel for Pack<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        for part in self.cut.distinct(self.parts) {
+            // SAFETY: `to` has room for all columns.
+            unsafe { self.panels.pack(s, self.cut.part(part).1, self.to) }
+        }
+    }
+}
+
+/// Everything about the loop.
+struct Turns<'a> {
+    isa: Isa,
+    turns: usize,
+    reverse: bool,
+    states: [*mut f32; 2],
+    /// Each with its words from turn to turn.
+    targets: [(Target, usize); SERIES],
+    series: usize,
+    panels: Panels<'a>,
+    /// The matrix, where the session keeps it packed.
+    packed: Option<*const f32>,
+    cut: Cut,
+    sink: &'a dyn Sink,
+}
+
+struct Task<'a> {
+    turns: Turns<'a>,
+    barrier: Barrier,
+}
+
+// SAFETY: a part writes its rows and columns of the next state and of the series only, which no other part reads before they
+// have met; the packed matrix is only read.
+unsafe impl Sync for Task<'_> {}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, parts: Range<usize>) {
+        let _guard = self.barrier.guard();
+        lend(&MEMORY, |scratch| run(self.turns.isa, Member { task: self, parts, scratch }));
+    }
+}
+
+/// The parts of one thread.
+struct Member<'a> {
+    task: &'a Task<'a>,
+    parts: Range<usize>,
+    scratch: &'a mut Scratch<()>,
+}
+
+impl Kernel for Member<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Member { task, parts, scratch } = self;
+        let turns = &task.turns;
+        let (panels, cut) = (&turns.panels, &turns.cut);
+        let sums = (TILES * S::ROWS).min(cut.rows) * CHUNK * panels.groups * S::LANES + panels.groups * S::LANES;
+        let room = if turns.packed.is_some() { 0 } else { panels.words(S::LANES) };
+        let (memory, _) = scratch.provide(sums.next_multiple_of(LINE) + room, 0, ());
+        let own = memory.wrapping_add(sums.next_multiple_of(LINE));
+        if turns.packed.is_none() {
+            Pack { panels, cut, parts: parts.clone(), to: own }.run(s);
+        }
+        let packed = turns.packed.unwrap_or(own);
+        let meets = !cut.by_rows && parts.len() < cut.parts;
+        for number in 0..turns.turns {
+            let turn = if turns.reverse { turns.turns - 1 - number } else { number };
+            let next = (turns.turns - 1 - number) % 2;
+            let mut series = [turns.targets[0].0; SERIES];
+            for (series, (target, step)) in series.iter_mut().zip(&turns.targets[..turns.series]) {
+                *series = Target { origin: target.origin.wrapping_add(turn * step), row: target.row };
+            }
+            let (before, next) = (turns.states[1 - next].cast_const(), turns.states[next]);
+            let series = &series[..turns.series];
+            let meeting = meets.then_some((&task.barrier, number));
+            let step = Step { turns, turn, before, next, series, packed, sums: memory, meeting };
+            for part in parts.clone() {
+                // SAFETY: `drive` has checked all slices, and the memory has the sizes that the shapes ask for.
+                if unsafe { step.part(s, part) }.is_err() {
+                    return;
+                }
+            }
+            if meets {
+                task.barrier.arrive(parts.clone(), number + 1);
+            }
+        }
+    }
+}
+
+/// A turn.
+struct Step<'a> {
+    turns: &'a Turns<'a>,
+    turn: usize,
+    before: *const f32,
+    next: *mut f32,
+    series: &'a [Target],
+    packed: *const f32,
+    sums: *mut f32,
+    /// Where to wait for the columns of other threads, if there are such, and how often they must have arrived.
+    meeting: Option<(&'a Barrier, usize)>,
+}
+
+impl Step<'_> {
+    /// The sums and the map of one part.
+    ///
+    /// # Safety
+    /// The pointers must reach what the shapes ask for.
+    #[inline(always)]
+    unsafe fn part<S: Simd>(&self, s: S, part: usize) -> Result<(), Broken> {
+        let (rows, vectors) = self.turns.cut.part(part);
+        let groups = self.turns.panels.groups;
+        let mut m = rows.start;
+        while m < rows.end {
+            let height = (TILES * S::ROWS).min(rows.end - m);
+            let mut vector = vectors.start;
+            while vector < vectors.end {
+                let width = CHUNK.min(vectors.end - vector);
+                let pitch = width * groups * S::LANES;
+                let n = vector * S::LANES;
+                let columns = self.turns.panels.columns;
+                for (number, k) in self.depths::<S>(part).into_iter().filter(|k| !k.is_empty()).enumerate() {
+                    if number > 0 || !self.is_own::<S>(part, &k) {
+                        self.wait()?;
+                    }
+                    // SAFETY: the caller's.
+                    unsafe { self.sums(s, (m, height), (vector, width), (k, number > 0)) }
+                }
+                let mut cells = Cells {
+                    m,
+                    n,
+                    rows: height,
+                    cols: (width * S::LANES).min(columns - n),
+                    sums: self.sums,
+                    pitch,
+                    groups,
+                    before: self.before,
+                    next: Target { origin: self.next, row: columns },
+                    series: self.series,
+                };
+                self.turns.sink.finish(self.turns.isa, self.turn, &mut cells);
+                vector += width;
+            }
+            m += height;
+        }
+        Ok(())
+    }
+
+    /// Waits for the columns of other threads.
+    #[inline(always)]
+    fn wait(&self) -> Result<(), Broken> {
+        match self.meeting {
+            Some((barrier, time)) => barrier.wait(self.turns.cut.parts, time),
+            None => Ok(()),
+        }
+    }
+
+    /// The blocks of K in the order in which a part adds them up. Few rows have two, so that a thread can begin with what it
+    /// has made itself; the sum of two is the same either way.
+    #[inline(always)]
+    fn depths<S: Simd>(&self, part: usize) -> [Range<usize>; 2] {
+        let k = self.turns.panels.columns;
+        let half = self.turns.cut.vectors / 2 * S::LANES;
+        if self.turns.cut.rows >= FEW_ROWS || half == 0 {
+            return [0..k, k..k];
+        }
+        let [first, second] = [0..half, half..k];
+        if self.is_own::<S>(part, &second) { [second, first] } else { [first, second] }
+    }
+
+    /// Whether a part makes all columns of the state that these indices of K are.
+    #[inline(always)]
+    fn is_own<S: Simd>(&self, part: usize, k: &Range<usize>) -> bool {
+        let (_, vectors) = self.turns.cut.part(part);
+        k.start >= vectors.start * S::LANES && k.end <= vectors.end * S::LANES
+    }
+
+    /// The sums of some rows and some vectors of columns over a block of K, or those added to what is there.
+    #[inline(always)]
+    unsafe fn sums<S: Simd>(
+        &self,
+        s: S,
+        (m, height): (usize, usize),
+        (vector, width): (usize, usize),
+        (depth, add): (Range<usize>, bool),
+    ) {
+        let panels = &self.turns.panels;
+        let (k, pitch) = (panels.columns, width * panels.groups * S::LANES);
+        let tiles = height.div_ceil(S::ROWS);
+        for (first, count) in panels.runs(width) {
+            let at = vector * panels.groups + first;
+            let b = self.packed.wrapping_add((at * k + depth.start * count) * S::LANES);
+            for tile in 0..tiles {
+                let (from, to) = (height * tile / tiles, height * (tile + 1) / tiles);
+                let block = Block {
+                    k: depth.len(),
+                    a: self.before.wrapping_add((m + from) * k + depth.start),
+                    rows: Rows::Even(k.cast_signed()),
+                    b,
+                    steps: Steps::Even((count * S::LANES).cast_signed()),
+                    c: self.sums.wrapping_add(from * pitch + first * S::LANES),
+                    c_row: pitch.cast_signed(),
+                    add,
+                };
+                // SAFETY: the caller's; a panel has `count` vectors for each k.
+                unsafe { kernel::tile(s, to - from, count, block) }
+            }
+        }
+    }
+}

@@ -1,0 +1,99 @@
+//! The matrix of a recurrence in the order in which its products read it.
+//!
+//! In: a matrix, and some vectors of columns of the state. Out: for each chunk of these, panels of a few vectors, `[k][vector]`;
+//! the vectors of all groups of one vector of columns are neighbours. Always: a vector's panel starts where the vectors
+//! before it end, so a part's place is the same in every cut.
+
+use core::ops::Range;
+
+use super::super::Simd;
+use super::super::vectors::MAX_LANES;
+use super::{CHUNK, Cut, Matrix};
+
+/// How the matrix is read.
+#[derive(Clone, Copy)]
+pub(super) struct Panels<'a> {
+    pub(super) matrix: Matrix<'a>,
+    pub(super) columns: usize,
+    pub(super) groups: usize,
+    /// Whether a tile has a single row, and then many vectors.
+    pub(super) wide: bool,
+}
+
+impl Panels<'_> {
+    pub(super) fn start(&self) -> *const f32 {
+        self.matrix.data.as_ptr().wrapping_add(self.matrix.base)
+    }
+
+    /// Words of all panels.
+    pub(super) fn words(&self, lanes: usize) -> usize {
+        self.columns.next_multiple_of(lanes) * self.groups * self.columns
+    }
+
+    /// The numbers that tell packed forms apart.
+    pub(super) fn form(&self, cut: &Cut, lanes: usize) -> [isize; 9] {
+        let parts = if cut.by_rows { 1 } else { cut.parts };
+        let Matrix { column, step, .. } = self.matrix;
+        let (columns, groups) = (self.columns, self.groups);
+        [4, columns, groups, column, step, lanes, parts, usize::from(self.wide), CHUNK].map(usize::cast_signed)
+    }
+
+    /// The panels of `width` vectors of columns: the first vector of each, and how many it has.
+    pub(super) fn runs(&self, width: usize) -> impl Iterator<Item = (usize, usize)> {
+        let (total, most) = (width * self.groups, if self.wide { 8 } else { 2 });
+        let mut at = 0;
+        core::iter::from_fn(move || {
+            let left = total - at;
+            // A tile has one, two, four or eight vectors.
+            let count = [8, 4, 2, 1].into_iter().find(|&count| count <= most && count <= left)?;
+            at += count;
+            Some((at - count, count))
+        })
+    }
+
+    /// Packs some vectors of columns of the state to their place in `to`.
+    ///
+    /// # Safety
+    /// `to` must have [`Panels::words`] words.
+    #[inline(always)]
+    pub(super) unsafe fn pack<S: Simd>(&self, s: S, vectors: Range<usize>, to: *mut f32) {
+        let mut vector = vectors.start;
+        while vector < vectors.end {
+            let width = CHUNK.min(vectors.end - vector);
+            for (first, count) in self.runs(width) {
+                let to = to.wrapping_add((vector * self.groups + first) * self.columns * S::LANES);
+                for number in 0..count {
+                    let (column, group) = ((first + number) / self.groups, (first + number) % self.groups);
+                    let to = to.wrapping_add(number * S::LANES);
+                    // SAFETY: the caller's.
+                    unsafe { self.vector(s, (vector + column) * S::LANES, group, to, count * S::LANES) }
+                }
+            }
+            vector += width;
+        }
+    }
+
+    /// Packs the vector of group `group` from column `first` on. Lanes behind the last column repeat it.
+    #[inline(always)]
+    unsafe fn vector<S: Simd>(&self, s: S, first: usize, group: usize, to: *mut f32, pitch: usize) {
+        let Matrix { column, step, .. } = self.matrix;
+        let mut rows = [self.start(); MAX_LANES];
+        for (lane, row) in rows.iter_mut().enumerate().take(S::LANES) {
+            let j = (first + lane).min(self.columns - 1);
+            *row = self.start().wrapping_add((group * self.columns + j) * column);
+        }
+        let mut k = 0;
+        while step == 1 && k + S::LANES <= self.columns {
+            // SAFETY: `drive` has checked the matrix, and the panel has room for every k.
+            unsafe { s.transpose_raw_f(rows.as_ptr(), k, to.wrapping_add(k * pitch), pitch, S::LANES) }
+            k += S::LANES;
+        }
+        while k < self.columns {
+            for (lane, row) in rows.iter().enumerate().take(S::LANES) {
+                // SAFETY: as above.
+                unsafe { to.wrapping_add(k * pitch + lane).write(row.wrapping_add(k * step).read()) }
+            }
+            k += 1;
+        }
+    }
+}
