@@ -6,6 +6,7 @@ use alloc::vec::Vec;
 
 use bytemuck::{Pod, Zeroable};
 
+use crate::cpu::large;
 use crate::error::{Error, Result};
 
 /// Words of one cache line.
@@ -39,7 +40,10 @@ impl Words {
     /// `len` zeros. Like every collection of the standard library this stops the program
     /// when memory runs out; it serves where the length is known when the program is built.
     pub(crate) fn of_model(len: usize) -> Self {
-        Words { lines: alloc::vec![Line([0.0; LINE]); len.div_ceil(LINE)], len }
+        let mut lines = Vec::with_capacity(len.div_ceil(LINE));
+        large(lines.spare_capacity_mut());
+        lines.resize(len.div_ceil(LINE), Line([0.0; LINE]));
+        Words { lines, len }
     }
 
     /// The first `len` words, after allocating if there were fewer. Words that were there keep
@@ -48,6 +52,7 @@ impl Words {
         let lines = len.div_ceil(LINE);
         if let Some(missing) = lines.checked_sub(self.lines.len()) {
             self.lines.try_reserve_exact(missing).map_err(|_| Error::Memory { words: len })?;
+            large(self.lines.spare_capacity_mut());
             self.lines.resize(lines, Line([0.0; LINE]));
         }
         self.len = self.len.max(len);

@@ -46,6 +46,11 @@ impl Work {
 
     /// Seconds per run, measured for about `budget` seconds.
     pub(super) fn time_in(&self, budget: f64, isa: Isa, threads: usize) -> f64 {
+        self.time_of(budget, |work, outputs| rt::contract(black_box(isa), threads, work, outputs, &Plain))
+    }
+
+    /// The same of another function of the runtime.
+    pub(super) fn time_of(&self, budget: f64, mut run: impl FnMut(&Contract<'_>, &mut [Output<'_>])) -> f64 {
         let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
         let (left, right, mut out) = (numbers(self.words(0)), numbers(self.words(1)), numbers(self.words(2)));
         seconds_in(budget, || {
@@ -54,8 +59,7 @@ impl Work {
                 lhs: Operand { data: &left, base: 0, strides: &self.strides[0], windows: &[] },
                 rhs: Operand { data: &right, base: 0, strides: &self.strides[1], windows: &[] },
             };
-            let outputs = &mut [Output { data: &mut out, base: 0, strides: &self.strides[2] }];
-            rt::contract(black_box(isa), threads, &work, outputs, &Plain);
+            run(&work, &mut [Output { data: &mut out, base: 0, strides: &self.strides[2] }]);
         })
     }
 }

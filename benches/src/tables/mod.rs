@@ -4,6 +4,7 @@ mod attention;
 #[cfg(feature = "cliffs")]
 mod cliffs;
 mod gemm;
+mod precision;
 
 use crate::command::Part;
 
@@ -16,6 +17,11 @@ pub(crate) const TABLES: &[Table] = &[
     ("small", "products of one row, in nanoseconds", gemm::small),
     #[cfg(feature = "cliffs")]
     ("cliffs", "odd shapes beside round ones, and how many times as long a unit of work takes there", cliffs::beside),
+    (
+        "precision",
+        "products with a parameter in f32, bf16 and int8, and how many times as fast these are",
+        precision::beside,
+    ),
     ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
     ("attention", "attention as one kernel and as products and a softmax", attention::both),
 ];

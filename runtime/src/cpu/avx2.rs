@@ -350,12 +350,27 @@ impl Vectors for Avx2 {
     #[inline(always)]
     fn fetch_raw(self, p: *const f32) {
         // SAFETY: a prefetch touches nothing, and every machine with a token has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
     #[inline(always)]
     fn settle(self) {
         // SAFETY: every machine with a token has the instruction.
         unsafe { _mm_sfence() }
+    }
+
+    #[inline(always)]
+    fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
+        // SAFETY: the token proves that the machine has the instructions.
+        unsafe {
+            let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(a, b));
+            _mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(mixed))
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, p: *const f32) {
+        // SAFETY: the token proves that the machine has the instruction, which never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
 
     #[inline(always)]

@@ -345,12 +345,27 @@ impl Vectors for Avx512 {
     #[inline(always)]
     fn fetch_raw(self, p: *const f32) {
         // SAFETY: a prefetch touches nothing, and every machine with a token has it.
-        unsafe { _mm_prefetch::<_MM_HINT_T0>(p.cast()) }
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
     #[inline(always)]
     fn settle(self) {
         // SAFETY: every machine with a token has the instruction.
         unsafe { _mm_sfence() }
+    }
+
+    #[inline(always)]
+    fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
+        // SAFETY: the token proves that the machine has the instructions.
+        unsafe {
+            let lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
+            _mm512_permutex2var_ps(a, lanes, b)
+        }
+    }
+
+    #[inline(always)]
+    fn prefetch(self, p: *const f32) {
+        // SAFETY: the token proves that the machine has the instruction, which never faults.
+        unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
 
     #[inline(always)]

@@ -12,7 +12,11 @@ use core::ptr;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+use super::scratch::LINE;
 use crate::words::Words;
+
+/// Most words that copies share in one piece of memory.
+const SHARED: usize = 1 << 20;
 
 /// The copies of one session.
 #[derive(Debug, Default)]
@@ -21,6 +25,10 @@ pub(crate) struct Kept {
     parameters: Range<usize>,
     /// In the order of their keys.
     copies: Vec<Copied>,
+    /// Where they lie, many of them in one piece, which large pages can hold.
+    pieces: Vec<Piece>,
+    /// Words of the last piece that are taken.
+    taken: usize,
     /// The copy that the call may ask for next: plans read parameters in their order.
     next: usize,
 }
@@ -29,7 +37,30 @@ pub(crate) struct Kept {
 struct Copied {
     address: usize,
     form: Box<[isize]>,
-    words: Words,
+    /// The piece, and the first word in it.
+    place: (usize, usize),
+}
+
+/// Memory of copies, which is reached through one pointer only: a copy is written while others are read.
+#[derive(Debug)]
+struct Piece {
+    start: *mut f32,
+    words: usize,
+    /// What owns it.
+    _memory: Words,
+}
+
+// SAFETY: the words belong to the piece, and are written only where `kept` holds all copies mutably.
+unsafe impl Send for Piece {}
+// SAFETY: as above.
+unsafe impl Sync for Piece {}
+
+impl Piece {
+    /// `words` zeros. `None` if memory has run out.
+    fn new(words: usize) -> Option<Piece> {
+        let mut memory = Words::zeroed(words).ok()?;
+        Some(Piece { start: memory.as_mut_slice().as_mut_ptr(), words, _memory: memory })
+    }
 }
 
 thread_local! {
@@ -51,10 +82,28 @@ impl Kept {
         let range = range.start.addr()..range.end.addr();
         if self.parameters != range {
             self.copies.clear();
+            self.pieces.clear();
             self.parameters = range;
         }
         self.next = 0;
         Call { around: CURRENT.replace(self), kept: PhantomData }
+    }
+
+    /// The word at a place.
+    fn at(&self, (piece, first): (usize, usize)) -> *mut f32 {
+        self.pieces[piece].start.wrapping_add(first)
+    }
+
+    /// The place of a copy of `words` words. `None` if memory has run out.
+    fn room(&mut self, words: usize) -> Option<(usize, usize)> {
+        let mut first = self.taken.next_multiple_of(LINE);
+        if self.pieces.last().is_none_or(|piece| piece.words < first + words) {
+            let all = self.parameters.len() / size_of::<f32>();
+            self.pieces.push(Piece::new(words.max(all.min(SHARED)))?);
+            first = 0;
+        }
+        self.taken = first + words;
+        Some((self.pieces.len() - 1, first))
     }
 }
 
@@ -87,18 +136,18 @@ pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl Fn
         && same(&copy.form, form)
     {
         current.next += 1;
-        return Some(copy.words.as_slice().as_ptr());
+        return Some(current.at(copy.place));
     }
     match current.copies.binary_search_by(|copy| (copy.address, &*copy.form).cmp(&(address, form))) {
         Ok(at) => {
             current.next = at + 1;
-            Some(current.copies[at].words.as_slice().as_ptr())
+            Some(current.at(current.copies[at].place))
         }
         Err(at) => {
-            let mut copy = Words::zeroed(words).ok()?;
-            pack(copy.as_mut_slice().as_mut_ptr());
-            let start = copy.as_slice().as_ptr();
-            current.copies.insert(at, Copied { address, form: form.into(), words: copy });
+            let place = current.room(words)?;
+            let start = current.at(place);
+            pack(start);
+            current.copies.insert(at, Copied { address, form: form.into(), place });
             Some(start)
         }
     }
@@ -136,6 +185,25 @@ mod tests {
         }
         assert_eq!(packed, 3);
         assert_eq!(kept.copies.len(), 3);
+    }
+
+    #[test]
+    fn copies_that_share_a_piece_do_not_meet() {
+        let parameters = [0.0; 100];
+        let mut kept = Kept::default();
+        let _call = kept.enter(&parameters);
+        let sizes = [3, 40, 200, 7, 60];
+        let starts = sizes.map(|words| {
+            // SAFETY: as many words were asked for.
+            let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
+            super::kept(parameters.as_ptr(), &[words as isize], words, fill).unwrap()
+        });
+        for (start, words) in starts.into_iter().zip(sizes) {
+            assert_eq!(start.addr() % 64, 0);
+            // SAFETY: the copy has these words, and lives as long as the call.
+            let copy = unsafe { core::slice::from_raw_parts(start, words) };
+            assert!(copy.iter().all(|x| *x == words as f32), "{words}");
+        }
     }
 
     #[test]

@@ -18,6 +18,7 @@ mod barrier;
 mod contract;
 mod isa;
 mod kept;
+mod pages;
 mod parallel;
 mod pool;
 mod portable;
@@ -41,6 +42,7 @@ pub use contract::{
 };
 pub use isa::{Isa, Kernel, run};
 pub(crate) use kept::Kept;
+pub(crate) use pages::large;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, recur};

@@ -355,6 +355,26 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
         unsafe { self.load_raw_f(lanes.as_ptr()) }
     }
 
+    /// The lanes 0, 2, 4, … of `a`, then those of `b`.
+    #[inline(always)]
+    fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
+        let mut lanes = [0.0; 4 * MAX_LANES];
+        // SAFETY: two vectors fit, also where one is two of a machine.
+        unsafe {
+            self.store_raw_f(lanes.as_mut_ptr(), a);
+            self.store_raw_f(lanes.as_mut_ptr().add(Self::LANES), b);
+        }
+        for lane in 0..Self::LANES {
+            lanes[lane] = lanes[2 * lane];
+        }
+        // SAFETY: as above.
+        unsafe { self.load_raw_f(lanes.as_ptr()) }
+    }
+
+    /// Asks for the line of memory that `p` points into, which need not exist, without waiting for it.
+    #[inline(always)]
+    fn prefetch(self, _: *const f32) {}
+
     /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart.
     ///
     /// # Safety

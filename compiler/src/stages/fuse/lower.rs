@@ -13,7 +13,6 @@ use crate::ir::kernel::{
     Accumulator, Buffer, BufferId, Expr, Kernel, Operand, Pass, Role, Schedule, Skeleton, Slot, Step, Store,
 };
 use crate::ir::model::Effect;
-use crate::ir::prim::MapOp;
 use crate::ir::{Graph, Kind, Prim, Repeat, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -40,9 +39,6 @@ impl Destination {
 pub(super) fn is_updated(role: Role) -> bool {
     matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::State(_) | Role::Param(_))
 }
-
-/// Recomputing a value that costs more than this is dearer than storing and loading it.
-const WORTH_KEEPING: usize = 12;
 
 impl Lowering {
     /// The steps that compute the destinations from the homes.
@@ -432,67 +428,4 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
         }
     }
     forced
-}
-
-/// Elementwise values that several kernels compute at a price above that of keeping them.
-pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
-    let graph = grouping.scope.graph;
-    let users = |value: Value| -> BTreeSet<usize> {
-        (0..grouping.groups.len()).filter(|&g| grouping.groups[g].body.visited.contains(&value)).collect()
-    };
-    let mut more = Kept::new();
-    let mut covered: BTreeSet<Value> = BTreeSet::new();
-    for value in graph.values().rev() {
-        let Kind::Prim(Prim::Map(_)) = graph.node(value).kind else { continue };
-        let canon = grouping.scope.canon(value);
-        if grouping.group_of.contains_key(&canon) || kept.contains(&value) || covered.contains(&value) {
-            continue;
-        }
-        if users(value).len() >= 2 && cost(grouping, value) > WORTH_KEEPING {
-            more.insert(value);
-            // What it is made of is no longer recomputed for these users.
-            let mut todo = vec![value];
-            while let Some(v) = todo.pop() {
-                if covered.insert(v) {
-                    todo.extend(&graph.node(v).args);
-                }
-            }
-        }
-    }
-    more
-}
-
-/// What computing an element takes, in rough units of one addition.
-fn cost(grouping: &Grouping<'_>, value: Value) -> usize {
-    let (mut seen, mut todo, mut cost) = (BTreeSet::new(), vec![value], 0);
-    while let Some(v) = todo.pop() {
-        let canon = grouping.scope.canon(v);
-        if !seen.insert(v) {
-            continue;
-        }
-        if grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon) {
-            cost += 2;
-            continue;
-        }
-        let node = grouping.scope.graph.node(v);
-        if let Kind::Prim(Prim::Map(op)) = node.kind {
-            cost += price(op);
-        }
-        // Scalars and other small values are computed once for many elements.
-        if !node.ty.as_ref().is_some_and(|t| t.shape.is_empty()) {
-            todo.extend(&node.args);
-        }
-    }
-    cost
-}
-
-fn price(op: MapOp) -> usize {
-    use MapOp::*;
-    match op {
-        Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl | Shr
-        | Eq | Ne | Lt | Le | Select => 1,
-        Div | Rem | Sqrt | Rsqrt => 4,
-        Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 10,
-        Threefry => 40,
-    }
 }

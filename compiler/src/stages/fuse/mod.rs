@@ -12,6 +12,7 @@ mod group;
 mod heavy;
 mod in_place;
 mod inline;
+mod keep;
 mod lower;
 mod operand;
 mod order;
@@ -91,7 +92,7 @@ fn grouped<'a>(
     let mut kept = Kept::new();
     loop {
         let grouping = lower::group(scope, destinations, &kept, buffers, versions);
-        let more = lower::worth_keeping(&grouping, &kept);
+        let more = keep::worth_keeping(&grouping, &kept);
         if more.is_empty() {
             return grouping;
         }

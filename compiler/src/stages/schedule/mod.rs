@@ -1,11 +1,12 @@
 //! schedule: fills in the numbers of every kernel.
 //!
-//! In: programs of kernels as fuse left them. Out: the same kernels with axes split where indices
+//! In: programs of kernels as fuse left them. Out: the same kernels, products out of loops that need not wait for them, with axes split where indices
 //! divide them and neighbouring ones merged, the operands
 //! of products in the order in which results are contiguous, and the vector axis, tiles, cooperation and precision
 //! chosen. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod axes;
+mod hoist;
 mod narrow;
 mod product;
 mod split;
@@ -17,6 +18,7 @@ use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
 /// The programs with scheduled kernels.
 pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
     for program in &mut programs {
+        hoist::hoist(program);
         steps(&mut program.steps);
         stream::choose(program);
         narrow::choose(program);

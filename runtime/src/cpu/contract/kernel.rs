@@ -3,6 +3,7 @@
 //! In: a left operand with evenly spaced rows, a right one with contiguous columns. Out: sums, or sums added to what is there.
 //! Always: each element is summed in ascending order of K with one accumulator.
 
+use super::super::scratch::LINE;
 use super::super::{Kernel, Simd};
 
 /// The work of one register tile. Strides are in words.
@@ -59,10 +60,15 @@ pub(in crate::cpu) enum Steps {
     Even(isize),
     /// To each offset; the left operand's rows are `Near` or `Even`.
     Listed(*const isize),
+    /// To each offset, and a line from `next` on is asked for at each k, which another tile will read; rows are `Even`.
+    Leading { list: *const isize, next: *const f32 },
 }
 
 /// Most vectors of columns that a tile of one row has.
 pub(in crate::cpu) const WIDE: usize = 8;
+
+/// Words ahead at which a left operand is asked for that comes from memory: hardware stops at the end of a page.
+const AHEAD: usize = 1 << 10;
 
 /// Runs the tile of `rows` rows by `vectors` vectors.
 ///
@@ -82,9 +88,13 @@ pub(in crate::cpu) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, bl
             s.call(AnySize { rows, vectors, kind: Far { block, b_step } });
         }
         (Rows::Even(distance), Steps::Listed(list)) => {
-            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list } });
+            // What is asked for is read anyway.
+            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list, next: list.cast() } });
         }
-        (Rows::Listed(_), Steps::Listed(_)) => {
+        (Rows::Even(distance), Steps::Leading { list, next }) => {
+            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list, next } });
+        }
+        (Rows::Listed(_), Steps::Listed(_)) | (Rows::Near(_) | Rows::Listed(_), Steps::Leading { .. }) => {
             unreachable!("listed steps go with rows that are evenly spaced")
         }
     }
@@ -188,6 +198,7 @@ impl Kind for Spread {
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
         let mut a = self.block.a;
         for k in 0..self.block.k {
+            s.prefetch(a.wrapping_add(AHEAD));
             // SAFETY: the caller vouches for the list and for both operands over the whole block.
             unsafe { near(s, a, self.block.b.offset(*self.list.add(k)), sums) }
             a = a.wrapping_offset(self.a_step);
@@ -258,6 +269,7 @@ struct Apart {
     block: Block,
     distance: isize,
     list: *const isize,
+    next: *const f32,
 }
 
 impl Kind for Apart {
@@ -269,6 +281,7 @@ impl Kind for Apart {
             *at = self.block.a.wrapping_offset(3 * third.cast_signed() * self.distance);
         }
         for k in 0..self.block.k {
+            s.prefetch(self.next.wrapping_add(k * LINE));
             // SAFETY: the caller vouches for the list and for both operands over the whole block.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, self.block.b.offset(*self.list.add(k)));

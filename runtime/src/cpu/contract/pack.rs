@@ -382,6 +382,27 @@ pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: u
         }
         return;
     }
+    while step == 2 && at < count {
+        let rest = count - at;
+        let from = from.wrapping_add(2 * at);
+        let beyond = s.mask_first((2 * rest - 1).saturating_sub(S::LANES));
+        // SAFETY: as above; the word after the last one is not read.
+        unsafe {
+            let (a, b) = if rest >= S::LANES {
+                (s.load_raw_f(from), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
+            } else {
+                let few = s.mask_first(2 * rest - 1);
+                (s.load_masked_raw_f(from, few), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
+            };
+            let evens = s.evens_f(a, b);
+            if rest >= S::LANES {
+                s.store_raw_f(to.add(at), evens);
+            } else {
+                s.store_masked_raw_f(to.add(at), s.mask_first(rest), evens);
+            }
+        }
+        at += S::LANES.min(rest);
+    }
     while at < count {
         // SAFETY: as above.
         unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };

@@ -2,7 +2,7 @@
 //! and without.
 
 use super::*;
-use crate::cpu::Simd;
+use crate::cpu::{Kernel, Simd, run};
 
 /// A small generator, so that failures repeat.
 struct Random(u64);
@@ -582,7 +582,7 @@ fn convolutions_and_their_gradients() {
         let c = Convolution {
             batch: random.pick(&[1, 2, 3]),
             channels: [random.pick(&[1, 2, 3, 5]), random.pick(&[1, 3, 7, 16])],
-            image: [random.pick(&[5, 6, 7, 13]), random.pick(&[5, 7, 8, 17, 37])],
+            image: [random.pick(&[5, 6, 7, 13]), random.pick(&[5, 7, 8, 17, 37, 71])],
             kernel: [random.pick(&[1, 2, 3, 5]), random.pick(&[1, 2, 3, 5])],
             stride: random.pick(&[1, 1, 2, 3]),
             padding: random.pick(&[0, 1, 2, 4]),
@@ -598,7 +598,32 @@ fn convolutions_and_their_gradients() {
     }
 }
 
-/// Enough channels of 3 × 3 filters for minimal filtering; of the widest ones the patches are transformed first.
+/// Every `step`th word of a slice that ends with the last of them.
+struct Spaced<'a>(&'a [f32], usize, &'a mut [f32]);
+
+impl Kernel for Spaced<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Spaced(from, step, to) = self;
+        // SAFETY: the test makes the slices so long.
+        unsafe { super::pack::copy(s, from.as_ptr(), step as isize, to.len(), to.as_mut_ptr()) }
+    }
+}
+
+#[test]
+fn copies_of_words_that_are_apart() {
+    let words: Vec<f32> = (0..400u16).map(f32::from).collect();
+    for isa in Isa::available() {
+        for (count, step) in (1..70).flat_map(|count| (1..=5).map(move |step| (count, step))) {
+            let mut to = vec![0.0; count];
+            run(isa, Spaced(&words[..(count - 1) * step + 1], step, &mut to));
+            assert!(to.iter().enumerate().all(|(at, word)| *word == words[at * step]), "{isa:?} {count} {step}");
+        }
+    }
+}
+
+/// Enough channels of 3 × 3 filters for minimal filtering; of the widest ones the patches are transformed first, and are
+/// small, because there are few of them.
 #[test]
 fn convolutions_of_many_channels() {
     let mut random = Random(8);

@@ -1,13 +1,16 @@
-//! Convolutions with 3 × 3 filters by minimal filtering: four sums in each direction from six products instead of twelve.
+//! Convolutions with 3 × 3 filters by minimal filtering: of two or four sums in each direction, four or six products instead of
+//! six or twelve.
 //!
 //! In: a convolution whose windows move by one, or its gradient by input. Out: its outputs. Always: filters and patches are
-//! transformed, multiplied as 36 matrix products over channels, and the products are transformed back while they are in cache.
+//! transformed, multiplied as a matrix product over channels for each point of a patch, and the products are transformed back
+//! while they are in cache. Channels and rows lie in the lanes of vectors meanwhile, so that the transforms shuffle nothing.
 //! What is transformed back differs from plain sums by some 1e-6 of the largest one; an infinite element gives NaN in all sums
 //! of its patches.
 //!
 //! Filters that are parameters of a session are transformed once. Otherwise either they are transformed first, and a job is a
-//! strip of patches; or, where there are more filters than patches, the patches are, and a job is a tile of rows.
+//! strip of patches; or, where there are more filters than patches, the patches are, and a job is a panel of filters.
 
+mod cut;
 mod filters;
 mod points;
 mod transforms;
@@ -22,20 +25,14 @@ use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::place::Place;
-use super::plan::Plan;
+use super::plan::{Plan, share};
+use cut::{Cut, Sizes};
 use filters::Filters;
 use points::TEMP;
-use transforms::{PATCH, STEP, TAPS};
+use transforms::{Four, Minimal, TAPS, Two};
 
-/// Products of a patch.
-const POINTS: usize = PATCH * PATCH;
-/// Fewest channels, and fewest rows, which pay for the transforms.
-const LEAST: usize = 16;
-/// Most vectors of a strip.
-const VECTORS: usize = 4;
-/// Most words of transformed filters, and of transformed patches, that wait in a second-level cache.
-const FILTERS: usize = 1 << 18;
-const PATCHES: usize = 1 << 19;
+/// Vectors of a panel.
+const VECTORS: usize = 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -44,26 +41,29 @@ pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     };
     let setup = &setup;
     let filters = setup.kept();
+    let by_panels = setup.cut.by_panels;
     lend(&CALL, |scratch| {
-        let image = if setup.once { setup.image_words() } else { 0 };
-        let patches = if setup.by_tiles { setup.strips * setup.strip_words() } else { 0 };
-        let fresh = if setup.by_tiles || filters.is_some() { 0 } else { setup.tiles * setup.tile_words() };
-        let (image_at, _) = scratch.provide(image + patches + fresh, 0, Place::NOWHERE);
-        let patches_at = image_at.wrapping_add(image);
+        let list = (2 * setup.filters.channels).next_multiple_of(LINE);
+        let patches = if by_panels { setup.cut.strips * setup.strip_words() } else { 0 };
+        let fresh = if by_panels || filters.is_some() { 0 } else { setup.panels * setup.panel_words() };
+        let (memory, _) = scratch.provide(list + patches + fresh, 0, Place::NOWHERE);
+        let patches_at = memory.wrapping_add(list);
         let fresh_at = patches_at.wrapping_add(patches);
-        let task = Task { setup, image: image_at, patches: patches_at, filters: filters.unwrap_or(fresh_at) };
+        let list = memory.cast::<isize>();
+        for channel in 0..setup.filters.channels {
+            // SAFETY: the list has an offset of two words for each channel.
+            unsafe { list.add(channel).write((channel * setup.width()).cast_signed()) }
+        }
+        let task = Task { setup, list, patches: patches_at, filters: filters.unwrap_or(fresh_at) };
         let parallel = |count: usize, kind: Kind| pool::parallel(call.threads, count, &Part { task: &task, kind });
-        if setup.once {
-            parallel(setup.filters.channels, Kind::Image);
-        }
         if fresh > 0 {
-            parallel(setup.tiles, Kind::Filters(fresh_at));
+            parallel(setup.panels, Kind::Filters(fresh_at));
         }
-        if setup.by_tiles {
-            parallel(setup.filters.channels, Kind::Patches);
-            parallel(setup.tiles, Kind::Tiles(filters.is_none()));
+        if by_panels {
+            parallel(setup.groups() * setup.cut.down, Kind::Patches);
+            parallel(setup.panels, Kind::Panels(filters.is_none()));
         } else {
-            parallel(plan.batch.total * setup.strips, Kind::Strips);
+            parallel(plan.batch.total * setup.cut.strips, Kind::Strips);
         }
     });
     true
@@ -73,77 +73,79 @@ struct Setup<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
     filters: Filters,
-    tiles: usize,
-    /// Rows of patches in a strip, its vectors, and how many strips there are.
-    deep: usize,
-    vectors: usize,
-    strips: usize,
-    by_tiles: bool,
-    /// Whether one image serves all batch indices.
-    once: bool,
+    panels: usize,
+    cut: Cut,
 }
 
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
         let filters = Filters::new(plan, axes)?;
-        let (rows, lanes) = (plan.m.total, call.lanes);
-        if filters.channels < LEAST || rows < LEAST || !plan.lhs.ignores(plan.moving()) {
+        if !plan.lhs.ignores(plan.moving()) {
             return None;
         }
-        let (batch, tiles) = (plan.batch.total, rows.div_ceil(call.rows));
-        let whole = strips(&filters, lanes, |strips, vectors| strips * vectors)?;
-        let parted = strips(&filters, lanes, |strips, vectors| (batch * strips).div_ceil(call.threads) * vectors)?;
-        let (products, sums) = (POINTS * whole.cost * lanes, TAPS * TAPS * filters.y.sums * filters.x.sums);
-        let (transformed, patches) = (POINTS * rows * filters.channels, products * filters.channels);
-        // Threads shall have equally much to do, and what is shared shall stay in their caches.
-        let even = whole.cost * tiles.div_ceil(call.threads) < parted.cost * tiles;
-        let by_tiles = transformed > FILTERS || batch == 1 && 2 * patches <= PATCHES && even;
-        let once = plan.rhs.ignores(plan.moving());
-        // A transform costs about half of the products with it.
-        if 3 * products > 2 * sums || by_tiles && (patches > PATCHES || batch > 1) {
-            return None;
-        }
-        let Cut { deep, vectors, .. } = if by_tiles { whole } else { parted };
-        let strips = filters.y.patches.div_ceil(deep);
-        Some(Setup { call, plan, filters, tiles, deep, vectors, strips, by_tiles, once })
+        let width = VECTORS * call.lanes;
+        let (batch, rows) = (plan.batch.total, plan.m.total);
+        let sizes = Sizes { batch, rows, threads: call.threads, tile: call.rows, width, lanes: call.lanes };
+        let cut = Cut::new(&filters, &sizes)?;
+        Some(Setup { call, plan, filters, panels: rows.div_ceil(width), cut })
     }
 
-    /// Words of a copy of the image, with what transposing reads beyond.
-    fn image_words(&self) -> usize {
-        (self.filters.channels * self.filters.channel + 2 * LINE).next_multiple_of(LINE)
+    /// Columns of a panel: rows of filters.
+    fn width(&self) -> usize {
+        VECTORS * self.call.lanes
     }
 
-    /// Words from point to point of a strip, and of all of its transformed patches.
+    /// Vectors of channels.
+    fn groups(&self) -> usize {
+        self.filters.channels.div_ceil(self.call.lanes)
+    }
+
+    /// The rows of filters of a panel.
+    fn rows(&self, panel: usize) -> Range<usize> {
+        panel * self.width()..self.plan.m.total.min((panel + 1) * self.width())
+    }
+
+    /// The patches of a strip.
+    fn patches(&self, strip: usize) -> usize {
+        self.cut.deep.min(self.cut.down - strip * self.cut.deep) * self.cut.across
+    }
+
+    /// The sums of a strip, which are neighbours.
+    fn pixels(&self, strip: usize) -> Range<usize> {
+        let at = |strip: usize| (strip * self.cut.deep * self.cut.step).min(self.filters.y.sums) * self.filters.x.sums;
+        at(strip)..at(strip + 1)
+    }
+
+    /// Words from patch to patch of transformed patches, and from point to point of a strip.
+    fn patch_step(&self) -> usize {
+        uneven(self.filters.channels)
+    }
+
     fn strip_step(&self) -> usize {
-        uneven(self.filters.channels * self.vectors * self.call.lanes)
+        uneven(self.cut.deep * self.cut.across * self.patch_step())
     }
 
     fn strip_words(&self) -> usize {
-        POINTS * self.strip_step()
+        self.cut.points() * self.strip_step()
     }
 
-    /// Words from point to point of a row tile, and of all of its transformed filters.
-    fn tile_step(&self) -> usize {
-        uneven(self.filters.channels * self.call.rows)
+    fn panel_words(&self) -> usize {
+        self.cut.points() * self.filters.channels * self.width()
     }
 
-    fn tile_words(&self) -> usize {
-        POINTS * self.tile_step()
+    /// Words from point to point of the products of a panel with a strip.
+    fn product_step(&self) -> usize {
+        uneven(self.cut.deep * self.cut.across * self.width())
     }
 
-    /// Words of the products of a tile with a strip.
-    fn product_words(&self) -> usize {
-        POINTS * self.call.rows * self.vectors * self.call.lanes
-    }
-
-    /// Words of the sums of a tile and a strip.
-    fn sum_words(&self) -> usize {
-        (self.call.rows * self.deep * STEP * self.filters.x.sums).next_multiple_of(LINE)
+    /// Words from row to row of the sums of a panel and a strip.
+    fn sum_pitch(&self) -> usize {
+        uneven(self.pixels(0).len())
     }
 
     /// The transformed filters that the session keeps, if they are its parameters.
     fn kept(&self) -> Option<*const f32> {
-        let Setup { call, plan, filters, tiles, .. } = self;
+        let Setup { call, plan, filters, panels, cut } = self;
         let form = [
             5,
             plan.m.total.cast_signed(),
@@ -152,71 +154,43 @@ impl<'a> Setup<'a> {
             filters.filter,
             filters.tap(0, 0).cast_signed(),
             filters.tap(0, 1).cast_signed(),
-            call.rows.cast_signed(),
             call.lanes.cast_signed(),
+            cut.step.cast_signed(),
         ];
         let pack = |to: *mut f32| {
-            let nothing = core::ptr::null_mut();
-            let task = Task { setup: self, image: nothing, patches: nothing, filters: nothing };
-            pool::parallel(call.threads, *tiles, &Part { task: &task, kind: Kind::Filters(to) });
+            let task = Task { setup: self, list: core::ptr::null(), patches: core::ptr::null_mut(), filters: to };
+            pool::parallel(call.threads, *panels, &Part { task: &task, kind: Kind::Filters(to) });
         };
-        kept(filters.weights(&plan.lhs, 0, 0), &form, tiles * self.tile_words(), pack)
-    }
-
-    /// The patches of a strip.
-    fn patches(&self, strip: usize) -> Range<usize> {
-        let (across, down) = (self.filters.x.patches, self.filters.y.patches);
-        strip * self.deep * across..((strip + 1) * self.deep).min(down) * across
+        kept(filters.weights(&plan.lhs, 0, 0), &form, panels * self.panel_words(), pack)
     }
 }
 
-/// An odd number of cache lines, so that the points of a patch do not share cache sets.
+/// An odd number of cache lines, so that neighbours in the other direction do not share cache sets.
 fn uneven(words: usize) -> usize {
     (words.div_ceil(LINE) | 1) * LINE
-}
-
-/// How patches are cut into strips.
-#[derive(Clone, Copy)]
-struct Cut {
-    /// Rows of patches, and vectors of patches.
-    deep: usize,
-    vectors: usize,
-    cost: usize,
-}
-
-/// The cut that costs least, by the number of its strips and their vectors.
-fn strips(filters: &Filters, lanes: usize, cost: impl Fn(usize, usize) -> usize) -> Option<Cut> {
-    let (across, down) = (filters.x.patches, filters.y.patches);
-    let cuts =
-        (1..=down).map(|deep| (deep, (deep * across).div_ceil(lanes))).filter(|&(_, vectors)| vectors <= VECTORS);
-    let cuts = cuts.map(|(deep, vectors)| Cut { deep, vectors, cost: cost(down.div_ceil(deep), vectors) });
-    // Two vectors use a register tile best.
-    cuts.min_by_key(|cut| (cut.cost, cut.vectors.abs_diff(2)))
 }
 
 /// What jobs share.
 struct Task<'a> {
     setup: &'a Setup<'a>,
-    /// The padded image, if one serves all.
-    image: *mut f32,
-    /// All transformed patches, if jobs are tiles.
+    /// Where each channel is in a panel.
+    list: *const isize,
+    /// All transformed patches, if jobs are panels.
     patches: *mut f32,
-    /// All transformed filters, unless every tile transforms its own.
+    /// All transformed filters, unless every panel transforms its own.
     filters: *const f32,
 }
 
 #[derive(Clone, Copy)]
 enum Kind {
-    /// Copies channels of the image.
-    Image,
-    /// Transforms the filters of row tiles to this place.
+    /// Transforms the filters of panels to this place.
     Filters(*mut f32),
-    /// Transforms the patches of channels.
+    /// Transforms rows of patches of vectors of channels.
     Patches,
-    /// Computes strips of all rows.
+    /// Computes strips of all rows of filters.
     Strips,
-    /// Computes tiles of rows at all places, and transforms their filters if they are not there.
-    Tiles(bool),
+    /// Computes panels at all places, and transforms their filters if they are not there.
+    Panels(bool),
 }
 
 struct Part<'a> {
@@ -242,159 +216,185 @@ struct Work<'a> {
 impl Kernel for Work<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Work { part: &Part { task, kind }, range, scratch } = self;
         // SAFETY: `winograd` has provided the memory that is shared, and has checked the shapes.
         unsafe {
-            match kind {
-                Kind::Image => {
-                    let plan = task.setup.plan;
-                    if range.end == task.setup.filters.channels {
-                        slack(task.setup, task.image);
-                    }
-                    task.setup.filters.fill(s, &plan.rhs, plan.rhs.origin(), range, task.image);
-                }
-                Kind::Filters(to) => {
-                    let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
-                    for tile in range {
-                        let to = to.wrapping_add(tile * task.setup.tile_words());
-                        points::filters(s, task.setup, tile, temp, to);
-                    }
-                }
-                Kind::Patches => {
-                    let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
-                    for strip in 0..task.setup.strips {
-                        let to = task.patches.wrapping_add(strip * task.setup.strip_words());
-                        points::patches(s, task.setup, strip, range.clone(), task.image, temp, to);
-                    }
-                }
-                Kind::Strips => by_strips(s, task, range, scratch),
-                Kind::Tiles(fresh) => by_tiles(s, task, range, fresh, scratch),
+            match self.part.task.setup.cut.step {
+                2 => self.filtered::<S, Two, 2, 4>(s),
+                4 => self.filtered::<S, Four, 4, 6>(s),
+                _ => unreachable!("cuts are made for these steps"),
             }
         }
     }
 }
 
-/// Writes zeros where transposing reads beyond the last channel.
-unsafe fn slack(setup: &Setup<'_>, image: *mut f32) {
-    let used = setup.filters.channels * setup.filters.channel;
-    // SAFETY: the caller provides the words of an image.
-    unsafe { image.wrapping_add(used).write_bytes(0, setup.image_words() - used) }
+impl Work<'_> {
+    #[inline(always)]
+    unsafe fn filtered<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(self, s: S) {
+        let Work { part: &Part { task, kind }, range, scratch } = self;
+        let setup = task.setup;
+        // SAFETY: the caller's; the scratch memory has what each kind needs.
+        unsafe {
+            match kind {
+                Kind::Filters(to) => {
+                    let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
+                    for panel in range {
+                        let to = to.wrapping_add(panel * setup.panel_words());
+                        points::filters::<S, T, STEP, PATCH>(s, setup, panel, temp, to);
+                    }
+                }
+                Kind::Patches => all_patches::<S, T, STEP, PATCH>(s, task, range, scratch),
+                Kind::Strips => by_strips::<S, T, STEP, PATCH>(s, task, range, scratch),
+                Kind::Panels(fresh) => by_panels::<S, T, STEP, PATCH>(s, task, range, fresh, scratch),
+            }
+        }
+    }
 }
 
-/// Memory of a job for one tile and one strip.
+/// Memory of a job.
 #[derive(Clone, Copy)]
 struct Memory {
     temp: *mut f32,
+    /// Rows of the image, of a vector of channels.
+    image: *mut f32,
+    /// Products of a panel with a strip.
     products: *mut f32,
+    /// Their sums, a vector of rows for each pixel.
+    pixels: *mut f32,
+    /// The same, row after row.
     sums: *mut f32,
 }
 
 /// Scratch memory, and `more` words after it.
 fn memory(setup: &Setup<'_>, scratch: &mut Scratch<Place>, more: usize) -> (Memory, *mut f32) {
-    let (products, sums) = (setup.product_words(), setup.sum_words());
-    let (temp, _) = scratch.provide(TEMP + products + sums + more, 0, Place::NOWHERE);
-    let at = temp.wrapping_add(TEMP);
-    let sums_at = at.wrapping_add(products);
-    (Memory { temp, products: at, sums: sums_at }, sums_at.wrapping_add(sums))
+    let (cut, lanes) = (&setup.cut, setup.call.lanes);
+    let beside = TAPS - 1;
+    let image = (cut.copied * cut.step + beside) * (cut.across * cut.step + beside) * lanes;
+    let products = cut.points() * setup.product_step();
+    let pixels = (setup.pixels(0).len() + lanes) * lanes;
+    let sums = setup.width() * setup.sum_pitch();
+    let sizes = [TEMP, image, products, pixels, sums].map(|words| words.next_multiple_of(LINE));
+    let (start, _) = scratch.provide(sizes.iter().sum::<usize>() + more, 0, Place::NOWHERE);
+    let after = |count: usize| start.wrapping_add(sizes[..count].iter().sum());
+    (Memory { temp: start, image: after(1), products: after(2), pixels: after(3), sums: after(4) }, after(5))
+}
+
+/// Jobs are rows of patches, of one vector of channels after the other.
+#[inline(always)]
+unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
+    task: &Task<'_>,
+    mut jobs: Range<usize>,
+    scratch: &mut Scratch<Place>,
+) {
+    let Setup { plan, cut, .. } = task.setup;
+    let (memory, _) = memory(task.setup, scratch, 0);
+    while !jobs.is_empty() {
+        let (group, row) = (jobs.start / cut.down, jobs.start % cut.down);
+        let end = cut.down.min(row + jobs.len());
+        let to = task.patches.wrapping_add(row / cut.deep * task.setup.strip_words());
+        // SAFETY: all transformed patches have the words of these.
+        unsafe {
+            let from = (&plan.rhs, plan.rhs.origin());
+            points::patches::<S, T, STEP, PATCH>(s, task.setup, from, (group, row..end), memory, to);
+        }
+        jobs.start += end - row;
+    }
 }
 
 #[inline(always)]
-unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch: &mut Scratch<Place>) {
+unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
+    task: &Task<'_>,
+    jobs: Range<usize>,
+    scratch: &mut Scratch<Place>,
+) {
     let setup = task.setup;
-    let plan = setup.plan;
-    let image = if setup.once { 0 } else { setup.image_words() };
-    let (memory, own) = memory(setup, scratch, image + setup.strip_words());
-    let transformed = own.wrapping_add(image);
-    let mut copied = usize::MAX;
+    let Setup { plan, cut, .. } = setup;
+    let (memory, transformed) = memory(setup, scratch, setup.strip_words());
     for job in jobs {
-        let (batch, strip) = (job / setup.strips, job % setup.strips);
-        // SAFETY: the scratch memory has the words of an image and of a strip.
+        let (batch, strip) = (job / cut.strips, job % cut.strips);
+        let rows = strip * cut.deep..cut.down.min((strip + 1) * cut.deep);
+        let from = (&plan.rhs, plan.at_batch(&plan.rhs, batch));
+        let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+        // SAFETY: the scratch memory has the words of a strip.
         unsafe {
-            if !setup.once && copied != batch {
-                if copied == usize::MAX {
-                    slack(setup, own);
-                }
-                setup.filters.fill(s, &plan.rhs, plan.at_batch(&plan.rhs, batch), 0..setup.filters.channels, own);
-                copied = batch;
+            for group in 0..setup.groups() {
+                points::patches::<S, T, STEP, PATCH>(s, setup, from, (group, rows.clone()), memory, transformed);
             }
-            let from = if setup.once { task.image } else { own };
-            points::patches(s, setup, strip, 0..setup.filters.channels, from, memory.temp, transformed);
-            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
-            for tile in 0..setup.tiles {
-                let rows = task.filters.wrapping_add(tile * setup.tile_words());
-                meet(s, setup, (tile, strip), (rows, transformed), memory, &destination);
+            for panel in 0..setup.panels {
+                let filters = task.filters.wrapping_add(panel * setup.panel_words());
+                meet::<S, T, STEP, PATCH>(s, task, (panel, strip), (filters, transformed), memory, &destination);
             }
         }
     }
 }
 
 #[inline(always)]
-unsafe fn by_tiles<S: Simd>(s: S, task: &Task<'_>, tiles: Range<usize>, fresh: bool, scratch: &mut Scratch<Place>) {
+unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
+    task: &Task<'_>,
+    panels: Range<usize>,
+    fresh: bool,
+    scratch: &mut Scratch<Place>,
+) {
     let setup = task.setup;
-    let (memory, own) = memory(setup, scratch, if fresh { setup.tile_words() } else { 0 });
+    let (memory, own) = memory(setup, scratch, if fresh { setup.panel_words() } else { 0 });
     let destination = Destination::new(setup.plan, 0, setup.call.isa, setup.call.sink);
-    for tile in tiles {
-        // SAFETY: the scratch memory has the words of a tile's filters.
+    for panel in panels {
+        // SAFETY: the scratch memory has the words of a panel.
         unsafe {
             if fresh {
-                points::filters(s, setup, tile, memory.temp, own);
+                points::filters::<S, T, STEP, PATCH>(s, setup, panel, memory.temp, own);
             }
-            let rows = if fresh { own } else { task.filters.wrapping_add(tile * setup.tile_words()) };
-            for strip in 0..setup.strips {
+            let filters = if fresh { own } else { task.filters.wrapping_add(panel * setup.panel_words()) };
+            for strip in 0..setup.cut.strips {
                 let transformed = task.patches.wrapping_add(strip * setup.strip_words());
-                meet(s, setup, (tile, strip), (rows, transformed), memory, &destination);
+                meet::<S, T, STEP, PATCH>(s, task, (panel, strip), (filters, transformed), memory, &destination);
             }
         }
     }
 }
 
-/// Multiplies a tile of filters with a strip of patches, transforms the products back and hands the sums on.
+/// Multiplies a strip of patches with a panel of filters, transforms the products back and hands the sums on.
 #[inline(always)]
-unsafe fn meet<S: Simd>(
+unsafe fn meet<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
-    setup: &Setup<'_>,
-    (tile, strip): (usize, usize),
-    (rows_at, patches_at): (*const f32, *const f32),
+    task: &Task<'_>,
+    (panel, strip): (usize, usize),
+    (filters, transformed): (*const f32, *const f32),
     memory: Memory,
     destination: &Destination<'_>,
 ) {
-    let filters = &setup.filters;
-    let first = setup.plan.row(setup.tiles, tile);
-    let rows = setup.plan.row(setup.tiles, tile + 1) - first;
-    let width = setup.vectors * S::LANES;
-    let all = setup.patches(strip);
-    let used = all.len().div_ceil(S::LANES);
-    for vector in (0..used).step_by(2) {
-        let at = vector * S::LANES;
-        for point in 0..POINTS {
+    let setup = task.setup;
+    let (channels, width) = (setup.filters.channels, setup.width());
+    let (patches, rows) = (setup.patches(strip), setup.rows(panel));
+    let tiles = patches.div_ceil(S::ROWS);
+    for point in 0..setup.cut.points() {
+        let at = filters.wrapping_add(point * channels * width);
+        for tile in 0..tiles {
+            let (first, end) = (share(patches, tiles, tile), share(patches, tiles, tile + 1));
+            // Tiles ask for the filters of the next point one after the other.
+            let next = at.wrapping_add(channels * (width + tile * LINE % width));
             let block = Block {
-                k: filters.channels,
-                a: rows_at.wrapping_add(point * setup.tile_step()),
-                rows: Rows::Near(rows.cast_signed()),
-                b: patches_at.wrapping_add(point * setup.strip_step() + at),
-                steps: Steps::Even(width.cast_signed()),
-                c: memory.products.wrapping_add(point * rows * width + at),
+                k: channels,
+                a: transformed.wrapping_add(point * setup.strip_step() + first * setup.patch_step()),
+                rows: Rows::Even(setup.patch_step().cast_signed()),
+                b: at,
+                steps: Steps::Leading { list: task.list, next },
+                c: memory.products.wrapping_add(point * setup.product_step() + first * width),
                 c_row: width.cast_signed(),
                 add: false,
             };
-            // SAFETY: the caller vouches for both operands; the memory has the products of a tile.
-            unsafe { kernel::tile(s, rows, 2.min(used - vector), block) }
+            // SAFETY: the caller vouches for both operands; the memory has the products of a panel with a strip.
+            unsafe { kernel::tile(s, end - first, rows.len().div_ceil(S::LANES), block) }
         }
     }
-    let from = strip * setup.deep * STEP;
-    let deep = (setup.deep * STEP).min(filters.y.sums - from);
-    let pitch = deep * filters.x.sums;
-    for vector in 0..used {
-        let some = all.start + vector * S::LANES..all.end.min(all.start + (vector + 1) * S::LANES);
-        for row in 0..rows {
-            let products = memory.products.wrapping_add(row * width + vector * S::LANES);
-            let to = memory.sums.wrapping_add(row * pitch);
-            // SAFETY: the products are written, and the memory has the sums of a tile.
-            unsafe { points::sums(s, filters, some.clone(), (products, rows * width), memory.temp, (to, from)) }
-        }
+    let pixels = setup.pixels(strip);
+    let (pitch, count) = (setup.sum_pitch(), rows.len());
+    let sums = Sums { data: memory.sums, pitch, m: rows.start, n: pixels.start, rows: count, cols: pixels.len() };
+    // SAFETY: the products are written, then the sums, which lie within the contraction.
+    unsafe {
+        points::sums::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory);
+        destination.finish(s, &sums);
     }
-    let cols = pitch;
-    let sums = Sums { data: memory.sums, pitch, m: first, n: from * filters.x.sums, rows, cols };
-    // SAFETY: the sums are written, and lie within the contraction.
-    unsafe { destination.finish(s, &sums) }
 }

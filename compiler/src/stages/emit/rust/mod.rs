@@ -28,7 +28,7 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();
     let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
-    let (recurrences, alone) = plan::recurrences(&plans.plans, &launched);
+    let (recurrences, alone) = recurrent::all(&plans.plans, &launched);
     let kernels = own.iter().enumerate().filter(|(number, _)| alone.contains(&KernelId(*number)));
     let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number)));
     let loops = recurrences.iter().enumerate().map(|(number, r)| recurrent::definition(number, r));

@@ -26,36 +26,6 @@ pub(super) struct Launched<'a> {
     pub(super) kept: &'a BTreeSet<KernelId>,
 }
 
-/// The loops that are recurrences, each once, and the kernels that are launched outside of them.
-pub(super) fn recurrences(plans: &[Plan], launched: &Launched<'_>) -> (Vec<Recurrence>, BTreeSet<KernelId>) {
-    fn collect(
-        steps: &[Step<KernelId>],
-        plan: &Plan,
-        launched: &Launched<'_>,
-        (found, alone): (&mut Vec<Recurrence>, &mut BTreeSet<KernelId>),
-    ) {
-        for step in steps {
-            match step {
-                Step::Launch { kernel, .. } => {
-                    alone.insert(*kernel);
-                }
-                Step::Loop { count, reverse, body } => match recurrent::find((count, *reverse, body), plan, launched) {
-                    Some((own, _)) if found.contains(&own) => {}
-                    Some((own, _)) => found.push(own),
-                    None => collect(body, plan, launched, (&mut *found, &mut *alone)),
-                },
-                Step::Branch { cases, .. } => {
-                    cases.iter().for_each(|case| collect(case, plan, launched, (&mut *found, &mut *alone)));
-                }
-                Step::Foreign { .. } => {}
-            }
-        }
-    }
-    let (mut found, mut alone) = (vec![], BTreeSet::new());
-    plans.iter().for_each(|plan| collect(&plan.program.steps, plan, launched, (&mut found, &mut alone)));
-    (found, alone)
-}
-
 /// The plan of the function of that number.
 pub(super) fn plan(
     model: &Model,

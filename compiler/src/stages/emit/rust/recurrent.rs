@@ -2,7 +2,7 @@
 //!
 //! In: the body of a loop. Out: whether it is such a recurrence, and then its parts; the call of the runtime's loop over them,
 //! with the map as code. Always: the sums are used nowhere else, and their buffer is as large as the state; the map
-//! reads the state, and what it writes, only at the position that it writes.
+//! reads the state, and what it writes, only at the position that it writes; the product rounds no operand.
 
 use super::plan::Launched;
 use super::scalar::Printer;
@@ -15,6 +15,7 @@ use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
+use std::collections::BTreeSet;
 
 /// A recurrence, but for its buffers.
 #[derive(Clone, PartialEq, Debug)]
@@ -35,6 +36,36 @@ pub(super) struct Recurrence {
     matrix: Operand,
     /// Words from column to column of the product, and from k to k.
     strides: [Dim; 2],
+}
+
+/// The loops that are recurrences, each once, and the kernels that are launched outside of them.
+pub(super) fn all(plans: &[Plan], launched: &Launched<'_>) -> (Vec<Recurrence>, BTreeSet<KernelId>) {
+    fn collect(
+        steps: &[Step<KernelId>],
+        plan: &Plan,
+        launched: &Launched<'_>,
+        (found, alone): (&mut Vec<Recurrence>, &mut BTreeSet<KernelId>),
+    ) {
+        for step in steps {
+            match step {
+                Step::Launch { kernel, .. } => {
+                    alone.insert(*kernel);
+                }
+                Step::Loop { count, reverse, body } => match find((count, *reverse, body), plan, launched) {
+                    Some((own, _)) if found.contains(&own) => {}
+                    Some((own, _)) => found.push(own),
+                    None => collect(body, plan, launched, (&mut *found, &mut *alone)),
+                },
+                Step::Branch { cases, .. } => {
+                    cases.iter().for_each(|case| collect(case, plan, launched, (&mut *found, &mut *alone)));
+                }
+                Step::Foreign { .. } => {}
+            }
+        }
+    }
+    let (mut found, mut alone) = (vec![], BTreeSet::new());
+    plans.iter().for_each(|plan| collect(&plan.program.steps, plan, launched, (&mut found, &mut alone)));
+    (found, alone)
 }
 
 /// The recurrence of a loop, and the buffers of the map's slots and of the matrix.
@@ -126,13 +157,17 @@ impl<'a> Product<'a> {
         };
         let is_sum = matches!(kernel.scalars[store.value], Expr::Accumulated { .. });
         let still = |atom: &Atom| !matches!(atom, Atom::Loop(0) | Atom::Value(_));
-        let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && rhs.index.is_affine();
+        // Rounded operands have kernels of their own.
+        let whole = kernel.schedule.narrow.is_none() && rhs.index.is_affine();
+        let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && whole;
         let strides = [rhs.index.stride(*n)?, rhs.index.stride(*k)?];
         let fits = lhs.index == at(*k, depth)?
             && store.index == at(*n, columns)?
             && !rhs.index.any(&|atom| !still(atom))
             && strides.iter().all(is_nonnegative);
-        (plain && is_sum && fits).then(|| Product {
+        // What is rounded for a product is rounded in every turn.
+        let exact = kernel.schedule.narrow.is_none();
+        (plain && exact && is_sum && fits).then(|| Product {
             lhs: lhs.slot,
             out: store.slot,
             matrix: rhs.slot,

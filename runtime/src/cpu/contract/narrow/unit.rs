@@ -30,39 +30,13 @@ const FEW: usize = 3;
 impl Unit {
     /// The best one for that many rows.
     pub(super) fn best(isa: Isa, precision: Precision, rows: usize) -> Unit {
-        #[cfg(target_arch = "x86_64")]
-        if let Isa::Avx512(_) = isa {
-            // Instructions for words of two bf16 exist as well; they are slower than widening and multiplying.
-            if precision == Precision::Int8
-                && rows < FEW
-                && let Some(vnni) = Vnni::new()
-            {
-                return Unit::Bytes(vnni);
-            }
-            if let Some(amx) = Amx::new() {
-                return Unit::Tiles(amx);
-            }
-            if precision == Precision::Int8
-                && let Some(vnni) = Vnni::new()
-            {
-                return Unit::Bytes(vnni);
-            }
-        }
-        let _ = (isa, precision, rows);
-        Unit::Vectors
+        native(isa, precision, rows).unwrap_or(Unit::Vectors)
     }
 
     /// All that there are.
     #[cfg(test)]
-    pub(super) fn available(isa: Isa, precision: Precision) -> Vec<Unit> {
-        let mut all = vec![Unit::Vectors];
-        #[cfg(target_arch = "x86_64")]
-        if let Isa::Avx512(_) = isa {
-            all.extend(Amx::new().map(Unit::Tiles));
-            all.extend(Vnni::new().filter(|_| precision == Precision::Int8).map(Unit::Bytes));
-        }
-        let _ = (isa, precision);
-        all
+    pub(super) fn available(isa: Isa, precision: Precision) -> impl Iterator<Item = Unit> {
+        [Some(Unit::Vectors), native(isa, precision, 1), native(isa, precision, usize::MAX)].into_iter().flatten()
     }
 
     /// How often the parameter is read for that many rows, or as much time as that takes.
@@ -102,6 +76,20 @@ impl Unit {
             }
         }
     }
+}
+
+/// The best one with instructions for words. There are some for words of two bf16 too, which are slower than to widen them.
+#[cfg(target_arch = "x86_64")]
+fn native(isa: Isa, precision: Precision, rows: usize) -> Option<Unit> {
+    let Isa::Avx512(_) = isa else { return None };
+    let tiles = || Amx::new().map(Unit::Tiles);
+    let bytes = || Vnni::new().filter(|_| precision == Precision::Int8).map(Unit::Bytes);
+    if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes) }
+}
+
+#[cfg(not(target_arch = "x86_64"))]
+fn native(_: Isa, _: Precision, _: usize) -> Option<Unit> {
+    None
 }
 
 /// Rows and panels to multiply.

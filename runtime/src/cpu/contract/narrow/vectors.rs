@@ -108,23 +108,31 @@ impl<const R: usize, const V: usize> Tile<R, V> {
         let mut sums = [[s.splat_f(0.0); V]; R];
         let upper = s.splat_u(0xffff_0000);
         for k in 0..self.words {
-            let (mut low, mut high) = ([s.splat_f(0.0); V], [s.splat_f(0.0); V]);
-            for v in 0..V {
-                // SAFETY: the caller vouches for a vector of each word.
-                let words = unsafe { s.load_raw_u(self.b[v].wrapping_add(k * WIDTH)) };
-                low[v] = s.f_of_bits(s.shl_const_u::<16>(words));
-                high[v] = s.f_of_bits(s.and_u(words, upper));
-            }
-            for r in 0..R {
-                // SAFETY: the caller vouches for two numbers of each row for each word.
-                let [first, second] = unsafe { self.a[r].wrapping_add(2 * k).cast::<[f32; 2]>().read() };
-                let (first, second) = (s.splat_f(first), s.splat_f(second));
-                for v in 0..V {
-                    sums[r][v] = s.mul_add_f(second, high[v], s.mul_add_f(first, low[v], sums[r][v]));
+            // One half after the other, so that few registers hold what is widened.
+            for half in 0..2 {
+                let mut wide = [s.splat_f(0.0); V];
+                for (wide, b) in wide.iter_mut().zip(self.b) {
+                    // SAFETY: the caller vouches for a vector of each word.
+                    let words = unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) };
+                    *wide = s.f_of_bits(if half == 0 { s.shl_const_u::<16>(words) } else { s.and_u(words, upper) });
                 }
+                // SAFETY: the caller vouches for two numbers of each row for each word.
+                unsafe { self.add(s, &mut sums, &wide, 2 * k + half) }
             }
         }
         sums
+    }
+
+    /// Adds the products of number `at` of each row with `right`.
+    #[inline(always)]
+    unsafe fn add<S: Simd>(&self, s: S, sums: &mut [[S::F; V]; R], right: &[S::F; V], at: usize) {
+        for (sums, a) in sums.iter_mut().zip(self.a) {
+            // SAFETY: the caller's.
+            let left = s.splat_f(unsafe { a.wrapping_add(at).read() });
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = s.mul_add_f(left, *right, *sum);
+            }
+        }
     }
 
     #[inline(always)]
@@ -135,23 +143,21 @@ impl<const R: usize, const V: usize> Tile<R, V> {
             let to = self.words.min(from + EXACT);
             let mut sums = [[s.splat_f(0.0); V]; R];
             for k in from..to {
-                for v in 0..V {
-                    // SAFETY: the caller vouches for a vector of each word.
-                    let words = s.i_from_u(unsafe { s.load_raw_u(self.b[v].wrapping_add(k * WIDTH)) });
-                    let parts = [
-                        s.shr_const_i::<24>(s.shl_const_i::<24>(words)),
-                        s.shr_const_i::<24>(s.shl_const_i::<16>(words)),
-                        s.shr_const_i::<24>(s.shl_const_i::<8>(words)),
-                        s.shr_const_i::<24>(words),
-                    ];
-                    for (part, bytes) in parts.into_iter().enumerate() {
-                        let bytes = s.f_from_i(bytes);
-                        for r in 0..R {
-                            // SAFETY: the caller vouches for four numbers of each row for each word.
-                            let left = s.splat_f(unsafe { self.a[r].wrapping_add(4 * k + part).read() });
-                            sums[r][v] = s.mul_add_f(left, bytes, sums[r][v]);
-                        }
+                for part in 0..4 {
+                    let mut wide = [s.splat_f(0.0); V];
+                    for (wide, b) in wide.iter_mut().zip(self.b) {
+                        // SAFETY: the caller vouches for a vector of each word.
+                        let words = s.i_from_u(unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) });
+                        let first = match part {
+                            0 => s.shl_const_i::<24>(words),
+                            1 => s.shl_const_i::<16>(words),
+                            2 => s.shl_const_i::<8>(words),
+                            _ => words,
+                        };
+                        *wide = s.f_from_i(s.shr_const_i::<24>(first));
                     }
+                    // SAFETY: the caller vouches for four numbers of each row for each word.
+                    unsafe { self.add(s, &mut sums, &wide, 4 * k + part) }
                 }
             }
             for (totals, sums) in totals.iter_mut().zip(sums) {

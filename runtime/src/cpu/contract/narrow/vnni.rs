@@ -62,25 +62,26 @@ unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usi
     let (a, b) = (block.a.wrapping_add(row * block.pitch), block.b.wrapping_add(panel * span));
     // Zeros fill up an odd number of words.
     for k in (0..block.depth.words).step_by(2) {
-        for half in 0..2 {
+        for (half, sums) in sums.iter_mut().enumerate() {
             for p in 0..P {
                 // SAFETY: the caller vouches for the panels, and for the words of rows.
                 unsafe {
                     let right = _mm512_loadu_si512(b.wrapping_add(p * span + (k + half) * WIDTH).cast());
-                    for r in 0..R {
+                    for (r, sums) in sums.iter_mut().enumerate() {
                         let left = a.wrapping_add(r * block.pitch + k + half).read();
                         let left = _mm512_set1_epi32(left.cast_signed());
-                        sums[half][r][p] = _mm512_dpbusd_epi32(sums[half][r][p], left, right);
+                        sums[p] = _mm512_dpbusd_epi32(sums[p], left, right);
                     }
                 }
             }
         }
     }
-    for r in 0..R {
-        for p in 0..P {
+    let [even, odd] = sums;
+    for (r, (even, odd)) in even.into_iter().zip(odd).enumerate() {
+        for (p, (even, odd)) in even.into_iter().zip(odd).enumerate() {
             let to = block.c.wrapping_add((row + r) * block.c_pitch + (panel + p) * WIDTH);
             // SAFETY: the caller vouches for the sums.
-            unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(sums[0][r][p], sums[1][r][p])) }
+            unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(even, odd)) }
         }
     }
 }

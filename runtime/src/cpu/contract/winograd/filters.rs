@@ -1,24 +1,27 @@
 //! Convolutions of an image with filters of 3 × 3 whose windows move by one.
 //!
-//! In: a plan and its axes. Out: where filters and images lie, if it is such a convolution, and a copy of the image whose
-//! patches lie within it. Always: a gradient by input, whose filters are turned round, is one as well.
+//! In: a plan and its axes. Out: where filters and images lie, if it is such a convolution, and copies of rows of the image
+//! in which the channels of a vector lie side by side. Always: a gradient by input, whose filters are turned round, is one as
+//! well.
 
 use core::ops::Range;
 
 use super::super::super::Simd;
-use super::super::pack::copy;
+use super::super::super::vectors::MAX_LANES;
+use super::super::pack::{copy, zero};
 use super::super::place::{Place, Side, Sight};
 use super::super::plan::Plan;
 use super::super::{Axis, Role};
-use super::transforms::{PATCH, STEP, TAPS};
+use super::transforms::TAPS;
+
+/// Words that copying a row goes by way of.
+pub(super) const TEMP: usize = MAX_LANES * MAX_LANES;
 
 /// A side of the image.
 #[derive(Clone, Copy)]
 pub(super) struct Edge {
     /// Sums along it.
     pub(super) sums: usize,
-    /// Patches along it.
-    pub(super) patches: usize,
     /// Whether the last tap meets the first element.
     turned: bool,
     /// The element of position 0, and those that exist.
@@ -37,9 +40,20 @@ pub(super) struct Filters {
     image: isize,
     pub(super) filter: isize,
     pub(super) row: isize,
-    /// Of the copy: words of a row, and of a channel.
-    pub(super) pitch: usize,
-    pub(super) channel: usize,
+}
+
+impl Edge {
+    /// Those of some positions whose elements exist.
+    fn inside(&self, positions: &Range<usize>) -> Range<usize> {
+        let position = |element: isize| (element - self.low).max(0).cast_unsigned();
+        let from = position(self.exist.0).clamp(positions.start, positions.end);
+        from..position(self.exist.1).clamp(from, positions.end)
+    }
+
+    /// Words from element 0 to the element of a position.
+    fn at(&self, position: usize) -> isize {
+        (self.low + position.cast_signed()) * self.step
+    }
 }
 
 impl Filters {
@@ -63,7 +77,6 @@ impl Filters {
         if none.is_some() || moved(channel) || lhs.strides[across] != 1 || lhs.strides[down] != TAPS.cast_signed() {
             return None;
         }
-        let pitch = STEP * x.patches + STEP;
         Some(Filters {
             channels: axes[channel].extent,
             y,
@@ -71,8 +84,6 @@ impl Filters {
             image: rhs.strides[channel],
             filter: lhs.strides[channel],
             row: if plan.m.count == 0 { 0 } else { lhs.strides[plan.m.number(0)] },
-            pitch,
-            channel: pitch * (STEP * y.patches + PATCH - STEP),
         })
     }
 
@@ -90,36 +101,58 @@ impl Filters {
         TAPS * at(&self.y, y) + at(&self.x, x)
     }
 
-    /// Copies some channels of the batch index at `base`, with zeros around them.
+    /// Copies rows of the image of the batch index at `base`, positions with the vector of channels from `first` on, with
+    /// zeros around them. Lanes beyond the last channel repeat it.
     ///
     /// # Safety
-    /// `to` must have `channel` words for each channel.
+    /// `temp` must have [`TEMP`] words, and `to` a vector for each of `width` positions of each row.
     #[inline(always)]
     pub(super) unsafe fn fill<S: Simd>(
         &self,
         s: S,
-        side: &Side<'_>,
-        base: Place,
-        channels: Range<usize>,
+        (side, base): (&Side<'_>, Place),
+        first: usize,
+        (rows, width): (Range<usize>, usize),
+        temp: *mut f32,
         to: *mut f32,
     ) {
-        let inside = |edge: &Edge| {
-            let (from, to) = (edge.exist.0.max(edge.low), edge.exist.1.min(edge.low + (edge.sums + 2).cast_signed()));
-            from..to.max(from)
-        };
-        let (rows, columns) = (inside(&self.y), inside(&self.x));
-        let count = (columns.end - columns.start).cast_unsigned();
-        for channel in channels {
-            let from = base.offset + channel.cast_signed() * self.image + columns.start * self.x.step;
-            let to = to.wrapping_add(channel * self.channel);
+        let (down, across) = (self.y.inside(&rows), self.x.inside(&(0..width)));
+        let last = (self.channels - first).min(S::LANES) - 1;
+        let mut lines = [temp.cast_const(); MAX_LANES];
+        for (lane, line) in lines.iter_mut().enumerate() {
+            *line = temp.wrapping_add(lane.min(last) * MAX_LANES);
+        }
+        let mut channels = [side.data.as_ptr(); MAX_LANES];
+        for row in rows.clone() {
+            let to = to.wrapping_add((row - rows.start) * width * S::LANES);
             // SAFETY: the caller's; elements that exist lie within the operand, whose reach `Side` has checked.
-            unsafe { to.write_bytes(0, self.channel) };
-            let to = to.wrapping_offset(columns.start - self.x.low);
-            for row in rows.clone() {
-                let from = side.data.as_ptr().wrapping_offset(from + row * self.y.step);
-                let to = to.wrapping_add((row - self.y.low).cast_unsigned() * self.pitch);
-                // SAFETY: as above.
-                unsafe { copy(s, from, self.x.step, count, to) }
+            unsafe {
+                if !down.contains(&row) || across.is_empty() {
+                    zero(s, to, width * S::LANES);
+                    continue;
+                }
+                zero(s, to, across.start * S::LANES);
+                zero(s, to.wrapping_add(across.end * S::LANES), (width - across.end) * S::LANES);
+                let from = base.offset + self.y.at(row) + self.x.at(across.start);
+                for (lane, channel) in channels.iter_mut().enumerate() {
+                    let offset = from + (first + lane.min(last)).cast_signed() * self.image;
+                    *channel = side.data.as_ptr().wrapping_offset(offset);
+                }
+                let mut x = 0;
+                while x < across.len() {
+                    let to = to.wrapping_add((across.start + x) * S::LANES);
+                    let count = S::LANES.min(across.len() - x);
+                    if self.x.step == 1 && count == S::LANES {
+                        s.transpose_raw_f(channels.as_ptr(), x, to, S::LANES, count);
+                    } else {
+                        for (lane, channel) in channels.iter().enumerate().take(last + 1) {
+                            let from = channel.wrapping_offset(x.cast_signed() * self.x.step);
+                            copy(s, from, self.x.step, count, temp.wrapping_add(lane * MAX_LANES));
+                        }
+                        s.transpose_raw_f(lines.as_ptr(), 0, to, S::LANES, count);
+                    }
+                    x += S::LANES;
+                }
             }
         }
     }
@@ -129,14 +162,7 @@ impl Filters {
 fn edge(side: &Side<'_>, axes: &[Axis], axis: usize) -> Option<(Edge, usize)> {
     let sums = axes[axis].extent;
     let mut sights = side.sights().iter().filter(|sight| sight.strides[axis] != 0);
-    let edge = |turned: bool, low: isize, exist: (isize, isize), step: isize| Edge {
-        sums,
-        patches: sums.div_ceil(STEP),
-        turned,
-        low,
-        exist,
-        step,
-    };
+    let edge = |turned: bool, low: isize, exist: (isize, isize), step: isize| Edge { sums, turned, low, exist, step };
     let taps = |of: &dyn Fn(usize) -> isize, unit: isize| {
         let mut found = (0..axes.len()).filter(|&k| axes[k].role == Role::K && axes[k].extent > 1 && of(k) != 0);
         let same = |k: &usize| of(*k).abs() == unit && axes[*k].extent == TAPS;

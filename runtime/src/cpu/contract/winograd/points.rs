@@ -1,197 +1,208 @@
 //! Filters, patches and their products, transformed between memory and memory.
 //!
-//! In: filters as they lie, a padded image, or products. Out: for each of 36 points the transformed filters or patches of each
-//! channel, or sums. Always: the lanes of a vector are rows of filters, or patches.
+//! In: filters as they lie, rows of an image, or products. Out: for each point the transformed filters or patches, or sums.
+//! Always: the lanes of a vector are rows of filters, or channels of a patch; what is transformed is loaded and stored by whole
+//! vectors.
 
 use core::ops::Range;
 
 use super::super::super::Simd;
 use super::super::super::vectors::MAX_LANES;
-use super::Setup;
-use super::filters::Filters;
-use super::transforms::{self, PATCH, STEP, TAPS};
+use super::super::place::{Place, Side};
+use super::filters;
+use super::transforms::{Minimal, TAPS};
+use super::{Memory, Setup};
 
-/// Words that are transformed in.
-pub(super) const TEMP: usize = 64 * MAX_LANES;
+/// Words that filters are transformed in, and rows of an image are copied in.
+pub(super) const TEMP: usize =
+    if 4 * MAX_LANES * MAX_LANES > filters::TEMP { 4 * MAX_LANES * MAX_LANES } else { filters::TEMP };
 
-/// Transforms the filters of a row tile: for each point, for each channel, all rows.
+/// Transforms the filters of a panel: for each point, for each channel, all of its rows.
 ///
 /// # Safety
-/// `temp` must have [`TEMP`] words, and `to` those of a tile.
+/// `temp` must have [`TEMP`] words, and `to` those of a panel.
 #[inline(always)]
-pub(super) unsafe fn filters<S: Simd>(s: S, setup: &Setup<'_>, tile: usize, temp: *mut f32, to: *mut f32) {
-    const WEIGHTS: usize = TAPS * TAPS;
-    let Setup { plan, filters, .. } = setup;
-    let first = plan.row(setup.tiles, tile);
-    let rows = plan.row(setup.tiles, tile + 1) - first;
-    let turned = temp.wrapping_add(2 * MAX_LANES * MAX_LANES);
-    let mut lines = [temp.cast_const(); MAX_LANES];
-    for (row, line) in lines.iter_mut().enumerate() {
-        *line = temp.wrapping_add(row.min(rows - 1) * 2 * MAX_LANES);
-    }
-    let mask = s.mask_first(rows);
-    for channel in 0..filters.channels {
-        // SAFETY: the operand has nine weights for each row and channel; the buffer has the words of two transposed matrices.
-        unsafe {
-            for row in 0..rows {
-                let line = temp.wrapping_add(row * 2 * MAX_LANES);
-                filters.weights(&plan.lhs, first + row, channel).copy_to_nonoverlapping(line, WEIGHTS);
-            }
-            let mut at = 0;
-            while at < WEIGHTS {
-                let count = S::LANES.min(WEIGHTS - at);
-                s.transpose_raw_f(lines.as_ptr(), at, turned.wrapping_add(at * S::LANES), S::LANES, count);
-                at += S::LANES;
-            }
-            let mut weights = [[s.splat_f(0.0); TAPS]; TAPS];
-            for (y, weights) in weights.iter_mut().enumerate() {
-                for (x, weight) in weights.iter_mut().enumerate() {
-                    *weight = s.load_raw_f(turned.wrapping_add(filters.tap(y, x) * S::LANES));
-                }
-            }
-            let mut half = [[s.splat_f(0.0); TAPS]; PATCH];
-            for column in 0..TAPS {
-                let line = [weights[0][column], weights[1][column], weights[2][column]];
-                for (half, element) in half.iter_mut().zip(transforms::filter_line(s, line)) {
-                    half[column] = element;
-                }
-            }
-            for (row, line) in half.into_iter().enumerate() {
-                let to = to.wrapping_add(row * PATCH * setup.tile_step() + channel * rows);
-                for (column, element) in transforms::filter_line(s, line).into_iter().enumerate() {
-                    s.store_masked_raw_f(to.wrapping_add(column * setup.tile_step()), mask, element);
-                }
-            }
-        }
-    }
-}
-
-/// Transforms the patches of a strip: for each point, for each channel, all patches.
-///
-/// # Safety
-/// `temp` must have [`TEMP`] words, `image` all channels and what transposing reads beyond, and `to` the words of a strip.
-#[inline(always)]
-pub(super) unsafe fn patches<S: Simd>(
+pub(super) unsafe fn filters<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
     setup: &Setup<'_>,
-    strip: usize,
-    channels: Range<usize>,
-    image: *const f32,
+    panel: usize,
     temp: *mut f32,
     to: *mut f32,
 ) {
-    let filters = &setup.filters;
-    let all = setup.patches(strip);
-    let width = setup.vectors * S::LANES;
-    let mut first = all.start;
-    while first < all.end {
-        let mut places = [image; MAX_LANES];
-        for (lane, place) in places.iter_mut().enumerate() {
-            let patch = (first + lane).min(all.end - 1);
-            let (y, x) = (patch / filters.x.patches, patch % filters.x.patches);
-            *place = image.wrapping_add(STEP * (y * filters.pitch + x));
+    const WEIGHTS: usize = TAPS * TAPS;
+    let Setup { plan, filters, .. } = setup;
+    let turned = temp.wrapping_add(2 * MAX_LANES * MAX_LANES);
+    let (rows, width) = (setup.rows(panel), setup.width());
+    let point_step = filters.channels * width;
+    for first in rows.clone().step_by(S::LANES) {
+        let count = S::LANES.min(rows.end - first);
+        let mut lines = [temp.cast_const(); MAX_LANES];
+        for (row, line) in lines.iter_mut().enumerate() {
+            *line = temp.wrapping_add(row.min(count - 1) * 2 * MAX_LANES);
         }
-        for channel in channels.clone() {
-            let to = to.wrapping_add(channel * width + first - all.start);
-            // SAFETY: the image has the patches of each channel, and more after the last one.
-            unsafe { patch(s, filters, &places, channel * filters.channel, temp, (to, setup.strip_step())) }
+        let to = to.wrapping_add(first - rows.start);
+        for channel in 0..filters.channels {
+            // SAFETY: the operand has nine weights for each row and channel; the buffer has the words of two transposed
+            // matrices, and the panel a vector for each point and channel.
+            unsafe {
+                for row in 0..count {
+                    let line = temp.wrapping_add(row * 2 * MAX_LANES);
+                    filters.weights(&plan.lhs, first + row, channel).copy_to_nonoverlapping(line, WEIGHTS);
+                }
+                let mut at = 0;
+                while at < WEIGHTS {
+                    let count = S::LANES.min(WEIGHTS - at);
+                    s.transpose_raw_f(lines.as_ptr(), at, turned.wrapping_add(at * S::LANES), S::LANES, count);
+                    at += S::LANES;
+                }
+                let mut half = [[s.splat_f(0.0); TAPS]; PATCH];
+                for x in 0..TAPS {
+                    let line =
+                        core::array::from_fn(|y| s.load_raw_f(turned.wrapping_add(filters.tap(y, x) * S::LANES)));
+                    for (half, element) in half.iter_mut().zip(T::filter_line(s, line)) {
+                        half[x] = element;
+                    }
+                }
+                for (row, line) in half.into_iter().enumerate() {
+                    let to = to.wrapping_add(row * PATCH * point_step + channel * width);
+                    for (column, element) in T::filter_line(s, line).into_iter().enumerate() {
+                        s.store_raw_f(to.wrapping_add(column * point_step), element);
+                    }
+                }
+            }
         }
-        first += S::LANES;
     }
 }
 
-/// Transforms a vector of patches.
+/// Transforms rows of patches of a vector of channels into the strips that they are of, the first of which is at `to`.
+///
+/// # Safety
+/// `memory` must be that of a job, and `to` must have the words of the strips.
 #[inline(always)]
-unsafe fn patch<S: Simd>(
+pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
-    filters: &Filters,
-    places: &[*const f32; MAX_LANES],
-    offset: usize,
-    temp: *mut f32,
+    setup: &Setup<'_>,
+    from: (&Side<'_>, Place),
+    (group, mut rows): (usize, Range<usize>),
+    memory: Memory,
+    to: *mut f32,
+) {
+    let Setup { filters, cut, .. } = setup;
+    let width = cut.across * STEP + PATCH - STEP;
+    let start = rows.start / cut.deep;
+    while !rows.is_empty() {
+        let end = rows.end.min(rows.start + cut.copied);
+        let positions = rows.start * STEP..end * STEP + PATCH - STEP;
+        // SAFETY: the image has the rows of `copied` rows of patches.
+        unsafe { filters.fill(s, from, group * S::LANES, (positions, width), memory.temp, memory.image) };
+        for row in rows.start..end {
+            let strip = to.wrapping_add((row / cut.deep - start) * setup.strip_words());
+            for x in 0..cut.across {
+                let patch = (row % cut.deep) * cut.across + x;
+                let at = memory.image.wrapping_add(((row - rows.start) * width + x) * STEP * S::LANES);
+                let to = strip.wrapping_add(patch * setup.patch_step() + group * S::LANES);
+                // SAFETY: the patch lies within the rows that were copied, and the strip has a vector for each point.
+                unsafe {
+                    transform_patch::<S, T, STEP, PATCH>(s, (at, width * S::LANES), (to, setup.strip_step()));
+                }
+            }
+        }
+        rows.start = end;
+    }
+}
+
+/// Transforms a vector of patches, from a place in the image, with the distance of its rows, to the points.
+#[inline(always)]
+unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
+    (from, pitch): (*const f32, usize),
     (to, step): (*mut f32, usize),
 ) {
-    for row in 0..PATCH {
-        let line = temp.wrapping_add(row * PATCH * S::LANES);
-        // SAFETY: the caller vouches for the patches; the buffer has 36 vectors.
-        unsafe { s.transpose_raw_f(places.as_ptr(), offset + row * filters.pitch, line, S::LANES, PATCH) }
-    }
     let mut half = [[s.splat_f(0.0); PATCH]; PATCH];
     for column in 0..PATCH {
-        let mut line = [s.splat_f(0.0); PATCH];
-        for (row, element) in line.iter_mut().enumerate() {
-            // SAFETY: as above.
-            *element = unsafe { s.load_raw_f(temp.wrapping_add((row * PATCH + column) * S::LANES)) };
-        }
-        for (row, element) in transforms::patch_line(s, line).into_iter().enumerate() {
-            half[row][column] = element;
+        // SAFETY: the caller vouches for the patch.
+        let line =
+            core::array::from_fn(|row| unsafe { s.load_raw_f(from.wrapping_add(row * pitch + column * S::LANES)) });
+        for (half, element) in half.iter_mut().zip(T::patch_line(s, line)) {
+            half[column] = element;
         }
     }
     for (row, line) in half.into_iter().enumerate() {
-        for (column, element) in transforms::patch_line(s, line).into_iter().enumerate() {
+        for (column, element) in T::patch_line(s, line).into_iter().enumerate() {
             // SAFETY: the caller vouches for a vector at each point.
             unsafe { s.store_raw_f(to.wrapping_add((row * PATCH + column) * step), element) }
         }
     }
 }
 
-/// Transforms the products of a row with a vector of patches back, into rows of sums that begin with row `from`.
+/// Transforms the products of a panel with a strip back, into sums by rows of filters.
 ///
 /// # Safety
-/// `temp` must have [`TEMP`] words; the products must be those of a vector, and `to` must have the sums of a strip.
+/// `memory` must be that of a job, with the products of the panel and the strip.
 #[inline(always)]
-pub(super) unsafe fn sums<S: Simd>(
+pub(super) unsafe fn sums<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
-    filters: &Filters,
-    patches: Range<usize>,
+    setup: &Setup<'_>,
+    (panel, strip): (usize, usize),
+    memory: Memory,
+) {
+    let Setup { filters, cut, .. } = setup;
+    let (rows, pixels) = (setup.rows(panel), setup.pixels(strip));
+    let (pitch, across) = (setup.sum_pitch(), filters.x.sums);
+    for first in (0..rows.len()).step_by(S::LANES) {
+        for patch in 0..setup.patches(strip) {
+            let products = memory.products.wrapping_add(patch * setup.width() + first);
+            let (y, x) = (patch / cut.across * STEP, patch % cut.across * STEP);
+            let place = memory.pixels.wrapping_add((y * across + x) * S::LANES);
+            let some = (STEP.min(pixels.len() / across - y), STEP.min(across - x));
+            // SAFETY: the memory has a vector for each pixel.
+            unsafe {
+                sums_of_patch::<S, T, STEP, PATCH>(s, (products, setup.product_step()), (place, across), some);
+            }
+        }
+        let count = S::LANES.min(rows.len() - first);
+        let sums = memory.sums.wrapping_add(first * pitch);
+        // SAFETY: the memory has vectors beyond the last pixel, and rows of whole vectors of sums.
+        unsafe { by_rows(s, memory.pixels, pixels.len(), (sums, pitch), count) }
+    }
+}
+
+/// Transforms a vector of products back, into the pixels of a patch that there are.
+#[inline(always)]
+unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
     (products, step): (*const f32, usize),
-    temp: *mut f32,
-    (to, from): (*mut f32, usize),
+    (to, across): (*mut f32, usize),
+    (rows, columns): (usize, usize),
 ) {
     let mut half = [[s.splat_f(0.0); STEP]; PATCH];
     for (row, half) in half.iter_mut().enumerate() {
-        let mut line = [s.splat_f(0.0); PATCH];
-        for (column, element) in line.iter_mut().enumerate() {
-            // SAFETY: the caller vouches for a vector at each point.
-            *element = unsafe { s.load_raw_f(products.wrapping_add((row * PATCH + column) * step)) };
-        }
-        *half = transforms::sums_line(s, line);
+        // SAFETY: the caller vouches for a vector at each point.
+        let line = core::array::from_fn(|column| unsafe {
+            s.load_raw_f(products.wrapping_add((row * PATCH + column) * step))
+        });
+        *half = T::sums_line(s, line);
     }
-    let mut lines = [temp.cast_const(); STEP * STEP];
     for column in 0..STEP {
-        let line = core::array::from_fn(|row| half[row][column]);
-        for (row, element) in transforms::sums_line(s, line).into_iter().enumerate() {
-            let at = temp.wrapping_add((row * STEP + column) * MAX_LANES);
-            lines[row * STEP + column] = at;
-            // SAFETY: the buffer has 16 vectors, twice.
-            unsafe { s.store_raw_f(at, element) }
-        }
-    }
-    // Of each patch the sums come together, row after row.
-    let together = temp.wrapping_add(STEP * STEP * MAX_LANES);
-    for at in (0..STEP * STEP).step_by(S::LANES) {
-        // SAFETY: as above.
-        unsafe {
-            s.transpose_raw_f(lines[at..].as_ptr(), 0, together.wrapping_add(at), STEP * STEP, S::LANES);
-        }
-    }
-    let (mut y, mut x) = (patches.start / filters.x.patches, patches.start % filters.x.patches);
-    for patch in 0..patches.len() {
-        let count = STEP.min(filters.x.sums - STEP * x);
-        for row in 0..STEP.min(filters.y.sums - STEP * y) {
-            let sums = together.wrapping_add((patch * STEP + row) * STEP);
-            let to = to.wrapping_add((STEP * y + row - from) * filters.x.sums + STEP * x);
-            // SAFETY: the caller vouches for the sums of a strip.
-            unsafe {
-                if count == STEP {
-                    to.cast::<[f32; STEP]>().write_unaligned(sums.cast::<[f32; STEP]>().read_unaligned());
-                } else {
-                    sums.copy_to_nonoverlapping(to, count);
-                }
+        let line = T::sums_line(s, core::array::from_fn(|row| half[row][column]));
+        for (row, element) in line.into_iter().enumerate() {
+            if row < rows && column < columns {
+                // SAFETY: the caller vouches for the pixels that there are.
+                unsafe { s.store_raw_f(to.wrapping_add((row * across + column) * S::LANES), element) }
             }
         }
-        x += 1;
-        if x == filters.x.patches {
-            (x, y) = (0, y + 1);
+    }
+}
+
+/// Turns vectors of rows, one for each pixel, into rows of pixels.
+#[inline(always)]
+unsafe fn by_rows<S: Simd>(s: S, vectors: *const f32, pixels: usize, (to, pitch): (*mut f32, usize), rows: usize) {
+    for first in (0..pixels).step_by(S::LANES) {
+        let mut lines = [vectors; MAX_LANES];
+        for (lane, line) in lines.iter_mut().enumerate() {
+            *line = vectors.wrapping_add((first + lane) * S::LANES);
         }
+        // SAFETY: the caller vouches for vectors beyond the last pixel, and for whole vectors of sums.
+        unsafe { s.transpose_raw_f(lines.as_ptr(), 0, to.wrapping_add(first), pitch, rows) }
     }
 }
