@@ -62,11 +62,15 @@ fn result(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Optio
     let [store] = stores.as_slice() else { return None };
     let (own, len) = (bound[store.slot], &buffers[bound[store.slot].0].len);
     let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && !turns_in(&store.index);
-    let side = match (turns_in(&lhs.index), turns_in(&rhs.index)) {
-        (true, false) => m,
-        (false, true) => n,
+    let (side, moving) = match (turns_in(&lhs.index), turns_in(&rhs.index)) {
+        (true, false) => (m, lhs),
+        (false, true) => (n, rhs),
         (true, true) | (false, false) => return None,
     };
+    // Parameters of a turn are read once either way.
+    if let Role::Param(_) = buffers[bound[moving.slot].0].role {
+        return None;
+    }
     // The turns of a result become its outermost rows, or columns.
     let outer = side
         .first()

@@ -73,8 +73,6 @@ pub struct Series<'a> {
 
 /// Rows for each thread from which on they are cut.
 const LEAST_ROWS: usize = 8;
-/// Rows below which a sum has two blocks of K.
-const FEW_ROWS: usize = 2 * LEAST_ROWS;
 /// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves.
 const WORTH_A_TURN: usize = 1 << 15;
 const WORTH: usize = 1 << 18;
@@ -333,13 +331,13 @@ impl Step<'_> {
         }
     }
 
-    /// The blocks of K in the order in which a part adds them up. Few rows have two, so that a thread can begin with what it
+    /// The blocks of K in the order in which a part adds them up. A single row has two, so that a thread can begin with what it
     /// has made itself; the sum of two is the same either way.
     #[inline(always)]
     fn depths<S: Simd>(&self, part: usize) -> [Range<usize>; 2] {
         let k = self.turns.panels.columns;
         let half = self.turns.cut.vectors / 2 * S::LANES;
-        if self.turns.cut.rows >= FEW_ROWS || half == 0 {
+        if !self.turns.panels.wide || half == 0 {
             return [0..k, k..k];
         }
         let [first, second] = [0..half, half..k];
