@@ -13,7 +13,7 @@ use super::finish::{Destination, Sums};
 use super::hold;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
-use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
@@ -22,6 +22,9 @@ use super::turns::Steady;
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
 const WAITING: usize = 1 << 17;
+/// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
+/// second-level cache, and so many that long pieces of rows are read.
+const GROUP: usize = 1 << 16;
 /// Most words of a right operand that every thread packs for itself.
 const REPEATED: usize = 1 << 16;
 
@@ -171,7 +174,7 @@ struct Scope<'a> {
 struct Memory {
     /// Row tiles of the left operand.
     a: *mut f32,
-    /// One panel of the right operand.
+    /// Some panels of the right operand.
     b: *mut f32,
     temp: *mut f32,
     /// Sums: one tile, or all of the job if they wait.
@@ -192,7 +195,7 @@ impl Memory {
         let pitch = panels * width;
         let packed = plan.left == Left::Packed;
         let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
-        let b = (longest * width + LINE).next_multiple_of(LINE);
+        let b = ((longest * width).max(GROUP.min(longest * pitch)) + LINE).next_multiple_of(LINE);
         let c = if plan.blocks() > 1 { rows * pitch } else { tile * width };
         let (base, table) = scratch.provide(a + b + TRANSPOSE + c, 2 * BLOCK, Place::NOWHERE);
         let temp = base.wrapping_add(a + b);
@@ -244,7 +247,7 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     // SAFETY: the caller's.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
     let width = scope.cut.vectors * S::LANES;
-    let mut listed = false;
+    let mut packed = 0..0;
     for panel in scope.panels.clone() {
         let first = panel * width;
         let cols = width.min(plan.n.total - first);
@@ -268,20 +271,40 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
                 let from = plan.rhs.data.as_ptr().wrapping_offset(place);
                 (strip.b, strip.b_step) = (from.wrapping_add(first), step);
             }
-            Right::InPlace { .. } | Right::Packed => {
-                if !listed {
-                    scope.b_source.table(k0, b_table);
-                    listed = true;
-                }
+            Right::InPlace { .. } => {
+                scope.b_source.table(k0, b_table);
                 let (source, base, to) = (scope.b_source, scope.right, scope.memory.b);
                 let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
                 // SAFETY: the region has a panel and a line more.
                 unsafe { pack::pack(s, &panel, b_table, scope.memory.temp) }
             }
+            Right::Packed => {
+                if packed.is_empty() {
+                    scope.b_source.table(k0, b_table);
+                }
+                if !packed.contains(&panel) {
+                    // SAFETY: the caller's.
+                    packed = unsafe { some_panels(s, scope, panel, k0, b_table) };
+                }
+                strip.b = strip.b.wrapping_add((panel - packed.start) * width * count);
+            }
         }
         // SAFETY: the caller's.
         unsafe { strip_of_tiles(s, scope, &strip) }
     }
+}
+
+/// Packs the panels of a block of K from `panel` on, as many as go at a time.
+#[inline(always)]
+unsafe fn some_panels<S: Simd>(s: S, scope: &Scope<'_>, panel: usize, k0: usize, table: &[Place]) -> Range<usize> {
+    let width = scope.cut.vectors * S::LANES;
+    let many = if scope.b_source.is_across() { GROUP / (width * table.len()).max(1) } else { 1 };
+    let some = panel..scope.panels.end.min(panel + many.max(1));
+    let columns = some.start * width..scope.plan.n.total.min(some.end * width);
+    let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: scope.memory.b };
+    // SAFETY: the region has so many panels and a line more.
+    unsafe { pack::panels(s, &panels, table, scope.memory.temp) }
+    some
 }
 
 /// Finds or packs the rows of the job for a block of K.
@@ -332,20 +355,23 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
     let blocks = plan.blocks();
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
-    let whole = blocks == 1 && strip.cols == width;
-    let straight = if whole { scope.destination.straight() } else { None };
+    let last = strip.block + 1 == blocks;
+    let straight = if last && strip.cols == width { scope.destination.straight() } else { None };
+    let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
     for tile in scope.tiles.clone() {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
-        let (c, c_row) = if let Some(target) = straight {
-            let offset = first.cast_signed() * target.row + strip.first.cast_signed();
-            (target.origin.wrapping_offset(offset), target.row)
-        } else if blocks == 1 {
-            (memory.c, width.cast_signed())
+        let (waiting, pitch) = if blocks == 1 {
+            (memory.c, width)
         } else {
-            let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-            let c = memory.c.wrapping_add((first - start) * memory.pitch + column);
-            (c, memory.pitch.cast_signed())
+            (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch)
+        };
+        let (c, c_row) = match straight {
+            Some(target) => {
+                let offset = first.cast_signed() * target.row + strip.first.cast_signed();
+                (target.origin.wrapping_offset(offset), target.row)
+            }
+            None => (waiting, pitch.cast_signed()),
         };
         let block = Block {
             k: strip.count,
@@ -355,14 +381,13 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip) {
             steps: kernel::Steps::Even(strip.b_step),
             c,
             c_row,
-            add: strip.block > 0,
+            before: (strip.block > 0).then_some((waiting.cast_const(), pitch.cast_signed())),
         };
         // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
-        if straight.is_none() && strip.block + 1 == blocks {
-            let pitch = c_row.unsigned_abs();
+        if last && straight.is_none() {
             let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums { data: c, pitch, m: first, n, rows, cols };
+            let sums = Sums { data: waiting, pitch, m: first, n, rows, cols };
             // SAFETY: the sums are written, and lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }

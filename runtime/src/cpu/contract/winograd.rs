@@ -375,7 +375,7 @@ unsafe fn meet<S: Simd>(
                 steps: Steps::Even(width.cast_signed()),
                 c: memory.products.wrapping_add(point * rows * width + at),
                 c_row: width.cast_signed(),
-                add: false,
+                before: None,
             };
             // SAFETY: the caller vouches for both operands; the memory has the products of a tile.
             unsafe { kernel::tile(s, rows, 2.min(used - vector), block) }
