@@ -100,15 +100,16 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
         } else {
             left
         };
+        let (c, c_row) = (product.c.wrapping_add(vector * S::LANES), product.c_row.cast_signed());
         let block = Block {
             k: product.terms,
             a: product.a,
             rows: Rows::Even(product.a_row.cast_signed()),
             b: product.b.wrapping_add(vector * S::LANES),
             steps: Steps::Even(product.b_step),
-            c: product.c.wrapping_add(vector * S::LANES),
-            c_row: product.c_row.cast_signed(),
-            add: product.add,
+            c,
+            c_row,
+            before: product.add.then_some((c.cast_const(), c_row)),
         };
         // SAFETY: the caller's.
         unsafe { kernel::tile(s, product.rows, vectors, block) };

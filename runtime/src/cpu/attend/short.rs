@@ -200,15 +200,17 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
         };
         let terms = product.until.map_or(product.terms, |start| product.terms.min(start + end));
         for vector in (0..product.vectors).step_by(2) {
+            let c = product.c.wrapping_add(first * product.c_row + vector * S::LANES);
+            let c_row = product.c_row.cast_signed();
             let block = Block {
                 k: terms,
                 a,
                 rows,
                 b: product.b.wrapping_add(vector * S::LANES),
                 steps: Steps::Even(product.b_step.cast_signed()),
-                c: product.c.wrapping_add(first * product.c_row + vector * S::LANES),
-                c_row: product.c_row.cast_signed(),
-                add: product.add,
+                c,
+                c_row,
+                before: product.add.then_some((c.cast_const(), c_row)),
             };
             // SAFETY: the caller's.
             unsafe { kernel::tile(s, end - first, (product.vectors - vector).min(2), block) };

@@ -9,7 +9,7 @@ use super::super::scratch::{LINE, Scratch};
 use super::super::{Isa, Kernel, Simd, run};
 use super::drive::Call;
 use super::left;
-use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
 
@@ -58,7 +58,7 @@ pub(super) fn right(
 ) -> Option<*const f32> {
     let from = start(plan, &plan.rhs)?;
     let form = Form::new(1, [width, plan.run, plan.per_run], &plan.rhs, [&plan.n, &plan.k]);
-    kept(from, form.numbers(), words(plan, width), |to| run(isa, Panels { plan, width, to, temp, table }))
+    kept(from, form.numbers(), words(plan, width), |to| run(isa, Whole { plan, width, to, temp, table }))
 }
 
 /// Words of the whole right operand in panels of `width` columns.
@@ -85,7 +85,7 @@ pub(super) fn room(scratch: &mut Scratch<Place>) -> (*mut f32, &mut [Place]) {
 }
 
 /// Packs the whole right operand: the panels of a block of K after each other, and the blocks after each other.
-pub(super) struct Panels<'a> {
+pub(super) struct Whole<'a> {
     pub(super) plan: &'a Plan<'a>,
     pub(super) width: usize,
     /// As many words as [`words`] says.
@@ -96,25 +96,19 @@ pub(super) struct Panels<'a> {
     pub(super) table: &'a mut [Place],
 }
 
-impl Kernel for Panels<'_> {
+impl Kernel for Whole<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Panels { plan, width, to, temp, table } = self;
+        let Whole { plan, width, to, temp, table } = self;
         let source = Source::new(&plan.rhs, &plan.n, &plan.k);
-        let base = plan.rhs.origin();
         for block in 0..plan.blocks() {
             let (k0, count) = plan.block(block);
             let table = &mut table[..count];
             source.table(k0, table);
-            for number in 0..plan.n.total.div_ceil(width) {
-                let first = number * width;
-                let cols = width.min(plan.n.total - first);
-                let pitch = cols.next_multiple_of(S::LANES);
-                let to = to.wrapping_add(panel(plan, width, number, (k0, count)));
-                let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
-                // SAFETY: the copy has `width` words for each k of each panel, and a line more.
-                unsafe { pack::pack(s, &panel, table, temp) }
-            }
+            let to = to.wrapping_add(panel(plan, width, 0, (k0, count)));
+            let panels = Panels { source, base: plan.rhs.origin(), columns: 0..plan.n.total, width, k0, to };
+            // SAFETY: the copy has `width` words for each k of each panel, and a line more.
+            unsafe { pack::panels(s, &panels, table, temp) }
         }
     }
 }

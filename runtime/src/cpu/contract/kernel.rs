@@ -17,8 +17,8 @@ pub(in crate::cpu) struct Block {
     pub(in crate::cpu) c: *mut f32,
     /// From row to row of the sums.
     pub(in crate::cpu) c_row: isize,
-    /// Whether to add to what is there.
-    pub(in crate::cpu) add: bool,
+    /// Sums over the indices of K before, to be added to, and their distance from row to row.
+    pub(in crate::cpu) before: Option<(*const f32, isize)>,
 }
 
 impl Block {
@@ -314,18 +314,25 @@ unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VEC
 }
 
 #[inline(always)]
-unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(s: S, block: &Block, sums: [[S::F; VECTORS]; ROWS]) {
+unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
+    s: S,
+    block: &Block,
+    mut sums: [[S::F; VECTORS]; ROWS],
+) {
+    if let Some((before, distance)) = block.before {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let before = before.wrapping_offset(row.cast_signed() * distance);
+            for (vector, sum) in sums.iter_mut().enumerate() {
+                // SAFETY: the caller vouches for these sums too.
+                *sum = s.add_f(unsafe { s.load_raw_f(before.wrapping_add(vector * S::LANES)) }, *sum);
+            }
+        }
+    }
     for (row, sums) in sums.into_iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
-        for (vector, mut sum) in sums.into_iter().enumerate() {
-            let c = c.wrapping_add(vector * S::LANES);
+        for (vector, sum) in sums.into_iter().enumerate() {
             // SAFETY: the caller vouches for the sums.
-            unsafe {
-                if block.add {
-                    sum = s.add_f(s.load_raw_f(c), sum);
-                }
-                s.store_raw_f(c, sum);
-            }
+            unsafe { s.store_raw_f(c.wrapping_add(vector * S::LANES), sum) }
         }
     }
 }

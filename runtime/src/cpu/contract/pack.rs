@@ -3,6 +3,8 @@
 //! In: an operand, some of its columns and a block of K. Out: the panel `[k][column]`, zeros where a window leaves the
 //! operand. Always: where possible whole vectors are moved, along the columns or, transposed in registers, along K.
 
+use core::ops::Range;
+
 use super::super::vectors::MAX_LANES;
 use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
@@ -11,6 +13,9 @@ use super::place::{Group, Place, Side, Walk};
 pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
+/// Indices of K at a time where whole runs of columns are moved to several panels, which so read the operand's rows in long
+/// pieces, although each of them is narrow.
+const DEPTH: usize = 32;
 /// Words that transposition needs.
 pub(super) const TRANSPOSE: usize = PITCH * MAX_LANES;
 
@@ -64,6 +69,40 @@ pub(super) struct Panel<'p> {
     pub(super) k0: usize,
     pub(super) count: usize,
     pub(super) to: *mut f32,
+}
+
+/// Panels to fill, one after the other, with some columns of a block of K that starts at `k0`.
+pub(super) struct Panels<'p> {
+    pub(super) source: Source<'p>,
+    /// The place of the batch index.
+    pub(super) base: Place,
+    pub(super) columns: Range<usize>,
+    /// Columns of a panel; the last one has fewer.
+    pub(super) width: usize,
+    pub(super) k0: usize,
+    pub(super) to: *mut f32,
+}
+
+/// Fills panels.
+///
+/// # Safety
+/// As for [`pack`], for a panel of `panels.width` words for each k and each `panels.width` columns, or fewer.
+#[inline(always)]
+pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place], temp: *mut f32) {
+    let &Panels { source, base, columns: Range { start, end }, width, k0, to } = panels;
+    let depth = if source.is_across() { DEPTH } else { table.len().max(1) };
+    for (number, table_part) in table.chunks(depth).enumerate() {
+        let done = number * depth;
+        for first in (start..end).step_by(width) {
+            let columns = width.min(end - first);
+            let pitch = columns.next_multiple_of(S::LANES);
+            let to = to.wrapping_add((first - start) * table.len() + done * pitch);
+            let panel =
+                Panel { source, base, first, width: columns, pitch, k0: k0 + done, count: table_part.len(), to };
+            // SAFETY: the caller's; panels that are as wide as whole vectors are written within themselves.
+            unsafe { pack(s, &panel, table_part, temp) }
+        }
+    }
 }
 
 /// Fills a panel.

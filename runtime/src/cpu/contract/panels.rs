@@ -14,7 +14,7 @@ use super::halves;
 use super::hold;
 use super::kernel::{self, Block, WIDE};
 use super::left::{self, Found};
-use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
@@ -23,6 +23,9 @@ use super::turns::Steady;
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
 const WAITING: usize = 1 << 17;
+/// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
+/// second-level cache, and so many that long pieces of rows are read.
+const GROUP: usize = 1 << 16;
 /// Most words of a right operand that every thread packs for itself.
 const REPEATED: usize = 1 << 16;
 /// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
@@ -210,9 +213,9 @@ struct Scope<'a> {
 struct Memory {
     /// Row tiles of the left operand.
     a: *mut f32,
-    /// Panels of the right operand: one, or all of the job.
+    /// Panels of the right operand: some, or all of the job.
     b: *mut f32,
-    /// Words from panel to panel, 0 if there is room for one.
+    /// Words from panel to panel, 0 unless there is room for all.
     strip: usize,
     temp: *mut f32,
     /// Sums: one tile, or all of the job if they wait.
@@ -234,7 +237,7 @@ impl Memory {
         let packed = plan.left == Left::Packed;
         let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
         let strip = if all_panels(plan, panels * width) { longest * width } else { 0 };
-        let b = (longest * width).max(panels * strip) + LINE;
+        let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
         let b = b.next_multiple_of(LINE);
         let c = match (cut.halves, plan.blocks()) {
             (2, _) => 0,
@@ -303,11 +306,18 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     }
     let block = (block, k0, count);
     if scope.memory.strip == 0 {
-        for panel in panels {
-            let strip = scope.strip(found, panel, block);
-            // SAFETY: the caller's; the region has a panel and a line more.
+        let many = scope.at_a_time(count);
+        for panel in panels.clone() {
+            let mut strip = scope.strip(found, panel, block);
+            let number = (panel - panels.start) % many;
+            // SAFETY: the caller's; the region has so many panels and a line more.
             unsafe {
-                pack_strip(s, scope, &strip, k0, b_table);
+                if many == 1 {
+                    pack_strip(s, scope, &strip, k0, b_table);
+                } else if number == 0 {
+                    pack_strips(s, scope, panel..panels.end.min(panel + many), k0, b_table);
+                }
+                strip.b = strip.b.wrapping_add(number * scope.width() * count);
                 strip_of_tiles(s, scope, &strip, scope.tiles.clone());
             }
         }
@@ -334,6 +344,12 @@ impl Scope<'_> {
     fn packs(&self) -> bool {
         let in_place = self.plan.right != Right::Packed && self.plan.n.total >= self.width();
         self.whole.1.is_null() && !in_place
+    }
+
+    /// How many panels of `count` indices of K are packed at a time.
+    fn at_a_time(&self, count: usize) -> usize {
+        let across = self.packs() && self.plan.right == Right::Packed && self.b_source.is_across();
+        if across { (GROUP / (self.width() * count).max(1)).max(1) } else { 1 }
     }
 
     /// Where a panel is, or is to be packed.
@@ -374,6 +390,16 @@ unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize,
     let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
     // SAFETY: the caller vouches for the region.
     unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
+}
+
+/// Packs some panels after each other, from the start of their region on.
+#[inline(always)]
+unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: usize, table: &[Place]) {
+    let width = scope.width();
+    let columns = some.start * width..scope.plan.n.total.min(some.end * width);
+    let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: scope.memory.b };
+    // SAFETY: the caller vouches for the region.
+    unsafe { pack::panels(s, &panels, table, scope.memory.temp) }
 }
 
 /// Finds or packs the rows of the job for a block of K.
@@ -426,20 +452,23 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
     let blocks = plan.blocks();
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
-    let whole = blocks == 1 && strip.cols == width;
-    let straight = if whole { scope.destination.straight() } else { None };
+    let last = scope.cut.halves == 1 && strip.block + 1 == blocks;
+    let straight = if last && strip.cols == width { scope.destination.straight() } else { None };
+    let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
     for tile in tiles {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
-        let (c, c_row) = if let Some(target) = straight {
-            let offset = first.cast_signed() * target.row + strip.first.cast_signed();
-            (target.origin.wrapping_offset(offset), target.row)
-        } else if blocks == 1 {
-            (memory.c, width.cast_signed())
+        let (waiting, pitch) = if blocks == 1 {
+            (memory.c, width)
         } else {
-            let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-            let c = memory.c.wrapping_add((first - start) * memory.pitch + column);
-            (c, memory.pitch.cast_signed())
+            (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch)
+        };
+        let (c, c_row) = match straight {
+            Some(target) => {
+                let offset = first.cast_signed() * target.row + strip.first.cast_signed();
+                (target.origin.wrapping_offset(offset), target.row)
+            }
+            None => (waiting, pitch.cast_signed()),
         };
         let block = Block {
             k: strip.count,
@@ -449,14 +478,13 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
             steps: kernel::Steps::Even(strip.b_step),
             c,
             c_row,
-            add: strip.block > scope.blocks.start,
+            before: (strip.block > scope.blocks.start).then_some((waiting.cast_const(), pitch.cast_signed())),
         };
         // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
-        if straight.is_none() && scope.cut.halves == 1 && strip.block + 1 == blocks {
-            let pitch = c_row.unsigned_abs();
+        if last && straight.is_none() {
             let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums { data: c.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
+            let sums = Sums { data: waiting.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
             // SAFETY: the sums are written, and lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }

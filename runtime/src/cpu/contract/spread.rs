@@ -408,7 +408,7 @@ unsafe fn one_tile<S: Simd>(
         steps: Steps::Listed(task.list),
         c: sums,
         c_row: width.cast_signed(),
-        add: false,
+        before: None,
     };
     // SAFETY: the rows, the list and the image are as long as the plan says; the sums have a register tile.
     unsafe { kernel::tile(s, rows, vectors, block) }

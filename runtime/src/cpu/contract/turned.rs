@@ -240,15 +240,16 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
             let a = image.wrapping_offset(rights.place.offset).wrapping_add(from * row.pitch);
             for tile in scope.tiles.clone() {
                 let first = setup.tile(tile);
+                let c = scope.memory.c.wrapping_add((first - start) * width);
                 let block = Block {
                     k: piece.length(),
                     a,
                     rows: Rows::Listed(scope.task.list.wrapping_add(first)),
                     b: scope.memory.b,
                     steps: Steps::Even(width.cast_signed()),
-                    c: scope.memory.c.wrapping_add((first - start) * width),
+                    c,
                     c_row: width.cast_signed(),
-                    add: outer + block > 0,
+                    before: (outer + block > 0).then_some((c.cast_const(), width.cast_signed())),
                 };
                 // SAFETY: the rows of the image end within the image, and the sums are in scratch memory.
                 unsafe { kernel::tile(s, setup.tile(tile + 1) - first, scope.vectors, block) }

@@ -75,7 +75,7 @@ impl Steady {
         let words = hold::words(plan, width).next_multiple_of(LINE);
         let (memory, table) = self.scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
         if !self.full {
-            run(isa, hold::Panels { plan, width, to: memory, temp: memory.wrapping_add(words), table });
+            run(isa, hold::Whole { plan, width, to: memory, temp: memory.wrapping_add(words), table });
             self.full = true;
         }
         memory.cast_const()

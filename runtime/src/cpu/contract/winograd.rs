@@ -383,7 +383,7 @@ unsafe fn meet<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH:
                 steps: Steps::Leading { list: task.list, next },
                 c: memory.products.wrapping_add(point * setup.product_step() + first * width),
                 c_row: width.cast_signed(),
-                add: false,
+                before: None,
             };
             // SAFETY: the caller vouches for both operands; the memory has the products of a panel with a strip.
             unsafe { kernel::tile(s, end - first, rows.len().div_ceil(S::LANES), block) }

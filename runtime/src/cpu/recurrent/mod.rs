@@ -368,15 +368,16 @@ impl Step<'_> {
             let b = self.packed.wrapping_add((at * k + depth.start * count) * S::LANES);
             for tile in 0..tiles {
                 let (from, to) = (height * tile / tiles, height * (tile + 1) / tiles);
+                let (c, c_row) = (self.sums.wrapping_add(from * pitch + first * S::LANES), pitch.cast_signed());
                 let block = Block {
                     k: depth.len(),
                     a: self.before.wrapping_add((m + from) * k + depth.start),
                     rows: Rows::Even(k.cast_signed()),
                     b,
                     steps: Steps::Even((count * S::LANES).cast_signed()),
-                    c: self.sums.wrapping_add(from * pitch + first * S::LANES),
-                    c_row: pitch.cast_signed(),
-                    add,
+                    before: add.then_some((c.cast_const(), c_row)),
+                    c,
+                    c_row,
                 };
                 // SAFETY: the caller's; a panel has `count` vectors for each k.
                 unsafe { kernel::tile(s, to - from, count, block) }
