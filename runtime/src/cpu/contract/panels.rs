@@ -81,6 +81,8 @@ struct Cut {
     column_parts: usize,
     /// 2 if each half of the blocks of K has sums of its own.
     halves: usize,
+    /// Whether sums are handed on rather than stored.
+    is_handed_on: bool,
 }
 
 impl Cut {
@@ -91,7 +93,8 @@ impl Cut {
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
         let halves = if !is_kept && halves::are_apart(plan) { 2 } else { 1 };
-        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves };
+        let is_handed_on = call.sink.is_some();
+        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
         if plan.blocks() > 1 && halves == 1 {
             cut.row_parts = m.div_ceil(ROWS).min(tiles);
             let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
@@ -137,13 +140,14 @@ impl Cut {
         let tall = plan.m.total > plan.n.total;
         (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
     }
-}
 
-/// Whether a job of `columns` columns goes through its rows once, and meets all panels with every row tile: sums that are
-/// handed on are written, and what the epilogue reads is read, in the order in which rows lie. Where sums wait for further
-/// blocks of K they are in a cache anyway, and it is better that a panel is in the first one.
-fn all_panels(plan: &Plan<'_>, columns: usize) -> bool {
-    plan.right == Right::Packed && plan.blocks() == 1 && plan.run * columns <= PANELS
+    /// Whether a job of `columns` columns goes through its rows once, and meets all panels with every row tile: sums that are
+    /// handed on are written, and what the epilogue reads is read, in the order in which rows lie. Otherwise it is better that
+    /// a panel is in the first cache: sums are stored as they are, or wait for further blocks of K in a cache anyway.
+    fn goes_by_rows(&self, plan: &Plan<'_>, columns: usize) -> bool {
+        let one = plan.right == Right::Packed && plan.blocks() == 1;
+        one && self.is_handed_on && plan.run * columns <= PANELS
+    }
 }
 
 /// Vectors of a panel: one row runs over as many as there are whole ones.
@@ -236,7 +240,7 @@ impl Memory {
         let pitch = panels * width;
         let packed = plan.left == Left::Packed;
         let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
-        let strip = if all_panels(plan, panels * width) { longest * width } else { 0 };
+        let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
         let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
         let b = b.next_multiple_of(LINE);
         let c = match (cut.halves, plan.blocks()) {
@@ -349,7 +353,8 @@ impl Scope<'_> {
     /// How many panels of `count` indices of K are packed at a time.
     fn at_a_time(&self, count: usize) -> usize {
         let across = self.packs() && self.plan.right == Right::Packed && self.b_source.is_across();
-        if across { (GROUP / (self.width() * count).max(1)).max(1) } else { 1 }
+        // The rows of a large operand lie far apart.
+        if across && self.plan.blocks() > 1 { (GROUP / (self.width() * count).max(1)).max(1) } else { 1 }
     }
 
     /// Where a panel is, or is to be packed.
