@@ -146,7 +146,7 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
         for direction in 0..plan.directions {
             let at = layer * plan.directions + direction;
             let weights = &weights[at * plan.each..][..plan.each];
-            let first = (layer == 0).then_some("btk,nk->tbn").unwrap_or("tbk,nk->tbn");
+            let first = if layer == 0 { "btk,nk->tbn" } else { "tbk,nk->tbn" };
             let products = b.contract(first, x, weights[0])?;
             let start = begin(b, products, weights[1], start, (at, cell.states))?;
             let time = Time { reverse: direction == 1, lengths };

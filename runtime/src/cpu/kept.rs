@@ -15,6 +15,8 @@ use alloc::vec::Vec;
 use super::scratch::LINE;
 use crate::words::Words;
 
+/// Words of parameters from which on copies share memory: what a large page holds. Fewer would not fill one.
+const MANY: usize = 1 << 19;
 /// Most words that copies share in one piece of memory.
 const SHARED: usize = 1 << 20;
 
@@ -29,6 +31,8 @@ pub(crate) struct Kept {
     pieces: Vec<Piece>,
     /// Words of the last piece that are taken.
     taken: usize,
+    /// Words of all copies.
+    copied: usize,
     /// The copy that the call may ask for next: plans read parameters in their order.
     next: usize,
 }
@@ -83,6 +87,7 @@ impl Kept {
         if self.parameters != range {
             self.copies.clear();
             self.pieces.clear();
+            (self.taken, self.copied) = (0, 0);
             self.parameters = range;
         }
         self.next = 0;
@@ -99,10 +104,12 @@ impl Kept {
         let mut first = self.taken.next_multiple_of(LINE);
         if self.pieces.last().is_none_or(|piece| piece.words < first + words) {
             let all = self.parameters.len() / size_of::<f32>();
-            self.pieces.push(Piece::new(words.max(all.min(SHARED)))?);
+            let others = if all < MANY { 0 } else { all.saturating_sub(self.copied).min(SHARED) };
+            self.pieces.push(Piece::new(words.max(others))?);
             first = 0;
         }
         self.taken = first + words;
+        self.copied += words;
         Some((self.pieces.len() - 1, first))
     }
 }
@@ -189,7 +196,7 @@ mod tests {
 
     #[test]
     fn copies_that_share_a_piece_do_not_meet() {
-        let parameters = [0.0; 100];
+        let parameters = alloc::vec![0.0; MANY];
         let mut kept = Kept::default();
         let _call = kept.enter(&parameters);
         let sizes = [3, 40, 200, 7, 60];

@@ -16,7 +16,7 @@ pub(super) fn check(model: &Model, diags: &mut Diags) {
 fn graph(of: &Graph, diags: &mut Diags) {
     let mut first: BTreeMap<Value, String> = BTreeMap::new();
     for node in &of.nodes {
-        node.kind.bodies().into_iter().for_each(|body| graph(body, diags));
+        node.kind.bodies().iter().for_each(|body| graph(body, diags));
         let (Kind::Op(call), [key]) = (&node.kind, &node.args[..]) else { continue };
         if !["normal", "uniform", "bernoulli"].contains(&call.op.name) {
             continue;

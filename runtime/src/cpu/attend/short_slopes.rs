@@ -110,8 +110,8 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
     // SAFETY: the memory has these words.
     unsafe {
         keys(s, plan, head * plan.shared, room, memory);
-        for k in 0..2 {
-            memory.add(room.sums[k]).write_bytes(0, attend.keys * plan.padded(widths[k]));
+        for (sums, width) in room.sums.into_iter().zip(widths) {
+            memory.add(sums).write_bytes(0, attend.keys * plan.padded(width));
         }
         for query_head in head * plan.shared..(head + 1) * plan.shared {
             for number in 0..plan.panels() {

@@ -384,10 +384,8 @@ impl Syntax {
         } else if input.is_empty() {
             block.tail = Some(Box::new(expr));
         } else {
-            let ends_itself = match expr.kind {
-                ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_) | ExprKind::Error => true,
-                _ => false,
-            };
+            let ends_itself =
+                matches!(expr.kind, ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_) | ExprKind::Error);
             if !ends_itself || input.peek(Token![;]) {
                 self.semicolon(input);
             }
