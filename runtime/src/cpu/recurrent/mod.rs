@@ -2,8 +2,8 @@
 //!
 //! In: a state, the matrix that it meets in every turn, how many turns, and what a turn makes of the sums. Out: the last state,
 //! and what the turns have stored. Always: each thread runs all turns for its part of the state, either some rows, which
-//! no other thread needs, or some columns, and then threads wait for each other once in a turn; a sum runs in ascending
-//! order of K with one accumulator, so results do not depend on the number of threads.
+//! no other thread needs, or some columns, and then threads wait for each other once in a turn; a sum adds up
+//! its K in an order that the shape alone decides, so results do not depend on the number of threads.
 
 mod cell;
 mod panels;

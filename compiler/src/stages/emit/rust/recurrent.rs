@@ -165,9 +165,7 @@ impl<'a> Product<'a> {
             && store.index == at(*n, columns)?
             && !rhs.index.any(&|atom| !still(atom))
             && strides.iter().all(is_nonnegative);
-        // What is rounded for a product is rounded in every turn.
-        let exact = kernel.schedule.narrow.is_none();
-        (plain && exact && is_sum && fits).then(|| Product {
+        (plain && is_sum && fits).then(|| Product {
             lhs: lhs.slot,
             out: store.slot,
             matrix: rhs.slot,
