@@ -9,6 +9,8 @@ use alloc::{
 };
 use std::path::Path;
 
+use precast_cpu::Words;
+
 use crate::{
     device::{Blocking, Device},
     error::{Error, Result},
@@ -17,7 +19,6 @@ use crate::{
     storage::{FORMAT, compare, fill, tensors},
     trainer::Trainer,
     weights::Model,
-    words::Words,
 };
 
 const OPTIMIZER: &str = "precast.optimizer";

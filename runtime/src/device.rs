@@ -3,13 +3,13 @@
 
 use core::{fmt::Debug, future::Future, pin::pin, task};
 
+use precast_cpu::{Kept, Words};
+
 use crate::{
-    cpu::Kept,
     error::{Error, Result},
     foreign::Foreigns,
     optim::Optimizer,
     spec::ModelSpec,
-    words::Words,
 };
 
 /// All that was compiled for one model. Emitted code implements it.

@@ -5,6 +5,8 @@ use alloc::{boxed::Box, string::String, vec::Vec};
 use core::fmt;
 use std::path::PathBuf;
 
+use precast_cpu::OutOfMemory;
+
 /// The result of everything that can fail at run time.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
@@ -263,6 +265,12 @@ pub enum LoaderError {
     NoBatch,
     /// A fraction is not between 0 and 1.
     Fraction(f32),
+}
+
+impl From<OutOfMemory> for Error {
+    fn from(OutOfMemory { words }: OutOfMemory) -> Self {
+        Error::Memory { words }
+    }
 }
 
 impl fmt::Display for Error {

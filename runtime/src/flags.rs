@@ -3,7 +3,9 @@
 
 use alloc::vec::Vec;
 
-use crate::{error::Result, words::Words};
+use precast_cpu::Words;
+
+use crate::error::Result;
 
 /// `bool` and arrays of it.
 pub trait Truth: Copy {

@@ -3,10 +3,11 @@
 
 use alloc::string::String;
 
+use precast_cpu::Words;
+
 use crate::{
     error::{Error, Result},
     spec::ModelSpec,
-    words::Words,
 };
 
 /// The gradient of a loss with respect to every trained parameter.

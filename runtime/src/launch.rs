@@ -1,7 +1,7 @@
 //! What plans ask for before they launch kernels: the instruction set, the number of threads, and disjoint parts of a
 //! pool.
 
-use crate::cpu::Isa;
+use precast_cpu::Isa;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
 

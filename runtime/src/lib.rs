@@ -5,13 +5,14 @@
 //! `gpu`, over wgpu. At run time there is no graph: every call runs a plan that was made when the
 //! program was built.
 
+#![deny(unsafe_code)]
+
 extern crate alloc;
 
 mod bind;
 pub mod blocks;
 mod checkpoint;
 mod count;
-mod cpu;
 mod device;
 mod error;
 mod exact;
@@ -36,7 +37,6 @@ mod trainer;
 mod typed;
 mod view;
 mod weights;
-mod words;
 
 pub use device::{Blocking, Cpu, Device};
 pub use error::{Difference, Error, LoaderError, Result};
@@ -132,9 +132,8 @@ pub fn default<T: Default>() -> T {
 #[doc(hidden)]
 pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
-    pub use crate::__sweep as sweep;
-    pub use crate::cpu::*;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
+    pub use precast_cpu::*;
     pub use precast_macros::model as __model;
     pub use std::path::Path;
 

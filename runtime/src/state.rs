@@ -9,6 +9,8 @@ use alloc::{
 };
 use std::path::Path;
 
+use precast_cpu::Words;
+
 use crate::{
     bind::Dim,
     device::{Compiled, Device},
@@ -16,7 +18,6 @@ use crate::{
     safetensors::{self, Reader, Tensor},
     spec::{CHUNK, ModelSpec},
     storage::differ,
-    words::Words,
 };
 
 /// An extent at dimensions of the session; `None` where it overflows.

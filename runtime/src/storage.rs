@@ -4,13 +4,14 @@
 use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
 use std::path::Path;
 
+use precast_cpu::Words;
+
 use crate::{
     device::{Blocking, Compiled, Cpu, Device},
     error::{Difference, Error, Result},
     safetensors::{self, Entry, Reader, Tensor},
     spec::{ModelSpec, ParameterSpec},
     weights::Weights,
-    words::Words,
 };
 
 /// The metadata that loaders of PyTorch expect.

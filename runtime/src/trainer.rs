@@ -5,6 +5,8 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::fmt;
 
+use precast_cpu::Words;
+
 use crate::{
     device::{Blocking, Device, Outcome, Step, StepCall},
     error::{Error, Result},
@@ -14,7 +16,6 @@ use crate::{
     optim::Optimizer,
     random,
     weights::Model,
-    words::Words,
 };
 
 /// The purpose of the trainer's random bits, apart from every other use of a seed.

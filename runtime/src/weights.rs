@@ -6,13 +6,14 @@ use alloc::{string::String, vec::Vec};
 use core::fmt;
 use std::sync::{Mutex, PoisonError};
 
+use precast_cpu::Words;
+
 use crate::{
     device::{Blocking, Compiled, Cpu, Device, Function},
     error::{Error, Result},
     foreign::{Foreigns, Supplied},
     spec::ModelSpec,
     typed::{Read, Write},
-    words::Words,
 };
 
 /// What [`crate::__rt`] needs to know of the struct that `model!` emits.

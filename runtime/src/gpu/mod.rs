@@ -10,6 +10,7 @@ mod calls;
 mod device;
 mod losses;
 mod mapping;
+#[expect(unsafe_code, reason = "calls of drivers")]
 mod pipelines;
 mod pool;
 mod program;

@@ -8,7 +8,7 @@ use super::device::Gpu;
 use crate::Cpu;
 use crate::error::Result;
 use crate::weights::Weights;
-use crate::words::Words;
+use precast_cpu::Words;
 use std::sync::{Mutex, PoisonError};
 
 /// A model's parameters on a device.

@@ -5,8 +5,8 @@
 use super::*;
 use crate::device::{Compiled, Device, Function, Memory, Place, Step, StepMemory};
 use crate::spec::{ModelSpec, ParameterSpec};
-use crate::words::Words;
 use crate::{__rt::Model, __rt::Shared, Blocking, Cpu, Error, Init, Loss, Result, Session, Sgd, Trainer, Weights};
+use precast_cpu::Words;
 
 /// A network 4 → 8 → 1 with relu, mean squared error, and gradient descent.
 static NET: Program = Program {

@@ -11,7 +11,7 @@ use super::program::{Pool, Program};
 use crate::device::{Function, Place, Step};
 use crate::error::{Error, Result};
 use crate::foreign::Foreigns;
-use crate::words::Words;
+use precast_cpu::Words;
 
 /// Scratch memory for calls in sequence, made for the program of the first.
 #[doc(hidden)]

@@ -5,7 +5,7 @@ pub(crate) type Excuses = &'static [(&'static str, &'static str, &'static str)];
 
 /// Files of more than 500 lines.
 pub(crate) const LONG: Excuses =
-    &[("runtime/src/cpu/simd.rs", "", "the trait is one list, with the documentation of every method")];
+    &[("runtime/cpu/src/simd.rs", "", "the trait is one list, with the documentation of every method")];
 
 /// Functions of more than 60 lines.
 pub(crate) const TALL: Excuses = &[
@@ -17,9 +17,9 @@ pub(crate) const TALL: Excuses = &[
 
 /// Panics outside tests.
 pub(crate) const PANICS: Excuses = &[
-    ("runtime/src/cpu/contract/epilogue.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
-    ("runtime/src/cpu/recurrent/cell.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
-    ("runtime/src/cpu/", "are outside a slice of", "safe code must not reach beyond it, as with slices"),
+    ("runtime/cpu/src/contract/epilogue.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
+    ("runtime/cpu/src/recurrent/cell.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
+    ("runtime/cpu/src/", "are outside a slice of", "safe code must not reach beyond it, as with slices"),
 ];
 
 /// Catch-all arms on closed sets.

@@ -1,0 +1,225 @@
+//! The output and the norm: scores of a tile, the softmax as far as it is known, and the sum of values.
+
+use super::super::Simd;
+use super::super::math;
+use super::other::{self, Wide};
+use super::own::{self, Product};
+use super::plan::{Axis, Matrix, Plan, Words};
+use super::scores::{RowMask, power, seen};
+use core::ops::Range;
+
+/// Where things lie in scratch memory.
+#[derive(Default)]
+pub(super) struct Room {
+    keys: usize,
+    values: usize,
+    queries: usize,
+    scores: usize,
+    sums: usize,
+    state: usize,
+    pub(super) end: usize,
+}
+
+impl Room {
+    pub(super) fn new(plan: &Plan<'_>) -> Room {
+        let (attend, mut words) = (plan.attend, Words::default());
+        let wide = plan.padded(attend.values);
+        Room {
+            keys: words.take(other::panel_words(plan, attend.features)),
+            values: words.take(other::wide_words(plan, &plan.input(2, 0))),
+            queries: words.take(plan.most() * attend.features),
+            scores: words.take(plan.tall * plan.tile),
+            sums: words.take(plan.most() * wide),
+            state: words.take(2 * plan.most()),
+            end: words.take(0),
+        }
+    }
+}
+
+/// Runs jobs.
+///
+/// # Safety
+/// The memory must have the words of [`Room`].
+#[inline(always)]
+pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
+    let room = Room::new(plan);
+    let (mut packed, mut values) = (usize::MAX, Wide { data: memory, row: 0 });
+    for job in jobs {
+        let (head, rows) = plan.job(job);
+        let (keys, own) = (plan.input(1, head), plan.input(2, head));
+        // SAFETY: the caller's.
+        unsafe {
+            if packed != head / plan.shared {
+                other::panels(s, plan, &keys, memory.add(room.keys));
+                values = other::wide(s, plan, &own, memory.add(room.values));
+                packed = head / plan.shared;
+            }
+            block(s, plan, head, rows, values, &own, &room, memory);
+        }
+    }
+}
+
+#[inline(always)]
+#[expect(clippy::too_many_arguments, reason = "one place in the driver")]
+unsafe fn block<S: Simd>(
+    s: S,
+    plan: &Plan<'_>,
+    head: usize,
+    rows: Range<usize>,
+    values: Wide,
+    own: &Matrix,
+    room: &Room,
+    memory: *mut f32,
+) {
+    let attend = plan.attend;
+    let (count, wide) = (rows.len(), plan.padded(own.columns));
+    // SAFETY: the memory has these words, apart from each other.
+    let (sums, state) = unsafe {
+        own::copy(s, &plan.input(0, head), rows.start, count, attend.scale, memory.add(room.queries), attend.features);
+        let sums = core::slice::from_raw_parts_mut(memory.add(room.sums), count * wide);
+        (sums, core::slice::from_raw_parts_mut(memory.add(room.state), 2 * count))
+    };
+    sums.fill(0.0);
+    let (most, total) = state.split_at_mut(count);
+    most.fill(f32::NEG_INFINITY);
+    total.fill(0.0);
+    let tiles = count.div_ceil(plan.tall);
+    for first in (0..seen(plan, rows.end - 1).end).step_by(plan.tile) {
+        for tile in 0..tiles {
+            let at = count * tile / tiles..count * (tile + 1) / tiles;
+            let columns = plan.tile.min(seen(plan, rows.start + at.end - 1).end.saturating_sub(first));
+            if columns > 0 {
+                let tile = Tile { head, start: rows.start, rows: at, first, columns };
+                // SAFETY: the memory holds the operands of this head.
+                unsafe { meet(s, plan, &tile, values, (&mut *sums, &mut *most, &mut *total), room, memory) };
+            }
+        }
+    }
+    for (row, (most, total)) in most.iter().zip(total.iter()).enumerate() {
+        let sums = &sums[row * wide..][..attend.values];
+        // SAFETY: the row belongs to this job.
+        unsafe { finish(s, plan, head, rows.start + row, sums, *most, *total) };
+    }
+}
+
+/// Rows of a block, and columns from `first` on.
+struct Tile {
+    head: usize,
+    /// The first row of the block.
+    start: usize,
+    /// Within the block.
+    rows: Range<usize>,
+    first: usize,
+    columns: usize,
+}
+
+/// Adds what the rows of a register tile see in a tile of columns to their sums, largest scores and totals.
+#[inline(always)]
+unsafe fn meet<S: Simd>(
+    s: S,
+    plan: &Plan<'_>,
+    tile: &Tile,
+    values: Wide,
+    (sums, most, total): (&mut [f32], &mut [f32], &mut [f32]),
+    room: &Room,
+    memory: *mut f32,
+) {
+    let (attend, wide) = (plan.attend, plan.padded(plan.attend.values));
+    let Tile { head, start, rows: at, first, columns } = tile;
+    let (first, columns, mask) = (*first, *columns, RowMask::new(plan, *head));
+    let scores = memory.wrapping_add(room.scores);
+    let product = Product {
+        rows: at.len(),
+        vectors: columns.div_ceil(S::LANES),
+        terms: attend.features,
+        a: memory.wrapping_add(room.queries + at.start * attend.features),
+        a_row: attend.features,
+        b: memory.wrapping_add(room.keys + first * attend.features),
+        b_step: plan.tile.cast_signed(),
+        c: scores,
+        c_row: plan.tile,
+        add: false,
+    };
+    // SAFETY: the operands have these sizes.
+    unsafe { own::multiply(s, &product) };
+    for (r, row) in at.clone().enumerate() {
+        // SAFETY: the scores have a row for each row of a register tile.
+        let scores = unsafe { core::slice::from_raw_parts_mut(scores.add(r * plan.tile), columns) };
+        let counted = columns.min(seen(plan, start + row).end.saturating_sub(first));
+        mask.apply(s, &mut scores[..counted], start + row, first);
+        scores[counted..].fill(f32::NEG_INFINITY);
+        let sums = &mut sums[row * wide..][..wide];
+        advance(s, scores, &mut most[row], &mut total[row], sums);
+    }
+    let product = Product {
+        rows: at.len(),
+        vectors: wide / S::LANES,
+        terms: columns,
+        a: scores,
+        a_row: plan.tile,
+        b: values.data.wrapping_offset(first.cast_signed() * values.row),
+        b_step: values.row,
+        c: sums[at.start * wide..].as_mut_ptr(),
+        c_row: wide,
+        add: true,
+    };
+    // SAFETY: as above.
+    unsafe { own::multiply(s, &product) };
+}
+
+/// Makes powers of scores and scales what was summed up before, where the largest score has grown.
+#[inline(always)]
+pub(super) fn advance<S: Simd>(s: S, scores: &mut [f32], most: &mut f32, total: &mut f32, sums: &mut [f32]) {
+    let own = own::largest(s, scores);
+    // Not `f32::max`, which forgets NaN.
+    let new = if own <= *most { *most } else { own };
+    if new == f32::NEG_INFINITY {
+        scores.fill(0.0);
+        return;
+    }
+    if new != *most {
+        if *most != f32::NEG_INFINITY {
+            let mut factor = [0.0];
+            s.store_f(&mut factor, 0, own::one(), power(s, s.splat_f(*most - new)));
+            *total *= factor[0];
+            own::scale(s, sums, factor[0]);
+        }
+        *most = new;
+    }
+    let (shift, mut sum) = (s.splat_f(new), s.splat_f(0.0));
+    crate::sweep!(S, j, at, scores.len(), {
+        let own = power(s, s.sub_f(s.load_f(scores, j, at), shift));
+        s.store_f(scores, j, at, own);
+        sum = s.select_at_f(at, s.add_f(sum, own), sum);
+    });
+    *total += s.reduce_add_f(sum);
+}
+
+/// Stores the result of a query.
+///
+/// # Safety
+/// Nobody else may have the row.
+#[inline(always)]
+pub(super) unsafe fn finish<S: Simd>(
+    s: S,
+    plan: &Plan<'_>,
+    head: usize,
+    row: usize,
+    sums: &[f32],
+    most: f32,
+    total: f32,
+) {
+    let nothing = most == f32::NEG_INFINITY;
+    let factor = if nothing { 0.0 } else { 1.0 / total };
+    for target in plan.targets(false, head, Axis::Queries, Axis::Values) {
+        // SAFETY: the caller's.
+        unsafe { own::store(s, &target, row, sums, factor) };
+    }
+    let mut log = [0.0];
+    s.store_f(&mut log, 0, own::one(), math::log(s, s.splat_f(total)));
+    let norm = if nothing { f32::INFINITY } else { most + log[0] };
+    for target in plan.targets(true, head, Axis::Queries, Axis::Values) {
+        // SAFETY: as above.
+        unsafe { target.data.wrapping_offset(row.cast_signed() * target.row).write(norm) };
+    }
+}

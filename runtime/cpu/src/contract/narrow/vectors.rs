@@ -1,0 +1,172 @@
+//! The register tile on vectors of any instruction set.
+//!
+//! In: a block. Out: its sums. Always: a bf16 is the upper half of an f32, so a word is widened by a shift and a mask, and
+//! rows are wide already: then a number is broadcast as it is loaded. Bytes are multiplied as f32, which is exact as long as a sum is below 2²⁴, and summed up as i32.
+
+use super::unit::Block;
+use super::{Precision, WIDTH};
+use crate::Simd;
+
+/// Words of bytes whose products add up to less than 2²⁴: each word to 4 · 255 · 127 at most.
+const EXACT: usize = 128;
+/// Sums a block, whose rows are numbers: those that words of rows stand for.
+///
+/// # Safety
+/// The block must be as it says.
+#[inline(always)]
+pub(super) unsafe fn multiply<S: Simd>(s: S, precision: Precision, block: &Block) {
+    let vectors = block.panels * (WIDTH / S::LANES);
+    let mut row = 0;
+    while row < block.rows {
+        // Few rows leave registers for more columns, whose sums need not wait for each other.
+        let rest = block.rows - row;
+        // SAFETY: the caller's.
+        unsafe {
+            row += match rest {
+                1 => strip::<S, 1, 4>(s, precision, block, row, vectors),
+                2..4 => strip::<S, 2, 4>(s, precision, block, row, vectors),
+                12.. if S::ROWS >= 12 => strip::<S, 12, 2>(s, precision, block, row, vectors),
+                6.. if S::ROWS >= 6 => strip::<S, 6, 2>(s, precision, block, row, vectors),
+                4.. if S::ROWS >= 4 => strip::<S, 4, 2>(s, precision, block, row, vectors),
+                _ => strip::<S, 2, 2>(s, precision, block, row, vectors),
+            };
+        }
+    }
+}
+
+/// `R` rows with all vectors of columns, `V` at a time; how many rows these are.
+#[inline(always)]
+unsafe fn strip<S: Simd, const R: usize, const V: usize>(
+    s: S,
+    precision: Precision,
+    block: &Block,
+    row: usize,
+    vectors: usize,
+) -> usize {
+    let mut at = 0;
+    while at + V <= vectors {
+        // SAFETY: the caller's.
+        unsafe { tile::<S, R, V>(s, precision, block, (row, at)) }
+        at += V;
+    }
+    while at < vectors {
+        // SAFETY: the caller's.
+        unsafe { tile::<S, R, 1>(s, precision, block, (row, at)) }
+        at += 1;
+    }
+    R
+}
+
+#[inline(always)]
+unsafe fn tile<S: Simd, const R: usize, const V: usize>(
+    s: S,
+    precision: Precision,
+    block: &Block,
+    (row, vector): (usize, usize),
+) {
+    let per_panel = WIDTH / S::LANES;
+    let mut tile = Tile { a: [block.a.cast(); R], b: [block.b; V], words: block.depth.words };
+    for (r, a) in tile.a.iter_mut().enumerate() {
+        *a = block.a.cast::<f32>().wrapping_add((row + r) * block.pitch);
+    }
+    for (v, b) in tile.b.iter_mut().enumerate() {
+        let (panel, part) = ((vector + v) / per_panel, (vector + v) % per_panel);
+        *b = block.b.wrapping_add(panel * block.depth.padded * WIDTH + part * S::LANES);
+    }
+    let c = block.c.wrapping_add(row * block.c_pitch + vector * S::LANES);
+    // SAFETY: the caller's.
+    unsafe {
+        match precision {
+            Precision::Bf16 => {
+                for (r, sums) in tile.halves(s).into_iter().enumerate() {
+                    for (v, sum) in sums.into_iter().enumerate() {
+                        s.store_raw_f(c.wrapping_add(r * block.c_pitch + v * S::LANES), sum);
+                    }
+                }
+            }
+            Precision::Int8 => {
+                for (r, sums) in tile.bytes(s).into_iter().enumerate() {
+                    for (v, sum) in sums.into_iter().enumerate() {
+                        s.store_raw_i(c.wrapping_add(r * block.c_pitch + v * S::LANES).cast(), sum);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// `R` rows and `V` vectors of columns, and words of each column.
+struct Tile<const R: usize, const V: usize> {
+    a: [*const f32; R],
+    b: [*const u32; V],
+    words: usize,
+}
+
+impl<const R: usize, const V: usize> Tile<R, V> {
+    #[inline(always)]
+    unsafe fn halves<S: Simd>(&self, s: S) -> [[S::F; V]; R] {
+        let mut sums = [[s.splat_f(0.0); V]; R];
+        let upper = s.splat_u(0xffff_0000);
+        for k in 0..self.words {
+            // One half after the other, so that few registers hold what is widened.
+            for half in 0..2 {
+                let mut wide = [s.splat_f(0.0); V];
+                for (wide, b) in wide.iter_mut().zip(self.b) {
+                    // SAFETY: the caller vouches for a vector of each word.
+                    let words = unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) };
+                    *wide = s.f_of_bits(if half == 0 { s.shl_const_u::<16>(words) } else { s.and_u(words, upper) });
+                }
+                // SAFETY: the caller vouches for two numbers of each row for each word.
+                unsafe { self.add(s, &mut sums, &wide, 2 * k + half) }
+            }
+        }
+        sums
+    }
+
+    /// Adds the products of number `at` of each row with `right`.
+    #[inline(always)]
+    unsafe fn add<S: Simd>(&self, s: S, sums: &mut [[S::F; V]; R], right: &[S::F; V], at: usize) {
+        for (sums, a) in sums.iter_mut().zip(self.a) {
+            // SAFETY: the caller's.
+            let left = s.splat_f(unsafe { a.wrapping_add(at).read() });
+            for (sum, right) in sums.iter_mut().zip(right) {
+                *sum = s.mul_add_f(left, *right, *sum);
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn bytes<S: Simd>(&self, s: S) -> [[S::I; V]; R] {
+        let mut totals = [[s.splat_i(0); V]; R];
+        let mut from = 0;
+        while from < self.words {
+            let to = self.words.min(from + EXACT);
+            let mut sums = [[s.splat_f(0.0); V]; R];
+            for k in from..to {
+                for part in 0..4 {
+                    let mut wide = [s.splat_f(0.0); V];
+                    for (wide, b) in wide.iter_mut().zip(self.b) {
+                        // SAFETY: the caller vouches for a vector of each word.
+                        let words = s.i_from_u(unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) });
+                        let first = match part {
+                            0 => s.shl_const_i::<24>(words),
+                            1 => s.shl_const_i::<16>(words),
+                            2 => s.shl_const_i::<8>(words),
+                            _ => words,
+                        };
+                        *wide = s.f_from_i(s.shr_const_i::<24>(first));
+                    }
+                    // SAFETY: the caller vouches for four numbers of each row for each word.
+                    unsafe { self.add(s, &mut sums, &wide, 4 * k + part) }
+                }
+            }
+            for (totals, sums) in totals.iter_mut().zip(sums) {
+                for (total, sum) in totals.iter_mut().zip(sums) {
+                    *total = s.add_i(*total, s.i_from_f(sum));
+                }
+            }
+            from = to;
+        }
+        totals
+    }
+}

@@ -1,0 +1,238 @@
+//! Packed copies of the parameters of a session.
+//!
+//! In: a piece of the parameters, the form in which it is read, and what packs it. Out: the packed words, made once. Always: a
+//! copy is asked for while [`Kept::enter`] lends out parameters that nobody can change as long as the copies live; outside of
+//! such a call, on the threads of the pool, and for everything that is no parameter there is none.
+
+use core::cell::Cell;
+use core::marker::PhantomData;
+use core::ops::Range;
+use core::ptr;
+
+use super::scratch::LINE;
+use crate::Words;
+
+/// Words of parameters from which on copies share memory: what a large page holds. Fewer would not fill one.
+const MANY: usize = 1 << 19;
+/// Most words that copies share in one piece of memory.
+const SHARED: usize = 1 << 20;
+
+/// The copies of one session.
+#[derive(Debug, Default)]
+pub struct Kept {
+    /// The addresses of the parameters.
+    parameters: Range<usize>,
+    /// In the order of their keys.
+    copies: Vec<Copied>,
+    /// Where they lie, many of them in one piece, which large pages can hold.
+    pieces: Vec<Piece>,
+    /// Words of the last piece that are taken.
+    taken: usize,
+    /// Words of all copies.
+    copied: usize,
+    /// The copy that the call may ask for next: plans read parameters in their order.
+    next: usize,
+}
+
+#[derive(Debug)]
+struct Copied {
+    address: usize,
+    form: Box<[isize]>,
+    /// The piece, and the first word in it.
+    place: (usize, usize),
+}
+
+/// Memory of copies, which is reached through one pointer only: a copy is written while others are read.
+#[derive(Debug)]
+struct Piece {
+    start: *mut f32,
+    words: usize,
+    /// What owns it.
+    _memory: Words,
+}
+
+// SAFETY: the words belong to the piece, and are written only where `kept` holds all copies mutably.
+unsafe impl Send for Piece {}
+// SAFETY: as above.
+unsafe impl Sync for Piece {}
+
+impl Piece {
+    /// `words` zeros. `None` if memory has run out.
+    fn new(words: usize) -> Option<Piece> {
+        let mut memory = Words::zeroed(words).ok()?;
+        Some(Piece { start: memory.as_mut_slice().as_mut_ptr(), words, _memory: memory })
+    }
+}
+
+thread_local! {
+    /// The copies of the session whose call this thread runs.
+    static CURRENT: Cell<*mut Kept> = const { Cell::new(ptr::null_mut()) };
+}
+
+/// A call of a session. The copies of the call around it come back at its end.
+pub struct Call<'k> {
+    around: *mut Kept,
+    kept: PhantomData<&'k mut Kept>,
+}
+
+impl Kept {
+    /// Lends the copies to the calling thread. `parameters` must be the same, and hold the same numbers, in every call.
+    #[inline]
+    pub fn enter<'k>(&'k mut self, parameters: &'k [f32]) -> Call<'k> {
+        let range = parameters.as_ptr_range();
+        let range = range.start.addr()..range.end.addr();
+        if self.parameters != range {
+            self.copies.clear();
+            self.pieces.clear();
+            (self.taken, self.copied) = (0, 0);
+            self.parameters = range;
+        }
+        self.next = 0;
+        Call { around: CURRENT.replace(self), kept: PhantomData }
+    }
+
+    /// The word at a place.
+    fn at(&self, (piece, first): (usize, usize)) -> *mut f32 {
+        self.pieces[piece].start.wrapping_add(first)
+    }
+
+    /// The place of a copy of `words` words. `None` if memory has run out.
+    fn room(&mut self, words: usize) -> Option<(usize, usize)> {
+        let mut first = self.taken.next_multiple_of(LINE);
+        if self.pieces.last().is_none_or(|piece| piece.words < first + words) {
+            let all = self.parameters.len() / size_of::<f32>();
+            let others = if all < MANY { 0 } else { all.saturating_sub(self.copied).min(SHARED) };
+            self.pieces.push(Piece::new(words.max(others))?);
+            first = 0;
+        }
+        self.taken = first + words;
+        self.copied += words;
+        Some((self.pieces.len() - 1, first))
+    }
+}
+
+impl Drop for Call<'_> {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.set(self.around);
+    }
+}
+
+/// The copy of the parameters from `from` on in the form `form`, which `pack` makes if there is none yet.
+///
+/// The form is every number that `pack` depends on. `None` if these are no parameters of a session, or memory has run out.
+#[inline]
+pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl FnOnce(*mut f32)) -> Option<*const f32> {
+    let current = CURRENT.get();
+    if current.is_null() {
+        return None;
+    }
+    // SAFETY: `Call` borrows the copies mutably for as long as they are current, they are current on one thread only, and no
+    // other reference to them is made while this one lives: `pack` packs, and calls no session.
+    let current = unsafe { &mut *current };
+    let address = from.addr();
+    if !current.parameters.contains(&address) {
+        return None;
+    }
+    let next = current.next;
+    if let Some(copy) = current.copies.get(next)
+        && copy.address == address
+        && same(&copy.form, form)
+    {
+        current.next += 1;
+        return Some(current.at(copy.place));
+    }
+    match current.copies.binary_search_by(|copy| (copy.address, &*copy.form).cmp(&(address, form))) {
+        Ok(at) => {
+            current.next = at + 1;
+            Some(current.at(current.copies[at].place))
+        }
+        Err(at) => {
+            let place = current.room(words)?;
+            let start = current.at(place);
+            pack(start);
+            current.copies.insert(at, Copied { address, form: form.into(), place });
+            Some(start)
+        }
+    }
+}
+
+/// Whether two forms are equal; they are too short for a call that compares memory.
+#[inline(always)]
+fn same(a: &[isize], b: &[isize]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn count(from: &[f32], form: &[isize], packed: &mut usize) -> Option<f32> {
+        let copy = kept(from.as_ptr(), form, 1, |to| {
+            *packed += 1;
+            // SAFETY: one word was asked for.
+            unsafe { to.write(from[0] * 2.0) };
+        });
+        // SAFETY: the copy has one word and lives as long as the call.
+        copy.map(|copy| unsafe { copy.read() })
+    }
+
+    #[test]
+    fn a_copy_is_made_once_for_each_place_and_form() {
+        let parameters = [1.0, 2.0, 3.0];
+        let (mut kept, mut packed) = (Kept::default(), 0);
+        for _ in 0..2 {
+            let _call = kept.enter(&parameters);
+            assert_eq!(count(&parameters, &[1], &mut packed), Some(2.0));
+            assert_eq!(count(&parameters[2..], &[1], &mut packed), Some(6.0));
+            assert_eq!(count(&parameters, &[1, 2], &mut packed), Some(2.0));
+        }
+        assert_eq!(packed, 3);
+        assert_eq!(kept.copies.len(), 3);
+    }
+
+    #[test]
+    fn copies_that_share_a_piece_do_not_meet() {
+        let parameters = alloc::vec![0.0; MANY];
+        let mut kept = Kept::default();
+        let _call = kept.enter(&parameters);
+        let sizes = [3, 40, 200, 7, 60];
+        let starts = sizes.map(|words| {
+            // SAFETY: as many words were asked for.
+            let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
+            super::kept(parameters.as_ptr(), &[words as isize], words, fill).unwrap()
+        });
+        for (start, words) in starts.into_iter().zip(sizes) {
+            assert_eq!(start.addr() % 64, 0);
+            // SAFETY: the copy has these words, and lives as long as the call.
+            let copy = unsafe { core::slice::from_raw_parts(start, words) };
+            assert!(copy.iter().all(|x| *x == words as f32), "{words}");
+        }
+    }
+
+    #[test]
+    fn only_parameters_of_the_innermost_call_are_kept() {
+        let (first, second, mut packed) = ([1.0], [2.0], 0);
+        let (mut outer, mut inner) = (Kept::default(), Kept::default());
+        assert_eq!(count(&first, &[], &mut packed), None);
+        let around = outer.enter(&first);
+        {
+            let _call = inner.enter(&second);
+            assert_eq!(count(&first, &[], &mut packed), None);
+            assert_eq!(count(&second, &[], &mut packed), Some(4.0));
+        }
+        assert_eq!(count(&first, &[], &mut packed), Some(2.0));
+        drop(around);
+        assert_eq!(count(&first, &[], &mut packed), None);
+    }
+
+    #[test]
+    fn other_parameters_are_packed_anew() {
+        let (first, second, mut packed) = ([1.0], [2.0], 0);
+        let mut kept = Kept::default();
+        drop(kept.enter(&first));
+        let _call = kept.enter(&second);
+        assert_eq!(count(&second, &[], &mut packed), Some(4.0));
+        assert_eq!(count(&first, &[], &mut packed), None);
+    }
+}

@@ -1,0 +1,53 @@
+//! The CPU side of the runtime: what emitted kernels are written against.
+//!
+//! In: slices of 4-byte words and numbers that the compiler settled. Out: the same words, computed with the best
+//! instruction set of the machine. Always: an intrinsic runs only inside a `#[target_feature]` frame that an ISA token
+//! has opened, safe code can neither read nor write outside a slice, and results do not depend on the number of threads.
+//!
+//! The ISA layer is our own. `rten-simd` 0.27 builds quickly, but it has no 32-bit unsigned arithmetic, no gathers or
+//! scatters, no shifts by a vector, no mask logic beyond `and`, and no floor, ceiling or square root. Its masked loads
+//! and stores are `unsafe` for the caller, and its `#[target_feature]` frames are private to a dispatcher that always takes
+//! the best instruction set, so emitted safe code could neither be written against it nor be forced onto another one.
+
+mod attend;
+#[cfg(target_arch = "x86_64")]
+mod avx2;
+#[cfg(target_arch = "x86_64")]
+mod avx512;
+mod barrier;
+mod contract;
+mod isa;
+mod kept;
+mod pages;
+mod parallel;
+mod pool;
+mod portable;
+mod recurrent;
+mod scratch;
+mod simd;
+mod sweep;
+mod twice;
+mod vectors;
+mod words;
+
+pub mod math;
+
+pub use attend::{Attend, Attended, Mask, Strided, attend};
+#[cfg(target_arch = "x86_64")]
+pub use avx2::Avx2;
+#[cfg(target_arch = "x86_64")]
+pub use avx512::Avx512;
+pub use contract::{
+    Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady, Tile, Window,
+    contract, contract_kept, contract_narrow,
+};
+pub use isa::{Isa, Kernel, run};
+pub use kept::Kept;
+pub use parallel::{Split, parallel};
+pub use portable::Portable;
+pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, recur};
+pub use simd::Simd;
+pub use sweep::{At, Full, Part};
+pub use twice::Twice;
+pub use vectors::Vectors;
+pub use words::{OutOfMemory, Words};

@@ -1,0 +1,119 @@
+//! Running a kernel on several threads.
+//!
+//! In: a kernel that can be cut along its outer axis. Out: the kernel has run over the whole axis. Always: the parts own
+//! disjoint borrows, so safe code can cut them; nothing is allocated; little work stays on the calling thread.
+
+use core::cell::UnsafeCell;
+use core::ops::Range;
+
+use super::{Isa, Kernel, pool, run};
+
+/// A kernel whose outer axis can be cut.
+pub trait Split: Kernel + Sized + Send {
+    /// Indices of the outer axis.
+    fn len(&self) -> usize;
+
+    /// Whether there is nothing to do.
+    fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// The first `at` indices, and the rest.
+    fn split(self, at: usize) -> (Self, Self);
+
+    /// How much there is to do, in element operations: about what one lane does in a cycle.
+    fn work(&self) -> usize;
+}
+
+/// Element operations below which a second thread costs more than it saves.
+const WORTH: usize = 1 << 17;
+/// The most parts.
+const MOST: usize = 32;
+
+struct Parts<K> {
+    isa: Isa,
+    parts: [UnsafeCell<Option<K>>; MOST],
+}
+
+// SAFETY: part `n` is taken only by the thread whose range contains `n`, and ranges are disjoint.
+unsafe impl<K: Send> Sync for Parts<K> {}
+
+impl<K: Kernel + Send> pool::Task for Parts<K> {
+    fn work(&self, range: Range<usize>) {
+        for part in &self.parts[range] {
+            // SAFETY: as above, no other thread reaches this part.
+            if let Some(kernel) = unsafe { (*part.get()).take() } {
+                run(self.isa, kernel);
+            }
+        }
+    }
+}
+
+/// Runs `kernel` on `isa`, on at most `threads` threads.
+pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
+    let count = threads.min(kernel.len()).min(MOST);
+    if count <= 1 || kernel.work() < WORTH {
+        run(isa, kernel);
+        return;
+    }
+    let task = Parts { isa, parts: [const { UnsafeCell::new(None) }; MOST] };
+    let length = kernel.len();
+    let mut rest = kernel;
+    for number in 1..count {
+        let (first, others) = rest.split(length * number / count - length * (number - 1) / count);
+        // SAFETY: nobody else has seen the parts yet.
+        unsafe { *task.parts[number - 1].get() = Some(first) };
+        rest = others;
+    }
+    // SAFETY: as above.
+    unsafe { *task.parts[count - 1].get() = Some(rest) };
+    pool::parallel(count, count, &task);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::Simd;
+
+    struct Square<'a> {
+        from: &'a [f32],
+        to: &'a mut [f32],
+    }
+
+    impl Kernel for Square<'_> {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            let Self { from, to } = self;
+            crate::sweep!(S, j, at, from.len(), {
+                let v = s.load_f(from, j, at);
+                s.store_f(to, j, at, s.mul_f(v, v));
+            });
+        }
+    }
+
+    impl Split for Square<'_> {
+        fn len(&self) -> usize {
+            self.from.len()
+        }
+        fn split(self, at: usize) -> (Self, Self) {
+            let (from, from_rest) = self.from.split_at(at);
+            let (to, to_rest) = self.to.split_at_mut(at);
+            (Square { from, to }, Square { from: from_rest, to: to_rest })
+        }
+        fn work(&self) -> usize {
+            self.from.len()
+        }
+    }
+
+    #[test]
+    fn a_split_kernel_covers_its_axis() {
+        for length in [0, 1, 5, 100_000, 1 << 18] {
+            let from: Vec<f32> = (0..length).map(|n| n as f32).collect();
+            for isa in Isa::available() {
+                let mut to = vec![0.0; length];
+                parallel(isa, 3, Square { from: &from, to: &mut to });
+                assert!(from.iter().zip(&to).all(|(from, to)| from * from == *to), "{isa:?} {length}");
+            }
+        }
+    }
+}

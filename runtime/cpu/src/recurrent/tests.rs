@@ -1,0 +1,158 @@
+//! Recurrences against the same loop, one number at a time in binary64, on every instruction set and with several threads.
+
+use super::super::{Isa, Simd};
+use super::{Cell, Cells, Matrix, Recurrence, Series, recur};
+
+/// `next = state / 2 + Σ sums / 8 + x[turn]`, with a running total and a list of what was there before.
+struct Mean<'a> {
+    x: &'a [f32],
+    groups: usize,
+}
+
+impl Cell for Mean<'_> {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>) {
+        for r in 0..tile.rows {
+            crate::sweep!(S, j, at, tile.cols, {
+                let old = tile.state(s, r, j, at);
+                let mut next = s.mul_add_f(old, s.splat_f(0.5), s.splat_f(self.x[turn]));
+                for g in 0..self.groups {
+                    next = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.125), next);
+                }
+                let total = s.add_f(tile.old(s, 0, r, j, at), next);
+                tile.store(s, 0, r, j, at, total);
+                tile.store(s, 1, r, j, at, old);
+                tile.next(s, r, j, at, next);
+            });
+        }
+    }
+}
+
+struct Case {
+    turns: usize,
+    reverse: bool,
+    rows: usize,
+    columns: usize,
+    groups: usize,
+    across: bool,
+}
+
+impl Case {
+    fn matrix(&self) -> Vec<f32> {
+        let words = self.groups * self.columns * self.columns;
+        (0..words).map(|n| ((n * 37 % 101) as f32 - 50.0) / 50.0 / self.columns as f32).collect()
+    }
+
+    /// Words from column to column of the product, and from k to k.
+    fn strides(&self) -> (usize, usize) {
+        if self.across { (1, self.groups * self.columns) } else { (self.columns, 1) }
+    }
+
+    fn x(&self) -> Vec<f32> {
+        (0..self.turns).map(|n| (n * 5 % 7) as f32 / 7.0 - 0.4).collect()
+    }
+
+    fn start(&self) -> Vec<f32> {
+        (0..self.rows * self.columns).map(|n| (n * 13 % 29) as f32 / 29.0 - 0.5).collect()
+    }
+
+    /// The last state, the total and the list.
+    fn on(&self, isa: Isa, threads: usize) -> [Vec<f32>; 3] {
+        let words = self.rows * self.columns;
+        let (matrix, x, (column, step)) = (self.matrix(), self.x(), self.strides());
+        let (mut state, mut spare) = (self.start(), vec![f32::NAN; words]);
+        let (mut total, mut list) = (vec![0.0; words], vec![f32::NAN; words * self.turns]);
+        let work = Recurrence {
+            turns: self.turns,
+            reverse: self.reverse,
+            rows: self.rows,
+            columns: self.columns,
+            groups: self.groups,
+            state: &mut state,
+            spare: &mut spare,
+            matrix: Matrix { data: &matrix, base: 0, column, step },
+            series: &mut [
+                Series { data: &mut total, base: 0, row: self.columns, turn: 0 },
+                Series { data: &mut list, base: 0, row: self.columns, turn: words },
+            ],
+        };
+        recur(isa, threads, work, &Mean { x: &x, groups: self.groups });
+        [state, total, list]
+    }
+
+    fn plainly(&self) -> [Vec<f64>; 3] {
+        let Case { rows, columns, groups, .. } = *self;
+        let (matrix, x, (column, step)) = (self.matrix(), self.x(), self.strides());
+        let mut state: Vec<f64> = self.start().into_iter().map(f64::from).collect();
+        let (mut total, mut list) = (vec![0.0; rows * columns], vec![0.0; rows * columns * self.turns]);
+        for number in 0..self.turns {
+            let turn = if self.reverse { self.turns - 1 - number } else { number };
+            let mut next = vec![0.0; rows * columns];
+            for (at, next) in next.iter_mut().enumerate() {
+                let (r, j) = (at / columns, at % columns);
+                *next = state[at] / 2.0 + f64::from(x[turn]);
+                for (g, k) in (0..groups).flat_map(|g| (0..columns).map(move |k| (g, k))) {
+                    let factor = f64::from(matrix[(g * columns + j) * column + k * step]);
+                    *next += state[r * columns + k] * factor / 8.0;
+                }
+                total[at] += *next;
+                list[turn * rows * columns + at] = state[at];
+            }
+            state = next;
+        }
+        [state, total, list]
+    }
+}
+
+#[test]
+fn a_recurrence_is_its_loop_on_every_instruction_set_and_with_any_number_of_threads() {
+    let mut across = false;
+    for (rows, columns, groups) in
+        [(1, 1, 1), (1, 128, 4), (1, 67, 3), (2, 33, 4), (3, 16, 1), (7, 40, 2), (19, 37, 4), (32, 64, 3), (70, 21, 5)]
+    {
+        for (turns, reverse) in [(1, false), (2, true), (5, false), (8, true)] {
+            across = !across;
+            let case = Case { turns, reverse, rows, columns, groups, across };
+            let plain = case.plainly();
+            for isa in Isa::available() {
+                let one = case.on(isa, 1);
+                for (one, plain) in one.iter().zip(&plain) {
+                    let near = |(a, b): (&f32, &f64)| (f64::from(*a) - b).abs() < 1e-5;
+                    assert!(one.iter().zip(plain).all(near), "{isa:?}: {rows}×{columns}, {groups}, {turns} turns");
+                }
+                for threads in 2..4 {
+                    assert!(case.on(isa, threads) == one, "{isa:?}: {rows}×{columns}, {groups}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
+struct Fail;
+
+impl Cell for Fail {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, _: S, turn: usize, tile: &mut Cells<'_>) {
+        assert!(turn < 3 || tile.n == 0, "the last columns fail");
+    }
+}
+
+#[test]
+fn a_panic_in_one_part_ends_the_others() {
+    let (matrix, mut state, mut spare) = (vec![0.0; 4 * 256 * 256], vec![0.0; 256], vec![0.0; 256]);
+    for _ in 0..3 {
+        let work = Recurrence {
+            turns: 10,
+            reverse: false,
+            rows: 1,
+            columns: 256,
+            groups: 4,
+            state: &mut state,
+            spare: &mut spare,
+            matrix: Matrix { data: &matrix, base: 0, column: 256, step: 1 },
+            series: &mut [],
+        };
+        let run = std::panic::AssertUnwindSafe(|| recur(Isa::best(), 2, work, &Fail));
+        assert!(std::panic::catch_unwind(run).is_err());
+    }
+}
