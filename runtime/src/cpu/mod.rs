@@ -45,7 +45,7 @@ pub(crate) use kept::Kept;
 pub(crate) use pages::large;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
-pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, recur};
+pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;
