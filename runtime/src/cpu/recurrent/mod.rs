@@ -318,12 +318,17 @@ impl Step<'_> {
             // SAFETY: `drive` has checked the sums, and the patch is memory for them.
             Some(sums) if self.number == 0 => unsafe { sums.copy::<S, false>(s, patch) },
             Some(_) | None => {
+                let addend = states.addend(self.series);
+                if let Some(addend) = addend {
+                    // SAFETY: a series has an element for each sum; this part has stored those of the patch.
+                    unsafe { addend.copy::<S, false>(s, patch) }
+                }
                 for (number, k) in self.depths::<S>(part).into_iter().filter(|k| !k.is_empty()).enumerate() {
                     if number > 0 || !self.is_own::<S>(part, &k) {
                         self.wait()?;
                     }
                     // SAFETY: the caller's.
-                    unsafe { self.sums(s, patch, (k, number > 0)) }
+                    unsafe { self.sums(s, patch, (k, number > 0 || addend.is_some())) }
                 }
             }
         }
@@ -367,7 +372,7 @@ impl Step<'_> {
     fn depths<S: Simd>(&self, part: usize) -> [Range<usize>; 2] {
         let Panels { depth: k, columns, wide, .. } = self.turns.panels;
         let half = self.turns.cut.vectors / 2 * S::LANES;
-        if !wide || half == 0 || k > columns {
+        if !wide || half == 0 || k > columns || self.turns.states.addend(self.series).is_some() {
             return [0..k, k..k];
         }
         let [first, second] = [0..half, half..k];

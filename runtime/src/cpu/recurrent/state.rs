@@ -25,6 +25,8 @@ pub enum State<'a> {
         states: Series<'a>,
         /// The sums for the first turn, row by row and group by group, and then those of the last one's state.
         sums: &'a mut [f32],
+        /// The series that is added to the sums of the next product, where there is one sum for each element.
+        addend: Option<usize>,
     },
 }
 
@@ -34,7 +36,7 @@ pub(super) enum States {
     /// The last state is the first of these.
     Carried { memory: [*mut f32; 2], row: usize },
     /// Each state at its turn.
-    Listed { states: Target, step: usize, sums: Sums },
+    Listed { states: Target, step: usize, sums: Sums, addend: Option<usize> },
 }
 
 impl State<'_> {
@@ -58,10 +60,13 @@ impl State<'_> {
                 }
                 States::Carried { memory: [state.as_mut_ptr(), spare.as_mut_ptr()], row: columns }
             }
-            State::Listed { parts, mut states, sums } => {
+            State::Listed { parts, mut states, sums, addend } => {
                 assert!(sums.len() >= rows * columns * groups, "recur: sums have no room");
                 let (target, step) = states.place(turns, rows, parts * columns);
-                States::Listed { states: target, step, sums: Sums { origin: sums.as_mut_ptr(), columns, groups } }
+                let row = groups * columns;
+                let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row }, columns, groups };
+                assert!(addend.is_none() || groups == 1, "recur: several sums for each element of an addend");
+                States::Listed { states: target, step, sums, addend }
             }
         }
     }
@@ -78,6 +83,14 @@ impl States {
         }
     }
 
+    /// What is added to the sums of a product: one of the series.
+    pub(super) fn addend(&self, series: &[Target]) -> Option<Sums> {
+        match *self {
+            States::Carried { .. } => None,
+            States::Listed { addend, sums, .. } => addend.map(|number| Sums { target: series[number], ..sums }),
+        }
+    }
+
     /// The sums before the first turn and after the last one.
     pub(super) fn sums(&self) -> Option<Sums> {
         match *self {
@@ -90,7 +103,7 @@ impl States {
 /// Sums in memory: `[row][group][column]`.
 #[derive(Clone, Copy)]
 pub(super) struct Sums {
-    origin: *mut f32,
+    target: Target,
     columns: usize,
     groups: usize,
 }
@@ -111,12 +124,12 @@ impl Sums {
     /// It must be within the memory and have room.
     #[inline(always)]
     pub(super) unsafe fn copy<S: Simd, const TO: bool>(&self, s: S, patch: &Patch) {
-        let Sums { origin, columns, groups } = *self;
+        let Sums { target: Target { origin, row }, columns, groups } = *self;
         for (r, v) in (0..patch.rows).flat_map(|r| (0..patch.vectors).map(move |v| (r, v))) {
             let first = (patch.vector + v) * S::LANES;
             let mask = s.mask_first((columns - first).min(S::LANES));
             for g in 0..groups {
-                let memory = origin.wrapping_add(((patch.m + r) * groups + g) * columns + first);
+                let memory = origin.wrapping_add((patch.m + r) * row + g * columns + first);
                 let at = patch.at.wrapping_add(((r * patch.vectors + v) * groups + g) * S::LANES);
                 // SAFETY: the caller's; lanes behind the last column are not touched in the memory.
                 unsafe {

@@ -132,6 +132,8 @@ struct Slopes<'a> {
     x: &'a [f32],
     groups: usize,
     parts: usize,
+    /// Whether half of the mean is added to the next sum.
+    adds: bool,
 }
 
 impl Cell for Slopes<'_> {
@@ -145,6 +147,9 @@ impl Cell for Slopes<'_> {
                 }
                 let total = s.add_f(tile.old(s, 0, r, j, at), mean);
                 tile.store(s, 0, r, j, at, total);
+                if self.adds {
+                    tile.store(s, 1, r, j, at, s.mul_f(mean, s.splat_f(0.5)));
+                }
                 for p in 0..self.parts {
                     tile.next(s, p, r, j, at, s.mul_f(mean, s.splat_f(1.0 / (p + 1) as f32)));
                 }
@@ -160,6 +165,11 @@ struct Backward {
 }
 
 impl Backward {
+    /// Whether half of the mean is added to the next sum.
+    fn adds(&self) -> bool {
+        self.case.groups == 1 && self.case.turns % 2 == 1
+    }
+
     fn matrix(&self) -> Vec<f32> {
         let words = self.parts * self.case.groups * self.case.columns * self.case.columns;
         (0..words).map(|n| ((n * 37 % 101) as f32 - 50.0) / 50.0 / self.case.columns as f32).collect()
@@ -182,7 +192,7 @@ impl Backward {
         let (matrix, x, (column, step)) = (self.matrix(), self.case.x(), self.strides());
         let row = parts * columns;
         let (mut sums, mut states) = (self.start(), vec![f32::NAN; rows * row * turns]);
-        let mut total = vec![0.0; rows * columns];
+        let (mut total, mut half) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
         let states_of = Series { data: &mut states, base: 0, row, turn: rows * row };
         let work = Recurrence {
             turns,
@@ -190,11 +200,14 @@ impl Backward {
             rows,
             columns,
             groups,
-            state: State::Listed { parts, states: states_of, sums: &mut sums },
+            state: State::Listed { parts, states: states_of, sums: &mut sums, addend: self.adds().then_some(1) },
             matrix: Matrix { data: &matrix, base: 0, column, step },
-            series: &mut [Series { data: &mut total, base: 0, row: columns, turn: 0 }],
+            series: &mut [
+                Series { data: &mut total, base: 0, row: columns, turn: 0 },
+                Series { data: &mut half, base: 0, row: columns, turn: 0 },
+            ],
         };
-        recur(isa, threads, work, &Slopes { x: &x, groups, parts });
+        recur(isa, threads, work, &Slopes { x: &x, groups, parts, adds: self.adds() });
         [sums, total, states]
     }
 
@@ -207,15 +220,18 @@ impl Backward {
         for number in 0..turns {
             let turn = if reverse { turns - 1 - number } else { number };
             let state = &mut states[turn * rows * row..][..rows * row];
+            let mut half = vec![0.0; rows * columns];
             for (r, j) in (0..rows).flat_map(|r| (0..columns).map(move |j| (r, j))) {
                 let sum: f64 = (0..groups).map(|g| sums[(r * groups + g) * columns + j]).sum();
                 let mean = sum * 0.25 + f64::from(x[turn]);
                 total[r * columns + j] += mean;
+                half[r * columns + j] = mean / 2.0;
                 (0..parts).for_each(|p| state[r * row + p * columns + j] = mean / (p + 1) as f64);
             }
             for (r, n) in (0..rows).flat_map(|r| (0..groups * columns).map(move |n| (r, n))) {
                 let product = (0..row).map(|k| state[r * row + k] * f64::from(matrix[n * column + k * step]));
-                sums[r * groups * columns + n] = product.sum();
+                let half = if self.adds() { half[r * columns + n] } else { 0.0 };
+                sums[r * groups * columns + n] = half + product.sum::<f64>();
             }
         }
         [sums, total, states]
