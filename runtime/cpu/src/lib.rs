@@ -45,7 +45,7 @@ pub use isa::{Isa, Kernel, run};
 pub use kept::Kept;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
-pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, recur};
+pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 pub use simd::Simd;
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;

@@ -36,6 +36,9 @@ pub struct Cells<'a> {
     pub(super) groups: usize,
     pub(super) before: *const f32,
     pub(super) next: Target,
+    /// Parts of a state, and words from one to the next.
+    pub(super) parts: usize,
+    pub(super) part: usize,
     pub(super) series: &'a [Target],
 }
 
@@ -60,10 +63,13 @@ impl Cells<'_> {
         unsafe { load(s, self.before.wrapping_add(offset), at) }
     }
 
-    /// Stores `v` as the next state of row `r` from column `j` on.
+    /// Stores `v` in part `k` of the next state, for row `r` from column `j` on.
     #[inline(always)]
-    pub fn next<S: Simd, A: At>(&mut self, s: S, r: usize, j: usize, at: A, v: S::F) {
-        let offset = self.place(&self.next, r, j, at.count(S::LANES));
+    pub fn next<S: Simd, A: At>(&mut self, s: S, k: usize, r: usize, j: usize, at: A, v: S::F) {
+        if k >= self.parts {
+            outside();
+        }
+        let offset = self.place(&self.next, r, j, at.count(S::LANES)) + k * self.part;
         // SAFETY: `place` is within the state, and these rows and columns belong to this tile alone.
         unsafe { store(s, self.next.origin.wrapping_add(offset), at, v) }
     }

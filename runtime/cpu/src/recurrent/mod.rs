@@ -1,12 +1,13 @@
-//! Loops over time whose turn is a product with the state and a map of its sums to the next state.
+//! Loops over time whose turn is a product with a state and a map of its sums to the next state, in either order.
 //!
-//! In: a state, the matrix that it meets in every turn, how many turns, and what a turn makes of the sums. Out: the last state,
-//! and what the turns have stored. Always: each thread runs all turns for its part of the state, either some rows, which
+//! In: a state, or the sums for the first map; the matrix that a state meets in every turn, how many turns, and what a turn
+//! makes of the sums. Out: the last state, or its sums, and what the turns have stored. Always: each thread runs all turns for its part of the state, either some rows, which
 //! no other thread needs, or some columns, and then threads wait for each other once in a turn; a sum adds up
 //! its K in an order that the shape alone decides, so results do not depend on the number of threads.
 
 mod cell;
 mod panels;
+mod state;
 #[cfg(test)]
 mod tests;
 
@@ -21,6 +22,8 @@ use super::{Isa, Kernel, Simd, pool, run};
 pub use cell::{Cell, Cells};
 use cell::{Finish, Sink, Target};
 use panels::Panels;
+pub use state::State;
+use state::{Patch, States};
 
 /// A loop over turns.
 #[derive(Debug)]
@@ -29,16 +32,14 @@ pub struct Recurrence<'a> {
     pub turns: usize,
     /// Whether the last turn comes first.
     pub reverse: bool,
-    /// Rows of the state.
+    /// Rows of the map.
     pub rows: usize,
-    /// Columns of the state.
+    /// Columns of the map.
     pub columns: usize,
-    /// Sums for each element of the state.
+    /// Sums for each of its elements.
     pub groups: usize,
-    /// The first state, row-major, and then the last one.
-    pub state: &'a mut [f32],
-    /// Memory for another state.
-    pub spare: &'a mut [f32],
+    /// What the turns hand on.
+    pub state: State<'a>,
     /// What the state is multiplied by.
     pub matrix: Matrix<'a>,
     /// What the turns store beside the state.
@@ -71,6 +72,15 @@ pub struct Series<'a> {
     pub turn: usize,
 }
 
+impl Series<'_> {
+    /// Where turn 0 goes, and words from turn to turn.
+    fn place(&mut self, turns: usize, rows: usize, columns: usize) -> (Target, usize) {
+        let last = self.base + (turns - 1) * self.turn + (rows - 1) * self.row + columns - 1;
+        assert!(last < self.data.len() && (rows == 1 || self.row >= columns), "recur: a malformed series");
+        (Target { origin: self.data.as_mut_ptr().wrapping_add(self.base), row: self.row }, self.turn)
+    }
+}
+
 /// Rows for each thread from which on they are cut.
 const LEAST_ROWS: usize = 8;
 /// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves.
@@ -95,41 +105,25 @@ pub fn recur<C: Cell>(isa: Isa, threads: usize, work: Recurrence<'_>, cell: &C) 
 }
 
 fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
-    let Recurrence { turns, reverse, rows, columns, groups, state, spare, matrix, series } = work;
+    let Recurrence { turns, reverse, rows, columns, groups, state, matrix, series } = work;
     if turns == 0 || rows == 0 || columns == 0 {
         return;
     }
-    check(rows, columns, groups, [state.len(), spare.len()], &matrix);
-    let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0 }, 0); SERIES];
-    for ((target, step), series) in targets.iter_mut().zip(series.iter_mut()) {
-        let last = series.base + (turns - 1) * series.turn + (rows - 1) * series.row + columns - 1;
-        assert!(last < series.data.len() && (rows == 1 || series.row >= columns), "recur: a malformed series");
-        *target = Target { origin: series.data.as_mut_ptr().wrapping_add(series.base), row: series.row };
-        *step = series.turn;
-    }
     assert!(series.len() <= SERIES, "recur: more series than it was made for");
-    // The last turn writes to `state`, and the turns take the two in turn.
-    if turns % 2 == 1 {
-        spare[..rows * columns].copy_from_slice(&state[..rows * columns]);
+    let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0 }, 0); SERIES];
+    for (target, series) in targets.iter_mut().zip(series.iter_mut()) {
+        *target = series.place(turns, rows, columns);
     }
-    let panels = Panels { matrix, columns, groups, wide: rows == 1 };
+    let panels = Panels { matrix, columns, groups, depth: state.parts() * columns, wide: rows == 1 };
+    panels.check();
+    let states = state.place(turns, (rows, columns, groups));
     let cut = Cut::new(isa, threads, turns, rows, &panels);
     let form = panels.form(&cut, isa.lanes());
     let packed = kept(panels.start(), &form, panels.words(isa.lanes()), |to| {
         run(isa, Pack { panels: &panels, cut: &cut, parts: 0..cut.parts, to });
     });
-    let states = [state.as_mut_ptr(), spare.as_mut_ptr()];
     let turns = Turns { isa, turns, reverse, states, targets, series: series.len(), panels, packed, cut, sink };
     pool::parallel(threads, turns.cut.parts, &Task { turns, barrier: Barrier::default() });
-}
-
-/// Panics unless the states have room and the matrix lies within its slice.
-fn check(rows: usize, columns: usize, groups: usize, states: [usize; 2], matrix: &Matrix<'_>) {
-    let last = (groups * columns).checked_sub(1).map(|n| matrix.base + n * matrix.column + (columns - 1) * matrix.step);
-    assert!(
-        states.iter().all(|&words| words >= rows * columns) && last.is_some_and(|last| last < matrix.data.len()),
-        "recur: an operand reaches outside its slice"
-    );
 }
 
 /// Who does what: each part has some rows, or some vectors of columns.
@@ -146,7 +140,7 @@ impl Cut {
     fn new(isa: Isa, threads: usize, turns: usize, rows: usize, panels: &Panels<'_>) -> Cut {
         let vectors = panels.columns.div_ceil(isa.lanes());
         let most = pool::members(threads).min(MOST);
-        let work = rows * panels.columns * panels.columns * panels.groups;
+        let work = rows * panels.depth * panels.columns * panels.groups;
         let by_rows = rows >= LEAST_ROWS * most;
         let parts = match by_rows {
             true if work.saturating_mul(turns) >= WORTH => most,
@@ -191,7 +185,7 @@ struct Turns<'a> {
     isa: Isa,
     turns: usize,
     reverse: bool,
-    states: [*mut f32; 2],
+    states: States,
     /// Each with its words from turn to turn.
     targets: [(Target, usize); SERIES],
     series: usize,
@@ -200,6 +194,18 @@ struct Turns<'a> {
     packed: Option<*const f32>,
     cut: Cut,
     sink: &'a dyn Sink,
+}
+
+impl Turns<'_> {
+    /// The index of the turn of that number.
+    fn index(&self, number: usize) -> usize {
+        if self.reverse { self.turns - 1 - number } else { number }
+    }
+
+    /// The state that the first turns have made.
+    fn state(&self, made: usize) -> Target {
+        self.states.at(self.index(made.clamp(1, self.turns) - 1), self.turns - made)
+    }
 }
 
 struct Task<'a> {
@@ -240,17 +246,18 @@ impl Kernel for Member<'_> {
         }
         let packed = turns.packed.unwrap_or(own);
         let meets = !cut.by_rows && parts.len() < cut.parts;
-        for number in 0..turns.turns {
-            let turn = if turns.reverse { turns.turns - 1 - number } else { number };
-            let next = (turns.turns - 1 - number) % 2;
+        // A product of its own follows the last map where maps come first.
+        let products = turns.turns + usize::from(turns.states.sums().is_some());
+        for number in 0..products {
+            let turn = turns.index(number.min(turns.turns - 1));
             let mut series = [turns.targets[0].0; SERIES];
             for (series, (target, step)) in series.iter_mut().zip(&turns.targets[..turns.series]) {
                 *series = Target { origin: target.origin.wrapping_add(turn * step), row: target.row };
             }
-            let (before, next) = (turns.states[1 - next].cast_const(), turns.states[next]);
+            let (before, next) = (turns.state(number), turns.state((number + 1).min(turns.turns)));
             let series = &series[..turns.series];
-            let meeting = meets.then_some((&task.barrier, number));
-            let step = Step { turns, turn, before, next, series, packed, sums: memory, meeting };
+            let barrier = meets.then_some(&task.barrier);
+            let step = Step { turns, number, turn, before, next, series, packed, sums: memory, barrier };
             for part in parts.clone() {
                 // SAFETY: `drive` has checked all slices, and the memory has the sizes that the shapes ask for.
                 if unsafe { step.part(s, part) }.is_err() {
@@ -267,14 +274,16 @@ impl Kernel for Member<'_> {
 /// A turn.
 struct Step<'a> {
     turns: &'a Turns<'a>,
+    /// How many turns came before.
+    number: usize,
     turn: usize,
-    before: *const f32,
-    next: *mut f32,
+    before: Target,
+    next: Target,
     series: &'a [Target],
     packed: *const f32,
     sums: *mut f32,
-    /// Where to wait for the columns of other threads, if there are such, and how often they must have arrived.
-    meeting: Option<(&'a Barrier, usize)>,
+    /// Where to wait for the columns of other threads, if there are such.
+    barrier: Option<&'a Barrier>,
 }
 
 impl Step<'_> {
@@ -285,36 +294,15 @@ impl Step<'_> {
     #[inline(always)]
     unsafe fn part<S: Simd>(&self, s: S, part: usize) -> Result<(), Broken> {
         let (rows, vectors) = self.turns.cut.part(part);
-        let groups = self.turns.panels.groups;
         let mut m = rows.start;
         while m < rows.end {
             let height = (TILES * S::ROWS).min(rows.end - m);
             let mut vector = vectors.start;
             while vector < vectors.end {
                 let width = CHUNK.min(vectors.end - vector);
-                let pitch = width * groups * S::LANES;
-                let n = vector * S::LANES;
-                let columns = self.turns.panels.columns;
-                for (number, k) in self.depths::<S>(part).into_iter().filter(|k| !k.is_empty()).enumerate() {
-                    if number > 0 || !self.is_own::<S>(part, &k) {
-                        self.wait()?;
-                    }
-                    // SAFETY: the caller's.
-                    unsafe { self.sums(s, (m, height), (vector, width), (k, number > 0)) }
-                }
-                let mut cells = Cells {
-                    m,
-                    n,
-                    rows: height,
-                    cols: (width * S::LANES).min(columns - n),
-                    sums: self.sums,
-                    pitch,
-                    groups,
-                    before: self.before,
-                    next: Target { origin: self.next, row: columns },
-                    series: self.series,
-                };
-                self.turns.sink.finish(self.turns.isa, self.turn, &mut cells);
+                let patch = Patch { m, rows: height, vector, vectors: width, at: self.sums };
+                // SAFETY: the caller's.
+                unsafe { self.patch(s, part, &patch)? }
                 vector += width;
             }
             m += height;
@@ -322,22 +310,69 @@ impl Step<'_> {
         Ok(())
     }
 
+    /// The sums and the map of some rows and vectors of a part.
+    #[inline(always)]
+    unsafe fn patch<S: Simd>(&self, s: S, part: usize, patch: &Patch) -> Result<(), Broken> {
+        let Turns { states, turns, panels, .. } = self.turns;
+        match states.sums() {
+            // SAFETY: `drive` has checked the sums, and the patch is memory for them.
+            Some(sums) if self.number == 0 => unsafe { sums.copy::<S, false>(s, patch) },
+            Some(_) | None => {
+                let addend = states.addend(self.series);
+                if let Some(addend) = addend {
+                    // SAFETY: a series has an element for each sum; this part has stored those of the patch.
+                    unsafe { addend.copy::<S, false>(s, patch) }
+                }
+                for (number, k) in self.depths::<S>(part).into_iter().filter(|k| !k.is_empty()).enumerate() {
+                    if number > 0 || !self.is_own::<S>(part, &k) {
+                        self.wait()?;
+                    }
+                    // SAFETY: the caller's.
+                    unsafe { self.sums(s, patch, (k, number > 0 || addend.is_some())) }
+                }
+            }
+        }
+        match states.sums() {
+            // SAFETY: as above.
+            Some(sums) if self.number == *turns => unsafe { sums.copy::<S, true>(s, patch) },
+            Some(_) | None => {
+                let n = patch.vector * S::LANES;
+                let mut cells = Cells {
+                    m: patch.m,
+                    n,
+                    rows: patch.rows,
+                    cols: (patch.vectors * S::LANES).min(panels.columns - n),
+                    sums: self.sums,
+                    pitch: patch.vectors * panels.groups * S::LANES,
+                    groups: panels.groups,
+                    before: self.before.origin,
+                    next: self.next,
+                    parts: panels.depth / panels.columns,
+                    part: panels.columns,
+                    series: self.series,
+                };
+                self.turns.sink.finish(self.turns.isa, self.turn, &mut cells);
+            }
+        }
+        Ok(())
+    }
+
     /// Waits for the columns of other threads.
     #[inline(always)]
     fn wait(&self) -> Result<(), Broken> {
-        match self.meeting {
-            Some((barrier, time)) => barrier.wait(self.turns.cut.parts, time),
+        match self.barrier {
+            Some(barrier) => barrier.wait(self.turns.cut.parts, self.number),
             None => Ok(()),
         }
     }
 
-    /// The blocks of K in the order in which a part adds them up. A single row has two, so that a thread can begin with what it
-    /// has made itself; the sum of two is the same either way.
+    /// The blocks of K in the order in which a part adds them up. A single row that is as wide as the map has two, so that a thread
+    /// can begin with what it has made itself; the sum of two is the same either way.
     #[inline(always)]
     fn depths<S: Simd>(&self, part: usize) -> [Range<usize>; 2] {
-        let k = self.turns.panels.columns;
+        let Panels { depth: k, columns, wide, .. } = self.turns.panels;
         let half = self.turns.cut.vectors / 2 * S::LANES;
-        if !self.turns.panels.wide || half == 0 {
+        if !wide || half == 0 || k > columns || self.turns.states.addend(self.series).is_some() {
             return [0..k, k..k];
         }
         let [first, second] = [0..half, half..k];
@@ -353,15 +388,10 @@ impl Step<'_> {
 
     /// The sums of some rows and some vectors of columns over a block of K, or those added to what is there.
     #[inline(always)]
-    unsafe fn sums<S: Simd>(
-        &self,
-        s: S,
-        (m, height): (usize, usize),
-        (vector, width): (usize, usize),
-        (depth, add): (Range<usize>, bool),
-    ) {
+    unsafe fn sums<S: Simd>(&self, s: S, patch: &Patch, (depth, add): (Range<usize>, bool)) {
+        let Patch { m, rows: height, vector, vectors: width, .. } = *patch;
         let panels = &self.turns.panels;
-        let (k, pitch) = (panels.columns, width * panels.groups * S::LANES);
+        let (k, pitch, a_row) = (panels.depth, width * panels.groups * S::LANES, self.before.row);
         let tiles = height.div_ceil(S::ROWS);
         for (first, count) in panels.runs(width) {
             let at = vector * panels.groups + first;
@@ -371,8 +401,8 @@ impl Step<'_> {
                 let (c, c_row) = (self.sums.wrapping_add(from * pitch + first * S::LANES), pitch.cast_signed());
                 let block = Block {
                     k: depth.len(),
-                    a: self.before.wrapping_add((m + from) * k + depth.start),
-                    rows: Rows::Even(k.cast_signed()),
+                    a: self.before.origin.cast_const().wrapping_add((m + from) * a_row + depth.start),
+                    rows: Rows::Even(a_row.cast_signed()),
                     b,
                     steps: Steps::Even((count * S::LANES).cast_signed()),
                     before: add.then_some((c.cast_const(), c_row)),

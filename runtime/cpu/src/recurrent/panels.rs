@@ -16,26 +16,36 @@ pub(super) struct Panels<'a> {
     pub(super) matrix: Matrix<'a>,
     pub(super) columns: usize,
     pub(super) groups: usize,
+    /// Columns of a state.
+    pub(super) depth: usize,
     /// Whether a tile has a single row, and then many vectors.
     pub(super) wide: bool,
 }
 
 impl Panels<'_> {
+    /// Panics unless the matrix lies within its slice.
+    pub(super) fn check(&self) {
+        let Matrix { data, base, column, step } = self.matrix;
+        let columns = self.groups * self.columns;
+        let last = columns.checked_sub(1).map(|n| base + n * column + (self.depth - 1) * step);
+        assert!(last.is_some_and(|last| last < data.len()), "recur: a matrix reaches outside its slice");
+    }
+
     pub(super) fn start(&self) -> *const f32 {
         self.matrix.data.as_ptr().wrapping_add(self.matrix.base)
     }
 
     /// Words of all panels.
     pub(super) fn words(&self, lanes: usize) -> usize {
-        self.columns.next_multiple_of(lanes) * self.groups * self.columns
+        self.columns.next_multiple_of(lanes) * self.groups * self.depth
     }
 
     /// The numbers that tell packed forms apart.
-    pub(super) fn form(&self, cut: &Cut, lanes: usize) -> [isize; 9] {
+    pub(super) fn form(&self, cut: &Cut, lanes: usize) -> [isize; 10] {
         let parts = if cut.by_rows { 1 } else { cut.parts };
         let Matrix { column, step, .. } = self.matrix;
-        let (columns, groups) = (self.columns, self.groups);
-        [4, columns, groups, column, step, lanes, parts, usize::from(self.wide), CHUNK].map(usize::cast_signed)
+        let (columns, groups, depth) = (self.columns, self.groups, self.depth);
+        [4, columns, groups, depth, column, step, lanes, parts, usize::from(self.wide), CHUNK].map(usize::cast_signed)
     }
 
     /// The panels of `width` vectors of columns: the first vector of each, and how many it has.
@@ -61,7 +71,7 @@ impl Panels<'_> {
         while vector < vectors.end {
             let width = CHUNK.min(vectors.end - vector);
             for (first, count) in self.runs(width) {
-                let to = to.wrapping_add((vector * self.groups + first) * self.columns * S::LANES);
+                let to = to.wrapping_add((vector * self.groups + first) * self.depth * S::LANES);
                 for number in 0..count {
                     let (column, group) = ((first + number) / self.groups, (first + number) % self.groups);
                     let to = to.wrapping_add(number * S::LANES);
@@ -77,18 +87,26 @@ impl Panels<'_> {
     #[inline(always)]
     unsafe fn vector<S: Simd>(&self, s: S, first: usize, group: usize, to: *mut f32, pitch: usize) {
         let Matrix { column, step, .. } = self.matrix;
+        if column == 1 && first + S::LANES <= self.columns {
+            let from = self.start().wrapping_add(group * self.columns + first);
+            for k in 0..self.depth {
+                // SAFETY: `drive` has checked the matrix, and the panel has room for every k.
+                unsafe { s.store_raw_f(to.wrapping_add(k * pitch), s.load_raw_f(from.wrapping_add(k * step))) }
+            }
+            return;
+        }
         let mut rows = [self.start(); MAX_LANES];
         for (lane, row) in rows.iter_mut().enumerate().take(S::LANES) {
             let j = (first + lane).min(self.columns - 1);
             *row = self.start().wrapping_add((group * self.columns + j) * column);
         }
         let mut k = 0;
-        while step == 1 && k + S::LANES <= self.columns {
-            // SAFETY: `drive` has checked the matrix, and the panel has room for every k.
+        while step == 1 && k + S::LANES <= self.depth {
+            // SAFETY: as above.
             unsafe { s.transpose_raw_f(rows.as_ptr(), k, to.wrapping_add(k * pitch), pitch, S::LANES) }
             k += S::LANES;
         }
-        while k < self.columns {
+        while k < self.depth {
             for (lane, row) in rows.iter().enumerate().take(S::LANES) {
                 // SAFETY: as above.
                 unsafe { to.wrapping_add(k * pitch + lane).write(row.wrapping_add(k * step).read()) }

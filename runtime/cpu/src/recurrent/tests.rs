@@ -1,7 +1,7 @@
 //! Recurrences against the same loop, one number at a time in binary64, on every instruction set and with several threads.
 
 use super::super::{Isa, Simd};
-use super::{Cell, Cells, Matrix, Recurrence, Series, recur};
+use super::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 
 /// `next = state / 2 + Σ sums / 8 + x[turn]`, with a running total and a list of what was there before.
 struct Mean<'a> {
@@ -22,7 +22,7 @@ impl Cell for Mean<'_> {
                 let total = s.add_f(tile.old(s, 0, r, j, at), next);
                 tile.store(s, 0, r, j, at, total);
                 tile.store(s, 1, r, j, at, old);
-                tile.next(s, r, j, at, next);
+                tile.next(s, 0, r, j, at, next);
             });
         }
     }
@@ -68,8 +68,7 @@ impl Case {
             rows: self.rows,
             columns: self.columns,
             groups: self.groups,
-            state: &mut state,
-            spare: &mut spare,
+            state: State::Carried { state: &mut state, spare: &mut spare },
             matrix: Matrix { data: &matrix, base: 0, column, step },
             series: &mut [
                 Series { data: &mut total, base: 0, row: self.columns, turn: 0 },
@@ -128,6 +127,150 @@ fn a_recurrence_is_its_loop_on_every_instruction_set_and_with_any_number_of_thre
     }
 }
 
+/// Part `p` of a state is `tanh`-like in the mean of the sums and `x[turn]`, divided by `p + 1`; with a running total.
+struct Slopes<'a> {
+    x: &'a [f32],
+    groups: usize,
+    parts: usize,
+    /// Whether half of the mean is added to the next sum.
+    adds: bool,
+}
+
+impl Cell for Slopes<'_> {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>) {
+        for r in 0..tile.rows {
+            crate::__rt::sweep!(S, j, at, tile.cols, {
+                let mut mean = s.splat_f(self.x[turn]);
+                for g in 0..self.groups {
+                    mean = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.25), mean);
+                }
+                let total = s.add_f(tile.old(s, 0, r, j, at), mean);
+                tile.store(s, 0, r, j, at, total);
+                if self.adds {
+                    tile.store(s, 1, r, j, at, s.mul_f(mean, s.splat_f(0.5)));
+                }
+                for p in 0..self.parts {
+                    tile.next(s, p, r, j, at, s.mul_f(mean, s.splat_f(1.0 / (p + 1) as f32)));
+                }
+            });
+        }
+    }
+}
+
+/// A loop whose turns begin with the map.
+struct Backward {
+    parts: usize,
+    case: Case,
+}
+
+impl Backward {
+    /// Whether half of the mean is added to the next sum.
+    fn adds(&self) -> bool {
+        self.case.groups == 1 && self.case.turns % 2 == 1
+    }
+
+    fn matrix(&self) -> Vec<f32> {
+        let words = self.parts * self.case.groups * self.case.columns * self.case.columns;
+        (0..words).map(|n| ((n * 37 % 101) as f32 - 50.0) / 50.0 / self.case.columns as f32).collect()
+    }
+
+    /// Words from column to column of the product, and from k to k.
+    fn strides(&self) -> (usize, usize) {
+        let Case { groups, columns, across, .. } = self.case;
+        if across { (1, groups * columns) } else { (self.parts * columns, 1) }
+    }
+
+    fn start(&self) -> Vec<f32> {
+        let Case { rows, columns, groups, .. } = self.case;
+        (0..rows * columns * groups).map(|n| (n * 13 % 29) as f32 / 29.0 - 0.5).collect()
+    }
+
+    /// The sums of the last state, the total and the states.
+    fn on(&self, isa: Isa, threads: usize) -> [Vec<f32>; 3] {
+        let Backward { parts, case: Case { turns, reverse, rows, columns, groups, .. } } = *self;
+        let (matrix, x, (column, step)) = (self.matrix(), self.case.x(), self.strides());
+        let row = parts * columns;
+        let (mut sums, mut states) = (self.start(), vec![f32::NAN; rows * row * turns]);
+        let (mut total, mut half) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
+        let states_of = Series { data: &mut states, base: 0, row, turn: rows * row };
+        let work = Recurrence {
+            turns,
+            reverse,
+            rows,
+            columns,
+            groups,
+            state: State::Listed { parts, states: states_of, sums: &mut sums, addend: self.adds().then_some(1) },
+            matrix: Matrix { data: &matrix, base: 0, column, step },
+            series: &mut [
+                Series { data: &mut total, base: 0, row: columns, turn: 0 },
+                Series { data: &mut half, base: 0, row: columns, turn: 0 },
+            ],
+        };
+        recur(isa, threads, work, &Slopes { x: &x, groups, parts, adds: self.adds() });
+        [sums, total, states]
+    }
+
+    fn plainly(&self) -> [Vec<f64>; 3] {
+        let Backward { parts, case: Case { turns, reverse, rows, columns, groups, .. } } = *self;
+        let (matrix, x, (column, step)) = (self.matrix(), self.case.x(), self.strides());
+        let row = parts * columns;
+        let mut sums: Vec<f64> = self.start().into_iter().map(f64::from).collect();
+        let (mut total, mut states) = (vec![0.0; rows * columns], vec![0.0; rows * row * turns]);
+        for number in 0..turns {
+            let turn = if reverse { turns - 1 - number } else { number };
+            let state = &mut states[turn * rows * row..][..rows * row];
+            let mut half = vec![0.0; rows * columns];
+            for (r, j) in (0..rows).flat_map(|r| (0..columns).map(move |j| (r, j))) {
+                let sum: f64 = (0..groups).map(|g| sums[(r * groups + g) * columns + j]).sum();
+                let mean = sum * 0.25 + f64::from(x[turn]);
+                total[r * columns + j] += mean;
+                half[r * columns + j] = mean / 2.0;
+                (0..parts).for_each(|p| state[r * row + p * columns + j] = mean / (p + 1) as f64);
+            }
+            for (r, n) in (0..rows).flat_map(|r| (0..groups * columns).map(move |n| (r, n))) {
+                let product = (0..row).map(|k| state[r * row + k] * f64::from(matrix[n * column + k * step]));
+                let half = if self.adds() { half[r * columns + n] } else { 0.0 };
+                sums[r * groups * columns + n] = half + product.sum::<f64>();
+            }
+        }
+        [sums, total, states]
+    }
+}
+
+#[test]
+fn a_recurrence_whose_map_comes_first_is_its_loop_on_every_instruction_set_and_with_any_number_of_threads() {
+    let mut across = false;
+    let shapes = [
+        (1, 1, 1, 1),
+        (1, 128, 1, 4),
+        (1, 67, 2, 3),
+        (2, 33, 1, 4),
+        (3, 16, 1, 1),
+        (7, 40, 2, 2),
+        (19, 37, 1, 4),
+        (32, 64, 1, 3),
+        (70, 21, 3, 2),
+    ];
+    for (rows, columns, groups, parts) in shapes {
+        for (turns, reverse) in [(1, false), (2, true), (5, false), (8, true)] {
+            across = !across;
+            let backward = Backward { parts, case: Case { turns, reverse, rows, columns, groups, across } };
+            let plain = backward.plainly();
+            for isa in Isa::available() {
+                let one = backward.on(isa, 1);
+                for (one, plain) in one.iter().zip(&plain) {
+                    let near = |(a, b): (&f32, &f64)| (f64::from(*a) - b).abs() < 2e-5;
+                    assert!(one.iter().zip(plain).all(near), "{isa:?}: {rows}×{columns}, {groups}, {parts}, {turns}");
+                }
+                for threads in 2..4 {
+                    assert!(backward.on(isa, threads) == one, "{isa:?}: {rows}×{columns}, {parts}, {threads} threads");
+                }
+            }
+        }
+    }
+}
+
 struct Fail;
 
 impl Cell for Fail {
@@ -147,8 +290,7 @@ fn a_panic_in_one_part_ends_the_others() {
             rows: 1,
             columns: 256,
             groups: 4,
-            state: &mut state,
-            spare: &mut spare,
+            state: State::Carried { state: &mut state, spare: &mut spare },
             matrix: Matrix { data: &matrix, base: 0, column: 256, step: 1 },
             series: &mut [],
         };

@@ -1,20 +1,21 @@
-//! Loops whose turn is a product with the state and a map of its sums to the next state.
+//! Loops whose turn is a product with a state and a map of its sums to the next state, or the other way round.
 //!
 //! In: the body of a loop. Out: whether it is such a recurrence, and then its parts; the call of the runtime's loop over them,
-//! with the map as code. Always: the sums are used nowhere else, and their buffer is as large as the state; the map
-//! reads the state, and what it writes, only at the position that it writes; the product rounds no operand.
+//! with the map as code. Always: no other step of the turn uses the sums; the map reads the state, and what it writes, only at the
+//! position that it writes; the product rounds no operand.
 
+mod print;
+mod product;
+
+use super::dims as dims_of;
 use super::plan::Launched;
-use super::scalar::Printer;
-use super::variables::{slot_name, variable};
-use super::{arith, dims as dims_of, word};
 use crate::ir::index::{Atom, Index, is_nonnegative};
 use crate::ir::kernel::{BufferId, Expr, Kernel, KernelId, Operand, Skeleton, Slot, Step, Store};
 use crate::ir::plan::{Plan, Pool};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim};
-use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+pub(super) use print::{definition, function};
+use product::Product;
 use std::collections::BTreeSet;
 
 /// A recurrence, but for its buffers.
@@ -29,13 +30,27 @@ pub(super) struct Recurrence {
     /// The axes of the map: rows, if there is more than one, and columns.
     rows: Option<usize>,
     columns: usize,
-    /// Slots of the map.
+    first: Half,
+    /// Slots of the map: what the product reads, and what it stores.
     state: usize,
     sums: usize,
+    /// How many times its columns the sums and the state have.
     groups: usize,
+    parts: usize,
+    /// The slot of the map that is added to the sums of the turn before.
+    addend: Option<usize>,
     matrix: Operand,
     /// Words from column to column of the product, and from k to k.
     strides: [Dim; 2],
+}
+
+/// What a turn begins with.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Half {
+    /// The state is carried.
+    Product,
+    /// The sums are carried, and the states of all turns are kept.
+    Map,
 }
 
 /// The loops that are recurrences, each once, and the kernels that are launched outside of them.
@@ -76,34 +91,52 @@ pub(super) fn find(
 ) -> Option<(Recurrence, Vec<BufferId>)> {
     let launches: Option<Vec<(KernelId, &[BufferId])>> = body.iter().map(launch).collect();
     let launches = launches?;
-    let [copies @ .., (product, of_product), (map, of_map)] = launches.as_slice() else { return None };
-    let product = Product::of(&launched.kernels[product.0])?;
-    let mut buffers = of_map.to_vec();
-    let slot_of = |buffer: BufferId| of_map.iter().position(|b| *b == buffer);
-    let map = (&launched.kernels[map.0], &launched.starts[map.0]);
-    let Skeleton::Row { parallel, reduced, passes, stores } = &map.0.skeleton else { return None };
-    let columns = *parallel.last()?;
-    let mut found = Recurrence {
-        count: count.clone(),
-        reverse,
-        map: map.0.clone(),
-        starts: map.1.clone(),
-        rows: (parallel.len() == 2).then(|| parallel[0]),
-        columns,
-        state: slot_of(of_product[product.lhs])?,
-        sums: slot_of(of_product[product.out])?,
-        groups: product.groups(&map.0.axes[columns])?,
-        matrix: product.rhs.clone(),
-        strides: product.strides.clone(),
+    let is_product =
+        |launch: &(KernelId, &[BufferId])| matches!(launched.kernels[launch.0.0].skeleton, Skeleton::Contract { .. });
+    let (first, copies, (product, of_product), (map, of_map)) = match launches.as_slice() {
+        [map, product] if is_product(product) => (Half::Map, [].as_slice(), product, map),
+        [copies @ .., product, map] if is_product(product) => (Half::Product, copies, product, map),
+        _ => return None,
     };
-    let same_rows = found.rows.map(|axis| &map.0.axes[axis]) == product.rows.as_ref();
-    let plain = reduced.is_empty() && passes.is_empty() && parallel.len() <= 2 && same_rows;
-    let own = uses(&plan.program.steps, of_product[product.out]) == 2;
-    let scratch = plan.places[of_product[product.out].0].pool == Pool::Scratch;
-    let state = map.0.slots[found.state].write && stores.iter().any(|s| s.slot == found.state);
-    if !(plain && own && scratch && state && found.is_square(&product) && map.0.schedule.vector == Some(columns)) {
+    let product = Product::of(&launched.kernels[product.0])?;
+    let slot_of = |buffer: BufferId| of_map.iter().position(|b| *b == buffer);
+    let starts = launched.starts[map.0].clone();
+    let (map, rows, columns) = axes(&launched.kernels[map.0], &product)?;
+    let [groups, parts] = product.times(&map.axes[columns])?;
+    let addend = match product.addend {
+        Some(slot) => Some(slot_of(of_product[slot])?),
+        None => None,
+    };
+    let (state, sums) = (slot_of(of_product[product.lhs])?, slot_of(of_product[product.out])?);
+    let (matrix, strides) = (product.rhs.clone(), product.strides.clone());
+    let count = count.clone();
+    let mut found = Recurrence {
+        count,
+        reverse,
+        map,
+        starts,
+        rows,
+        columns,
+        first,
+        state,
+        sums,
+        groups,
+        parts,
+        addend,
+        matrix,
+        strides,
+    };
+    let alone = match first {
+        Half::Product => {
+            let scratch = plan.places[of_product[product.out].0].pool == Pool::Scratch;
+            scratch && uses(&plan.program.steps, of_product[product.out]) == 2
+        }
+        Half::Map => uses(body, of_product[product.out]) == 2,
+    };
+    if !(alone && found.starts[state] == product.start && found.is_square(&product)) {
         return None;
     }
+    let mut buffers = of_map.to_vec();
     for (copy, of_copy) in copies {
         let copy = (&launched.kernels[copy.0], launched.starts[copy.0].as_slice());
         found.take(copy, of_copy, &mut buffers)?;
@@ -111,6 +144,45 @@ pub(super) fn find(
     buffers.push(of_product[product.matrix]);
     let distinct = buffers.iter().enumerate().all(|(at, b)| !buffers[..at].contains(b));
     (distinct && found.holds()).then_some((found, buffers))
+}
+
+/// A map with the rows of a product, if it has several, and columns of its own; and these axes.
+fn axes(map: &Kernel, product: &Product<'_>) -> Option<(Kernel, Option<usize>, usize)> {
+    let Skeleton::Row { parallel, reduced, passes, .. } = &map.skeleton else { return None };
+    let vector = map.schedule.vector;
+    let plain = reduced.is_empty() && passes.is_empty();
+    match (parallel.as_slice(), &product.rows) {
+        ([columns], None) if plain && vector == Some(*columns) => Some((map.clone(), None, *columns)),
+        ([rows, columns], Some(extent)) if plain && vector == Some(*columns) && map.axes[*rows] == *extent => {
+            Some((map.clone(), Some(*rows), *columns))
+        }
+        ([both], Some(rows)) if plain && vector == Some(*both) => {
+            let columns = map.axes[*both].exact_div(rows)?;
+            let cut = cut(map, *both, rows, columns)?;
+            Some((cut, Some(*both), map.axes.len()))
+        }
+        _ => None,
+    }
+}
+
+/// Cuts the axis of a map into rows and columns, where it counts the elements of row-major tensors.
+fn cut(map: &Kernel, both: usize, rows: &Dim, columns: Dim) -> Option<Kernel> {
+    let mut cut = map.clone();
+    let inner = cut.axes.len();
+    cut.axes[both] = rows.clone();
+    cut.axes.push(columns.clone());
+    let mut affine = true;
+    cut.for_each_index(&mut |index| {
+        affine &= index.is_affine();
+        *index = index.map(&mut |atom| match atom {
+            Atom::Axis(axis) if *axis == both => Index::axis(both).times(&columns).plus(&Index::axis(inner)),
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+        });
+    });
+    let Skeleton::Row { parallel, .. } = &mut cut.skeleton else { return None };
+    parallel.push(inner);
+    cut.schedule.vector = Some(inner);
+    affine.then_some(cut)
 }
 
 fn launch(step: &Step<KernelId>) -> Option<(KernelId, &[BufferId])> {
@@ -131,57 +203,6 @@ fn uses(steps: &[Step<KernelId>], buffer: BufferId) -> usize {
         Step::Foreign { args, results, .. } => args.iter().chain(results).filter(|(b, _)| *b == buffer).count(),
     };
     steps.iter().map(used).sum()
-}
-
-/// A product of two matrices whose sums are stored as they are, row-major. Slots and axes are those of its kernel.
-struct Product<'a> {
-    lhs: usize,
-    out: usize,
-    matrix: usize,
-    rhs: &'a Operand,
-    rows: Option<Dim>,
-    columns: &'a Dim,
-    depth: &'a Dim,
-    strides: [Dim; 2],
-}
-
-impl<'a> Product<'a> {
-    fn of(kernel: &'a Kernel) -> Option<Product<'a>> {
-        let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
-        let ([n], [k], [store]) = (n.as_slice(), k.as_slice(), stores.as_slice()) else { return None };
-        let (columns, depth) = (&kernel.axes[*n], &kernel.axes[*k]);
-        let at = |inner: usize, width: &Dim| match m.as_slice() {
-            [] => Some(Index::axis(inner)),
-            [m] => Some(Index::axis(inner).plus(&Index::axis(*m).times(width))),
-            _ => None,
-        };
-        let is_sum = matches!(kernel.scalars[store.value], Expr::Accumulated { .. });
-        let still = |atom: &Atom| !matches!(atom, Atom::Loop(0) | Atom::Value(_));
-        // Rounded operands have kernels of their own.
-        let whole = kernel.schedule.narrow.is_none() && rhs.index.is_affine();
-        let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && whole;
-        let strides = [rhs.index.stride(*n)?, rhs.index.stride(*k)?];
-        let fits = lhs.index == at(*k, depth)?
-            && store.index == at(*n, columns)?
-            && !rhs.index.any(&|atom| !still(atom))
-            && strides.iter().all(is_nonnegative);
-        (plain && is_sum && fits).then(|| Product {
-            lhs: lhs.slot,
-            out: store.slot,
-            matrix: rhs.slot,
-            rhs,
-            rows: m.first().map(|m| kernel.axes[*m].clone()),
-            columns,
-            depth,
-            strides,
-        })
-    }
-
-    /// How many sums there are for each of `columns` columns of the state.
-    fn groups(&self, columns: &Dim) -> Option<usize> {
-        let groups = self.columns.exact_div(columns)?.as_const()?;
-        usize::try_from(groups).ok().filter(|&groups| groups > 0 && self.depth == columns)
-    }
 }
 
 impl Recurrence {
@@ -205,7 +226,7 @@ impl Recurrence {
         let at = self.position(product.columns);
         self.map.slots[self.sums].read
             && !self.map.slots[self.sums].write
-            && self.map.slots[self.state].len == self.elements()
+            && (self.first == Half::Map || self.map.slots[self.state].len == self.elements())
             && self.map.scalars.iter().all(|scalar| match scalar {
                 Expr::Load { slot, index, guards, .. } if *slot == self.sums => {
                     guards.is_empty() && self.group(index, &at).is_some()
@@ -301,13 +322,42 @@ impl Recurrence {
             let float = self.map.slots[slot].dtype == DType::F32;
             (float && !self.map.scalars.iter().any(elsewhere)).then_some(place)
         };
-        let state = (Dim::default(), self.map.axes[self.columns].clone());
-        let still = self.starts[self.state] == Index::default() && self.starts[self.sums] == Index::default();
+        let whole = (Dim::default(), self.map.axes[self.columns].clone());
+        let still = |slot: usize| self.starts[slot] == Index::default();
         let series = self.series();
-        still
-            && written(self.state) == Some(state)
+        let state = match self.first {
+            Half::Product => {
+                let carried = written(self.state).as_ref() == Some(&whole) && still(self.state);
+                carried && self.parts == 1 && self.addend.is_none()
+            }
+            Half::Map => self.lists_states(),
+        };
+        let added = |slot: usize| self.groups == 1 && still(slot) && written(slot).as_ref() == Some(&whole);
+        state
+            && still(self.sums)
+            && self.addend.is_none_or(|slot| series.contains(&slot) && added(slot))
             && series.len() <= 16
             && series.into_iter().all(|s| written(s).is_some())
+    }
+
+    /// Whether the map stores each part of a state once, and never reads them.
+    fn lists_states(&self) -> bool {
+        let slot = &self.map.slots[self.state];
+        let columns = &self.map.axes[self.columns];
+        let first = self.position(&(columns.clone() * Dim::from(self.parts)));
+        let stores: Vec<&Store> = self.stores().iter().filter(|s| s.slot == self.state).collect();
+        let is_stored = |part: usize| {
+            let place = first.offset(columns.clone() * Dim::from(part));
+            stores.iter().any(|store| store.index == place)
+        };
+        let plain = slot.write && !slot.read && slot.dtype == DType::F32;
+        plain && stores.len() == self.parts && (0..self.parts).all(is_stored)
+    }
+
+    /// The part of a state that a store makes.
+    fn part(&self, store: &Store) -> usize {
+        let part = store.index.base.exact_div(&self.map.axes[self.columns]).and_then(|part| part.as_const());
+        part.and_then(|part| usize::try_from(part).ok()).unwrap_or_default()
     }
 
     /// The type of each slot, and whether it is written: the sums' is memory for another state.
@@ -332,139 +382,5 @@ impl Recurrence {
         let indices = self.starts.iter().chain([&self.matrix.index]);
         stores.extend(indices.map(|index| Store { slot: self.state, index: index.clone(), value: 0 }));
         super::counters(&kernel).max(1)
-    }
-}
-
-/// The function of the recurrence of that number.
-pub(super) fn function(number: usize) -> Ident {
-    format_ident!("r{number}")
-}
-
-/// The map as code, and the function `r0(isa, threads, slots…, matrix, dimensions…, counters around…)`.
-pub(super) fn definition(number: usize, own: &Recurrence) -> TokenStream {
-    let (name, function) = (format_ident!("R{number}_"), function(number));
-    let dims: Vec<TokenStream> = own.dims().iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
-    let around: Vec<Ident> = (1..own.counters()).map(arith::counter).collect();
-    let slots = || own.map.slots.iter().enumerate();
-    let is_read = |slot: usize| !own.map.slots[slot].write && slot != own.sums;
-    let (fields, values): (Vec<_>, Vec<_>) = slots()
-        .filter(|(slot, _)| is_read(*slot))
-        .map(|(slot, s)| {
-            let (name, word) = (slot_name(slot), word(s.dtype));
-            (quote!(#name: &'a [#word]), quote!(#name))
-        })
-        .unzip();
-    let parameters = slots().map(|(slot, s)| {
-        let (name, word) = (slot_name(slot), word(s.dtype));
-        if is_read(slot) { quote!(#name: &[#word]) } else { quote!(#name: &mut [#word]) }
-    });
-    let body = map(own);
-    let work = work(own);
-    quote! {
-        struct #name<'a> { #(#fields,)* #(#dims: usize,)* #(#around: usize,)* lifetime: core::marker::PhantomData<&'a ()> }
-        impl rt::Cell for #name<'_> {
-            #[inline(always)]
-            fn apply<S: rt::Simd>(&self, s: S, l0: usize, tile: &mut rt::Cells<'_>) {
-                let Self { #(#values,)* #(#dims,)* #(#around,)* .. } = *self;
-                #body
-            }
-        }
-        fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* matrix: &[f32], #(#dims: usize,)* #(#around: usize,)*) {
-            let map = #name { #(#values,)* #(#dims,)* #(#around,)* lifetime: core::marker::PhantomData };
-            rt::recur(isa, threads, #work, &map);
-        }
-    }
-}
-
-/// An index that reads no scalars, as `usize`.
-fn number(index: &Index) -> TokenStream {
-    arith::index(index, &|_| unreachable!("such an index loads nothing"))
-}
-
-/// The numbers of the loop.
-fn work(own: &Recurrence) -> TokenStream {
-    let rows = own.rows.map_or(quote!(1), |rows| arith::dim(&own.map.axes[rows]));
-    let (columns, groups) = (arith::dim(&own.map.axes[own.columns]), Literal::usize_unsuffixed(own.groups));
-    let (count, reverse) = (arith::dim(&own.count), own.reverse);
-    let series = own.series().into_iter().map(|slot| {
-        let Some((base, row)) = own.place(slot) else { unreachable!("every series has a place") };
-        let is_turn = |(atom, _): &(Atom, Dim)| *atom == Atom::Loop(0);
-        let (turns, around): (Vec<_>, Vec<_>) = own.starts[slot].terms.iter().cloned().partition(is_turn);
-        let turn = turns.first().map_or(quote!(0), |(_, stride)| arith::dim(stride));
-        let (data, base, row) = (slot_name(slot), number(&Index { base, terms: around }), arith::dim(&row));
-        quote!(rt::Series { data: #data, base: #base, row: #row, turn: #turn })
-    });
-    let around = own.matrix.index.terms.iter().filter(|(atom, _)| !matches!(atom, Atom::Axis(_))).cloned().collect();
-    let base = number(&Index { base: own.matrix.index.base.clone(), terms: around });
-    let [column, step] = own.strides.each_ref().map(arith::dim);
-    let (state, spare) = (slot_name(own.state), slot_name(own.sums));
-    quote! {
-        rt::Recurrence {
-            turns: #count, reverse: #reverse, rows: #rows, columns: #columns, groups: #groups, state: #state, spare: #spare,
-            matrix: rt::Matrix { data: matrix, base: #base, column: #column, step: #step },
-            series: &mut [#(#series),*],
-        }
-    }
-}
-
-/// The loops over a tile of sums.
-fn map(own: &Recurrence) -> TokenStream {
-    let kernel = &own.map;
-    let printer = Printer::new(kernel, Some(own.columns));
-    let series = own.series();
-    let starts =
-        (0..kernel.slots.len()).filter(|&slot| !kernel.slots[slot].write && own.starts[slot] != Index::default());
-    let starts = starts.map(|slot| {
-        let (name, start) = (slot_name(slot), number(&own.starts[slot]));
-        quote!(let #name = &#name[#start..];)
-    });
-    // The sums of all groups of a row follow each other.
-    let at = own.position(&(kernel.axes[own.columns].clone() * Dim::from(own.groups)));
-    let scalars = (0..kernel.scalars.len()).map(|id| {
-        let name = variable(id);
-        let number = Literal::usize_unsuffixed;
-        match &kernel.scalars[id] {
-            Expr::Load { slot, index, .. } if *slot == own.sums => {
-                let Some(group) = own.group(index, &at) else { unreachable!("sums are read group by group") };
-                let group = number(group);
-                quote!(let #name = tile.sum(s, #group, r, j, at);)
-            }
-            Expr::Load { slot, .. } if *slot == own.state => quote!(let #name = tile.state(s, r, j, at);),
-            Expr::Load { slot, .. } if series.contains(slot) => {
-                let series = number(series.iter().position(|s| s == slot).unwrap_or_default());
-                quote!(let #name = tile.old(s, #series, r, j, at);)
-            }
-            Expr::Load { .. }
-            | Expr::Const(_)
-            | Expr::Extent(_)
-            | Expr::Index(_)
-            | Expr::Inside(_)
-            | Expr::Map(..)
-            | Expr::Convert(..)
-            | Expr::Accumulated { .. } => printer.define(id),
-        }
-    });
-    let stores = own.stores().iter().map(|store| {
-        let value = variable(store.value);
-        match series.iter().position(|&slot| slot == store.slot) {
-            Some(series) => {
-                let series = Literal::usize_unsuffixed(series);
-                quote!(tile.store(s, #series, r, j, at, #value);)
-            }
-            None => quote!(tile.next(s, r, j, at, #value);),
-        }
-    });
-    let row = own.rows.map(arith::axis).map(|row| quote!(let #row = tile.m + r;));
-    let column = arith::axis(own.columns);
-    quote! {
-        #(#starts)*
-        for r in 0..tile.rows {
-            #row
-            rt::sweep!(S, j, at, tile.cols, {
-                let #column = tile.n + j;
-                #(#scalars)*
-                #(#stores)*
-            });
-        }
     }
 }

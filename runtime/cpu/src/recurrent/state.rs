@@ -1,0 +1,144 @@
+//! What turns hand on: states, or the sums of the product with them.
+//!
+//! In: the memory of both. Out: where the state of a turn lies, and sums from or to their memory. Always: a turn does not write
+//! over the state that the turn before has made.
+
+use super::super::Simd;
+use super::Series;
+use super::cell::Target;
+
+/// What the map of a turn makes for the product of the next one.
+#[derive(Debug)]
+pub enum State<'a> {
+    /// An element for each of the map. A turn begins with the product.
+    Carried {
+        /// The first state, row-major, and then the last one.
+        state: &'a mut [f32],
+        /// Memory for another state.
+        spare: &'a mut [f32],
+    },
+    /// Rows of some parts, each as wide as the map. A turn begins with the map.
+    Listed {
+        /// How many parts.
+        parts: usize,
+        /// The states of all turns.
+        states: Series<'a>,
+        /// The sums for the first turn, row by row and group by group, and then those of the last one's state.
+        sums: &'a mut [f32],
+        /// The series that is added to the sums of the next product, where there is one sum for each element.
+        addend: Option<usize>,
+    },
+}
+
+/// The same, as all threads know it.
+#[derive(Clone, Copy)]
+pub(super) enum States {
+    /// The last state is the first of these.
+    Carried { memory: [*mut f32; 2], row: usize },
+    /// Each state at its turn.
+    Listed { states: Target, step: usize, sums: Sums, addend: Option<usize> },
+}
+
+impl State<'_> {
+    /// Parts of a row of a state.
+    pub(super) fn parts(&self) -> usize {
+        match self {
+            State::Carried { .. } => 1,
+            State::Listed { parts, .. } => *parts,
+        }
+    }
+
+    /// Checks the memory of `turns` turns of a map with `rows` rows, and `columns` columns of some `groups` of sums.
+    pub(super) fn place(self, turns: usize, (rows, columns, groups): (usize, usize, usize)) -> States {
+        match self {
+            State::Carried { state, spare } => {
+                let words = rows * columns;
+                assert!(state.len() >= words && spare.len() >= words, "recur: a state has no room");
+                // The last turn writes to `state`, and the turns take the two in turn.
+                if turns % 2 == 1 {
+                    spare[..words].copy_from_slice(&state[..words]);
+                }
+                States::Carried { memory: [state.as_mut_ptr(), spare.as_mut_ptr()], row: columns }
+            }
+            State::Listed { parts, mut states, sums, addend } => {
+                assert!(sums.len() >= rows * columns * groups, "recur: sums have no room");
+                let (target, step) = states.place(turns, rows, parts * columns);
+                let row = groups * columns;
+                let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row }, columns, groups };
+                assert!(addend.is_none() || groups == 1, "recur: several sums for each element of an addend");
+                States::Listed { states: target, step, sums, addend }
+            }
+        }
+    }
+}
+
+impl States {
+    /// The state that the `made`-th turn has made: it is that of index `turn`. `left` turns follow.
+    pub(super) fn at(&self, turn: usize, left: usize) -> Target {
+        match *self {
+            States::Carried { memory, row } => Target { origin: memory[left % 2], row },
+            States::Listed { states, step, .. } => {
+                Target { origin: states.origin.wrapping_add(turn * step), row: states.row }
+            }
+        }
+    }
+
+    /// What is added to the sums of a product: one of the series.
+    pub(super) fn addend(&self, series: &[Target]) -> Option<Sums> {
+        match *self {
+            States::Carried { .. } => None,
+            States::Listed { addend, sums, .. } => addend.map(|number| Sums { target: series[number], ..sums }),
+        }
+    }
+
+    /// The sums before the first turn and after the last one.
+    pub(super) fn sums(&self) -> Option<Sums> {
+        match *self {
+            States::Carried { .. } => None,
+            States::Listed { sums, .. } => Some(sums),
+        }
+    }
+}
+
+/// Sums in memory: `[row][group][column]`.
+#[derive(Clone, Copy)]
+pub(super) struct Sums {
+    target: Target,
+    columns: usize,
+    groups: usize,
+}
+
+/// Some rows and some vectors of columns of sums, and where they lie as `[row][vector][group][lane]`.
+pub(super) struct Patch {
+    pub(super) m: usize,
+    pub(super) rows: usize,
+    pub(super) vector: usize,
+    pub(super) vectors: usize,
+    pub(super) at: *mut f32,
+}
+
+impl Sums {
+    /// Copies a patch from the memory, or to it.
+    ///
+    /// # Safety
+    /// It must be within the memory and have room.
+    #[inline(always)]
+    pub(super) unsafe fn copy<S: Simd, const TO: bool>(&self, s: S, patch: &Patch) {
+        let Sums { target: Target { origin, row }, columns, groups } = *self;
+        for (r, v) in (0..patch.rows).flat_map(|r| (0..patch.vectors).map(move |v| (r, v))) {
+            let first = (patch.vector + v) * S::LANES;
+            let mask = s.mask_first((columns - first).min(S::LANES));
+            for g in 0..groups {
+                let memory = origin.wrapping_add((patch.m + r) * row + g * columns + first);
+                let at = patch.at.wrapping_add(((r * patch.vectors + v) * groups + g) * S::LANES);
+                // SAFETY: the caller's; lanes behind the last column are not touched in the memory.
+                unsafe {
+                    match TO {
+                        true => s.store_masked_raw_f(memory, mask, s.load_raw_f(at)),
+                        false => s.store_raw_f(at, s.load_masked_raw_f(memory, mask)),
+                    }
+                }
+            }
+        }
+    }
+}
