@@ -26,16 +26,16 @@ use super::scratch::{Scratch, lend};
 use super::{Isa, Kernel, Portable, Simd, Vectors, pool, run};
 use core::cell::Cell;
 use core::ops::Range;
-use plan::Plan;
+use plan::{Plan, RESULTS, is_short};
 
-/// What is computed, as the first and the second result.
+/// What is computed, as the first, the second and the third result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attended {
     /// The output, and the norm: the logarithm of the sum of the exponentials, +∞ where a query sees no key.
     Output,
     /// The cotangent of the queries.
     Query,
-    /// The cotangent of the keys, and that of the values.
+    /// The cotangent of the keys, and that of the values; and that of the queries, where it has places.
     Key,
 }
 
@@ -94,11 +94,11 @@ thread_local! {
     static SCRATCH: Cell<Scratch<()>> = Cell::default();
 }
 
-/// Computes `attend` on at most `threads` threads into the places of its first and its second result.
+/// Computes `attend` on at most `threads` threads into the places of its results.
 ///
 /// # Panics
 /// If something reaches outside its slice, which the compiler has excluded.
-pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, first: &mut [Output<'_>], second: &mut [Output<'_>]) {
+pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]) {
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
         Isa::Avx512(_) => size::<super::Avx512>(),
@@ -106,8 +106,17 @@ pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, first: &mut [Output
         Isa::Avx2(_) => size::<super::Avx2>(),
         Isa::Portable(_) => size::<Portable>(),
     };
-    let plan = Plan::new(attend, first, second, rows, lanes);
-    pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
+    let compute = |attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]| {
+        let plan = Plan::new(attend, results, rows, lanes);
+        pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
+    };
+    // Of long heads, blocks of queries and blocks of keys are different jobs.
+    if results[2].is_empty() || is_short(attend, lanes) {
+        return compute(attend, results);
+    }
+    let [keys, values, queries] = results;
+    compute(&Attend { part: Attended::Query, ..*attend }, [queries, &mut [], &mut []]);
+    compute(attend, [keys, values, &mut []]);
 }
 
 fn size<S: Vectors>() -> (usize, usize) {

@@ -211,14 +211,14 @@ pub(super) unsafe fn finish<S: Simd>(
 ) {
     let nothing = most == f32::NEG_INFINITY;
     let factor = if nothing { 0.0 } else { 1.0 / total };
-    for target in plan.targets(false, head, Axis::Queries, Axis::Values) {
+    for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
         // SAFETY: the caller's.
         unsafe { own::store(s, &target, row, sums, factor) };
     }
     let mut log = [0.0];
     s.store_f(&mut log, 0, own::one(), math::log(s, s.splat_f(total)));
     let norm = if nothing { f32::INFINITY } else { most + log[0] };
-    for target in plan.targets(true, head, Axis::Queries, Axis::Values) {
+    for target in plan.targets(1, head, Axis::Queries, Axis::Values) {
         // SAFETY: as above.
         unsafe { target.data.wrapping_offset(row.cast_signed() * target.row).write(norm) };
     }

@@ -11,6 +11,8 @@ use super::{Attend, Attended, Mask, Strided};
 
 const MAX_HEADS: usize = 8;
 const MAX_OUTPUTS: usize = 4;
+/// Most results of a part.
+pub(super) const RESULTS: usize = 3;
 /// Register tiles in a block of rows: what is packed is used by so many.
 const TILES: usize = 4;
 /// Columns of a tile of scores.
@@ -59,11 +61,17 @@ struct Places<'a> {
     count: usize,
 }
 
+impl Places<'_> {
+    /// Room for so many places.
+    fn new(count: usize) -> Self {
+        Places { all: [(core::ptr::null_mut(), 0, &[]); MAX_OUTPUTS], count }
+    }
+}
+
 /// Everything about attention but its numbers.
 pub(super) struct Plan<'a> {
     pub(super) attend: &'a Attend<'a>,
-    first: Places<'a>,
-    second: Places<'a>,
+    results: [Places<'a>; RESULTS],
     /// Heads that have jobs of their own.
     heads: usize,
     /// Query heads that share keys and values.
@@ -93,24 +101,22 @@ unsafe impl Sync for Plan<'_> {}
 impl<'a> Plan<'a> {
     pub(super) fn new(
         attend: &'a Attend<'a>,
-        first: &'a mut [Output<'_>],
-        second: &'a mut [Output<'_>],
+        results: [&'a mut [Output<'_>]; RESULTS],
         tall: usize,
         lanes: usize,
     ) -> Self {
         assert!(attend.heads.len() <= MAX_HEADS && attend.batch <= attend.heads.len(), "attend: too many axes");
         let shared = attend.heads[attend.batch..].iter().product();
-        let (rows, columns, heads) = match attend.part {
-            Attended::Output | Attended::Query => (attend.queries, attend.keys, attend.heads.len()),
-            Attended::Key => (attend.keys, attend.queries, attend.batch),
+        let (rows, columns) = match attend.part {
+            Attended::Output | Attended::Query => (attend.queries, attend.keys),
+            Attended::Key => (attend.keys, attend.queries),
         };
         let contiguous = |k: usize, axis: Axis| step(attend, attend.inputs[k].strides, axis) == 1;
         let near = contiguous(1, Axis::Features) && contiguous(2, Axis::Values);
         let mut plan = Plan {
             attend,
-            first: Places { all: [(core::ptr::null_mut(), 0, &[]); MAX_OUTPUTS], count: first.len() },
-            second: Places { all: [(core::ptr::null_mut(), 0, &[]); MAX_OUTPUTS], count: second.len() },
-            heads: attend.heads[..heads].iter().product(),
+            results: results.each_ref().map(|outputs| Places::new(outputs.len())),
+            heads: heads(attend),
             shared,
             blocks: rows.div_ceil(TILES * tall).max(1),
             rows,
@@ -119,25 +125,19 @@ impl<'a> Plan<'a> {
             lanes,
             tall,
             single: near && rows <= FEW && matches!(attend.part, Attended::Output),
-            short: false,
+            short: is_short(attend, lanes),
             apart: true,
         };
-        plan.short = plan.is_short();
         plan.check();
-        let (axes, more) = plan.result_axes();
-        plan.apart =
-            place(attend, first, &axes, heads, &mut plan.first) & place(attend, second, &more, heads, &mut plan.second);
+        for ((outputs, places), (axes, heads)) in results.into_iter().zip(&mut plan.results).zip(result_axes(attend)) {
+            plan.apart &= place(attend, outputs, &axes, heads, places);
+        }
         plan
     }
 
-    /// The axes of both results besides the heads.
-    fn result_axes(&self) -> ([Option<Axis>; 2], [Option<Axis>; 2]) {
-        use Axis::{Features, Keys, Queries, Values};
-        match self.attend.part {
-            Attended::Output => ([Some(Queries), Some(Values)], [Some(Queries), None]),
-            Attended::Query => ([Some(Queries), Some(Features)], [None, None]),
-            Attended::Key => ([Some(Keys), Some(Features)], [Some(Keys), Some(Values)]),
-        }
+    /// Whether the cotangents of keys and values come with those of queries.
+    pub(super) fn with_queries(&self) -> bool {
+        self.results[2].count > 0
     }
 
     /// Panics if something that is read reaches outside its slice.
@@ -162,14 +162,6 @@ impl<'a> Plan<'a> {
             Mask::Added(mask) => within(attend, mask, &[Some(Queries), Some(Keys)]),
             Mask::Seen(mask) => within(attend, mask, &[Some(Queries), Some(Keys)]),
         }
-    }
-
-    /// Whether queries run along the lanes: there is a vector of them or nearly, and heads have jobs enough.
-    fn is_short(&self) -> bool {
-        let Attend { queries, keys, features, values, .. } = *self.attend;
-        let size = queries <= SHORT && keys <= SHORT && features <= NARROW && values <= NARROW;
-        let many = !matches!(self.attend.part, Attended::Key) || self.heads > 1 || queries * keys <= COLUMNS * COLUMNS;
-        size && many && 2 * queries >= self.lanes && LaneMask::fits(self.attend)
     }
 
     pub(super) fn jobs(&self) -> usize {
@@ -259,15 +251,44 @@ impl<'a> Plan<'a> {
         at
     }
 
-    /// Calls `see` with the places of the first or second result of a head.
+    /// The places of a result of a head.
     #[inline(always)]
-    pub(super) fn targets(&self, second: bool, head: usize, row: Axis, column: Axis) -> impl Iterator<Item = Target> {
-        let places = if second { &self.second } else { &self.first };
+    pub(super) fn targets(&self, result: usize, head: usize, row: Axis, column: Axis) -> impl Iterator<Item = Target> {
+        let places = &self.results[result];
         places.all[..places.count].iter().map(move |(data, base, strides)| Target {
             data: data.wrapping_offset(self.at_head(*base, strides, head)),
             row: step(self.attend, strides, row),
             column: step(self.attend, strides, column),
         })
+    }
+}
+
+/// Whether queries run along the lanes: there is a vector of them or nearly, and heads have jobs enough.
+pub(super) fn is_short(attend: &Attend<'_>, lanes: usize) -> bool {
+    let Attend { queries, keys, features, values, .. } = *attend;
+    let size = queries <= SHORT && keys <= SHORT && features <= NARROW && values <= NARROW;
+    let many = !matches!(attend.part, Attended::Key) || heads(attend) > 1 || queries * keys <= COLUMNS * COLUMNS;
+    size && many && 2 * queries >= lanes && LaneMask::fits(attend)
+}
+
+/// Heads that have jobs of their own.
+fn heads(attend: &Attend<'_>) -> usize {
+    let all = match attend.part {
+        Attended::Output | Attended::Query => attend.heads,
+        Attended::Key => &attend.heads[..attend.batch],
+    };
+    all.iter().product()
+}
+
+/// The axes of each result: besides the heads, and how many of those.
+fn result_axes(attend: &Attend<'_>) -> [([Option<Axis>; 2], usize); RESULTS] {
+    use Axis::{Features, Keys, Queries, Values};
+    let (all, batch) = (attend.heads.len(), attend.batch);
+    let of_queries = ([Some(Queries), Some(Features)], all);
+    match attend.part {
+        Attended::Output => [([Some(Queries), Some(Values)], all), ([Some(Queries), None], all), ([None, None], all)],
+        Attended::Query => [of_queries, ([None, None], all), ([None, None], all)],
+        Attended::Key => [([Some(Keys), Some(Features)], batch), ([Some(Keys), Some(Values)], batch), of_queries],
     }
 }
 

@@ -287,7 +287,7 @@ unsafe fn finish<S: Simd>(
     factors: &Numbers,
     norms: &Numbers,
 ) {
-    for target in plan.targets(false, head, Axis::Queries, Axis::Values) {
+    for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
         for (r, factor) in factors[..panel.count].iter().enumerate() {
             // SAFETY: the sums have these words, and the queries belong to this job.
             unsafe {
@@ -296,7 +296,7 @@ unsafe fn finish<S: Simd>(
             }
         }
     }
-    for target in plan.targets(true, head, Axis::Queries, Axis::Values) {
+    for target in plan.targets(1, head, Axis::Queries, Axis::Values) {
         for (r, norm) in norms[..panel.count].iter().enumerate() {
             let at = (panel.first + r).cast_signed() * target.row;
             // SAFETY: as above.

@@ -1,7 +1,7 @@
 //! The derivatives of short heads, with queries along the lanes.
 //!
 //! In: a plan whose queries and keys are a few hundred at most. Out: the cotangent of the queries, a panel after the other,
-//! or those of keys and values, a head after the other. Always: probabilities and slopes of a panel are made once, and read
+//! or those of keys and values, and of queries too, a head after the other. Always: probabilities and slopes of a panel are made once, and read
 //! as columns by what belongs to queries and as rows by what belongs to keys.
 
 use super::super::{Full, Simd};
@@ -21,7 +21,9 @@ struct Room {
     turned: [usize; 2],
     /// Probabilities and slopes.
     scores: [usize; 2],
+    /// Sums of keys and values, and of a panel of queries.
     sums: [usize; 2],
+    queries: usize,
     end: usize,
 }
 
@@ -33,13 +35,15 @@ impl Room {
     fn new(plan: &Plan<'_>) -> Room {
         let (attend, width, mut words) = (plan.attend, VECTORS * plan.lanes, Words::default());
         let widths = [attend.features, attend.values];
-        let (rows, sums) = if is_of_keys(plan) { (attend.queries, attend.keys) } else { (width, width) };
+        let (rows, sums) = if is_of_keys(plan) { (attend.queries, attend.keys) } else { (width, 0) };
+        let queries = if !is_of_keys(plan) || plan.with_queries() { width } else { 0 };
         Room {
             keys: widths.map(|n| words.take(attend.keys * plan.padded(n))),
             rows: widths.map(|n| words.take(rows * plan.padded(n))),
             turned: widths.map(|n| words.take(width * n)),
             scores: [(); 2].map(|()| words.take(width * attend.keys)),
             sums: widths.map(|n| words.take(sums * plan.padded(n))),
+            queries: words.take(queries * plan.padded(attend.features)),
             end: words.take(0),
         }
     }
@@ -68,7 +72,6 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 
 #[inline(always)]
 unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, room: &Room, memory: *mut f32) {
-    let (attend, features) = (plan.attend, plan.padded(plan.attend.features));
     let mut copied = usize::MAX;
     for job in jobs {
         let (head, panel) = plan.panel(job);
@@ -79,25 +82,42 @@ unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, room: &
                 copied = head / plan.shared;
             }
             slopes(s, plan, head, &panel, room, (0, memory));
-            let product = Product {
-                rows: panel.count,
-                vectors: features / S::LANES,
-                terms: panel.seen,
-                until: attend.causal.then_some(panel.first),
-                a: memory.wrapping_add(room.scores[1]),
-                lies: Lies::Columns(VECTORS * S::LANES),
-                b: memory.wrapping_add(room.keys[0]),
-                b_step: features,
-                c: memory.wrapping_add(room.sums[0]),
-                c_row: features,
-                add: false,
-            };
-            multiply(s, &product);
-            for target in plan.targets(false, head, Axis::Queries, Axis::Features) {
-                for r in 0..panel.count {
-                    let sums = core::slice::from_raw_parts(product.c.add(r * features), attend.features);
-                    own::store(s, &target, panel.first + r, sums, attend.scale);
-                }
+            weigh_keys(s, plan, (head, 0), &panel, room, memory);
+        }
+    }
+}
+
+/// The cotangents of a panel's queries, to the places of that result of a head: slopes weigh keys.
+#[inline(always)]
+unsafe fn weigh_keys<S: Simd>(
+    s: S,
+    plan: &Plan<'_>,
+    (head, result): (usize, usize),
+    panel: &Panel,
+    room: &Room,
+    memory: *mut f32,
+) {
+    let (attend, features) = (plan.attend, plan.padded(plan.attend.features));
+    let product = Product {
+        rows: panel.count,
+        vectors: features / S::LANES,
+        terms: panel.seen,
+        until: attend.causal.then_some(panel.first),
+        a: memory.wrapping_add(room.scores[1]),
+        lies: Lies::Columns(VECTORS * S::LANES),
+        b: memory.wrapping_add(room.keys[0]),
+        b_step: features,
+        c: memory.wrapping_add(room.queries),
+        c_row: features,
+        add: false,
+    };
+    // SAFETY: the memory has these words, and slopes and keys are written.
+    unsafe {
+        multiply(s, &product);
+        for target in plan.targets(result, head, Axis::Queries, Axis::Features) {
+            for r in 0..panel.count {
+                let sums = core::slice::from_raw_parts(product.c.add(r * features), attend.features);
+                own::store(s, &target, panel.first + r, sums, attend.scale);
             }
         }
     }
@@ -117,6 +137,9 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
             for number in 0..plan.panels() {
                 let panel = Panel::new(plan, number);
                 slopes(s, plan, query_head, &panel, room, (panel.first, memory));
+                if plan.with_queries() {
+                    weigh_keys(s, plan, (query_head, 2), &panel, room, memory);
+                }
                 // Slopes weigh queries; probabilities weigh cotangents.
                 for (k, weights) in [(0, room.scores[1]), (1, room.scores[0])] {
                     let wide = plan.padded(widths[k]);
@@ -138,7 +161,7 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
             }
         }
         for (k, columns) in [Axis::Features, Axis::Values].into_iter().enumerate() {
-            for target in plan.targets(k == 1, head * plan.shared, Axis::Keys, columns) {
+            for target in plan.targets(k, head * plan.shared, Axis::Keys, columns) {
                 for r in 0..attend.keys {
                     let at = memory.add(room.sums[k] + r * plan.padded(widths[k]));
                     own::store(s, &target, r, core::slice::from_raw_parts(at, widths[k]), 1.0);

@@ -285,7 +285,7 @@ unsafe fn finish<S: Simd>(s: S, plan: &Plan<'_>, head: usize, rows: &Range<usize
         let factor = if k == 0 { plan.attend.scale } else { 1.0 };
         // Jobs of keys count heads without those that share.
         let head = if of_keys { head * plan.shared } else { head };
-        for target in plan.targets(k == 1, head, axis, columns) {
+        for target in plan.targets(k, head, axis, columns) {
             for (r, row) in rows.clone().enumerate() {
                 // SAFETY: the sums have these words, and the rows belong to this job.
                 unsafe {

@@ -176,15 +176,22 @@ impl Case {
         fn out<'a>(data: &'a mut [f32], strides: &'a [isize]) -> [Output<'a>; 1] {
             [Output { data, base: 0, strides }]
         }
-        attend(isa, threads, &whole, &mut out(&mut y, &of_g), &mut out(&mut n, &of_n));
+        attend(isa, threads, &whole, [&mut out(&mut y, &of_g), &mut out(&mut n, &of_n), &mut []]);
         let rows = y.chunks(e).zip(data.g.chunks(e));
         let delta: Vec<f32> = rows.map(|(y, g)| y.iter().zip(g).map(|(y, g)| y * g).sum()).collect();
         let derivative = Some([input(&data.g, &of_g), input(&n, &of_n), input(&delta, &of_n)]);
         let (mut dq, mut dk, mut dv) = (zeros(data.q.len()), zeros(data.k.len()), zeros(data.v.len()));
         let of_queries = Attend { part: Attended::Query, derivative, ..whole };
-        attend(isa, threads, &of_queries, &mut out(&mut dq, &of_q), &mut []);
+        attend(isa, threads, &of_queries, [&mut out(&mut dq, &of_q), &mut [], &mut []]);
         let of_keys = Attend { part: Attended::Key, derivative, ..whole };
-        attend(isa, threads, &of_keys, &mut out(&mut dk, &of_k), &mut out(&mut dv, &of_v));
+        attend(isa, threads, &of_keys, [&mut out(&mut dk, &of_k), &mut out(&mut dv, &of_v), &mut []]);
+        let mut together = [dq.len(), dk.len(), dv.len()].map(zeros);
+        let [q, k, v] = &mut together;
+        attend(isa, threads, &of_keys, [&mut out(k, &of_k), &mut out(v, &of_v), &mut out(q, &of_q)]);
+        for (alone, together) in [&dq, &dk, &dv].into_iter().zip(&together) {
+            let same = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
+            assert!(alone.iter().zip(together).all(same), "{self:?} {isa:?}: all cotangents at once");
+        }
         [y, n, dq, dk, dv]
     }
 }

@@ -7,6 +7,10 @@
 use super::super::{Kernel, Simd};
 use super::place::Place;
 
+/// Row tiles that are written side by side: so many that whole lines are read, and so few that what is written stays in the
+/// first cache, where tiles may lie at equal places of a page.
+const TILES: usize = 8;
+
 /// The rows of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Rows<'p> {
@@ -36,21 +40,22 @@ impl Kernel for Pack<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Rows { from, table, first, tiles: (tiles, start), to } = *self.0;
-        let end = start(tiles);
         // Tiles have one of two widths, of which the larger is at most a vector wide.
-        let narrow = (end - first) / tiles.max(1);
+        let narrow = (start(tiles) - first) / tiles.max(1);
         let masks = [s.mask_first(narrow), s.mask_first(narrow + 1)];
-        for (k, place) in table.iter().enumerate() {
-            let line = from.wrapping_offset(place.offset);
-            let (mut row, mut tile) = (first, 0);
-            while row < end {
-                tile += 1;
-                let width = start(tile) - row;
-                let to = to.wrapping_add((row - first) * table.len() + k * width);
-                let mask = masks[usize::from(width > narrow)];
-                // SAFETY: the caller's; a mask keeps to the tile's rows.
-                unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(line.wrapping_add(row), mask)) };
-                row += width;
+        for group in (0..tiles).step_by(TILES) {
+            let mut starts = [0; TILES + 1];
+            let starts = &mut starts[..=TILES.min(tiles - group)];
+            starts.iter_mut().enumerate().for_each(|(tile, at)| *at = start(group + tile));
+            for (k, place) in table.iter().enumerate() {
+                let line = from.wrapping_offset(place.offset);
+                for tile in starts.windows(2) {
+                    let (row, width) = (tile[0], tile[1] - tile[0]);
+                    let to = to.wrapping_add((row - first) * table.len() + k * width);
+                    let mask = masks[usize::from(width > narrow)];
+                    // SAFETY: the caller's; a mask keeps to the tile's rows.
+                    unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(line.wrapping_add(row), mask)) };
+                }
             }
         }
     }

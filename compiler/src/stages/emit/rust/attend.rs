@@ -2,6 +2,7 @@
 
 use super::arith;
 use super::product::{base, strides};
+use super::together::OF_QUERIES;
 use super::variables::slot_name;
 use crate::ir::DType;
 use crate::ir::attend::{Attention, Part};
@@ -31,7 +32,7 @@ pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
         Some((DType::Bool, mask)) => quote!(rt::Mask::Seen(#mask)),
         Some((DType::I32 | DType::U32, _)) => unreachable!("the shape rule refused a mask of integers"),
     };
-    let (first, second) = (arrays.outputs(0), arrays.outputs(1));
+    let outputs = [0, 1, OF_QUERIES].map(|slot| arrays.outputs(slot));
     let part = match attention.attend.part {
         Part::Output | Part::Norm => quote!(rt::Attended::Output),
         Part::Query => quote!(rt::Attended::Query),
@@ -53,7 +54,7 @@ pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
             inputs: [#(#inputs),*],
             derivative: #derivative,
             mask: #mask,
-        }, #first, #second);
+        }, [#(#outputs),*]);
     }
 }
 

@@ -13,6 +13,7 @@ mod recurrent;
 mod row;
 mod scalar;
 mod slices;
+mod together;
 mod variables;
 
 use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
@@ -24,6 +25,7 @@ use variables::slot_name;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
+    let plans = &together::together(plans);
     let kept = kept::kernels(&plans.plans, &plans.kernels);
     let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();

@@ -89,14 +89,15 @@ impl Row<'_> {
         quote!(let #value = s.load_f(&#name, #(#at)*, at);)
     }
 
-    /// Whether two vectors at a time are faster: where instructions would wait for each other.
+    /// Whether two vectors at a time are faster: where instructions would wait for each other, and where sums across rows
+    /// would read every row once for each vector.
     pub(super) fn pays_twice(&self, passes: &[Pass]) -> bool {
         let Some(axis) = self.printer.vector else { return false };
         let long = match self.kernel.axes[axis].as_const() {
             Some(extent) => extent >= TWICE,
             None => self.reduced.is_empty(),
         };
-        let sums = self.lanes_are_reduced() && passes.iter().any(|pass| !pass.accumulators.is_empty());
+        let sums = passes.iter().any(|pass| !pass.accumulators.is_empty());
         long && (sums || (0..self.kernel.scalars.len()).any(|id| self.costs_much(id)))
     }
 
