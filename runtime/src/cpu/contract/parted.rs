@@ -2,7 +2,8 @@
 //!
 //! In: an operand with windows, each of which at most one column axis moves. Out: how large the copy is, its rows as one long
 //! row, where each index of K starts in it, and the copying. Always: the coordinate `c` of a window with stride `s` lies in
-//! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero.
+//! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero. Zeros
+//! after a row are those before the next one as well, so that less lies between the rows.
 
 use super::super::Simd;
 use super::long_row::LongRow;
@@ -36,8 +37,9 @@ pub(super) struct Parted<'a> {
     pub(super) row: LongRow,
     /// Indices of the axes outside of windows: channels.
     pub(super) channels: usize,
-    /// Words of a channel.
+    /// Words of a channel, and zeros after the last one.
     channel: usize,
+    beyond: usize,
     /// The dimensions of a channel, inner before outer.
     dimensions: [Dimension; MAX_WINDOWS],
     count: usize,
@@ -49,7 +51,21 @@ pub(super) struct Parted<'a> {
 impl Dimension {
     /// Where a coordinate, counted from `low`, lies in the copy.
     fn place(&self, at: usize) -> usize {
+        if self.stride == 1 {
+            return at * self.step;
+        }
         at % self.stride * self.plane + at / self.stride * self.step
+    }
+
+    /// Elements of a plane.
+    fn length(&self) -> usize {
+        self.count.div_ceil(self.stride)
+    }
+
+    /// Zeros in every plane before the first and after the last element that exists, but what is left has `least` elements.
+    fn spare(&self, least: usize) -> usize {
+        let zeros = self.from.min(self.count.saturating_sub(self.to)) / self.stride;
+        zeros.min(self.length().saturating_sub(least))
     }
 }
 
@@ -66,14 +82,17 @@ impl<'a> Parted<'a> {
             row: LongRow { rows: 1, inner: columns.extent[columns.count - 1], pitch: 0 },
             channels: 1,
             channel: 0,
+            beyond: 0,
             dimensions,
             count,
             outer: Group::EMPTY,
             image: Side { strides: [0; MAX_AXES], base: 0, ..*side },
         };
-        for dimension in &mut parted.dimensions[..count] {
+        parted.beyond = parted.dimensions[0].spare(parted.row.inner);
+        for (number, dimension) in parted.dimensions[..count].iter_mut().enumerate() {
             dimension.step = parted.words;
-            parted.words = parted.words.checked_mul(dimension.count.div_ceil(dimension.stride))?;
+            let shared = if number == 0 { parted.beyond } else { 0 };
+            parted.words = parted.words.checked_mul(dimension.length() - shared)?;
         }
         for dimension in &mut parted.dimensions[..count] {
             dimension.plane = parted.words;
@@ -100,6 +119,7 @@ impl<'a> Parted<'a> {
             }
         }
         parted.outer.total = parted.channels;
+        parted.words += parted.beyond;
         let pitch = if columns.count == 2 { parted.dimensions[1].step } else { parted.row.inner };
         let rows = if columns.count == 2 { columns.extent[0] } else { 1 };
         parted.row = LongRow { rows, inner: parted.row.inner, pitch };
@@ -113,8 +133,13 @@ impl<'a> Parted<'a> {
     /// `list` must have an offset for each.
     pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let k = Group::merged(axes, Role::K, &[&self.image]);
+        let moved = |at: usize| self.image.sights().iter().any(|sight| sight.strides[k.number(at)] != 0);
+        // The axes outside of those that move windows move all that is inside.
+        let count = (0..k.count).position(moved).unwrap_or(k.count);
+        let inside = k.extent[count..k.count].iter().product();
+        let outside = Group { count, total: k.total / inside, ..k };
         let mut walk = Walk::new(&self.image, &k, 0);
-        for at in 0..k.total {
+        for at in 0..inside {
             let mut offset = walk.place.offset;
             for dimension in &self.dimensions[..self.count] {
                 let sight = &self.image.windows[dimension.window];
@@ -124,6 +149,14 @@ impl<'a> Parted<'a> {
             // SAFETY: the caller vouches for the list.
             unsafe { list.add(at).write(offset) };
             walk.advance(1);
+        }
+        let mut walk = Walk::new(&self.image, &outside, 0);
+        for turn in 1..outside.total {
+            walk.advance(1);
+            for at in 0..inside {
+                // SAFETY: as above.
+                unsafe { list.add(turn * inside + at).write(*list.add(at) + walk.place.offset) };
+            }
         }
     }
 
@@ -143,9 +176,10 @@ impl<'a> Parted<'a> {
         for channel in channels {
             let from = Walk::new(side, &self.outer, channel).place.offset + base.offset;
             let to = to.wrapping_add(channel * self.channel);
+            let beyond = if channel + 1 == self.channels { self.beyond } else { 0 };
             // SAFETY: the channel lies within the copy; the elements within the operand, whose reach `Side` has checked.
             unsafe {
-                to.write_bytes(0, self.channel);
+                to.write_bytes(0, self.channel + beyond);
                 self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to);
             }
         }
@@ -166,7 +200,7 @@ impl<'a> Parted<'a> {
         let step = side.windows[row.window].stride;
         loop {
             let (mut source, mut target) = (from, to);
-            for (&at, dimension) in index.iter().zip(dimensions).skip(1) {
+            for (&at, dimension) in index[1..].iter().zip(&dimensions[1..]) {
                 let element = dimension.low + at.cast_signed();
                 source = source.wrapping_offset(element * side.windows[dimension.window].stride);
                 target = target.wrapping_add(dimension.place(at));

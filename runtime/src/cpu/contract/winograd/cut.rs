@@ -72,8 +72,11 @@ impl Cut {
         let channels = filters.channels.next_multiple_of(sizes.lanes);
         let panels = sizes.rows.div_ceil(sizes.width);
         let words = |deep: usize| points(step) * deep * across * channels;
+        // Where there are many filters, each strip waits for them.
+        let many = points(step) * channels * sizes.rows > FILTERS;
+        let least = if many { WORD } else { 0 };
         // What a register tile costs: its rows, and one more to begin and to end it.
-        let strip = |deep: usize| deep * across + (deep * across).div_ceil(sizes.tile);
+        let strip = |deep: usize| (deep * across).max(least) + (deep * across).div_ceil(sizes.tile);
         // Rows of patches of all images of a strip, and what the strips of a thread cost.
         let apart = |rows: usize| (rows.min(down), rows.div_ceil(down));
         let cost = |&rows: &usize| {
@@ -83,7 +86,9 @@ impl Cut {
         // Every strip has products with a panel; the patches of one are those of a job, or have been made before.
         let fits = |own: usize| move |rows: &usize| points(step) * rows * across * (own + sizes.width) <= STRIP;
         let parts = (1..=down).chain((2..=sizes.batch).map(|images| images * down));
-        let rows = parts.take_while(fits(channels)).min_by_key(cost).unwrap_or(1);
+        let parts = parts.take_while(fits(channels));
+        let most = parts.clone().last().unwrap_or(1) * across;
+        let rows = parts.min_by_key(cost).unwrap_or(1);
         let deepest = (1..=down).take_while(fits(0)).last().unwrap_or(1);
         let (deep, images) = apart(rows);
         let parted = cost(&rows) * panels;
@@ -92,8 +97,7 @@ impl Cut {
         // all patches are transformed.
         let even = whole + whole / 8 < parted;
         let shared = sizes.batch == 1 && words(down) <= PATCHES;
-        let many = points(step) * channels * sizes.rows > FILTERS;
-        if many && !shared {
+        if most < least && !shared {
             return None;
         }
         let by_panels = shared && (many || even);
