@@ -28,7 +28,15 @@ struct Dimension {
     step: usize,
 }
 
-const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 0, stride: 1, plane: 0, step: 0 };
+const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 1, stride: 1, plane: 0, step: 0 };
+
+/// What is copied at a time.
+#[derive(Clone, Copy)]
+struct Line {
+    /// Words from element to element.
+    step: isize,
+    count: usize,
+}
 
 /// How to make the copy for one batch index.
 pub(super) struct Parted<'a> {
@@ -192,38 +200,53 @@ impl<'a> Parted<'a> {
         if dimensions.iter().any(|dimension| dimension.from >= dimension.to) {
             return;
         }
-        let mut index = [0; MAX_WINDOWS];
-        for (index, dimension) in index.iter_mut().zip(dimensions) {
-            *index = dimension.from;
-        }
         let row = &dimensions[0];
         let step = side.windows[row.window].stride;
+        for first in row.from..(row.from + row.stride).min(row.to) {
+            let count = if row.stride == 1 { row.to - first } else { (row.to - first).div_ceil(row.stride) };
+            let source = from.wrapping_offset((row.low + first.cast_signed()) * step);
+            let line = Line { step: step * row.stride.cast_signed(), count };
+            // SAFETY: the caller's.
+            unsafe { self.lines(s, side, line, source, to.wrapping_add(row.place(first))) }
+        }
+    }
+
+    /// Copies the elements of a channel that are in one plane of the rows.
+    #[inline(always)]
+    unsafe fn lines<S: Simd>(&self, s: S, side: &Side<'_>, line: Line, from: *const f32, to: *mut f32) {
+        // The second dimension is that of the rows; outside of it there are seldom others.
+        let (rows, outer) = match &self.dimensions[1..self.count] {
+            [] => (&NOTHING, &[][..]),
+            [rows, outer @ ..] => (rows, outer),
+        };
+        let pitch = side.windows[rows.window].stride;
+        let mut index = [0; MAX_WINDOWS];
+        for (index, dimension) in index.iter_mut().zip(outer) {
+            *index = dimension.from;
+        }
         loop {
             let (mut source, mut target) = (from, to);
-            for (&at, dimension) in index[1..].iter().zip(&dimensions[1..]) {
+            for (&at, dimension) in index.iter().zip(outer) {
                 let element = dimension.low + at.cast_signed();
                 source = source.wrapping_offset(element * side.windows[dimension.window].stride);
                 target = target.wrapping_add(dimension.place(at));
             }
-            for first in row.from..(row.from + row.stride).min(row.to) {
-                let count = (row.to - first).div_ceil(row.stride);
-                let source = source.wrapping_offset((row.low + first.cast_signed()) * step);
+            for at in rows.from..rows.to {
+                let source = source.wrapping_offset((rows.low + at.cast_signed()) * pitch);
                 // SAFETY: the caller's.
-                unsafe {
-                    copy(s, source, step * row.stride.cast_signed(), count, target.wrapping_add(row.place(first)))
-                }
+                unsafe { copy(s, source, line.step, line.count, target.wrapping_add(rows.place(at))) }
             }
-            let mut outer = 1;
+            let mut next = 0;
             loop {
-                if outer >= dimensions.len() {
+                if next >= outer.len() {
                     return;
                 }
-                index[outer] += 1;
-                if index[outer] < dimensions[outer].to {
+                index[next] += 1;
+                if index[next] < outer[next].to {
                     break;
                 }
-                index[outer] = dimensions[outer].from;
-                outer += 1;
+                index[next] = outer[next].from;
+                next += 1;
             }
         }
     }
