@@ -2,7 +2,8 @@
 //!
 //! In: an operand with windows, each of which at most one column axis moves. Out: how large the copy is, its rows as one long
 //! row, where each index of K starts in it, and the copying. Always: the coordinate `c` of a window with stride `s` lies in
-//! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero.
+//! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero. Zeros
+//! after a row are those before the next one as well, so that less lies between the rows.
 
 use super::super::Simd;
 use super::long_row::LongRow;
@@ -27,7 +28,15 @@ struct Dimension {
     step: usize,
 }
 
-const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 0, stride: 1, plane: 0, step: 0 };
+const NOTHING: Dimension = Dimension { window: 0, low: 0, count: 1, from: 0, to: 1, stride: 1, plane: 0, step: 0 };
+
+/// What is copied at a time.
+#[derive(Clone, Copy)]
+struct Line {
+    /// Words from element to element.
+    step: isize,
+    count: usize,
+}
 
 /// How to make the copy for one batch index.
 pub(super) struct Parted<'a> {
@@ -36,8 +45,9 @@ pub(super) struct Parted<'a> {
     pub(super) row: LongRow,
     /// Indices of the axes outside of windows: channels.
     pub(super) channels: usize,
-    /// Words of a channel.
+    /// Words of a channel, and zeros after the last one.
     channel: usize,
+    beyond: usize,
     /// The dimensions of a channel, inner before outer.
     dimensions: [Dimension; MAX_WINDOWS],
     count: usize,
@@ -49,7 +59,21 @@ pub(super) struct Parted<'a> {
 impl Dimension {
     /// Where a coordinate, counted from `low`, lies in the copy.
     fn place(&self, at: usize) -> usize {
+        if self.stride == 1 {
+            return at * self.step;
+        }
         at % self.stride * self.plane + at / self.stride * self.step
+    }
+
+    /// Elements of a plane.
+    fn length(&self) -> usize {
+        self.count.div_ceil(self.stride)
+    }
+
+    /// Zeros in every plane before the first and after the last element that exists, but what is left has `least` elements.
+    fn spare(&self, least: usize) -> usize {
+        let zeros = self.from.min(self.count.saturating_sub(self.to)) / self.stride;
+        zeros.min(self.length().saturating_sub(least))
     }
 }
 
@@ -66,14 +90,17 @@ impl<'a> Parted<'a> {
             row: LongRow { rows: 1, inner: columns.extent[columns.count - 1], pitch: 0 },
             channels: 1,
             channel: 0,
+            beyond: 0,
             dimensions,
             count,
             outer: Group::EMPTY,
             image: Side { strides: [0; MAX_AXES], base: 0, ..*side },
         };
-        for dimension in &mut parted.dimensions[..count] {
+        parted.beyond = parted.dimensions[0].spare(parted.row.inner);
+        for (number, dimension) in parted.dimensions[..count].iter_mut().enumerate() {
             dimension.step = parted.words;
-            parted.words = parted.words.checked_mul(dimension.count.div_ceil(dimension.stride))?;
+            let shared = if number == 0 { parted.beyond } else { 0 };
+            parted.words = parted.words.checked_mul(dimension.length() - shared)?;
         }
         for dimension in &mut parted.dimensions[..count] {
             dimension.plane = parted.words;
@@ -100,6 +127,7 @@ impl<'a> Parted<'a> {
             }
         }
         parted.outer.total = parted.channels;
+        parted.words += parted.beyond;
         let pitch = if columns.count == 2 { parted.dimensions[1].step } else { parted.row.inner };
         let rows = if columns.count == 2 { columns.extent[0] } else { 1 };
         parted.row = LongRow { rows, inner: parted.row.inner, pitch };
@@ -113,8 +141,13 @@ impl<'a> Parted<'a> {
     /// `list` must have an offset for each.
     pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let k = Group::merged(axes, Role::K, &[&self.image]);
+        let moved = |at: usize| self.image.sights().iter().any(|sight| sight.strides[k.number(at)] != 0);
+        // The axes outside of those that move windows move all that is inside.
+        let count = (0..k.count).position(moved).unwrap_or(k.count);
+        let inside = k.extent[count..k.count].iter().product();
+        let outside = Group { count, total: k.total / inside, ..k };
         let mut walk = Walk::new(&self.image, &k, 0);
-        for at in 0..k.total {
+        for at in 0..inside {
             let mut offset = walk.place.offset;
             for dimension in &self.dimensions[..self.count] {
                 let sight = &self.image.windows[dimension.window];
@@ -124,6 +157,14 @@ impl<'a> Parted<'a> {
             // SAFETY: the caller vouches for the list.
             unsafe { list.add(at).write(offset) };
             walk.advance(1);
+        }
+        let mut walk = Walk::new(&self.image, &outside, 0);
+        for turn in 1..outside.total {
+            walk.advance(1);
+            for at in 0..inside {
+                // SAFETY: as above.
+                unsafe { list.add(turn * inside + at).write(*list.add(at) + walk.place.offset) };
+            }
         }
     }
 
@@ -143,9 +184,10 @@ impl<'a> Parted<'a> {
         for channel in channels {
             let from = Walk::new(side, &self.outer, channel).place.offset + base.offset;
             let to = to.wrapping_add(channel * self.channel);
+            let beyond = if channel + 1 == self.channels { self.beyond } else { 0 };
             // SAFETY: the channel lies within the copy; the elements within the operand, whose reach `Side` has checked.
             unsafe {
-                to.write_bytes(0, self.channel);
+                to.write_bytes(0, self.channel + beyond);
                 self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to);
             }
         }
@@ -158,38 +200,53 @@ impl<'a> Parted<'a> {
         if dimensions.iter().any(|dimension| dimension.from >= dimension.to) {
             return;
         }
-        let mut index = [0; MAX_WINDOWS];
-        for (index, dimension) in index.iter_mut().zip(dimensions) {
-            *index = dimension.from;
-        }
         let row = &dimensions[0];
         let step = side.windows[row.window].stride;
+        for first in row.from..(row.from + row.stride).min(row.to) {
+            let count = if row.stride == 1 { row.to - first } else { (row.to - first).div_ceil(row.stride) };
+            let source = from.wrapping_offset((row.low + first.cast_signed()) * step);
+            let line = Line { step: step * row.stride.cast_signed(), count };
+            // SAFETY: the caller's.
+            unsafe { self.lines(s, side, line, source, to.wrapping_add(row.place(first))) }
+        }
+    }
+
+    /// Copies the elements of a channel that are in one plane of the rows.
+    #[inline(always)]
+    unsafe fn lines<S: Simd>(&self, s: S, side: &Side<'_>, line: Line, from: *const f32, to: *mut f32) {
+        // The second dimension is that of the rows; outside of it there are seldom others.
+        let (rows, outer) = match &self.dimensions[1..self.count] {
+            [] => (&NOTHING, &[][..]),
+            [rows, outer @ ..] => (rows, outer),
+        };
+        let pitch = side.windows[rows.window].stride;
+        let mut index = [0; MAX_WINDOWS];
+        for (index, dimension) in index.iter_mut().zip(outer) {
+            *index = dimension.from;
+        }
         loop {
             let (mut source, mut target) = (from, to);
-            for (&at, dimension) in index.iter().zip(dimensions).skip(1) {
+            for (&at, dimension) in index.iter().zip(outer) {
                 let element = dimension.low + at.cast_signed();
                 source = source.wrapping_offset(element * side.windows[dimension.window].stride);
                 target = target.wrapping_add(dimension.place(at));
             }
-            for first in row.from..(row.from + row.stride).min(row.to) {
-                let count = (row.to - first).div_ceil(row.stride);
-                let source = source.wrapping_offset((row.low + first.cast_signed()) * step);
+            for at in rows.from..rows.to {
+                let source = source.wrapping_offset((rows.low + at.cast_signed()) * pitch);
                 // SAFETY: the caller's.
-                unsafe {
-                    copy(s, source, step * row.stride.cast_signed(), count, target.wrapping_add(row.place(first)))
-                }
+                unsafe { copy(s, source, line.step, line.count, target.wrapping_add(rows.place(at))) }
             }
-            let mut outer = 1;
+            let mut next = 0;
             loop {
-                if outer >= dimensions.len() {
+                if next >= outer.len() {
                     return;
                 }
-                index[outer] += 1;
-                if index[outer] < dimensions[outer].to {
+                index[next] += 1;
+                if index[next] < outer[next].to {
                     break;
                 }
-                index[outer] = dimensions[outer].from;
-                outer += 1;
+                index[next] = outer[next].from;
+                next += 1;
             }
         }
     }

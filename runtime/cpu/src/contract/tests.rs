@@ -631,16 +631,21 @@ fn copies_of_words_that_are_apart() {
 }
 
 /// Enough channels of 3 × 3 filters for minimal filtering; of the widest ones the patches are transformed first, and are
-/// small, because there are few of them.
+/// small, because there are few of them; of many small images several are multiplied at once.
 #[test]
 fn convolutions_of_many_channels() {
     let mut random = Random(8);
     for round in 0..if cfg!(debug_assertions) { 3 } else { 30 } {
-        let wide = round % 3 == 2;
+        let channels = [random.pick(&[16, 19, 33]), random.pick(&[16, 25, 31])];
+        let (batch, channels, image) = match round % 3 {
+            0 => (random.pick(&[1, 2, 3]), channels, [random.pick(&[8, 11, 26]), random.pick(&[7, 10, 15, 29])]),
+            1 => (random.pick(&[4, 7, 13, 50]), channels, [random.pick(&[3, 4, 5, 9]), random.pick(&[3, 4, 6, 7])]),
+            _ => (1, [83, 97], [7, 9]),
+        };
         let c = Convolution {
-            batch: if wide { 1 } else { random.pick(&[1, 2, 3]) },
-            channels: if wide { [83, 97] } else { [random.pick(&[16, 19, 33]), random.pick(&[16, 25, 31])] },
-            image: if wide { [7, 9] } else { [random.pick(&[8, 11, 26]), random.pick(&[7, 10, 15, 29])] },
+            batch,
+            channels,
+            image,
             kernel: [3, 3],
             stride: 1,
             padding: random.pick(&[0, 1, 2]),

@@ -63,7 +63,7 @@ pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
             parallel(setup.groups() * setup.cut.down, Kind::Patches);
             parallel(setup.panels, Kind::Panels(filters.is_none()));
         } else {
-            parallel(plan.batch.total * setup.cut.strips, Kind::Strips);
+            parallel(plan.batch.total.div_ceil(setup.cut.images) * setup.cut.strips, Kind::Strips);
         }
     });
     true
@@ -105,12 +105,17 @@ impl<'a> Setup<'a> {
         panel * self.width()..self.plan.m.total.min((panel + 1) * self.width())
     }
 
-    /// The patches of a strip.
+    /// The patches of a strip that are of one image.
     fn patches(&self, strip: usize) -> usize {
         self.cut.deep.min(self.cut.down - strip * self.cut.deep) * self.cut.across
     }
 
-    /// The sums of a strip, which are neighbours.
+    /// The most patches of a strip.
+    fn most_patches(&self) -> usize {
+        self.cut.images * self.cut.deep * self.cut.across
+    }
+
+    /// The sums of a strip of one image, which are neighbours.
     fn pixels(&self, strip: usize) -> Range<usize> {
         let at = |strip: usize| (strip * self.cut.deep * self.cut.step).min(self.filters.y.sums) * self.filters.x.sums;
         at(strip)..at(strip + 1)
@@ -122,7 +127,7 @@ impl<'a> Setup<'a> {
     }
 
     fn strip_step(&self) -> usize {
-        uneven(self.cut.deep * self.cut.across * self.patch_step())
+        uneven(self.most_patches() * self.patch_step())
     }
 
     fn strip_words(&self) -> usize {
@@ -135,7 +140,7 @@ impl<'a> Setup<'a> {
 
     /// Words from point to point of the products of a panel with a strip.
     fn product_step(&self) -> usize {
-        uneven(self.cut.deep * self.cut.across * self.width())
+        uneven(self.most_patches() * self.width())
     }
 
     /// Words from row to row of the sums of a panel and a strip.
@@ -312,18 +317,28 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
     let Setup { plan, cut, .. } = setup;
     let (memory, transformed) = memory(setup, scratch, setup.strip_words());
     for job in jobs {
-        let (batch, strip) = (job / cut.strips, job % cut.strips);
+        let (first, strip) = (job / cut.strips * cut.images, job % cut.strips);
+        let images = first..plan.batch.total.min(first + cut.images);
         let rows = strip * cut.deep..cut.down.min((strip + 1) * cut.deep);
-        let from = (&plan.rhs, plan.at_batch(&plan.rhs, batch));
-        let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+        let patches = setup.patches(strip) * images.len();
         // SAFETY: the scratch memory has the words of a strip.
         unsafe {
-            for group in 0..setup.groups() {
-                points::patches::<S, T, STEP, PATCH>(s, setup, from, (group, rows.clone()), memory, transformed);
+            for batch in images.clone() {
+                let from = (&plan.rhs, plan.at_batch(&plan.rhs, batch));
+                let to = transformed.wrapping_add((batch - first) * setup.patches(strip) * setup.patch_step());
+                for group in 0..setup.groups() {
+                    points::patches::<S, T, STEP, PATCH>(s, setup, from, (group, rows.clone()), memory, to);
+                }
             }
             for panel in 0..setup.panels {
                 let filters = task.filters.wrapping_add(panel * setup.panel_words());
-                meet::<S, T, STEP, PATCH>(s, task, (panel, strip), (filters, transformed), memory, &destination);
+                multiply(s, task, (panel, patches), (filters, transformed), memory.products);
+                for batch in images.clone() {
+                    let products = memory.products.wrapping_add((batch - first) * setup.patches(strip) * setup.width());
+                    let memory = Memory { products, ..memory };
+                    let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+                    hand_on::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory, &destination);
+                }
             }
         }
     }
@@ -349,25 +364,25 @@ unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
             let filters = if fresh { own } else { task.filters.wrapping_add(panel * setup.panel_words()) };
             for strip in 0..setup.cut.strips {
                 let transformed = task.patches.wrapping_add(strip * setup.strip_words());
-                meet::<S, T, STEP, PATCH>(s, task, (panel, strip), (filters, transformed), memory, &destination);
+                multiply(s, task, (panel, setup.patches(strip)), (filters, transformed), memory.products);
+                hand_on::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory, &destination);
             }
         }
     }
 }
 
-/// Multiplies a strip of patches with a panel of filters, transforms the products back and hands the sums on.
+/// Multiplies the patches of a strip with a panel of filters.
 #[inline(always)]
-unsafe fn meet<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn multiply<S: Simd>(
     s: S,
     task: &Task<'_>,
-    (panel, strip): (usize, usize),
+    (panel, patches): (usize, usize),
     (filters, transformed): (*const f32, *const f32),
-    memory: Memory,
-    destination: &Destination<'_>,
+    products: *mut f32,
 ) {
     let setup = task.setup;
     let (channels, width) = (setup.filters.channels, setup.width());
-    let (patches, rows) = (setup.patches(strip), setup.rows(panel));
+    let vectors = setup.rows(panel).len().div_ceil(S::LANES);
     let tiles = patches.div_ceil(S::ROWS);
     for point in 0..setup.cut.points() {
         let at = filters.wrapping_add(point * channels * width);
@@ -381,18 +396,29 @@ unsafe fn meet<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH:
                 rows: Rows::Even(setup.patch_step().cast_signed()),
                 b: at,
                 steps: Steps::Leading { list: task.list, next },
-                c: memory.products.wrapping_add(point * setup.product_step() + first * width),
+                c: products.wrapping_add(point * setup.product_step() + first * width),
                 c_row: width.cast_signed(),
                 before: None,
             };
             // SAFETY: the caller vouches for both operands; the memory has the products of a panel with a strip.
-            unsafe { kernel::tile(s, end - first, rows.len().div_ceil(S::LANES), block) }
+            unsafe { kernel::tile(s, end - first, vectors, block) }
         }
     }
-    let pixels = setup.pixels(strip);
+}
+
+/// Transforms the products of a panel with a strip of an image back, and hands the sums on.
+#[inline(always)]
+unsafe fn hand_on<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+    s: S,
+    setup: &Setup<'_>,
+    (panel, strip): (usize, usize),
+    memory: Memory,
+    destination: &Destination<'_>,
+) {
+    let (pixels, rows) = (setup.pixels(strip), setup.rows(panel));
     let (pitch, count) = (setup.sum_pitch(), rows.len());
     let sums = Sums { data: memory.sums, pitch, m: rows.start, n: pixels.start, rows: count, cols: pixels.len() };
-    // SAFETY: the products are written, then the sums, which lie within the contraction.
+    // SAFETY: the caller has written the products; the sums lie within the contraction.
     unsafe {
         points::sums::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory);
         destination.finish(s, &sums);

@@ -28,9 +28,11 @@ pub(super) struct Cut {
     /// Patches down and across.
     pub(super) down: usize,
     pub(super) across: usize,
-    /// Rows of patches in a strip, and strips.
+    /// Rows of patches in a strip, and strips of an image.
     pub(super) deep: usize,
     pub(super) strips: usize,
+    /// Images in a strip, of which it has all patches if they are several.
+    pub(super) images: usize,
     /// Rows of patches whose image is copied at a time.
     pub(super) copied: usize,
     /// Whether a job is a panel of filters, and not a strip of patches.
@@ -70,30 +72,39 @@ impl Cut {
         let channels = filters.channels.next_multiple_of(sizes.lanes);
         let panels = sizes.rows.div_ceil(sizes.width);
         let words = |deep: usize| points(step) * deep * across * channels;
+        // Where there are many filters, each strip waits for them.
+        let many = points(step) * channels * sizes.rows > FILTERS;
+        let least = if many { WORD } else { 0 };
         // What a register tile costs: its rows, and one more to begin and to end it.
-        let strip = |deep: usize| deep * across + (deep * across).div_ceil(sizes.tile);
-        let jobs = |deep: usize| (sizes.batch * down.div_ceil(deep)).div_ceil(sizes.threads);
-        // Every strip has products with a panel; the patches of one are those of a job, or have been made before.
-        let deepest = |own: usize| {
-            let fits = |deep: &usize| points(step) * deep * across * (own + sizes.width) <= STRIP;
-            (1..=down).take_while(fits).last().unwrap_or(1)
+        let strip = |deep: usize| (deep * across).max(least) + (deep * across).div_ceil(sizes.tile);
+        // Rows of patches of all images of a strip, and what the strips of a thread cost.
+        let apart = |rows: usize| (rows.min(down), rows.div_ceil(down));
+        let cost = |&rows: &usize| {
+            let (deep, images) = apart(rows);
+            (sizes.batch.div_ceil(images) * down.div_ceil(deep)).div_ceil(sizes.threads) * strip(rows)
         };
-        let deep = (1..=deepest(channels)).min_by_key(|&deep| jobs(deep) * strip(deep)).unwrap_or(1);
-        let (parted, deepest) = (jobs(deep) * strip(deep) * panels, deepest(0));
+        // Every strip has products with a panel; the patches of one are those of a job, or have been made before.
+        let fits = |own: usize| move |rows: &usize| points(step) * rows * across * (own + sizes.width) <= STRIP;
+        let parts = (1..=down).chain((2..=sizes.batch).map(|images| images * down));
+        let parts = parts.take_while(fits(channels));
+        let most = parts.clone().last().unwrap_or(1) * across;
+        let rows = parts.min_by_key(cost).unwrap_or(1);
+        let deepest = (1..=down).take_while(fits(0)).last().unwrap_or(1);
+        let (deep, images) = apart(rows);
+        let parted = cost(&rows) * panels;
         let whole = panels.div_ceil(sizes.threads) * down.div_ceil(deepest) * strip(deepest);
         // Threads shall have equally much to do, and what is shared shall stay in their caches; but panels have to wait until
         // all patches are transformed.
         let even = whole + whole / 8 < parted;
         let shared = sizes.batch == 1 && words(down) <= PATCHES;
-        let many = points(step) * channels * sizes.rows > FILTERS;
-        if many && !shared {
+        if most < least && !shared {
             return None;
         }
         let by_panels = shared && (many || even);
         let deep = if by_panels { deepest } else { deep };
         let line = (across * step + TAPS - 1) * sizes.lanes;
         let copied = ((IMAGE / line).saturating_sub(TAPS - 1) / step).clamp(1, down);
-        Some(Cut { step, down, across, deep, strips: down.div_ceil(deep), copied, by_panels })
+        Some(Cut { step, down, across, deep, strips: down.div_ceil(deep), images, copied, by_panels })
     }
 
     /// Products of a patch.
