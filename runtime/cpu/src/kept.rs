@@ -193,7 +193,7 @@ mod tests {
 
     #[test]
     fn copies_that_share_a_piece_do_not_meet() {
-        let parameters = alloc::vec![0.0; MANY];
+        let parameters = vec![0.0; MANY];
         let mut kept = Kept::default();
         let _call = kept.enter(&parameters);
         let sizes = [3, 40, 200, 7, 60];

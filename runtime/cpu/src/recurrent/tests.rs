@@ -140,7 +140,7 @@ impl Cell for Slopes<'_> {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>) {
         for r in 0..tile.rows {
-            crate::__rt::sweep!(S, j, at, tile.cols, {
+            crate::sweep!(S, j, at, tile.cols, {
                 let mut mean = s.splat_f(self.x[turn]);
                 for g in 0..self.groups {
                     mean = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.25), mean);
