@@ -417,6 +417,7 @@ impl Device for Cpu {
 }
 
 /// Whether kernels can count the words of every argument: they do so in 32 bits.
+#[inline]
 fn countable(inputs: &[&[f32]]) -> bool {
     inputs.iter().all(|words| words.len() <= i32::MAX as usize)
 }

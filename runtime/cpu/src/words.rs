@@ -54,23 +54,35 @@ impl Words {
 
     /// The first `len` words, after allocating if there were fewer. Words that were there keep
     /// their values, added ones are zero.
+    #[inline]
     pub fn grow(&mut self, len: usize) -> Result<&mut [f32], OutOfMemory> {
+        if self.len < len {
+            self.allocate(len)?;
+        }
+        Ok(&mut self.as_mut_slice()[..len])
+    }
+
+    /// As many words as there were never before.
+    #[cold]
+    fn allocate(&mut self, len: usize) -> Result<(), OutOfMemory> {
         let lines = len.div_ceil(LINE);
         if let Some(missing) = lines.checked_sub(self.lines.len()) {
             self.lines.try_reserve_exact(missing).map_err(|_| OutOfMemory { words: len })?;
             large(self.lines.spare_capacity_mut());
             self.lines.resize(lines, Line([0.0; LINE]));
         }
-        self.len = self.len.max(len);
-        Ok(&mut self.as_mut_slice()[..len])
+        self.len = len;
+        Ok(())
     }
 
     /// All words.
+    #[inline]
     pub fn as_slice(&self) -> &[f32] {
         &bytemuck::cast_slice(&self.lines)[..self.len]
     }
 
     /// All words, to be written.
+    #[inline]
     pub fn as_mut_slice(&mut self) -> &mut [f32] {
         &mut bytemuck::cast_slice_mut(&mut self.lines)[..self.len]
     }

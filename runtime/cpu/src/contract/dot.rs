@@ -38,6 +38,16 @@ pub(super) struct Line {
 impl Line {
     const UNIT: Line = Line { extent: 1, lhs: 0, rhs: 0, out: 1 };
 
+    /// One axis, unless it has no index.
+    #[inline(always)]
+    fn of(extent: usize, lhs: isize, rhs: isize, out: isize) -> Option<Line> {
+        match extent {
+            0 => None,
+            1 => Some(Line::UNIT),
+            _ => Some(Line { extent, lhs, rhs, out }),
+        }
+    }
+
     /// Adds an outer axis; whether it merges.
     #[inline(always)]
     fn grow(&mut self, outer: Line) -> bool {
@@ -63,14 +73,12 @@ pub(super) struct Shape {
     pub(super) batch: usize,
 }
 
-/// The shape, if this is the kind of product that is done here.
+/// Whether this is the kind of product that is done here.
 #[inline(always)]
-fn shape(contract: &Contract<'_>, output: &Output<'_>) -> Option<Shape> {
-    let shape = merged(contract, output)?;
-    let Shape { m, n, k, .. } = &shape;
+fn suits(Shape { m, n, k, .. }: &Shape) -> bool {
     let along = k.extent == 1 || k.lhs == 1 && k.rhs == 1;
     let few = m.extent.min(n.extent) <= FEW || m.extent <= FEW_LEFT.min(n.extent);
-    (along && few && m.rhs == 0 && n.lhs == 0).then_some(shape)
+    along && few && m.rhs == 0 && n.lhs == 0
 }
 
 /// The shape, if all axes of a role merge into one and there is no batch.
@@ -85,6 +93,12 @@ pub(super) fn merged(contract: &Contract<'_>, output: &Output<'_>) -> Option<Sha
         lhs.strides.len() == count && rhs.strides.len() == count && output.strides.len() == count,
         "contract: a malformed operand"
     );
+    if let (&[m, n, k], &[l0, l1, l2], &[r0, r1, r2], &[o0, o1, o2]) = (*axes, lhs.strides, rhs.strides, output.strides)
+        && (m.role, n.role, k.role) == (Role::M, Role::N, Role::K)
+    {
+        let (m, n) = (Line::of(m.extent, l0, r0, o0)?, Line::of(n.extent, l1, r1, o1)?);
+        return Some(Shape { m, n, k: Line::of(k.extent, l2, r2, o2)?, batch: 0 });
+    }
     let mut shape = Shape { m: Line::UNIT, n: Line::UNIT, k: Line::UNIT, batch: 0 };
     for (number, axis) in axes.iter().enumerate().rev() {
         if axis.extent == 1 {
@@ -112,25 +126,15 @@ pub(super) fn merged(contract: &Contract<'_>, output: &Output<'_>) -> Option<Sha
 
 /// Does the work if it is of this kind.
 #[inline(never)]
-pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>]) -> bool {
-    let Some(strides) = outputs.first().map(|output| output.strides) else {
-        return false;
-    };
-    let Some(Shape { m, n, k, batch }) = shape(contract, &outputs[0]) else {
-        return false;
-    };
+pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], shape: &Shape) -> bool {
+    let Shape { m, n, k, batch } = *shape;
+    let strides = outputs[0].strides;
     let mut targets = [NOWHERE; MAX_OUTPUTS];
-    if !place(strides, outputs, (m, n), &mut targets) {
+    if !suits(shape) || !place(strides, outputs, (m, n), &mut targets) {
         return false;
     }
-    let (lhs, rhs) = (&contract.lhs, &contract.rhs);
-    assert!(
-        within(lhs.base, [(m.extent, m.lhs), (k.extent, k.lhs)], lhs.data.len())
-            && within(rhs.base, [(n.extent, n.rhs), (k.extent, k.rhs)], rhs.data.len()),
-        "contract: an operand reaches outside its slice"
-    );
-    let left = (lhs.data.as_ptr().wrapping_offset(lhs.base), m.extent, m.lhs);
-    let right = (rhs.data.as_ptr().wrapping_offset(rhs.base), n.extent, n.rhs);
+    let (left, right) = operands(contract, shape);
+    let (left, right) = ((left, m.extent, m.lhs), (right, n.extent, n.rhs));
     // The side with few rows is held, the other one streams past.
     let turned = m.extent > n.extent;
     let (held, stream) = if turned { (right, left) } else { (left, right) };
@@ -152,14 +156,32 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     true
 }
 
+/// Where both operands start, which lie within their slices.
+#[inline(always)]
+pub(super) fn operands(contract: &Contract<'_>, Shape { m, n, k, .. }: &Shape) -> (*const f32, *const f32) {
+    let (lhs, rhs) = (&contract.lhs, &contract.rhs);
+    assert!(
+        within(lhs.base, [(m.extent, m.lhs), (k.extent, k.lhs)], lhs.data.len())
+            && within(rhs.base, [(n.extent, n.rhs), (k.extent, k.rhs)], rhs.data.len()),
+        "contract: an operand reaches outside its slice"
+    );
+    (lhs.data.as_ptr().wrapping_offset(lhs.base), rhs.data.as_ptr().wrapping_offset(rhs.base))
+}
+
 /// Whether every element at `base + Σ stride·index`, each index below its extent, lies within `words` words.
 #[inline(always)]
 pub(super) fn within(base: isize, lines: [(usize, isize); 2], words: usize) -> bool {
     let (mut low, mut high) = (base, base);
     for (extent, stride) in lines {
-        let reach = stride.saturating_mul((extent - 1).cast_signed());
-        low = low.saturating_add(reach.min(0));
-        high = high.saturating_add(reach.max(0));
+        let Some(reach) = stride.checked_mul((extent - 1).cast_signed()) else {
+            return false;
+        };
+        let end = if reach < 0 { low.checked_add(reach) } else { high.checked_add(reach) };
+        match end {
+            Some(end) if reach < 0 => low = end,
+            Some(end) => high = end,
+            None => return false,
+        }
     }
     low >= 0 && high < words.cast_signed()
 }

@@ -10,7 +10,7 @@ use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
-use super::{Axis, Contract, Output, dot, panels, spread, stream, turned, winograd};
+use super::{Axis, Contract, Output, dot, near, panels, spread, stream, turned, winograd};
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
@@ -42,9 +42,12 @@ pub(super) fn drive(
     kept: Option<&mut Steady>,
 ) {
     let call = self::call(isa, threads, sink);
-    if !dot::dot(&call, contract, outputs) {
-        general(&call, contract, outputs, kept);
+    if let Some(shape) = outputs.first().and_then(|output| dot::merged(contract, output))
+        && (dot::dot(&call, contract, outputs, &shape) || near::near(&call, contract, outputs, &shape))
+    {
+        return;
     }
+    general(&call, contract, outputs, kept);
 }
 
 /// A call, with the register tile of its instruction set.

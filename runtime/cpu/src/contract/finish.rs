@@ -51,7 +51,7 @@ impl<'p> Destination<'p> {
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
     pub(super) fn straight(&self) -> Option<&Target> {
-        (self.sink.is_none() && self.count == 1 && self.targets[0].column == 1).then_some(&self.targets[0])
+        self.goal().straight()
     }
 
     /// Hands `sums` to the epilogue, or stores them.
@@ -81,7 +81,16 @@ pub(super) struct Goal<'p> {
     pub(super) sink: Option<&'p dyn Sink>,
 }
 
-impl Goal<'_> {
+impl<'p> Goal<'p> {
+    /// The output itself, as for [`Destination::straight`].
+    #[inline(always)]
+    pub(super) fn straight(&self) -> Option<&'p Target> {
+        match self.targets {
+            [target] if self.sink.is_none() && target.column == 1 => Some(target),
+            _ => None,
+        }
+    }
+
     /// Hands `sums` to the epilogue, or stores them.
     ///
     /// # Safety

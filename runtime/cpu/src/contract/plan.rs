@@ -26,7 +26,7 @@ const MANY: usize = 512;
 const NEAR: usize = 1 << 12;
 
 /// Multiplications below which a second thread costs more than it saves; and where each needs a word that no other needs.
-const WORTH: usize = 1 << 20;
+pub(super) const WORTH: usize = 1 << 20;
 const WORTH_READING: usize = 1 << 17;
 
 /// How the register tile reads the left operand.
@@ -190,8 +190,7 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     let shared = lhs.ignores(moving(batch));
     let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
     if even && run >= k.total.min(LEAST_RUN) && !reread {
-        // Every k of near rows is in a line of its own, and in few sets of the cache where the rows are long.
-        if row == 1 && step.abs() > SPARSE && k.total >= LEAST_RUN && n.total >= READERS {
+        if row == 1 && is_sparse(step, k.total, n.total) {
             return (Left::Packed, k.total);
         }
         let step = if k.total == 1 { 1 } else { step };
@@ -200,17 +199,29 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
 }
 
+/// Whether every k of near rows is in a line of its own, and in few sets of the cache where the rows are long, and `n` columns
+/// read them.
+#[inline(always)]
+pub(super) fn is_sparse(step: isize, k: usize, n: usize) -> bool {
+    step.abs() > SPARSE && k >= LEAST_RUN && n >= READERS
+}
+
 fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
     let (run, step) = rhs.even_run(k);
     let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
-    // A panel that few tiles read is not worth a copy, nor is one of an operand that the first-level cache holds as it lies.
-    let near = step.unsigned_abs().saturating_mul(k.total) <= NEAR;
-    if contiguous && even && (m.total <= 2 * rows || near) {
+    if contiguous && even && reads_right_in_place(m.total, k.total, step, rows) {
         (Right::InPlace { step }, left_run)
     } else {
         (Right::Packed, left_run)
     }
+}
+
+/// Whether a right operand with contiguous columns is not worth a copy: few tiles read a panel, or the first-level cache holds
+/// it as it lies.
+#[inline(always)]
+pub(super) fn reads_right_in_place(m: usize, k: usize, step: isize, rows: usize) -> bool {
+    m <= 2 * rows || step.unsigned_abs().saturating_mul(k) <= NEAR
 }
 
 fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {

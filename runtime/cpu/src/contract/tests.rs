@@ -810,3 +810,39 @@ fn one_row_times_a_large_matrix() {
         }
     }
 }
+
+/// Two at a time they are planned, one by one they are not.
+#[test]
+fn small_products_have_the_same_bits_alone_and_in_a_batch() {
+    let mut random = Random(17);
+    for _ in 0..if cfg!(debug_assertions) { 40 } else { 300 } {
+        let [m, n, k] = [7 + random.below(60), 7 + random.below(90), 1 + random.below(70)];
+        let (left, right) = (random.vector(2 * m * k), random.vector(2 * n * k));
+        let s = |x: usize| x as isize;
+        let rows = if random.below(2) == 1 { [1, s(m)] } else { [s(k), 1] };
+        let columns = if random.below(4) == 1 { [1, s(m)] } else { [s(n), 1] };
+        let product = |isa: Isa, from: usize, count: usize| {
+            let axes = [(count, Role::Batch), (m, Role::M), (n, Role::N), (k, Role::K)];
+            let mut out = vec![0.0; count * m * n];
+            let work = Contract {
+                axes: &axes.map(|(extent, role)| Axis { extent, role }),
+                lhs: Operand {
+                    data: &left,
+                    base: s(from * m * k),
+                    strides: &[s(m * k), rows[0], 0, rows[1]],
+                    windows: &[],
+                },
+                rhs: Operand { data: &right, base: s(from * n * k), strides: &[s(n * k), 0, 1, s(n)], windows: &[] },
+            };
+            let strides = [s(m * n), columns[0], columns[1], 0];
+            contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &strides }], &Plain);
+            out
+        };
+        for isa in Isa::available() {
+            let both = product(isa, 0, 2);
+            let apart = [product(isa, 0, 1), product(isa, 1, 1)].concat();
+            let same = both.iter().zip(&apart).all(|(a, b)| a.to_bits() == b.to_bits());
+            assert!(same, "{isa:?} {m}×{n}×{k} {rows:?} {columns:?}");
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! Products of two small matrices, both of which the register tile reads where they lie.
+//!
+//! In: a contraction whose axes have merged. Out: whether it was of this kind, and then its outputs. Always: nothing is packed,
+//! planned or looked up, and it is done on the calling thread; each sum is the one that [`super::panels`] makes, to the last bit.
+
+use core::mem::MaybeUninit;
+
+use super::super::vectors::MAX_LANES;
+use super::super::{Kernel, Simd, run};
+use super::dot::{self, Line, Shape};
+use super::drive::Call;
+use super::finish::{Goal, Sums};
+use super::kernel::{self, Block, Rows, Steps};
+use super::pack::BLOCK;
+use super::place::MAX_AXES;
+use super::plan::{self, MAX_OUTPUTS, share};
+use super::{Contract, Output};
+
+/// Vectors of a register tile.
+const VECTORS: usize = 2;
+/// Most rows of a register tile.
+const ROWS: usize = 12;
+
+/// Does the work if it is of this kind.
+#[inline(never)]
+pub(super) fn near(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], shape: &Shape) -> bool {
+    let Shape { m, n, k, batch } = *shape;
+    let strides = outputs[0].strides;
+    let mut targets = [dot::NOWHERE; MAX_OUTPUTS];
+    let Some(rows) = rows(shape, call).filter(|_| dot::place(strides, outputs, (m, n), &mut targets)) else {
+        return false;
+    };
+    let (left, right) = dot::operands(contract, shape);
+    let goal =
+        Goal { batch: &[0; MAX_AXES][..batch], targets: &targets[..outputs.len()], isa: call.isa, sink: call.sink };
+    run(call.isa, Product { left, rows, m, right, step: k.rhs, n: n.extent, k: k.extent, goal });
+    true
+}
+
+/// How the rows of the left operand lie, if this is the kind of product that is done here: one that [`super::panels`] would
+/// neither pack, nor cut along K, nor share among threads.
+#[inline(always)]
+fn rows(shape: &Shape, call: &Call<'_>) -> Option<Rows> {
+    let Shape { m, n, k, .. } = shape;
+    let small = m.extent.saturating_mul(n.extent).saturating_mul(k.extent) < plan::WORTH && k.extent <= BLOCK;
+    let apart = m.rhs == 0 && n.lhs == 0 && n.rhs == 1;
+    let size = m.extent > 1 && n.extent >= VECTORS * call.lanes;
+    if !(small && apart && size && plan::reads_right_in_place(m.extent, k.extent, k.rhs, call.rows)) {
+        return None;
+    }
+    if k.lhs == 1 || k.extent == 1 {
+        return Some(Rows::Even(m.lhs));
+    }
+    let dense = m.lhs == 1 && !plan::is_sparse(k.lhs, k.extent, n.extent);
+    dense.then_some(Rows::Near(k.lhs))
+}
+
+struct Product<'a> {
+    left: *const f32,
+    rows: Rows,
+    m: Line,
+    right: *const f32,
+    /// Words from k to k of the right operand.
+    step: isize,
+    n: usize,
+    k: usize,
+    goal: Goal<'a>,
+}
+
+impl Kernel for Product<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        const { assert!(S::ROWS <= ROWS) }
+        let Product { left, rows, m, right, step, n, k, goal } = self;
+        let mut waiting = MaybeUninit::<[f32; ROWS * VECTORS * MAX_LANES]>::uninit();
+        let waiting = waiting.as_mut_ptr().cast::<f32>();
+        let (width, tiles, straight) = (VECTORS * S::LANES, m.extent.div_ceil(S::ROWS), goal.straight());
+        let mut column = 0;
+        while column < n {
+            // The last panel overlaps the one before, so that it ends with the operand.
+            let first = column.min(n - width);
+            let skip = column - first;
+            let mut row = 0;
+            for tile in 1..=tiles {
+                let count = share(m.extent, tiles, tile) - row;
+                let (c, c_row) = match straight {
+                    Some(target) => {
+                        (target.origin.wrapping_offset(row.cast_signed() * target.row).wrapping_add(first), target.row)
+                    }
+                    None => (waiting, width.cast_signed()),
+                };
+                let a = left.wrapping_offset(row.cast_signed() * m.lhs);
+                let (b, steps) = (right.wrapping_add(first), Steps::Even(step));
+                // SAFETY: `near` has checked both operands and the outputs; `waiting` has room for a tile, whose sums are
+                // written when they are handed on.
+                unsafe {
+                    kernel::tile(s, count, VECTORS, Block { k, a, rows, b, steps, c, c_row, before: None });
+                    if straight.is_none() {
+                        let cols = width - skip;
+                        let sums = Sums {
+                            data: waiting.wrapping_add(skip),
+                            pitch: width,
+                            m: row,
+                            n: column,
+                            rows: count,
+                            cols,
+                        };
+                        goal.finish(s, &sums);
+                    }
+                }
+                row += count;
+            }
+            column += width;
+        }
+    }
+}
