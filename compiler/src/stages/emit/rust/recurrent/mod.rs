@@ -61,6 +61,16 @@ enum Half {
     Map,
 }
 
+impl Half {
+    /// Whether nothing but the two halves uses the sums: anywhere, where they are not carried.
+    fn has(self, sums: BufferId, body: &[Step<KernelId>], plan: &Plan) -> bool {
+        match self {
+            Half::Product => plan.places[sums.0].pool == Pool::Scratch && uses(&plan.program.steps, sums) == 2,
+            Half::Map => uses(body, sums) == 2,
+        }
+    }
+}
+
 /// The loops that are recurrences, each once, and the kernels that are launched outside of them.
 pub(super) fn all(plans: &[Plan], launched: &Launched<'_>) -> (Vec<Recurrence>, BTreeSet<KernelId>) {
     fn collect(
@@ -97,8 +107,7 @@ pub(super) fn find(
     plan: &Plan,
     launched: &Launched<'_>,
 ) -> Option<(Recurrence, Vec<BufferId>)> {
-    let launches: Option<Vec<(KernelId, &[BufferId])>> = body.iter().map(launch).collect();
-    let launches = launches?;
+    let launches = body.iter().map(launch).collect::<Option<Vec<(KernelId, &[BufferId])>>>()?;
     let is_product =
         |launch: &(KernelId, &[BufferId])| matches!(launched.kernels[launch.0.0].skeleton, Skeleton::Contract { .. });
     let (first, copies, (product, of_product), (map, of_map)) = match launches.as_slice() {
@@ -134,14 +143,10 @@ pub(super) fn find(
         matrix,
         strides,
     };
-    let alone = match first {
-        Half::Product => {
-            let scratch = plan.places[of_product[product.out].0].pool == Pool::Scratch;
-            scratch && uses(&plan.program.steps, of_product[product.out]) == 2
-        }
-        Half::Map => uses(body, of_product[product.out]) == 2,
-    };
-    if !(alone && found.starts[state] == product.start && found.is_square(&product)) {
+    if !(first.has(of_product[product.out], body, plan)
+        && found.starts[state] == product.start
+        && found.is_square(&product))
+    {
         return None;
     }
     let mut buffers = of_map.to_vec();

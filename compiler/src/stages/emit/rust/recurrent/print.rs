@@ -9,7 +9,7 @@ use super::super::{arith, word};
 use super::{Half, Place, Recurrence};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::Expr;
+use crate::ir::kernel::{Expr, Store};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -140,17 +140,7 @@ fn map(own: &Recurrence) -> TokenStream {
             | Expr::Accumulated { .. } => printer.define(id),
         }
     });
-    let stores = own.stores().iter().map(|store| {
-        let value = variable(store.value);
-        let part = Literal::usize_unsuffixed(own.part(store.slot, &store.index).unwrap_or_default());
-        match series.iter().position(|&slot| slot == store.slot) {
-            Some(series) => {
-                let series = Literal::usize_unsuffixed(series);
-                quote!(tile.store(s, #series, #part, r, j, at, #value);)
-            }
-            None => quote!(tile.next(s, #part, r, j, at, #value);),
-        }
-    });
+    let stores = own.stores().iter().map(|store| put(own, store));
     let row = own.rows.map(arith::axis).map(|row| quote!(let #row = tile.m + r;));
     let column = arith::axis(own.columns);
     quote! {
@@ -163,5 +153,18 @@ fn map(own: &Recurrence) -> TokenStream {
                 #(#stores)*
             });
         }
+    }
+}
+
+/// A store as code.
+fn put(own: &Recurrence, store: &Store) -> TokenStream {
+    let value = variable(store.value);
+    let part = Literal::usize_unsuffixed(own.part(store.slot, &store.index).unwrap_or_default());
+    match own.series().iter().position(|&slot| slot == store.slot) {
+        Some(series) => {
+            let series = Literal::usize_unsuffixed(series);
+            quote!(tile.store(s, #series, #part, r, j, at, #value);)
+        }
+        None => quote!(tile.next(s, #part, r, j, at, #value);),
     }
 }
