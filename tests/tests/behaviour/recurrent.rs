@@ -122,7 +122,7 @@ fn gradients_of_a_sequence_are_those_of_its_steps() {
         let x = x.as_chunks::<3>().0.as_chunks::<3>().0;
         let steps = net.trainer(Adam::default()).one_by_one_gradients(x).unwrap();
         assert!((whole.loss - steps.loss).abs() < 1e-4 * whole.loss.abs().max(1.0), "{rows}");
-        for ((name, whole), (_, steps)) in whole.iter().zip(steps.iter()) {
+        for ((name, _, whole), (_, _, steps)) in whole.iter().zip(steps.iter()) {
             let most = whole.iter().fold(0f32, |most, g| most.max(g.abs()));
             let apart = whole.iter().zip(steps).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
             assert!(most > 0.0 && apart < 1e-5 * most, "{rows}: {name}, {apart} of {most}");
