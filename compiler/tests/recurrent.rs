@@ -14,6 +14,7 @@ mod judge;
 mod support;
 
 use judge::{check_memory, compile, judge, plain};
+use precast_compiler::dump::Dumps;
 use precast_compiler::ir::Model;
 use precast_compiler::ir::model::Effect;
 use precast_compiler::oracle::{Env, Tensor, run};
@@ -202,5 +203,23 @@ fn a_step_backward_is_one_row_and_one_product() {
         let body = &text[start..start + text[start..].find("\n  }").unwrap()];
         // Gradients of weights are products over all steps, after the loop, and those of gates are written side by side.
         assert!(body.matches("launch").count() <= 2, "{layer}: {body}");
+    }
+}
+
+#[test]
+fn loops_backward_are_calls_of_the_runtime() {
+    for (layer, states) in [("LSTM", ", h, c"), ("GRU", ", h"), ("RNN", ", h")] {
+        let text = format!(
+            "pub struct Net {{ net: {layer}(3, 70) }}
+            impl Net {{
+                #[train(Sgd)]
+                pub fn loss(&self, x: f32[B, T, 3], w: f32[B, T, 70]) -> f32 {{ let (y{states}) = self.net(x); sum(y * w) }}
+            }}"
+        );
+        let text: proc_macro2::TokenStream = text.parse().unwrap();
+        let text = quote::quote!((::precast) #text);
+        let code = precast_compiler::pipeline::compile(text, 0, &mut Dumps::default()).to_string();
+        assert_eq!(code.matches("rt :: State :: Listed").count(), 1, "{layer}");
+        assert!(!code.contains(". rev ()"), "{layer}");
     }
 }

@@ -77,6 +77,59 @@ model! {
     }
 }
 
+model! {
+    /// Three layers, over a sequence and over one step after the other.
+    pub struct Layers(hidden = 70) { lstm: LSTM(3, hidden), gru: GRU(3, hidden), rnn: RNN(3, hidden) }
+
+    impl Layers {
+        fn judge(&self, a: f32[1, B, hidden], b: f32[1, B, hidden], c: f32[1, B, hidden]) -> f32 {
+            sum(a * a + b * 2.0 + c)
+        }
+
+        /// The sequence.
+        #[train(Adam)]
+        pub fn whole(&self, x: f32[B, T, 3]) -> f32 {
+            let (_, a, _) = self.lstm(x);
+            let (_, b) = self.gru(x);
+            let (_, c) = self.rnn(x);
+            self.judge(a, b, c)
+        }
+
+        /// Its steps.
+        #[train(Adam)]
+        pub fn one_by_one(&self, x: f32[B, 3, 3]) -> f32 {
+            let (x, y, z) = (x[.., 0..1, ..], x[.., 1..2, ..], x[.., 2..3, ..]);
+            let (_, h, s) = self.lstm(x);
+            let (_, h, s) = self.lstm(y, h, s);
+            let (_, a, _) = self.lstm(z, h, s);
+            let (_, h) = self.gru(x);
+            let (_, h) = self.gru(y, h);
+            let (_, b) = self.gru(z, h);
+            let (_, h) = self.rnn(x);
+            let (_, h) = self.rnn(y, h);
+            let (_, c) = self.rnn(z, h);
+            self.judge(a, b, c)
+        }
+    }
+}
+
+#[test]
+fn gradients_of_a_sequence_are_those_of_its_steps() {
+    let mut net = Layers::init(5);
+    for rows in [1, 2, 19, 40] {
+        let x = frames(rows, 3, 8);
+        let whole = net.trainer(Adam::default()).whole_gradients(view(&x, rows)).unwrap();
+        let x = x.as_chunks::<3>().0.as_chunks::<3>().0;
+        let steps = net.trainer(Adam::default()).one_by_one_gradients(x).unwrap();
+        assert!((whole.loss - steps.loss).abs() < 1e-4 * whole.loss.abs().max(1.0), "{rows}");
+        for ((name, _, whole), (_, _, steps)) in whole.iter().zip(steps.iter()) {
+            let most = whole.iter().fold(0f32, |most, g| most.max(g.abs()));
+            let apart = whole.iter().zip(steps).fold(0f32, |most, (a, b)| most.max((a - b).abs()));
+            assert!(most > 0.0 && apart < 1e-5 * most, "{rows}: {name}, {apart} of {most}");
+        }
+    }
+}
+
 fn frames(b: usize, t: usize, seed: u32) -> Vec<f32> {
     numbers(b * t * 3, seed)
 }

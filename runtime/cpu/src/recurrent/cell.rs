@@ -18,6 +18,7 @@ pub(super) struct Target {
     /// The word of row 0 and column 0.
     pub(super) origin: *mut f32,
     pub(super) row: usize,
+    pub(super) parts: usize,
 }
 
 /// Some rows and columns of a state.
@@ -36,9 +37,8 @@ pub struct Cells<'a> {
     pub(super) groups: usize,
     pub(super) before: *const f32,
     pub(super) next: Target,
-    /// Parts of a state, and words from one to the next.
-    pub(super) parts: usize,
-    pub(super) part: usize,
+    /// Columns of the map: words from part to part.
+    pub(super) width: usize,
     pub(super) series: &'a [Target],
 }
 
@@ -58,42 +58,43 @@ impl Cells<'_> {
     /// The state of row `r` from column `j` on, as the turn before has left it.
     #[inline(always)]
     pub fn state<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
-        let offset = self.place(&self.next, r, j, at.count(S::LANES));
+        let offset = self.place(&self.next, 0, r, j, at.count(S::LANES));
         // SAFETY: `place` is within a state, nobody writes to the one before, and both have the same shape.
         unsafe { load(s, self.before.wrapping_add(offset), at) }
     }
 
-    /// Stores `v` in part `k` of the next state, for row `r` from column `j` on.
+    /// Stores `v` in part `p` of the next state, for row `r` from column `j` on.
     #[inline(always)]
-    pub fn next<S: Simd, A: At>(&mut self, s: S, k: usize, r: usize, j: usize, at: A, v: S::F) {
-        if k >= self.parts {
-            outside();
-        }
-        let offset = self.place(&self.next, r, j, at.count(S::LANES)) + k * self.part;
+    pub fn next<S: Simd, A: At>(&mut self, s: S, p: usize, r: usize, j: usize, at: A, v: S::F) {
+        let offset = self.place(&self.next, p, r, j, at.count(S::LANES));
         // SAFETY: `place` is within the state, and these rows and columns belong to this tile alone.
         unsafe { store(s, self.next.origin.wrapping_add(offset), at, v) }
     }
 
-    /// What series `k` holds for row `r` from column `j` on.
+    /// What part `p` of series `k` holds for row `r` from column `j` on.
     #[inline(always)]
-    pub fn old<S: Simd, A: At>(&self, s: S, k: usize, r: usize, j: usize, at: A) -> S::F {
-        let offset = self.place(&self.series[k], r, j, at.count(S::LANES));
+    pub fn old<S: Simd, A: At>(&self, s: S, k: usize, p: usize, r: usize, j: usize, at: A) -> S::F {
+        let offset = self.place(&self.series[k], p, r, j, at.count(S::LANES));
         // SAFETY: as for `next`; the recurrence has checked the reach of the series in every turn.
         unsafe { load(s, self.series[k].origin.wrapping_add(offset), at) }
     }
 
-    /// Stores `v` in series `k` for row `r` from column `j` on.
+    /// Stores `v` in part `p` of series `k` for row `r` from column `j` on.
     #[inline(always)]
-    pub fn store<S: Simd, A: At>(&mut self, s: S, k: usize, r: usize, j: usize, at: A, v: S::F) {
-        let offset = self.place(&self.series[k], r, j, at.count(S::LANES));
+    #[allow(clippy::too_many_arguments, reason = "a place has four coordinates")]
+    pub fn store<S: Simd, A: At>(&mut self, s: S, k: usize, p: usize, r: usize, j: usize, at: A, v: S::F) {
+        let offset = self.place(&self.series[k], p, r, j, at.count(S::LANES));
         // SAFETY: as above.
         unsafe { store(s, self.series[k].origin.wrapping_add(offset), at, v) }
     }
 
     #[inline(always)]
-    fn place(&self, target: &Target, r: usize, j: usize, count: usize) -> usize {
+    fn place(&self, target: &Target, p: usize, r: usize, j: usize, count: usize) -> usize {
         self.check(r, j, count);
-        (self.m + r) * target.row + self.n + j
+        if p >= target.parts {
+            outside();
+        }
+        (self.m + r) * target.row + p * self.width + self.n + j
     }
 
     #[inline(always)]

@@ -59,7 +59,7 @@ pub struct Matrix<'a> {
     pub step: usize,
 }
 
-/// The element of row `r` and column `j` is `data[base + turn·t + row·r + j]` in turn `t`.
+/// The element of row `r`, part `p` and column `j` is `data[base + turn·t + row·r + columns·p + j]` in turn `t`.
 #[derive(Debug)]
 pub struct Series<'a> {
     /// Where it lies.
@@ -70,14 +70,17 @@ pub struct Series<'a> {
     pub row: usize,
     /// Words from turn to turn.
     pub turn: usize,
+    /// How many times the columns of the map it has.
+    pub parts: usize,
 }
 
 impl Series<'_> {
     /// Where turn 0 goes, and words from turn to turn.
     fn place(&mut self, turns: usize, rows: usize, columns: usize) -> (Target, usize) {
-        let last = self.base + (turns - 1) * self.turn + (rows - 1) * self.row + columns - 1;
-        assert!(last < self.data.len() && (rows == 1 || self.row >= columns), "recur: a malformed series");
-        (Target { origin: self.data.as_mut_ptr().wrapping_add(self.base), row: self.row }, self.turn)
+        let width = self.parts * columns;
+        let end = self.base + (turns - 1) * self.turn + (rows - 1) * self.row + width;
+        assert!(end <= self.data.len() && (rows == 1 || self.row >= width), "recur: a malformed series");
+        (Target { origin: self.data.as_mut_ptr().wrapping_add(self.base), row: self.row, parts: self.parts }, self.turn)
     }
 }
 
@@ -110,7 +113,7 @@ fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
         return;
     }
     assert!(series.len() <= SERIES, "recur: more series than it was made for");
-    let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0 }, 0); SERIES];
+    let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0, parts: 0 }, 0); SERIES];
     for (target, series) in targets.iter_mut().zip(series.iter_mut()) {
         *target = series.place(turns, rows, columns);
     }
@@ -252,7 +255,7 @@ impl Kernel for Member<'_> {
             let turn = turns.index(number.min(turns.turns - 1));
             let mut series = [turns.targets[0].0; SERIES];
             for (series, (target, step)) in series.iter_mut().zip(&turns.targets[..turns.series]) {
-                *series = Target { origin: target.origin.wrapping_add(turn * step), row: target.row };
+                *series = Target { origin: target.origin.wrapping_add(turn * step), ..*target };
             }
             let (before, next) = (turns.state(number), turns.state((number + 1).min(turns.turns)));
             let series = &series[..turns.series];
@@ -347,8 +350,7 @@ impl Step<'_> {
                     groups: panels.groups,
                     before: self.before.origin,
                     next: self.next,
-                    parts: panels.depth / panels.columns,
-                    part: panels.columns,
+                    width: panels.columns,
                     series: self.series,
                 };
                 self.turns.sink.finish(self.turns.isa, self.turn, &mut cells);

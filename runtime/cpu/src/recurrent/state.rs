@@ -17,10 +17,8 @@ pub enum State<'a> {
         /// Memory for another state.
         spare: &'a mut [f32],
     },
-    /// Rows of some parts, each as wide as the map. A turn begins with the map.
+    /// Rows of some parts. A turn begins with the map.
     Listed {
-        /// How many parts.
-        parts: usize,
         /// The states of all turns.
         states: Series<'a>,
         /// The sums for the first turn, row by row and group by group, and then those of the last one's state.
@@ -44,7 +42,7 @@ impl State<'_> {
     pub(super) fn parts(&self) -> usize {
         match self {
             State::Carried { .. } => 1,
-            State::Listed { parts, .. } => *parts,
+            State::Listed { states, .. } => states.parts,
         }
     }
 
@@ -60,11 +58,11 @@ impl State<'_> {
                 }
                 States::Carried { memory: [state.as_mut_ptr(), spare.as_mut_ptr()], row: columns }
             }
-            State::Listed { parts, mut states, sums, addend } => {
+            State::Listed { mut states, sums, addend } => {
                 assert!(sums.len() >= rows * columns * groups, "recur: sums have no room");
-                let (target, step) = states.place(turns, rows, parts * columns);
+                let (target, step) = states.place(turns, rows, columns);
                 let row = groups * columns;
-                let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row }, columns, groups };
+                let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row, parts: groups }, columns, groups };
                 assert!(addend.is_none() || groups == 1, "recur: several sums for each element of an addend");
                 States::Listed { states: target, step, sums, addend }
             }
@@ -76,10 +74,8 @@ impl States {
     /// The state that the `made`-th turn has made: it is that of index `turn`. `left` turns follow.
     pub(super) fn at(&self, turn: usize, left: usize) -> Target {
         match *self {
-            States::Carried { memory, row } => Target { origin: memory[left % 2], row },
-            States::Listed { states, step, .. } => {
-                Target { origin: states.origin.wrapping_add(turn * step), row: states.row }
-            }
+            States::Carried { memory, row } => Target { origin: memory[left % 2], row, parts: 1 },
+            States::Listed { states, step, .. } => Target { origin: states.origin.wrapping_add(turn * step), ..states },
         }
     }
 
@@ -124,7 +120,7 @@ impl Sums {
     /// It must be within the memory and have room.
     #[inline(always)]
     pub(super) unsafe fn copy<S: Simd, const TO: bool>(&self, s: S, patch: &Patch) {
-        let Sums { target: Target { origin, row }, columns, groups } = *self;
+        let Sums { target: Target { origin, row, .. }, columns, groups } = *self;
         for (r, v) in (0..patch.rows).flat_map(|r| (0..patch.vectors).map(move |v| (r, v))) {
             let first = (patch.vector + v) * S::LANES;
             let mask = s.mask_first((columns - first).min(S::LANES));

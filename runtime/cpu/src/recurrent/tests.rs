@@ -19,9 +19,9 @@ impl Cell for Mean<'_> {
                 for g in 0..self.groups {
                     next = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.125), next);
                 }
-                let total = s.add_f(tile.old(s, 0, r, j, at), next);
-                tile.store(s, 0, r, j, at, total);
-                tile.store(s, 1, r, j, at, old);
+                let total = s.add_f(tile.old(s, 0, 0, r, j, at), next);
+                tile.store(s, 0, 0, r, j, at, total);
+                tile.store(s, 1, 0, r, j, at, old);
                 tile.next(s, 0, r, j, at, next);
             });
         }
@@ -71,8 +71,8 @@ impl Case {
             state: State::Carried { state: &mut state, spare: &mut spare },
             matrix: Matrix { data: &matrix, base: 0, column, step },
             series: &mut [
-                Series { data: &mut total, base: 0, row: self.columns, turn: 0 },
-                Series { data: &mut list, base: 0, row: self.columns, turn: words },
+                Series { data: &mut total, base: 0, row: self.columns, turn: 0, parts: 1 },
+                Series { data: &mut list, base: 0, row: self.columns, turn: words, parts: 1 },
             ],
         };
         recur(isa, threads, work, &Mean { x: &x, groups: self.groups });
@@ -145,10 +145,10 @@ impl Cell for Slopes<'_> {
                 for g in 0..self.groups {
                     mean = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.25), mean);
                 }
-                let total = s.add_f(tile.old(s, 0, r, j, at), mean);
-                tile.store(s, 0, r, j, at, total);
+                let total = s.add_f(tile.old(s, 0, 0, r, j, at), mean);
+                tile.store(s, 0, 0, r, j, at, total);
                 if self.adds {
-                    tile.store(s, 1, r, j, at, s.mul_f(mean, s.splat_f(0.5)));
+                    tile.store(s, 1, 0, r, j, at, s.mul_f(mean, s.splat_f(0.5)));
                 }
                 for p in 0..self.parts {
                     tile.next(s, p, r, j, at, s.mul_f(mean, s.splat_f(1.0 / (p + 1) as f32)));
@@ -193,18 +193,18 @@ impl Backward {
         let row = parts * columns;
         let (mut sums, mut states) = (self.start(), vec![f32::NAN; rows * row * turns]);
         let (mut total, mut half) = (vec![0.0; rows * columns], vec![0.0; rows * columns]);
-        let states_of = Series { data: &mut states, base: 0, row, turn: rows * row };
+        let states_of = Series { data: &mut states, base: 0, row, turn: rows * row, parts };
         let work = Recurrence {
             turns,
             reverse,
             rows,
             columns,
             groups,
-            state: State::Listed { parts, states: states_of, sums: &mut sums, addend: self.adds().then_some(1) },
+            state: State::Listed { states: states_of, sums: &mut sums, addend: self.adds().then_some(1) },
             matrix: Matrix { data: &matrix, base: 0, column, step },
             series: &mut [
-                Series { data: &mut total, base: 0, row: columns, turn: 0 },
-                Series { data: &mut half, base: 0, row: columns, turn: 0 },
+                Series { data: &mut total, base: 0, row: columns, turn: 0, parts: 1 },
+                Series { data: &mut half, base: 0, row: columns, turn: 0, parts: 1 },
             ],
         };
         recur(isa, threads, work, &Slopes { x: &x, groups, parts, adds: self.adds() });

@@ -134,7 +134,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
         fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
     };
     let cut = row::cut(kernel);
-    let (body, twice) = match &kernel.skeleton {
+    let (body, vectors) = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters, is_kept);
             return quote!(#definition #head { #call });
@@ -144,17 +144,17 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
             return quote!(#head { #call });
         }
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
-        Skeleton::Scatter { .. } => (row::scatter(kernel), false),
+        Skeleton::Scatter { .. } => (row::scatter(kernel), 1),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
-    let body = if twice { Body::Twice(body) } else { Body::Once(body) };
+    let body = if vectors > 1 { Body::Several(body, vectors) } else { Body::Once(body) };
     loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
 }
 
-/// Loops, over vectors or over two of them at a time.
+/// Loops, over vectors or over two or four of them at a time.
 enum Body {
     Once(TokenStream),
-    Twice(TokenStream),
+    Several(TokenStream, usize),
 }
 
 /// A kernel whose loops are emitted: a struct that runs them, and the function that runs the struct.
@@ -209,14 +209,15 @@ fn loops(
 fn runs(name: &Ident, body: &Body, before: &TokenStream) -> TokenStream {
     let (run, other) = match body {
         Body::Once(body) => (quote!(#before #body), None),
-        Body::Twice(body) => {
+        Body::Several(body, vectors) => {
             let other = quote! {
                 impl #name<'_> {
                     #[inline(always)]
                     fn run_on<S: rt::Simd>(self, s: S) { #before #body }
                 }
             };
-            (quote!(self.run_on(rt::Twice(s))), Some(other))
+            let twice = (0..vectors.ilog2()).fold(quote!(s), |s, _| quote!(rt::Twice(#s)));
+            (quote!(self.run_on(#twice)), Some(other))
         }
     };
     quote! {

@@ -15,9 +15,9 @@ use crate::ir::prim::{ArgOp, ReduceOp};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
 
-/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut. And whether it
-/// is faster with two vectors at a time.
-pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
+/// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut. And how
+/// many vectors at a time are fastest.
+pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, usize) {
     let Skeleton::Row { parallel, reduced, passes, stores } = &kernel.skeleton else {
         unreachable!("printed for row kernels only")
     };
@@ -36,7 +36,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
     row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
     row.kept = row.kept(passes);
-    let twice = row.pays_twice(passes);
+    let vectors = row.vectors(passes);
     let (keeps, loops) = (row.keeps(), row.nest(0, passes, stores));
     let streamed = &kernel.schedule.streamed;
     let skips = streamed.iter().map(|&slot| {
@@ -44,7 +44,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, bool) {
         quote!(let #name = s.skip(#len);)
     });
     let settle = (!streamed.is_empty()).then(|| quote!(s.settle();));
-    (quote!(#keeps #(#skips)* #loops #settle), twice)
+    (quote!(#keeps #(#skips)* #loops #settle), vectors)
 }
 
 struct Row<'a> {

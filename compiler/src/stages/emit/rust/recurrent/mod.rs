@@ -44,6 +44,14 @@ pub(super) struct Recurrence {
     strides: [Dim; 2],
 }
 
+/// Where a slot is written: where row and column 0 are, words from row to row, and neighbours of as many columns as the map.
+#[derive(Clone, PartialEq, Debug)]
+struct Place {
+    base: Dim,
+    row: Dim,
+    parts: usize,
+}
+
 /// What a turn begins with.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Half {
@@ -51,6 +59,16 @@ enum Half {
     Product,
     /// The sums are carried, and the states of all turns are kept.
     Map,
+}
+
+impl Half {
+    /// Whether nothing but the two halves uses the sums: anywhere, where they are not carried.
+    fn has(self, sums: BufferId, body: &[Step<KernelId>], plan: &Plan) -> bool {
+        match self {
+            Half::Product => plan.places[sums.0].pool == Pool::Scratch && uses(&plan.program.steps, sums) == 2,
+            Half::Map => uses(body, sums) == 2,
+        }
+    }
 }
 
 /// The loops that are recurrences, each once, and the kernels that are launched outside of them.
@@ -89,8 +107,7 @@ pub(super) fn find(
     plan: &Plan,
     launched: &Launched<'_>,
 ) -> Option<(Recurrence, Vec<BufferId>)> {
-    let launches: Option<Vec<(KernelId, &[BufferId])>> = body.iter().map(launch).collect();
-    let launches = launches?;
+    let launches = body.iter().map(launch).collect::<Option<Vec<(KernelId, &[BufferId])>>>()?;
     let is_product =
         |launch: &(KernelId, &[BufferId])| matches!(launched.kernels[launch.0.0].skeleton, Skeleton::Contract { .. });
     let (first, copies, (product, of_product), (map, of_map)) = match launches.as_slice() {
@@ -126,14 +143,10 @@ pub(super) fn find(
         matrix,
         strides,
     };
-    let alone = match first {
-        Half::Product => {
-            let scratch = plan.places[of_product[product.out].0].pool == Pool::Scratch;
-            scratch && uses(&plan.program.steps, of_product[product.out]) == 2
-        }
-        Half::Map => uses(body, of_product[product.out]) == 2,
-    };
-    if !(alone && found.starts[state] == product.start && found.is_square(&product)) {
+    if !(first.has(of_product[product.out], body, plan)
+        && found.starts[state] == product.start
+        && found.is_square(&product))
+    {
         return None;
     }
     let mut buffers = of_map.to_vec();
@@ -291,25 +304,43 @@ impl Recurrence {
         }
     }
 
-    /// The store of a slot: where row and column 0 are, and words from row to row.
-    fn place(&self, slot: usize) -> Option<(Dim, Dim)> {
-        let mut stores = self.stores().iter().filter(|s| s.slot == slot);
-        let (Some(store), None) = (stores.next(), stores.next()) else { return None };
+    /// Where a slot is written, if its stores are the parts of one row.
+    fn place(&self, slot: usize) -> Option<Place> {
+        let stores: Vec<&Store> = self.stores().iter().filter(|s| s.slot == slot).collect();
         let columns = &self.map.axes[self.columns];
-        let row = self.rows.map_or(Some(columns.clone()), |rows| store.index.stride(rows))?;
-        let apart = is_nonnegative(&(row.clone() - columns.clone()));
-        let place = self.position(&row).offset(store.index.base.clone());
-        (apart && place == store.index).then(|| (store.index.base.clone(), row))
+        let row = self
+            .rows
+            .map_or(Some(columns.clone() * Dim::from(stores.len())), |rows| stores.first()?.index.stride(rows))?;
+        let apart = is_nonnegative(&(row.clone() - columns.clone() * Dim::from(stores.len())));
+        let places =
+            stores.iter().map(|store| Place { base: store.index.base.clone(), row: row.clone(), parts: stores.len() });
+        let is_first = |place: &Place| {
+            (0..place.parts).all(|part| {
+                let at = self.at(place, part);
+                stores.iter().any(|store| store.index == at)
+            })
+        };
+        places.into_iter().find(is_first).filter(|_| apart)
+    }
+
+    /// The position of a part of a slot that is written.
+    fn at(&self, place: &Place, part: usize) -> Index {
+        let columns = self.map.axes[self.columns].clone();
+        self.position(&place.row).offset(place.base.clone() + columns * Dim::from(part))
+    }
+
+    /// The part of a slot that an index is.
+    fn part(&self, slot: usize, index: &Index) -> Option<usize> {
+        let place = self.place(slot)?;
+        (0..place.parts).find(|&part| *index == self.at(&place, part))
     }
 
     /// Whether everything that is written is written once, row by row, and read nowhere else.
     fn holds(&self) -> bool {
         let written = |slot: usize| {
-            let place = self.place(slot)?;
-            let own = self.position(&place.1).offset(place.0.clone());
             let elsewhere = |scalar: &Expr| match scalar {
                 Expr::Load { slot: other, index, guards, .. } => {
-                    *other == slot && (*index != own || !guards.is_empty())
+                    *other == slot && (self.part(slot, index).is_none() || !guards.is_empty())
                 }
                 Expr::Const(_)
                 | Expr::Extent(_)
@@ -320,44 +351,25 @@ impl Recurrence {
                 | Expr::Accumulated { .. } => false,
             };
             let float = self.map.slots[slot].dtype == DType::F32;
-            (float && !self.map.scalars.iter().any(elsewhere)).then_some(place)
+            self.place(slot).filter(|_| float && !self.map.scalars.iter().any(elsewhere))
         };
-        let whole = (Dim::default(), self.map.axes[self.columns].clone());
+        let whole = |slot: usize, parts: usize| {
+            let row = self.map.axes[self.columns].clone() * Dim::from(parts);
+            written(slot) == Some(Place { base: Dim::default(), row, parts })
+        };
         let still = |slot: usize| self.starts[slot] == Index::default();
         let series = self.series();
-        let state = match self.first {
-            Half::Product => {
-                let carried = written(self.state).as_ref() == Some(&whole) && still(self.state);
-                carried && self.parts == 1 && self.addend.is_none()
-            }
-            Half::Map => self.lists_states(),
+        let carried = match self.first {
+            Half::Product => still(self.state) && self.parts == 1 && self.addend.is_none(),
+            Half::Map => !self.map.slots[self.state].read,
         };
-        let added = |slot: usize| self.groups == 1 && still(slot) && written(slot).as_ref() == Some(&whole);
-        state
+        let added = |slot: usize| series.contains(&slot) && self.groups == 1 && still(slot) && whole(slot, 1);
+        carried
+            && whole(self.state, self.parts)
             && still(self.sums)
-            && self.addend.is_none_or(|slot| series.contains(&slot) && added(slot))
+            && self.addend.is_none_or(added)
             && series.len() <= 16
-            && series.into_iter().all(|s| written(s).is_some())
-    }
-
-    /// Whether the map stores each part of a state once, and never reads them.
-    fn lists_states(&self) -> bool {
-        let slot = &self.map.slots[self.state];
-        let columns = &self.map.axes[self.columns];
-        let first = self.position(&(columns.clone() * Dim::from(self.parts)));
-        let stores: Vec<&Store> = self.stores().iter().filter(|s| s.slot == self.state).collect();
-        let is_stored = |part: usize| {
-            let place = first.offset(columns.clone() * Dim::from(part));
-            stores.iter().any(|store| store.index == place)
-        };
-        let plain = slot.write && !slot.read && slot.dtype == DType::F32;
-        plain && stores.len() == self.parts && (0..self.parts).all(is_stored)
-    }
-
-    /// The part of a state that a store makes.
-    fn part(&self, store: &Store) -> usize {
-        let part = store.index.base.exact_div(&self.map.axes[self.columns]).and_then(|part| part.as_const());
-        part.and_then(|part| usize::try_from(part).ok()).unwrap_or_default()
+            && series.iter().all(|&slot| written(slot).is_some())
     }
 
     /// The type of each slot, and whether it is written: the sums' is memory for another state.

@@ -6,10 +6,10 @@
 use super::super::scalar::Printer;
 use super::super::variables::{slot_name, variable};
 use super::super::{arith, word};
-use super::{Half, Recurrence};
+use super::{Half, Place, Recurrence};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::Expr;
+use crate::ir::kernel::{Expr, Store};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -64,18 +64,17 @@ fn work(own: &Recurrence) -> TokenStream {
     let rows = own.rows.map_or(quote!(1), |rows| arith::dim(&own.map.axes[rows]));
     let (columns, groups) = (arith::dim(&own.map.axes[own.columns]), Literal::usize_unsuffixed(own.groups));
     let (count, reverse) = (arith::dim(&own.count), own.reverse);
-    let listed = |slot: usize, base: Dim, row: &Dim| {
+    let listed = |slot: usize| {
+        let Some(Place { base, row, parts }) = own.place(slot) else { unreachable!("what is written has a place") };
         let is_turn = |(atom, _): &(Atom, Dim)| *atom == Atom::Loop(0);
         let (turns, around): (Vec<_>, Vec<_>) = own.starts[slot].terms.iter().cloned().partition(is_turn);
         let turn = turns.first().map_or(quote!(0), |(_, stride)| arith::dim(stride));
-        let (data, base, row) = (slot_name(slot), number(&Index { base, terms: around }), arith::dim(row));
-        quote!(rt::Series { data: #data, base: #base, row: #row, turn: #turn })
+        let (data, base, row) = (slot_name(slot), number(&Index { base, terms: around }), arith::dim(&row));
+        let parts = Literal::usize_unsuffixed(parts);
+        quote!(rt::Series { data: #data, base: #base, row: #row, turn: #turn, parts: #parts })
     };
     let all = own.series();
-    let series = all.iter().map(|&slot| {
-        let Some((base, row)) = own.place(slot) else { unreachable!("every series has a place") };
-        listed(slot, base, &row)
-    });
+    let series = all.iter().copied().map(listed);
     let around = own.matrix.index.terms.iter().filter(|(atom, _)| !matches!(atom, Atom::Axis(_))).cloned().collect();
     let base = number(&Index { base: own.matrix.index.base.clone(), terms: around });
     let [column, step] = own.strides.each_ref().map(arith::dim);
@@ -83,8 +82,7 @@ fn work(own: &Recurrence) -> TokenStream {
     let state = match own.first {
         Half::Product => quote!(rt::State::Carried { state: #state, spare: #sums }),
         Half::Map => {
-            let row = own.map.axes[own.columns].clone() * Dim::from(own.parts);
-            let (parts, states) = (Literal::usize_unsuffixed(own.parts), listed(own.state, Dim::default(), &row));
+            let states = listed(own.state);
             let addend = match all.iter().position(|slot| Some(*slot) == own.addend) {
                 Some(series) => {
                     let series = Literal::usize_unsuffixed(series);
@@ -92,7 +90,7 @@ fn work(own: &Recurrence) -> TokenStream {
                 }
                 None => quote!(core::option::Option::None),
             };
-            quote!(rt::State::Listed { parts: #parts, states: #states, sums: #sums, addend: #addend })
+            quote!(rt::State::Listed { states: #states, sums: #sums, addend: #addend })
         }
     };
     quote! {
@@ -127,9 +125,10 @@ fn map(own: &Recurrence) -> TokenStream {
                 quote!(let #name = tile.sum(s, #group, r, j, at);)
             }
             Expr::Load { slot, .. } if *slot == own.state => quote!(let #name = tile.state(s, r, j, at);),
-            Expr::Load { slot, .. } if series.contains(slot) => {
+            Expr::Load { slot, index, .. } if series.contains(slot) => {
                 let series = number(series.iter().position(|s| s == slot).unwrap_or_default());
-                quote!(let #name = tile.old(s, #series, r, j, at);)
+                let part = number(own.part(*slot, index).unwrap_or_default());
+                quote!(let #name = tile.old(s, #series, #part, r, j, at);)
             }
             Expr::Load { .. }
             | Expr::Const(_)
@@ -141,19 +140,7 @@ fn map(own: &Recurrence) -> TokenStream {
             | Expr::Accumulated { .. } => printer.define(id),
         }
     });
-    let stores = own.stores().iter().map(|store| {
-        let value = variable(store.value);
-        match series.iter().position(|&slot| slot == store.slot) {
-            Some(series) => {
-                let series = Literal::usize_unsuffixed(series);
-                quote!(tile.store(s, #series, r, j, at, #value);)
-            }
-            None => {
-                let part = Literal::usize_unsuffixed(own.part(store));
-                quote!(tile.next(s, #part, r, j, at, #value);)
-            }
-        }
-    });
+    let stores = own.stores().iter().map(|store| put(own, store));
     let row = own.rows.map(arith::axis).map(|row| quote!(let #row = tile.m + r;));
     let column = arith::axis(own.columns);
     quote! {
@@ -166,5 +153,18 @@ fn map(own: &Recurrence) -> TokenStream {
                 #(#stores)*
             });
         }
+    }
+}
+
+/// A store as code.
+fn put(own: &Recurrence, store: &Store) -> TokenStream {
+    let value = variable(store.value);
+    let part = Literal::usize_unsuffixed(own.part(store.slot, &store.index).unwrap_or_default());
+    match own.series().iter().position(|&slot| slot == store.slot) {
+        Some(series) => {
+            let series = Literal::usize_unsuffixed(series);
+            quote!(tile.store(s, #series, #part, r, j, at, #value);)
+        }
+        None => quote!(tile.next(s, #part, r, j, at, #value);),
     }
 }

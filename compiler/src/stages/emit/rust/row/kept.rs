@@ -15,6 +15,9 @@ use quote::{format_ident, quote};
 const KEPT: i64 = 4096;
 /// The shortest axis that fills two vectors often enough.
 const TWICE: i64 = 64;
+/// The fewest columns that are summed four vectors at a time, and the most scalars that then find registers.
+const COLUMNS: i64 = 128;
+const FEW: usize = 6;
 /// The cost from which on it is better to keep a scalar than to compute it again: that of an exponential.
 const MUCH: i64 = 16;
 /// How many words ahead a map asks for: far enough to hide the way from the last cache.
@@ -89,15 +92,30 @@ impl Row<'_> {
         quote!(let #value = s.load_f(&#name, #(#at)*, at);)
     }
 
-    /// Whether two vectors at a time are faster: where instructions would wait for each other, and where sums across rows
-    /// would read every row once for each vector.
-    pub(super) fn pays_twice(&self, passes: &[Pass]) -> bool {
+    /// How many vectors at a time are fastest.
+    pub(super) fn vectors(&self, passes: &[Pass]) -> usize {
+        match self.pays_twice(passes) {
+            true => 2,
+            false if self.sums_columns() => 4,
+            false => 1,
+        }
+    }
+
+    /// Whether rows that may lie far apart are summed up to one: the more of a row is read at once, the better.
+    fn sums_columns(&self) -> bool {
+        let Some(extent) = self.printer.vector.and_then(|axis| self.kernel.axes[axis].as_const()) else { return false };
+        let summed = !self.reduced.is_empty() && !self.lanes_are_reduced();
+        summed && extent >= COLUMNS && self.kernel.scalars.len() <= FEW
+    }
+
+    /// Whether two vectors at a time are faster: where instructions would wait for each other.
+    fn pays_twice(&self, passes: &[Pass]) -> bool {
         let Some(axis) = self.printer.vector else { return false };
         let long = match self.kernel.axes[axis].as_const() {
             Some(extent) => extent >= TWICE,
             None => self.reduced.is_empty(),
         };
-        let sums = passes.iter().any(|pass| !pass.accumulators.is_empty());
+        let sums = self.lanes_are_reduced() && passes.iter().any(|pass| !pass.accumulators.is_empty());
         long && (sums || (0..self.kernel.scalars.len()).any(|id| self.costs_much(id)))
     }
 
