@@ -3,6 +3,7 @@
 //! Every scalar is computed in the outermost loop in which it is known: below the axes that it varies with, and
 //! after the pass whose sums it uses.
 
+mod ahead;
 mod kept;
 
 use super::arith;
@@ -12,7 +13,7 @@ use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
-use proc_macro2::TokenStream;
+use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
 /// The body of a row kernel, over the slices of its slots; of a part of it where the kernel can be cut. And how
@@ -32,6 +33,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, usize) {
         known: vec![false; kernel.scalars.len()],
         kept: vec![],
         pass: 0,
+        ahead: None,
     };
     row.printer.cut = cut.map(|c| c.slots.iter().map(|(slot, _)| *slot).collect()).unwrap_or_default();
     row.depths = row.depths();
@@ -62,6 +64,8 @@ struct Row<'a> {
     kept: Vec<Option<usize>>,
     /// The pass that is printed.
     pass: usize,
+    /// The body of the first pass, where that runs over the next row beside the last one.
+    ahead: Option<TokenStream>,
 }
 
 impl Row<'_> {
@@ -133,8 +137,10 @@ impl Row<'_> {
         let definitions = self.define(&early, depth);
         let inner = match self.parallel.get(depth) {
             Some(&axis) => {
+                let first = self.can_run_ahead(passes, stores).then(|| self.run_ahead(axis, passes));
                 let inner = self.nest(depth + 1, passes, stores);
-                self.around(axis, inner)
+                let looped = self.around(axis, inner);
+                quote!(#first #looped)
             }
             None => self.row(passes, stores),
         };
@@ -150,15 +156,20 @@ impl Row<'_> {
             expr.operands(&mut |o| is_late |= late[o]);
             late.push(is_late);
         }
-        let all = roots(passes, stores);
-        let mut needed = vec![false; late.len()];
-        all.iter().for_each(|&r| needed[r] = true);
+        let needed = self.needed(&roots(passes, stores));
+        (0..late.len()).filter(|&id| needed[id] && !late[id]).collect()
+    }
+
+    /// For each scalar whether the roots need it.
+    fn needed(&self, roots: &[ExprId]) -> Vec<bool> {
+        let mut needed = vec![false; self.kernel.scalars.len()];
+        roots.iter().for_each(|&r| needed[r] = true);
         for id in (0..needed.len()).rev() {
             if needed[id] {
                 self.kernel.scalars[id].operands(&mut |o| needed[o] = true);
             }
         }
-        (0..late.len()).filter(|&id| needed[id] && !late[id]).collect()
+        needed
     }
 
     /// One row: the passes and the stores after them.
@@ -168,38 +179,54 @@ impl Row<'_> {
         for (number, pass) in passes.iter().enumerate() {
             self.pass = number;
             let roots = roots(std::slice::from_ref(pass), &[]);
+            let finish = pass.accumulators.iter().enumerate().map(|(slot, a)| self.finish(number, slot, a));
+            if number == 0 && self.ahead.is_some() {
+                let names = (0..pass.accumulators.len()).map(|slot| (accumulator(0, slot), ahead::running(slot)));
+                let starts = names.map(|(name, running)| quote!(let #name = #running;));
+                out = quote!(#(#starts)* #(#finish)*);
+                continue;
+            }
+            let finish = quote!(#(#finish)*);
             let definitions = self.define(&roots, depth);
             let known = self.known.clone();
-            let looped = self.reduced_nest(depth, number, pass, &roots);
+            let is_beside = self.ahead.is_some() && number + 1 == passes.len();
+            let restart = is_beside.then(|| self.restart(passes));
+            let looped = self.reduced_nest(depth, (number, is_beside), pass, &roots);
             self.known = known;
             let start = pass.accumulators.iter().enumerate().map(|(slot, a)| self.start(number, slot, a));
-            let finish = pass.accumulators.iter().enumerate().map(|(slot, a)| self.finish(number, slot, a));
-            out = quote!(#out #definitions #(#start)* #looped #(#finish)*);
+            out = quote!(#out #definitions #(#start)* #restart #looped #finish);
         }
         let roots: Vec<ExprId> = stores.iter().map(|s| s.value).collect();
         let mut needed = roots.clone();
         needed.extend(index_values(stores));
         let definitions = self.define(&needed, depth);
-        let fetches = if passes.is_empty() { self.fetches() } else { quote!() };
+        let fetches = if passes.is_empty() { self.fetches(1) } else { quote!() };
         let stores = stores.iter().map(|s| self.printer.store(s));
         quote!(#out #fetches #definitions #(#stores)*)
     }
 
-    /// The loops over the reduced axes of a pass.
-    fn reduced_nest(&mut self, depth: usize, number: usize, pass: &Pass, roots: &[ExprId]) -> TokenStream {
+    /// The loops over the reduced axes of a pass, beside the first pass over the next row or not.
+    fn reduced_nest(
+        &mut self,
+        depth: usize,
+        (number, is_beside): (usize, bool),
+        pass: &Pass,
+        roots: &[ExprId],
+    ) -> TokenStream {
         let at = depth - self.parallel.len();
         match self.reduced.get(at) {
             Some(&axis) => {
                 let definitions = self.define(roots, depth + 1);
-                let inner = self.reduced_nest(depth + 1, number, pass, roots);
+                let inner = self.reduced_nest(depth + 1, (number, is_beside), pass, roots);
                 self.around(axis, quote!(#definitions #inner))
             }
             None => {
                 let updates = pass.accumulators.iter().enumerate().map(|(slot, a)| self.update(number, slot, a));
                 let stores = pass.stores.iter().map(|s| self.printer.store(s));
                 // The first pass waits for memory, the second one need not.
-                let fetches = if number == 1 { self.fetches() } else { quote!() };
-                quote!(#fetches #(#updates)* #(#stores)*)
+                let fetches = if number == 1 { self.fetches(1 + i64::from(is_beside)) } else { quote!() };
+                let next = is_beside.then(|| self.next_row());
+                quote!(#fetches #(#updates)* #(#stores)* #next)
             }
         }
     }
@@ -223,20 +250,10 @@ impl Row<'_> {
 
     fn update(&self, pass: usize, slot: usize, a: &Accumulator) -> TokenStream {
         let (name, value) = (accumulator(pass, slot), variable(a.value));
-        let suffix = suffix_of_lanes(self.printer.dtype(a.value));
         match a.op {
-            AccumulatorOp::Reduce(op) => {
-                let combine = format_ident!("{}_{suffix}", combine(op));
-                let new = quote!(s.#combine(#name, #value));
-                match self.lanes_are_reduced() {
-                    true => {
-                        let select = format_ident!("select_at_{suffix}");
-                        quote!(#name = s.#select(at, #new, #name);)
-                    }
-                    false => quote!(#name = #new;),
-                }
-            }
+            AccumulatorOp::Reduce(_) => self.combined(&name, a),
             AccumulatorOp::Arg(op) => {
+                let suffix = suffix_of_lanes(self.printer.dtype(a.value));
                 let best = format_ident!("best{pass}_{slot}");
                 let (lt, select) = (format_ident!("lt_{suffix}"), format_ident!("select_{suffix}"));
                 let better = match op {
@@ -250,6 +267,21 @@ impl Row<'_> {
                     #name = s.select_u(better, s.splat_u((#position) as u32), #name);
                 })
             }
+        }
+    }
+
+    /// Combines a value with an accumulator that reduces, in a variable of any name.
+    fn combined(&self, name: &Ident, a: &Accumulator) -> TokenStream {
+        let AccumulatorOp::Reduce(op) = a.op else { unreachable!("an accumulator that reduces") };
+        let (value, suffix) = (variable(a.value), suffix_of_lanes(self.printer.dtype(a.value)));
+        let combine = format_ident!("{}_{suffix}", combine(op));
+        let new = quote!(s.#combine(#name, #value));
+        match self.lanes_are_reduced() {
+            true => {
+                let select = format_ident!("select_at_{suffix}");
+                quote!(#name = s.#select(at, #new, #name);)
+            }
+            false => quote!(#name = #new;),
         }
     }
 

@@ -119,8 +119,8 @@ impl Row<'_> {
         long && (sums || (0..self.kernel.scalars.len()).any(|id| self.costs_much(id)))
     }
 
-    /// Asks for what the next row reads, or a map a little later.
-    pub(super) fn fetches(&self) -> TokenStream {
+    /// Asks for what a row reads that comes so many rows later, or a map a little later.
+    pub(super) fn fetches(&self, rows: i64) -> TokenStream {
         let Some(&outer) = self.parallel.last().filter(|_| !self.kernel.schedule.streamed.is_empty()) else {
             return quote!();
         };
@@ -130,7 +130,11 @@ impl Row<'_> {
                     return None;
                 }
                 let along = self.printer.lane_stride(index)?;
-                let step = if self.reduced.is_empty() { Dim::from(AHEAD as i64) } else { index.stride(outer)? };
+                let step = if self.reduced.is_empty() {
+                    Dim::from(AHEAD as i64)
+                } else {
+                    index.stride(outer)? * Dim::from(rows)
+                };
                 let (data, at, step) = (slot_name(*slot), self.printer.place(*slot, index), step);
                 let text = arith::dim(&step);
                 (along.is(1) && step != Dim::default()).then(|| quote!(s.fetch(#data, #at + #text);))
