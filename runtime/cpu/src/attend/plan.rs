@@ -24,7 +24,7 @@ const SHORT: usize = 512;
 /// Most features and values of such heads.
 const NARROW: usize = 256;
 /// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 20;
+const WORTH: usize = 1 << 17;
 
 /// The axes after those of the heads.
 #[derive(Clone, Copy)]

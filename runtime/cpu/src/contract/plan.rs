@@ -26,7 +26,7 @@ const MANY: usize = 512;
 const NEAR: usize = 1 << 12;
 
 /// Multiplications below which a second thread costs more than it saves; and where each needs a word that no other needs.
-pub(super) const WORTH: usize = 1 << 20;
+pub(super) const WORTH: usize = 1 << 19;
 const WORTH_READING: usize = 1 << 17;
 
 /// How the register tile reads the left operand.

@@ -546,6 +546,20 @@ impl Convolution {
         }
     }
 
+    /// The same with the taps in the other order.
+    fn input_gradient_of_turned_filters(&self, random: &mut Random) -> Case {
+        let mut case = self.input_gradient(random);
+        for (kernel, (axis, window)) in self.kernel.iter().zip([(5, 0), (6, 1)]) {
+            let last = *kernel as isize - 1;
+            let (base, strides, ..) = &mut case.rhs.windows[window];
+            *base += last * strides[axis];
+            strides[axis] = -strides[axis];
+            case.lhs.base += last * case.lhs.strides[axis];
+            case.lhs.strides[axis] = -case.lhs.strides[axis];
+        }
+        case
+    }
+
     /// weight'[o, c, i, j] = Σ out'[b, o, y, x] · image[b, c, y·stride + i·dilation - padding, …].
     fn weight_gradient(&self, random: &mut Random) -> Case {
         let ([ci, co], [h, w], [kh, kw], (oh, ow)) =
@@ -602,6 +616,7 @@ fn convolutions_and_their_gradients() {
         println!("{round}: {c:?}");
         check(&c.forward(&mut random));
         check(&c.input_gradient(&mut random));
+        check(&c.input_gradient_of_turned_filters(&mut random));
         check(&c.weight_gradient(&mut random));
     }
 }
@@ -654,6 +669,7 @@ fn convolutions_of_many_channels() {
         println!("{round}: {c:?}");
         check_within(&c.forward(&mut random), |_, largest| 2e-6 * largest);
         check_within(&c.input_gradient(&mut random), |_, largest| 2e-6 * largest);
+        check_within(&c.input_gradient_of_turned_filters(&mut random), |_, largest| 2e-6 * largest);
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! In: a plan and its axes. Out: where filters and images lie, if it is such a convolution, and copies of rows of the image
 //! in which the channels of a vector lie side by side. Always: a gradient by input, whose filters are turned round, is one as
-//! well.
+//! well, whether its windows or its filters run backward.
 
 use core::ops::Range;
 
@@ -22,7 +22,7 @@ pub(super) const TEMP: usize = MAX_LANES * MAX_LANES;
 pub(super) struct Edge {
     /// Sums along it.
     pub(super) sums: usize,
-    /// Whether the last tap meets the first element.
+    /// Whether the last weight meets the first element.
     turned: bool,
     /// The element of position 0, and those that exist.
     low: isize,
@@ -40,6 +40,8 @@ pub(super) struct Filters {
     image: isize,
     pub(super) filter: isize,
     pub(super) row: isize,
+    /// Words from the weight of the first taps to the first of nine.
+    first: isize,
 }
 
 impl Edge {
@@ -70,13 +72,16 @@ impl Filters {
         if more.is_some() || !windows || of(Role::Batch).any(moved) || plan.m.count > 1 || !lhs.sights().is_empty() {
             return None;
         }
-        let (y, down) = edge(rhs, axes, outer)?;
-        let (x, across) = edge(rhs, axes, inner)?;
+        let (mut y, down) = edge(rhs, axes, outer)?;
+        let (mut x, across) = edge(rhs, axes, inner)?;
         let mut others = of(Role::K).filter(|&axis| axis != down && axis != across);
         let (channel, none) = (others.next()?, others.next());
-        if none.is_some() || moved(channel) || lhs.strides[across] != 1 || lhs.strides[down] != TAPS.cast_signed() {
+        let (line, tap) = (lhs.strides[down], lhs.strides[across]);
+        if none.is_some() || moved(channel) || tap.abs() != 1 || line.abs() != TAPS.cast_signed() {
             return None;
         }
+        y.turned ^= line < 0;
+        x.turned ^= tap < 0;
         Some(Filters {
             channels: axes[channel].extent,
             y,
@@ -84,13 +89,14 @@ impl Filters {
             image: rhs.strides[channel],
             filter: lhs.strides[channel],
             row: if plan.m.count == 0 { 0 } else { lhs.strides[plan.m.number(0)] },
+            first: (TAPS.cast_signed() - 1) * (line.min(0) + tap.min(0)),
         })
     }
 
     /// The nine weights of a row and a channel.
     #[inline(always)]
     pub(super) fn weights(&self, side: &Side<'_>, row: usize, channel: usize) -> *const f32 {
-        let offset = side.base + row.cast_signed() * self.row + channel.cast_signed() * self.filter;
+        let offset = side.base + self.first + row.cast_signed() * self.row + channel.cast_signed() * self.filter;
         side.data.as_ptr().wrapping_offset(offset)
     }
 
