@@ -1,7 +1,8 @@
 //! Products of two small matrices, both of which the register tile reads where they lie.
 //!
-//! In: a contraction whose axes have merged. Out: whether it was of this kind, and then its outputs. Always: nothing is packed,
-//! planned or looked up, and it is done on the calling thread; each sum is the one that [`super::panels`] makes, to the last bit.
+//! In: a contraction whose axes have merged. Out: whether it was of this kind, and then its outputs. Always: nothing is planned
+//! or looked up, and only columns that fill no vector are copied; it is done on the calling thread; each sum is the one that
+//! [`super::panels`] makes, to the last bit.
 
 use core::mem::MaybeUninit;
 
@@ -44,7 +45,7 @@ fn rows(shape: &Shape, call: &Call<'_>) -> Option<Rows> {
     let Shape { m, n, k, .. } = shape;
     let small = m.extent.saturating_mul(n.extent).saturating_mul(k.extent) < plan::WORTH && k.extent <= BLOCK;
     let apart = m.rhs == 0 && n.lhs == 0 && n.rhs == 1;
-    let size = m.extent > 1 && n.extent >= VECTORS * call.lanes;
+    let size = m.extent > 1 && n.extent > 1;
     if !(small && apart && size && plan::reads_right_in_place(m.extent, k.extent, k.rhs, call.rows)) {
         return None;
     }
@@ -74,11 +75,21 @@ impl Kernel for Product<'_> {
         let Product { left, rows, m, right, step, n, k, goal } = self;
         let mut waiting = MaybeUninit::<[f32; ROWS * VECTORS * MAX_LANES]>::uninit();
         let waiting = waiting.as_mut_ptr().cast::<f32>();
-        let (width, tiles, straight) = (VECTORS * S::LANES, m.extent.div_ceil(S::ROWS), goal.straight());
+        let mut padded = MaybeUninit::<[f32; BLOCK * MAX_LANES]>::uninit();
+        let vectors = if n >= VECTORS * S::LANES { VECTORS } else { 1 };
+        let (width, tiles) = (vectors * S::LANES, m.extent.div_ceil(S::ROWS));
+        let (right, step, straight) = if n >= width {
+            (right, step, goal.straight())
+        } else {
+            let padded = padded.as_mut_ptr().cast::<f32>();
+            // SAFETY: `near` has checked `n` words for each of at most `BLOCK` ks, and `padded` has a vector for each.
+            unsafe { pad(s, right, step, (k, n), padded) };
+            (padded.cast_const(), width.cast_signed(), None)
+        };
         let mut column = 0;
         while column < n {
             // The last panel overlaps the one before, so that it ends with the operand.
-            let first = column.min(n - width);
+            let first = column.min(n.saturating_sub(width));
             let skip = column - first;
             let mut row = 0;
             for tile in 1..=tiles {
@@ -94,9 +105,9 @@ impl Kernel for Product<'_> {
                 // SAFETY: `near` has checked both operands and the outputs; `waiting` has room for a tile, whose sums are
                 // written when they are handed on.
                 unsafe {
-                    kernel::tile(s, count, VECTORS, Block { k, a, rows, b, steps, c, c_row, before: None });
+                    kernel::tile(s, count, vectors, Block { k, a, rows, b, steps, c, c_row, before: None });
                     if straight.is_none() {
-                        let cols = width - skip;
+                        let cols = width.min(n) - skip;
                         let sums = Sums {
                             data: waiting.wrapping_add(skip),
                             pitch: width,
@@ -111,6 +122,22 @@ impl Kernel for Product<'_> {
                 row += count;
             }
             column += width;
+        }
+    }
+}
+
+/// Copies columns that fill no vector, a vector for each k.
+///
+/// # Safety
+/// There must be `k` rows of `n` words to read, and `k` vectors to write.
+#[inline(always)]
+unsafe fn pad<S: Simd>(s: S, from: *const f32, step: isize, (k, n): (usize, usize), to: *mut f32) {
+    let mask = s.mask_first(n);
+    for row in 0..k {
+        // SAFETY: the caller vouches for both.
+        unsafe {
+            let words = s.load_masked_raw_f(from.wrapping_offset(row.cast_signed() * step), mask);
+            s.store_raw_f(to.wrapping_add(row * S::LANES), words);
         }
     }
 }
