@@ -3,7 +3,7 @@
 //! In: any f32, in radians. Out: sin x and cos x within [`ULP`]; NaN for ±∞. Always: vector code below 2¹⁴, lane by lane
 //! through the standard library's f64 beyond, where networks do not go.
 
-use super::{Simd, polynomial};
+use super::{Simd, quadratic};
 
 /// Error bound.
 #[cfg(test)]
@@ -61,10 +61,10 @@ fn reduce_wide(x: f32, n: f32) -> f32 {
 #[inline(always)]
 fn in_quadrant<S: Simd>(s: S, quadrant: S::I, r: S::F) -> S::F {
     let square = s.mul_f(r, r);
-    let sine = s.mul_add_f(s.mul_f(square, r), polynomial(s, square, SINE), r);
+    let sine = s.mul_add_f(s.mul_f(square, r), quadratic(s, square, SINE), r);
     let cosine = s.mul_add_f(
         s.mul_f(square, square),
-        polynomial(s, square, COSINE),
+        quadratic(s, square, COSINE),
         s.mul_add_f(square, s.splat_f(-0.5), s.splat_f(1.0)),
     );
     let quadrant = s.u_from_i(quadrant);
