@@ -4,12 +4,15 @@
 //! the other. Always: memory is read in the order in which it lies, which row tiles that read it in place, one after the
 //! other and far apart from k to k, do not.
 
+use super::super::scratch::LINE;
 use super::super::{Kernel, Simd};
 use super::place::Place;
 
 /// Row tiles that are written side by side: so many that whole lines are read, and so few that what is written stays in the
 /// first cache, where tiles may lie at equal places of a page.
 const TILES: usize = 8;
+/// Indices of K ahead at which memory is asked for, which may lie too far apart for the machine to see what comes next.
+const AHEAD: usize = 8;
 
 /// The rows of a job.
 #[derive(Clone, Copy)]
@@ -43,18 +46,30 @@ impl Kernel for Pack<'_> {
         // Tiles have one of two widths, of which the larger is at most a vector wide.
         let narrow = (start(tiles) - first) / tiles.max(1);
         let masks = [s.mask_first(narrow), s.mask_first(narrow + 1)];
+        // Masked stores are slow on some machines. A whole vector goes beyond its row, over rows of the same tile that are
+        // written after it, unless hardly any of them are left.
+        let whole = table.len().saturating_sub(S::LANES.div_ceil(narrow.max(1)));
         for group in (0..tiles).step_by(TILES) {
             let mut starts = [0; TILES + 1];
             let starts = &mut starts[..=TILES.min(tiles - group)];
             starts.iter_mut().enumerate().for_each(|(tile, at)| *at = start(group + tile));
+            let end = starts[starts.len() - 1];
             for (k, place) in table.iter().enumerate() {
                 let line = from.wrapping_offset(place.offset);
+                let later = from.wrapping_offset(table[(k + AHEAD).min(table.len() - 1)].offset);
+                for row in (starts[0]..end + LINE - 1).step_by(LINE) {
+                    s.prefetch(later.wrapping_add(row.min(end - 1)));
+                }
                 for tile in starts.windows(2) {
                     let (row, width) = (tile[0], tile[1] - tile[0]);
                     let to = to.wrapping_add((row - first) * table.len() + k * width);
                     let mask = masks[usize::from(width > narrow)];
-                    // SAFETY: the caller's; a mask keeps to the tile's rows.
-                    unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(line.wrapping_add(row), mask)) };
+                    // SAFETY: the caller's; a mask keeps to the tile's rows, and a vector after which `whole` leaves enough k to
+                    // the tile.
+                    unsafe {
+                        let words = s.load_masked_raw_f(line.wrapping_add(row), mask);
+                        if k < whole { s.store_raw_f(to, words) } else { s.store_masked_raw_f(to, mask, words) }
+                    }
                 }
             }
         }

@@ -124,11 +124,16 @@ unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
     let origin = target.origin.wrapping_offset(offset);
     let mut column = 0;
     while target.column == 1 && column < sums.cols {
-        let mask = s.mask_first(sums.cols - column);
+        let (whole, mask) = (column + S::LANES <= sums.cols, s.mask_first(sums.cols - column));
         let (mut from, mut to) = (sums.data.wrapping_add(column), origin.wrapping_add(column));
         for _ in 0..sums.rows {
             // SAFETY: the caller vouches for the sums, the plan for the output.
-            unsafe { s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)) }
+            unsafe {
+                match whole {
+                    true => s.store_raw_f(to, s.load_raw_f(from)),
+                    false => s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)),
+                }
+            }
             from = from.wrapping_add(sums.pitch);
             to = to.wrapping_offset(target.row);
         }

@@ -146,11 +146,13 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let axis = walk.axis();
         // The last run also fills up the panel with zeros.
         let padded = if column + length == panel.width { panel.pitch - column } else { length };
+        let alone = length == panel.width;
         let to = panel.to.wrapping_add(column);
         if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
-            // SAFETY: `Side` has checked every address; `to` has `padded` words in each row of the panel.
-            unsafe { copy_runs(s, from, table, length, padded, to, panel.pitch) }
+            // SAFETY: `Side` has checked every address; `to` has `padded` words in each row of the panel, and after the last one
+            // a vector more.
+            unsafe { copy_runs(s, from, table, Run { length, padded, alone }, to, panel.pitch) }
         } else {
             for (k, step) in table.iter().enumerate() {
                 let to = to.wrapping_add(k * panel.pitch);
@@ -163,14 +165,26 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
     }
 }
 
-/// For each place of `table`, copies `length` words and fills up to `padded` with zeros.
+/// Columns that lie next to each other.
+struct Run {
+    /// How many are copied.
+    length: usize,
+    /// How many are written: zeros follow.
+    padded: usize,
+    /// Whether a row of the panel has no others.
+    alone: bool,
+}
+
+/// Copies a run from each place of `table`.
+///
+/// Masked stores take some machines a hundred times as long as whole ones, so a vector may go beyond a row that it alone
+/// fills: the next row is written after it.
 #[inline(always)]
 unsafe fn copy_runs<S: Simd>(
     s: S,
     from: *const f32,
     table: &[Place],
-    length: usize,
-    padded: usize,
+    Run { length, padded, alone }: Run,
     to: *mut f32,
     pitch: usize,
 ) {
@@ -178,18 +192,17 @@ unsafe fn copy_runs<S: Simd>(
     let mut at = 0;
     while at < padded {
         let (read, written) = (s.mask_first(length.saturating_sub(at)), s.mask_first(padded - at));
-        let whole = length >= at + lanes;
+        let all_read = length >= at + lanes;
+        let all_written = padded >= at + lanes || (alone && at == 0);
         let mut to = to.wrapping_add(at);
         let from = from.wrapping_add(at);
         for place in table {
             let from = from.wrapping_offset(place.offset);
-            // SAFETY: the caller vouches for `length` words to read and `padded` to write.
+            // SAFETY: the caller vouches for `length` words to read and `padded` to write, and a vector after a run that is
+            // alone.
             unsafe {
-                if whole {
-                    s.store_raw_f(to, s.load_raw_f(from));
-                } else {
-                    s.store_masked_raw_f(to, written, s.load_masked_raw_f(from, read));
-                }
+                let words = if all_read { s.load_raw_f(from) } else { s.load_masked_raw_f(from, read) };
+                if all_written { s.store_raw_f(to, words) } else { s.store_masked_raw_f(to, written, words) }
             }
             to = to.wrapping_add(pitch);
         }
@@ -395,10 +408,14 @@ unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
 #[inline(always)]
 pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
-    while at < count {
+    while at + S::LANES <= count {
         // SAFETY: the caller vouches for `count` words.
-        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
+        unsafe { s.store_raw_f(to.wrapping_add(at), s.splat_f(0.0)) };
         at += S::LANES;
+    }
+    if at < count {
+        // SAFETY: as above.
+        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
     }
 }
 

@@ -123,15 +123,17 @@ impl Sums {
         let Sums { target: Target { origin, row, .. }, columns, groups } = *self;
         for (r, v) in (0..patch.rows).flat_map(|r| (0..patch.vectors).map(move |v| (r, v))) {
             let first = (patch.vector + v) * S::LANES;
-            let mask = s.mask_first((columns - first).min(S::LANES));
+            let count = (columns - first).min(S::LANES);
+            let (whole, mask) = (count == S::LANES, s.mask_first(count));
             for g in 0..groups {
                 let memory = origin.wrapping_add((patch.m + r) * row + g * columns + first);
                 let at = patch.at.wrapping_add(((r * patch.vectors + v) * groups + g) * S::LANES);
                 // SAFETY: the caller's; lanes behind the last column are not touched in the memory.
                 unsafe {
-                    match TO {
-                        true => s.store_masked_raw_f(memory, mask, s.load_raw_f(at)),
-                        false => s.store_raw_f(at, s.load_masked_raw_f(memory, mask)),
+                    match (TO, whole) {
+                        (true, true) => s.store_raw_f(memory, s.load_raw_f(at)),
+                        (true, false) => s.store_masked_raw_f(memory, mask, s.load_raw_f(at)),
+                        (false, _) => s.store_raw_f(at, s.load_masked_raw_f(memory, mask)),
                     }
                 }
             }
