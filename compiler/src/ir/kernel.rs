@@ -84,7 +84,24 @@ pub enum Expr {
     },
 }
 
+/// What an [`Expr::Load`] reads.
+#[derive(Clone, Copy)]
+pub struct Load<'k> {
+    /// From which slot.
+    pub slot: usize,
+    /// Which element.
+    pub index: &'k Index,
+    /// When.
+    pub guards: &'k [Guard],
+}
+
 impl Expr {
+    /// What is read, if this is a load.
+    pub fn load(&self) -> Option<Load<'_>> {
+        let Expr::Load { slot, index, guards, .. } = self else { return None };
+        Some(Load { slot: *slot, index, guards })
+    }
+
     /// Calls `see` with every scalar that this one uses.
     pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
         let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {

@@ -9,7 +9,7 @@ use super::lower::{Destination, is_updated};
 use super::order::is_of_pool;
 use super::scope::{Home, Scope};
 use crate::ir::index::Index;
-use crate::ir::kernel::{Buffer, Expr, Role};
+use crate::ir::kernel::{Buffer, Expr, Load, Role};
 use crate::ir::prim::Prim;
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -151,18 +151,9 @@ fn elsewhere(
     let Some((position, _)) = body.inside.get(&value) else { return false };
     let strides = scope.graph.ty(value).strides();
     let written = position.iter().zip(&strides).fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
-    body.exprs.iter().any(|expr| match expr {
-        Expr::Load { slot, index, .. } => {
-            let from = body.slots[*slot];
-            let same = scope.homes.get(&scope.canon(from)).is_none_or(|h| h == home);
-            of_place(from) && (!same || *index != written)
-        }
-        Expr::Const(_)
-        | Expr::Extent(_)
-        | Expr::Index(_)
-        | Expr::Inside(_)
-        | Expr::Map(..)
-        | Expr::Convert(..)
-        | Expr::Accumulated { .. } => false,
+    body.exprs.iter().filter_map(Expr::load).any(|Load { slot, index, .. }| {
+        let from = body.slots[slot];
+        let same = scope.homes.get(&scope.canon(from)).is_none_or(|h| h == home);
+        of_place(from) && (!same || *index != written)
     })
 }

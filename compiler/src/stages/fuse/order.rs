@@ -7,7 +7,7 @@ use super::lower::{Destination, is_updated};
 use super::scope::Scope;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
-use crate::ir::kernel::{Buffer, Expr, Role};
+use crate::ir::kernel::{Buffer, Expr, Load, Role};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -109,17 +109,9 @@ fn unordered(grouping: &Grouping<'_>, destination: &Destination, buffers: &[Buff
     let strides = scope.graph.ty(value).strides();
     let position = body.inside.get(&value)?.0.iter().zip(&strides);
     let written = position.fold(Index::default(), |sum, (i, s)| sum.plus(&i.times(s)));
-    let elsewhere = |expr: &Expr| match expr {
-        Expr::Load { slot, index, .. } => is_of_pool(scope, body.slots[*slot], role, buffers) && *index != written,
-        Expr::Const(_)
-        | Expr::Extent(_)
-        | Expr::Index(_)
-        | Expr::Inside(_)
-        | Expr::Map(..)
-        | Expr::Convert(..)
-        | Expr::Accumulated { .. } => false,
-    };
-    (reads(grouping, group, role, buffers) && (!is_map || body.exprs.iter().any(elsewhere))).then_some(group)
+    let elsewhere = |load: Load<'_>| is_of_pool(scope, body.slots[load.slot], role, buffers) && *load.index != written;
+    let mut loads = body.exprs.iter().filter_map(Expr::load);
+    (reads(grouping, group, role, buffers) && (!is_map || loads.any(elsewhere))).then_some(group)
 }
 
 /// Whether a group reads the pool of a role.

@@ -3,7 +3,7 @@
 //! In: a program. Out: the same with fewer buffers. Always: the kernel reads every word that it overwrites at the very
 //! position where it writes it, and not in a later pass.
 
-use crate::ir::kernel::{BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{BufferId, Expr, Kernel, Load, Program, Role, Skeleton, Step};
 
 /// Gives results the memory of arguments that die with them.
 pub(super) fn coalesce(mut program: Program) -> Program {
@@ -48,16 +48,8 @@ pub(super) fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
     let [(pass, store)] = all.as_slice() else { return false };
     // Rows end with their stores; where there are passes, only the last of them may write over its argument.
     let ends = *pass == last && (passes.is_empty() || passes[last - 1].stores.iter().any(|s| s.slot == write));
-    ends && kernel.scalars.iter().all(|scalar| match scalar {
-        Expr::Load { slot, index, guards, .. } => *slot != read || (*index == store.index && guards.is_empty()),
-        Expr::Const(_)
-        | Expr::Extent(_)
-        | Expr::Index(_)
-        | Expr::Inside(_)
-        | Expr::Map(..)
-        | Expr::Convert(..)
-        | Expr::Accumulated { .. } => true,
-    })
+    let stands = |load: Load<'_>| load.slot != read || (*load.index == store.index && load.guards.is_empty());
+    ends && kernel.scalars.iter().filter_map(Expr::load).all(stands)
 }
 
 pub(super) fn used(steps: &[Step], buffer: BufferId) -> bool {

@@ -1,9 +1,9 @@
 //! What the rows of a block meet: panels of transposed rows, and rows of whole vectors.
 
-use super::super::Simd;
-use super::super::vectors::MAX_LANES;
 use super::own;
 use super::plan::{Matrix, Plan};
+use crate::Simd;
+use crate::vectors::MAX_LANES;
 
 /// Packs a matrix into tiles of columns: word `(tile · columns + c) · width + j` is column `c` of row `tile · width + j`.
 /// What is beyond the last row is anything.

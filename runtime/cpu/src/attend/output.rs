@@ -1,11 +1,11 @@
 //! The output and the norm: scores of a tile, the softmax as far as it is known, and the sum of values.
 
-use super::super::Simd;
-use super::super::math;
 use super::other::{self, Wide};
 use super::own::{self, Product};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
+use crate::Simd;
+use crate::math;
 use core::ops::Range;
 
 /// Where things lie in scratch memory.

@@ -1,9 +1,9 @@
 //! The rows of a block: copied in, and results copied out; and products of rows with panels.
 
-use super::super::Simd;
-use super::super::contract::kernel::{self, Block, Rows, Steps};
 use super::plan::{Matrix, Target};
 use crate::Part;
+use crate::Simd;
+use crate::contract::kernel::{self, Block, Rows, Steps};
 
 /// Copies rows times a factor to rows of `width` words, zeros after the columns.
 ///

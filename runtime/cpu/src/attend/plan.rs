@@ -3,11 +3,11 @@
 //! In: what is to be computed, and where results go. Out: a [`Plan`]: jobs, tiles, scratch memory, and matrices by head. Always:
 //! everything that the plan describes lies within its slice, and two jobs write different words.
 
-use super::super::contract::Output;
-use super::super::scratch::LINE;
 use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
+use crate::contract::Output;
+use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 8;
 const MAX_OUTPUTS: usize = 4;

@@ -1,8 +1,8 @@
 //! What happens to a row of scores besides arithmetic: masks, and the order of positions.
 
-use super::super::{Simd, math};
 use super::plan::{Axis, Plan};
 use super::{Attended, Mask, Strided};
+use crate::{Simd, math};
 
 /// The mask of a row of scores, seen from column `first` on.
 #[derive(Clone, Copy)]

@@ -4,12 +4,12 @@
 //! of queries meets all keys that it sees at once. So the softmax is arithmetic between vectors, with nothing to reduce
 //! across lanes and nothing to scale again, and the products read the scores as they were written, as rows or as columns.
 
-use super::super::contract::kernel::{self, Block, Rows, Steps};
-use super::super::vectors::MAX_LANES;
-use super::super::{Full, Simd, math};
 use super::own;
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{LaneMask, power};
+use crate::contract::kernel::{self, Block, Rows, Steps};
+use crate::vectors::MAX_LANES;
+use crate::{Full, Simd, math};
 use core::ops::Range;
 
 /// Vectors of a panel.

@@ -4,12 +4,12 @@
 //! or those of keys and values, and of queries too, a head after the other. Always: probabilities and slopes of a panel are made once, and read
 //! as columns by what belongs to queries and as rows by what belongs to keys.
 
-use super::super::{Full, Simd};
 use super::Attended;
 use super::own;
 use super::plan::{Axis, Plan, Words};
 use super::scores::{LaneMask, power};
 use super::short::{Lies, Numbers, Panel, Product, VECTORS, multiply, seen, turn};
+use crate::{Full, Simd};
 use core::ops::Range;
 
 /// Where things lie in scratch memory: by features, and by values.

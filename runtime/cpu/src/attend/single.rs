@@ -1,10 +1,10 @@
 //! A query or two against many keys, as in decoding: keys and values are read once, where they lie.
 
-use super::super::Simd;
 use super::output::{advance, finish};
 use super::own;
 use super::plan::{Matrix, Plan};
 use super::scores::{RowMask, seen};
+use crate::Simd;
 use core::ops::Range;
 
 /// Keys whose scores are known at a time.
@@ -95,9 +95,9 @@ unsafe fn weigh<S: Simd>(s: S, values: &Matrix, first: usize, weights: &[f32], s
             for (n, own) in own.iter_mut().enumerate() {
                 let at = from + n * S::LANES;
                 if at + S::LANES <= width {
-                    *own = s.mul_add_f(weight, s.load_f(row, at, super::super::Full), *own);
+                    *own = s.mul_add_f(weight, s.load_f(row, at, crate::Full), *own);
                 } else if at < width {
-                    let part = super::super::Part::new(width - at);
+                    let part = crate::Part::new(width - at);
                     *own = s.mul_add_f(weight, s.load_f(row, at, part), *own);
                 }
             }
@@ -105,8 +105,8 @@ unsafe fn weigh<S: Simd>(s: S, values: &Matrix, first: usize, weights: &[f32], s
         for (n, own) in own.into_iter().enumerate() {
             let at = from + n * S::LANES;
             if at < width {
-                let before = s.load_f(sums, at, super::super::Full);
-                s.store_f(sums, at, super::super::Full, s.add_f(before, own));
+                let before = s.load_f(sums, at, crate::Full);
+                s.store_f(sums, at, crate::Full, s.add_f(before, own));
             }
         }
         from += WIDE * S::LANES;

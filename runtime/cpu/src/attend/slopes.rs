@@ -3,12 +3,12 @@
 //! A kernel of queries has queries as rows and keys as columns; a kernel of keys the other way round, and it sums over the
 //! query heads that share the keys.
 
-use super::super::Simd;
 use super::Attended;
 use super::other::{self, Wide};
 use super::own::{self, Product};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
+use crate::Simd;
 use core::ops::Range;
 
 /// Where things lie in scratch memory.

@@ -4,9 +4,9 @@
 //! the other. Always: memory is read in the order in which it lies, which row tiles that read it in place, one after the
 //! other and far apart from k to k, do not.
 
-use super::super::scratch::LINE;
-use super::super::{Kernel, Simd};
 use super::place::Place;
+use crate::scratch::LINE;
+use crate::{Kernel, Simd};
 
 /// Row tiles that are written side by side: so many that whole lines are read, and so few that what is written stays in the
 /// first cache, where tiles may lie at equal places of a page.

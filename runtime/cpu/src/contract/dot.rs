@@ -3,8 +3,6 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, which is added up at the end.
 
-use super::super::vectors::MAX_LANES;
-use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::epilogue::Target;
 use super::few;
@@ -12,6 +10,8 @@ use super::finish::{Goal, Sums};
 use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
+use crate::vectors::MAX_LANES;
+use crate::{Isa, Kernel, Simd, pool, run};
 
 /// The smaller side has at most so many rows.
 const FEW: usize = 4;

@@ -4,13 +4,13 @@
 
 use core::cell::Cell;
 
-use super::super::scratch::Scratch;
-use super::super::{Isa, Portable, Vectors};
 use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
 use super::{Axis, Contract, Output, dot, near, panels, spread, stream, turned, winograd};
+use crate::scratch::Scratch;
+use crate::{Isa, Portable, Vectors};
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
@@ -54,9 +54,9 @@ pub(super) fn drive(
 pub(super) fn call<'a>(isa: Isa, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
     let (rows, lanes) = match isa {
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(_) => size::<super::super::Avx512>(),
+        Isa::Avx512(_) => size::<crate::Avx512>(),
         #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(_) => size::<super::super::Avx2>(),
+        Isa::Avx2(_) => size::<crate::Avx2>(),
         Isa::Portable(_) => size::<Portable>(),
     };
     Call { isa, threads, sink, rows, lanes }

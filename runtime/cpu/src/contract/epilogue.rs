@@ -3,7 +3,7 @@
 //! In: a tile of sums, hot in cache. Out: values in the outputs. Always: a tile reaches only its own rows and columns, so
 //! tiles of several threads never meet.
 
-use super::super::{At, Isa, Kernel, Simd, run};
+use crate::{At, Isa, Kernel, Simd, run};
 
 /// What is done with the sums of a contraction before they are stored.
 pub trait Epilogue: Sync {
@@ -75,7 +75,7 @@ impl Tile<'_> {
             // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
             unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
         } else {
-            let mut lanes = [0.0; super::super::vectors::MAX_LANES];
+            let mut lanes = [0.0; crate::vectors::MAX_LANES];
             // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);

@@ -3,9 +3,9 @@
 //! In: rows that are contiguous along K, and the matrix, `[vector of columns][k][column]`. Out: sums. Always: each sum is the
 //! one that [`super::dot`] makes, to the last bit: `LANES` partial sums that are added up in halves.
 
-use super::super::kept::kept;
-use super::super::vectors::MAX_LANES;
-use super::super::{Isa, Kernel, Simd, run};
+use crate::kept::kept;
+use crate::vectors::MAX_LANES;
+use crate::{Isa, Kernel, Simd, run};
 
 /// Most words of a matrix that is kept: what a first-level cache holds beside other things, twice. Beyond that reading it once
 /// is what takes the time, and it can be read as it lies.

@@ -3,10 +3,10 @@
 //! In: a rectangle of sums in scratch memory. Out: the outputs. Always: plain sums are copied by vectors where the output's
 //! columns are contiguous.
 
-use super::super::{Isa, Simd};
 use super::epilogue::{Sink, Target, Tile};
 use super::place::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
+use crate::{Isa, Simd};
 
 /// The batch index that a job works on, and where its results go.
 pub(super) struct Destination<'p> {

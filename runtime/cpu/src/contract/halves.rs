@@ -6,11 +6,11 @@
 
 use core::ops::Range;
 
-use super::super::{Kernel, Simd, pool, run};
 use super::drive::Call;
 use super::finish::{Destination, Sums};
 use super::pack::Source;
 use super::plan::{Left, Plan, Right};
+use crate::{Kernel, Simd, pool, run};
 
 /// Most words of the sums of a half: a quarter of a second-level cache.
 const MOST: usize = 1 << 17;

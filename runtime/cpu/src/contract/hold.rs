@@ -4,14 +4,14 @@
 //! session keeps if it is a parameter, otherwise, for a left operand, scratch memory that is filled now. Always: the layout is
 //! the one that a job would pack for itself, so sums are the same with and without a copy.
 
-use super::super::kept::kept;
-use super::super::scratch::{LINE, Scratch};
-use super::super::{Isa, Kernel, Simd, run};
 use super::drive::Call;
 use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
+use crate::kept::kept;
+use crate::scratch::{LINE, Scratch};
+use crate::{Isa, Kernel, Simd, run};
 
 /// Numbers that tell packed layouts apart.
 struct Form {

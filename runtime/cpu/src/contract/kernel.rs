@@ -3,8 +3,8 @@
 //! In: a left operand with evenly spaced rows, a right one with contiguous columns. Out: sums, or sums added to what is there.
 //! Always: each element is summed in ascending order of K with one accumulator.
 
-use super::super::scratch::LINE;
-use super::super::{Kernel, Simd};
+use crate::scratch::LINE;
+use crate::{Kernel, Simd};
 
 /// The work of one register tile. Strides are in words.
 #[derive(Clone, Copy)]

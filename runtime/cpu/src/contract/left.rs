@@ -5,13 +5,13 @@
 
 use core::ops::Range;
 
-use super::super::scratch::{LINE, lend};
-use super::super::{Isa, Kernel, Simd, pool, run};
 use super::drive::{Call, JOB};
 use super::kernel::Rows;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
+use crate::scratch::{LINE, lend};
+use crate::{Isa, Kernel, Simd, pool, run};
 
 /// Words below which packing on a second thread costs more than it saves.
 const WORTH: usize = 1 << 15;

@@ -6,8 +6,6 @@
 
 use core::mem::MaybeUninit;
 
-use super::super::vectors::MAX_LANES;
-use super::super::{Kernel, Simd, run};
 use super::dot::{self, Line, Shape};
 use super::drive::Call;
 use super::finish::{Goal, Sums};
@@ -16,6 +14,8 @@ use super::pack::BLOCK;
 use super::place::MAX_AXES;
 use super::plan::{self, MAX_OUTPUTS, share};
 use super::{Contract, Output};
+use crate::vectors::MAX_LANES;
+use crate::{Kernel, Simd, run};
 
 /// Vectors of a register tile.
 const VECTORS: usize = 2;

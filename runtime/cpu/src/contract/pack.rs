@@ -5,9 +5,9 @@
 
 use core::ops::Range;
 
-use super::super::vectors::MAX_LANES;
-use super::super::{Kernel, Simd};
 use super::place::{Group, Place, Side, Walk};
+use crate::vectors::MAX_LANES;
+use crate::{Kernel, Simd};
 
 /// Most indices of K in a block.
 pub(super) const BLOCK: usize = 512;

@@ -5,8 +5,6 @@
 
 use core::ops::Range;
 
-use super::super::scratch::{LINE, Scratch, lend};
-use super::super::{Kernel, Simd, pool, run};
 use super::across;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
@@ -18,6 +16,8 @@ use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
+use crate::scratch::{LINE, Scratch, lend};
+use crate::{Kernel, Simd, pool, run};
 
 /// Most rows of a job whose sums must wait for further blocks of K.
 const ROWS: usize = 512;

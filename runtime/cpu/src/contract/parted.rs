@@ -5,11 +5,11 @@
 //! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero. Zeros
 //! after a row are those before the next one as well, so that less lies between the rows.
 
-use super::super::Simd;
 use super::long_row::LongRow;
 use super::pack::copy;
 use super::place::{Group, MAX_AXES, MAX_WINDOWS, Place, Side, Walk, span};
 use super::{Axis, Role};
+use crate::Simd;
 
 /// A dimension of the image.
 #[derive(Clone, Copy)]

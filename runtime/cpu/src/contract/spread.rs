@@ -6,9 +6,6 @@
 
 use core::ops::Range;
 
-use super::super::kept::kept;
-use super::super::scratch::{LINE, Scratch, lend};
-use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
@@ -19,6 +16,9 @@ use super::place::{Group, Place, Side, Walk};
 use super::plan::{Left, Plan, SHARED};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
+use crate::kept::kept;
+use crate::scratch::{LINE, Scratch, lend};
+use crate::{Kernel, Simd, pool, run};
 
 /// Vectors of a panel.
 const VECTORS: usize = 2;

@@ -3,11 +3,11 @@
 //! In: an operand with windows. Out: how large a copy is whose window dimensions are padded with zeros and spread by their
 //! divisors, the strides in it, and the copying. Always: an element that lies outside a window is a zero of the copy.
 
-use super::super::Simd;
 use super::pack::copy;
 use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
 use super::plan::Plan;
 use super::{Axis, Role};
+use crate::Simd;
 
 /// Most words of a copy. A cache of the second level need not hold it: it is read in the order of the image, and in parts.
 const MOST: usize = 1 << 21;

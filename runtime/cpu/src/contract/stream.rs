@@ -5,12 +5,12 @@
 
 use core::ops::Range;
 
-use super::super::scratch::{LINE, lend};
-use super::super::{Kernel, Simd, pool, run};
 use super::drive::{Call, JOB};
 use super::finish::{Destination, Sums};
 use super::place::Place;
 use super::plan::{Left, Plan, Right, share};
+use crate::scratch::{LINE, lend};
+use crate::{Kernel, Simd, pool, run};
 
 /// Words of the matrix from which on it is worth it: about a first-level cache.
 const LEAST: usize = 1 << 14;

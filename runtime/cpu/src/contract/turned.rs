@@ -8,9 +8,6 @@
 
 use core::ops::Range;
 
-use super::super::scratch::{LINE, Scratch, lend};
-use super::super::vectors::MAX_LANES;
-use super::super::{Kernel, Simd, pool, run};
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
@@ -20,6 +17,9 @@ use super::place::{Group, Place, Side, Walk};
 use super::plan::{Plan, share};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
+use crate::scratch::{LINE, Scratch, lend};
+use crate::vectors::MAX_LANES;
+use crate::{Kernel, Simd, pool, run};
 
 const VECTORS: usize = 2;
 /// Most words of waiting sums.

@@ -7,12 +7,12 @@
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::super::scratch::{LINE, Scratch};
-use super::super::{Isa, run};
 use super::hold;
 use super::pack::{BLOCK, TRANSPOSE};
 use super::place::Place;
 use super::plan::Plan;
+use crate::scratch::{LINE, Scratch};
+use crate::{Isa, run};
 
 thread_local! {
     static STEADY: Cell<Vec<Steady>> = Cell::default();

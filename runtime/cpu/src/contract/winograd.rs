@@ -17,15 +17,15 @@ mod transforms;
 
 use core::ops::Range;
 
-use super::super::kept::kept;
-use super::super::scratch::{LINE, Scratch, lend};
-use super::super::{Kernel, Simd, pool, run};
 use super::Axis;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Block, Rows, Steps};
 use super::place::Place;
 use super::plan::{Plan, share};
+use crate::kept::kept;
+use crate::scratch::{LINE, Scratch, lend};
+use crate::{Kernel, Simd, pool, run};
 use cut::{Cut, Sizes};
 use filters::Filters;
 use points::TEMP;

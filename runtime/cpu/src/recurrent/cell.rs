@@ -4,7 +4,7 @@
 //! stored for each of its elements. Always: a tile reaches only its own rows and columns, so tiles of several threads never
 //! meet.
 
-use super::super::{At, Isa, Kernel, Simd, run};
+use crate::{At, Isa, Kernel, Simd, run};
 
 /// What follows the product in every turn.
 pub trait Cell: Sync {

@@ -6,9 +6,9 @@
 
 use core::ops::Range;
 
-use super::super::Simd;
-use super::super::vectors::MAX_LANES;
 use super::{CHUNK, Cut, Matrix};
+use crate::Simd;
+use crate::vectors::MAX_LANES;
 
 /// How the matrix is read.
 #[derive(Clone, Copy)]

@@ -3,9 +3,9 @@
 //! In: the memory of both. Out: where the state of a turn lies, and sums from or to their memory. Always: a turn does not write
 //! over the state that the turn before has made.
 
-use super::super::Simd;
 use super::Series;
 use super::cell::Target;
+use crate::Simd;
 
 /// What the map of a turn makes for the product of the next one.
 #[derive(Debug)]

@@ -1,7 +1,7 @@
 //! Recurrences against the same loop, one number at a time in binary64, on every instruction set and with several threads.
 
-use super::super::{Isa, Simd};
 use super::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
+use crate::{Isa, Simd};
 
 /// `next = state / 2 + Σ sums / 8 + x[turn]`, with a running total and a list of what was there before.
 struct Mean<'a> {

@@ -19,8 +19,6 @@ mod vectors;
 mod vnni;
 mod work;
 
-use super::super::Isa;
-use super::super::scratch::LINE;
 use super::dot;
 use super::drive::{self, Call};
 use super::epilogue::{self, Epilogue};
@@ -28,6 +26,8 @@ use super::place::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
 use super::turns::Steady;
 use super::{Contract, Operand, Output, Role};
+use crate::Isa;
+use crate::scratch::LINE;
 use panels::Panels;
 use rows::Rows;
 use unit::Unit;

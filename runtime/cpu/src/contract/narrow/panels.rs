@@ -7,15 +7,15 @@
 
 use core::cell::Cell;
 
-use super::super::super::kept::kept;
-use super::super::super::scratch::{LINE, Scratch, lend};
-use super::super::super::{Isa, Kernel, Simd, run};
-use super::super::drive::CALL;
-use super::super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
-use super::super::place::{Group, MAX_AXES, Place, Side};
-use super::super::turns::Steady;
-use super::super::{Axis, Operand, Role};
 use super::{Depth, Precision, WIDTH, round};
+use crate::contract::drive::CALL;
+use crate::contract::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
+use crate::contract::place::{Group, MAX_AXES, Place, Side};
+use crate::contract::turns::Steady;
+use crate::contract::{Axis, Operand, Role};
+use crate::kept::kept;
+use crate::scratch::{LINE, Scratch, lend};
+use crate::{Isa, Kernel, Simd, run};
 
 thread_local! {
     /// Panels that nobody keeps.

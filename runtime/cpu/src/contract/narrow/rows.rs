@@ -4,11 +4,11 @@
 //! rows of bytes. Always: a byte is 128 more than its integer, because the instructions that multiply bytes take one
 //! factor without a sign.
 
-use super::super::super::Simd;
-use super::super::pack;
-use super::super::place::{Group, Side, Walk};
-use super::super::plan::Plan;
 use super::{Precision, round};
+use crate::Simd;
+use crate::contract::pack;
+use crate::contract::place::{Group, Side, Walk};
+use crate::contract::plan::Plan;
 
 /// Where rows lie.
 #[derive(Clone, Copy)]

@@ -1,9 +1,9 @@
 //! Narrow products against loops in f64 over rounded operands, on every unit of every instruction set, on one thread and two.
 
-use super::super::Axis;
-use super::super::{Keeping, Plain};
 use super::*;
 use crate::Kept;
+use crate::contract::Axis;
+use crate::contract::{Keeping, Plain};
 
 /// A small generator, so that failures repeat.
 struct Random(u64);

@@ -5,16 +5,16 @@
 
 use core::ops::Range;
 
-use super::super::super::scratch::{LINE, lend};
-use super::super::super::{Kernel, Simd, pool, run};
-use super::super::drive::{Call, JOB};
-use super::super::epilogue::Target;
-use super::super::finish::{Destination, Goal, Sums};
-use super::super::place::Place;
-use super::super::plan::{Plan, share};
 use super::rows::{Room, Rows};
 use super::unit::{Block, Unit};
 use super::{Depth, MAX_AXES, Precision, WIDTH, panels};
+use crate::contract::drive::{Call, JOB};
+use crate::contract::epilogue::Target;
+use crate::contract::finish::{Destination, Goal, Sums};
+use crate::contract::place::Place;
+use crate::contract::plan::{Plan, share};
+use crate::scratch::{LINE, lend};
+use crate::{Kernel, Simd, pool, run};
 
 /// Words of the parameter, as often as they are read, below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 16;

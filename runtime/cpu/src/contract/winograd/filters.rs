@@ -6,13 +6,13 @@
 
 use core::ops::Range;
 
-use super::super::super::Simd;
-use super::super::super::vectors::MAX_LANES;
-use super::super::pack::{copy, zero};
-use super::super::place::{Place, Side, Sight};
-use super::super::plan::Plan;
-use super::super::{Axis, Role};
 use super::transforms::TAPS;
+use crate::Simd;
+use crate::contract::pack::{copy, zero};
+use crate::contract::place::{Place, Side, Sight};
+use crate::contract::plan::Plan;
+use crate::contract::{Axis, Role};
+use crate::vectors::MAX_LANES;
 
 /// Words that copying a row goes by way of.
 pub(super) const TEMP: usize = MAX_LANES * MAX_LANES;

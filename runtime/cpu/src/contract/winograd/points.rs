@@ -6,12 +6,12 @@
 
 use core::ops::Range;
 
-use super::super::super::Simd;
-use super::super::super::vectors::MAX_LANES;
-use super::super::place::{Place, Side};
 use super::filters;
 use super::transforms::{Minimal, TAPS};
 use super::{Memory, Setup};
+use crate::Simd;
+use crate::contract::place::{Place, Side};
+use crate::vectors::MAX_LANES;
 
 /// Words that filters are transformed in, and rows of an image are copied in.
 pub(super) const TEMP: usize =

@@ -4,7 +4,7 @@
 //! channels between the product and `A`, is the `STEP` × `STEP` sums of a 3 × 3 filter `g` over a `PATCH` × `PATCH` patch `d`.
 //! The matrices are those of Lavin and Gray, *Fast algorithms for convolutional neural networks*, 2016.
 
-use super::super::super::Simd;
+use crate::Simd;
 
 /// A filter is 3 × 3.
 pub(super) const TAPS: usize = 3;

@@ -10,7 +10,7 @@ mod product;
 use super::dims as dims_of;
 use super::plan::Launched;
 use crate::ir::index::{Atom, Index, is_nonnegative};
-use crate::ir::kernel::{BufferId, Expr, Kernel, KernelId, Operand, Skeleton, Slot, Step, Store};
+use crate::ir::kernel::{BufferId, Expr, Kernel, KernelId, Load, Operand, Skeleton, Slot, Step, Store};
 use crate::ir::plan::{Plan, Pool};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim};
@@ -240,18 +240,8 @@ impl Recurrence {
         self.map.slots[self.sums].read
             && !self.map.slots[self.sums].write
             && (self.first == Half::Map || self.map.slots[self.state].len == self.elements())
-            && self.map.scalars.iter().all(|scalar| match scalar {
-                Expr::Load { slot, index, guards, .. } if *slot == self.sums => {
-                    guards.is_empty() && self.group(index, &at).is_some()
-                }
-                Expr::Load { .. }
-                | Expr::Const(_)
-                | Expr::Extent(_)
-                | Expr::Index(_)
-                | Expr::Inside(_)
-                | Expr::Map(..)
-                | Expr::Convert(..)
-                | Expr::Accumulated { .. } => true,
+            && self.map.scalars.iter().filter_map(Expr::load).all(|Load { slot, index, guards }| {
+                slot != self.sums || (guards.is_empty() && self.group(index, &at).is_some())
             })
     }
 
@@ -338,20 +328,11 @@ impl Recurrence {
     /// Whether everything that is written is written once, row by row, and read nowhere else.
     fn holds(&self) -> bool {
         let written = |slot: usize| {
-            let elsewhere = |scalar: &Expr| match scalar {
-                Expr::Load { slot: other, index, guards, .. } => {
-                    *other == slot && (self.part(slot, index).is_none() || !guards.is_empty())
-                }
-                Expr::Const(_)
-                | Expr::Extent(_)
-                | Expr::Index(_)
-                | Expr::Inside(_)
-                | Expr::Map(..)
-                | Expr::Convert(..)
-                | Expr::Accumulated { .. } => false,
+            let elsewhere = |load: Load<'_>| {
+                load.slot == slot && (self.part(slot, load.index).is_none() || !load.guards.is_empty())
             };
             let float = self.map.slots[slot].dtype == DType::F32;
-            self.place(slot).filter(|_| float && !self.map.scalars.iter().any(elsewhere))
+            self.place(slot).filter(|_| float && !self.map.scalars.iter().filter_map(Expr::load).any(elsewhere))
         };
         let whole = |slot: usize, parts: usize| {
             let row = self.map.axes[self.columns].clone() * Dim::from(parts);

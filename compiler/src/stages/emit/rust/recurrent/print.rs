@@ -9,7 +9,7 @@ use super::super::{arith, word};
 use super::{Half, Place, Recurrence};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, Store};
+use crate::ir::kernel::{Load, Store};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -118,26 +118,19 @@ fn map(own: &Recurrence) -> TokenStream {
     let scalars = (0..kernel.scalars.len()).map(|id| {
         let name = variable(id);
         let number = Literal::usize_unsuffixed;
-        match &kernel.scalars[id] {
-            Expr::Load { slot, index, .. } if *slot == own.sums => {
+        match kernel.scalars[id].load() {
+            Some(Load { slot, index, .. }) if slot == own.sums => {
                 let Some(group) = own.group(index, &at) else { unreachable!("sums are read group by group") };
                 let group = number(group);
                 quote!(let #name = tile.sum(s, #group, r, j, at);)
             }
-            Expr::Load { slot, .. } if *slot == own.state => quote!(let #name = tile.state(s, r, j, at);),
-            Expr::Load { slot, index, .. } if series.contains(slot) => {
-                let series = number(series.iter().position(|s| s == slot).unwrap_or_default());
-                let part = number(own.part(*slot, index).unwrap_or_default());
+            Some(Load { slot, .. }) if slot == own.state => quote!(let #name = tile.state(s, r, j, at);),
+            Some(Load { slot, index, .. }) if series.contains(&slot) => {
+                let series = number(series.iter().position(|&s| s == slot).unwrap_or_default());
+                let part = number(own.part(slot, index).unwrap_or_default());
                 quote!(let #name = tile.old(s, #series, #part, r, j, at);)
             }
-            Expr::Load { .. }
-            | Expr::Const(_)
-            | Expr::Extent(_)
-            | Expr::Index(_)
-            | Expr::Inside(_)
-            | Expr::Map(..)
-            | Expr::Convert(..)
-            | Expr::Accumulated { .. } => printer.define(id),
+            Some(_) | None => printer.define(id),
         }
     });
     let stores = own.stores().iter().map(|store| put(own, store));

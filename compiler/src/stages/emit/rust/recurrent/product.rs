@@ -5,7 +5,7 @@
 
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index, is_nonnegative};
-use crate::ir::kernel::{Expr, Kernel, Operand, Skeleton, Store};
+use crate::ir::kernel::{Expr, Kernel, Load, Operand, Skeleton, Store};
 use crate::ir::prim::MapOp;
 
 /// A product of two matrices. Slots and axes are those of its kernel.
@@ -73,17 +73,8 @@ impl<'a> Product<'a> {
 /// What is added to a sum before it is stored: nothing, or the element of a slot at the same position.
 fn addend(kernel: &Kernel, store: &Store) -> Option<Option<usize>> {
     let is_sum = |id: usize| matches!(kernel.scalars[id], Expr::Accumulated { .. });
-    let of = |id: usize| match &kernel.scalars[id] {
-        Expr::Load { slot, index, guards, .. } if *index == store.index && guards.is_empty() => Some(*slot),
-        Expr::Load { .. }
-        | Expr::Const(_)
-        | Expr::Extent(_)
-        | Expr::Index(_)
-        | Expr::Inside(_)
-        | Expr::Map(..)
-        | Expr::Convert(..)
-        | Expr::Accumulated { .. } => None,
-    };
+    let same = |load: &Load<'_>| *load.index == store.index && load.guards.is_empty();
+    let of = |id: usize| kernel.scalars[id].load().filter(same).map(|load| load.slot);
     match &kernel.scalars[store.value] {
         Expr::Accumulated { .. } => Some(None),
         Expr::Map(MapOp::Add, args) => match args.as_slice() {

@@ -7,7 +7,7 @@ use super::super::variables::{slot_name, variable};
 use super::{Row, roots};
 use crate::ir::DType;
 use crate::ir::dim::Dim;
-use crate::ir::kernel::{Expr, ExprId, Pass};
+use crate::ir::kernel::{Expr, ExprId, Load, Pass};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -124,29 +124,17 @@ impl Row<'_> {
         let Some(&outer) = self.parallel.last().filter(|_| !self.kernel.schedule.streamed.is_empty()) else {
             return quote!();
         };
-        let ahead = self.kernel.scalars.iter().filter_map(|scalar| match scalar {
-            Expr::Load { slot, index, guards, .. } if guards.is_empty() && index.is_affine() => {
-                if self.kernel.slots[*slot].write {
-                    return None;
-                }
-                let along = self.printer.lane_stride(index)?;
-                let step = if self.reduced.is_empty() {
-                    Dim::from(AHEAD as i64)
-                } else {
-                    index.stride(outer)? * Dim::from(rows)
-                };
-                let (data, at, step) = (slot_name(*slot), self.printer.place(*slot, index), step);
-                let text = arith::dim(&step);
-                (along.is(1) && step != Dim::default()).then(|| quote!(s.fetch(#data, #at + #text);))
+        let ahead = self.kernel.scalars.iter().filter_map(Expr::load).filter_map(|Load { slot, index, guards }| {
+            if self.kernel.slots[slot].write || !guards.is_empty() || !index.is_affine() {
+                return None;
             }
-            Expr::Load { .. }
-            | Expr::Map(..)
-            | Expr::Const(_)
-            | Expr::Extent(_)
-            | Expr::Index(_)
-            | Expr::Inside(_)
-            | Expr::Convert(..)
-            | Expr::Accumulated { .. } => None,
+            let along = self.printer.lane_stride(index)?;
+            let step = match self.reduced.is_empty() {
+                true => Dim::from(AHEAD as i64),
+                false => index.stride(outer)? * Dim::from(rows),
+            };
+            let (data, at, text) = (slot_name(slot), self.printer.place(slot, index), arith::dim(&step));
+            (along.is(1) && step != Dim::default()).then(|| quote!(s.fetch(#data, #at + #text);))
         });
         quote!(#(#ahead)*)
     }
