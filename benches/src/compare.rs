@@ -1,8 +1,9 @@
 //! Ours and the work of others in turns.
 //!
 //! In: workloads and a list of commands ([`peers`]). Out: for each row the medians, the best of the others and the ratio, as
-//! a Markdown table on standard output, and in a page if one is named. Always: every program is a process of its own; ours is
-//! the first and the last of each round, and how far the two are apart is shown, because a ratio means nothing beyond that.
+//! a Markdown table on standard output, and in a page if one is named. Always: every program is a process of its own, and the
+//! programs take turns workload by workload, because a machine that others use is another one a minute later; ours is the
+//! first and the last of each turn, and how far the two are apart is shown, because a ratio means nothing beyond that.
 
 mod machine;
 mod peers;
@@ -31,15 +32,18 @@ pub(crate) fn run(rows: &Rows, wanted: &Peers) -> Result<(), Box<dyn Error>> {
     let peers = peers::read(&wanted.file)?;
     let mut samples = vec![];
     for round in 0..wanted.rounds {
-        eprintln!("# round {} of {}", round + 1, wanted.rounds);
-        ours(rows, OURS, &mut samples)?;
-        for peer in &peers {
-            // A peer may be faster on one thread; it is judged by its better choice.
-            for threads in if rows.threads > 1 { vec![1, rows.threads] } else { vec![1] } {
-                theirs(peer, rows, threads, &mut samples);
+        for &workload in &rows.workloads {
+            eprintln!("# round {} of {}: {}", round + 1, wanted.rounds, workload.name);
+            let one = Rows { workloads: vec![workload], ..*rows };
+            ours(&one, OURS, &mut samples)?;
+            for peer in &peers {
+                // A peer may be faster on one thread; it is judged by its better choice.
+                for threads in if rows.threads > 1 { vec![1, rows.threads] } else { vec![1] } {
+                    theirs(peer, &one, threads, &mut samples);
+                }
             }
+            ours(&one, AGAIN, &mut samples)?;
         }
-        ours(rows, AGAIN, &mut samples)?;
     }
     let text = format!("{}\n{}", machine::describe(&peers, rows.threads), table::of(&samples));
     print!("{text}");
