@@ -177,7 +177,7 @@ struct Run {
 
 /// Copies a run from each place of `table`.
 ///
-/// Masked stores take some machines a hundred times as long as whole ones, so a vector may go beyond a row that it alone
+/// Masked stores take some machines ten times as long as whole ones, so a vector may go beyond a row that it alone
 /// fills: the next row is written after it.
 #[inline(always)]
 unsafe fn copy_runs<S: Simd>(
