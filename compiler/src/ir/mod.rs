@@ -9,6 +9,7 @@ pub mod graph;
 pub mod index;
 mod infer;
 pub mod kernel;
+pub mod lanes;
 pub mod model;
 pub mod plan;
 pub mod precision;

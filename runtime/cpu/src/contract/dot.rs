@@ -360,8 +360,8 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
             }
         }
     }
-    for (r, sums) in sums.into_iter().enumerate() {
+    for (r, sums) in sums.iter().enumerate() {
         // SAFETY: the caller provides a row of `TILE` words for each row.
-        unsafe { s.add_up_raw_f(sums, to.wrapping_add(r * TILE)) }
+        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
     }
 }

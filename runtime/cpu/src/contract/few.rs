@@ -62,13 +62,13 @@ pub(super) unsafe fn sums<S: Simd>(s: S, row: *const f32, k: usize, columns: *co
     for (first, half, new) in [(0, 0, true), (2, 0, false), (1, 1, true), (3, 1, false)] {
         // SAFETY: the caller's.
         let quarter = unsafe { quarter(s, row, k, columns, first) };
-        for (half, quarter) in halves[half].iter_mut().zip(quarter) {
-            *half = if new { quarter } else { s.add_f(*half, quarter) };
+        for (half, quarter) in halves[half].iter_mut().zip(&quarter) {
+            *half = if new { *quarter } else { s.add_f(*half, *quarter) };
         }
     }
-    for (vector, (a, b)) in halves[0].into_iter().zip(halves[1]).enumerate() {
+    for (vector, (a, b)) in halves[0].iter().zip(&halves[1]).enumerate() {
         // SAFETY: the caller's.
-        unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(a, b)) }
+        unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(*a, *b)) }
     }
 }
 

@@ -121,7 +121,7 @@ impl<T: Kind, const ROWS: usize, const VECTORS: usize> Kernel for Tile<T, ROWS, 
         // SAFETY: the caller of `tile` vouches for the block.
         unsafe {
             self.0.sums(s, &mut sums);
-            store(s, self.0.block(), sums);
+            store(s, self.0.block(), &mut sums);
         }
     }
 }
@@ -223,8 +223,8 @@ unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
         let right: [S::F; VECTORS] = load(s, b);
         for (row, sums) in sums.iter_mut().enumerate() {
             let left = s.splat_f(a.add(row).read());
-            for (sum, right) in sums.iter_mut().zip(right) {
-                *sum = s.mul_add_f(left, right, *sum);
+            for (sum, right) in sums.iter_mut().zip(&right) {
+                *sum = s.mul_add_f(left, *right, *sum);
             }
         }
     }
@@ -249,8 +249,8 @@ impl Kind for Far {
                 let right: [S::F; VECTORS] = load(s, b);
                 for (row, sums) in rows.iter().zip(sums.iter_mut()) {
                     let left = s.splat_f(row.add(k).read());
-                    for (sum, right) in sums.iter_mut().zip(right) {
-                        *sum = s.mul_add_f(left, right, *sum);
+                    for (sum, right) in sums.iter_mut().zip(&right) {
+                        *sum = s.mul_add_f(left, *right, *sum);
                     }
                 }
             }
@@ -287,8 +287,8 @@ impl Kind for Apart {
                 let right: [S::F; VECTORS] = load(s, self.block.b.offset(*self.list.add(k)));
                 for (row, sums) in sums.iter_mut().enumerate() {
                     let left = s.splat_f(thirds[row / 3].offset((row % 3).cast_signed() * self.distance).read());
-                    for (sum, right) in sums.iter_mut().zip(right) {
-                        *sum = s.mul_add_f(left, right, *sum);
+                    for (sum, right) in sums.iter_mut().zip(&right) {
+                        *sum = s.mul_add_f(left, *right, *sum);
                     }
                 }
             }
@@ -317,7 +317,7 @@ unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VEC
 unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
     s: S,
     block: &Block,
-    mut sums: [[S::F; VECTORS]; ROWS],
+    sums: &mut [[S::F; VECTORS]; ROWS],
 ) {
     if let Some((before, distance)) = block.before {
         for (row, sums) in sums.iter_mut().enumerate() {
@@ -328,11 +328,12 @@ unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
             }
         }
     }
-    for (row, sums) in sums.into_iter().enumerate() {
+    // By reference: an iterator that owns an array may copy it, which costs more than a short tile.
+    for (row, sums) in sums.iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
-        for (vector, sum) in sums.into_iter().enumerate() {
+        for (vector, sum) in sums.iter().enumerate() {
             // SAFETY: the caller vouches for the sums.
-            unsafe { s.store_raw_f(c.wrapping_add(vector * S::LANES), sum) }
+            unsafe { s.store_raw_f(c.wrapping_add(vector * S::LANES), *sum) }
         }
     }
 }

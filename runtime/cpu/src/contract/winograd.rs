@@ -1,5 +1,5 @@
-//! Convolutions with 3 × 3 filters by minimal filtering: of two or four sums in each direction, four or six products instead of
-//! six or twelve.
+//! Convolutions with 3 × 3 filters by minimal filtering: of two, three or four sums in each direction, four, five or six products
+//! instead of six, nine or twelve.
 //!
 //! In: a convolution whose windows move by one, or its gradient by input. Out: its outputs. Always: filters and patches are
 //! transformed, multiplied as a matrix product over channels for each point of a patch, and the products are transformed back
@@ -29,7 +29,7 @@ use crate::{Kernel, Simd, pool, run};
 use cut::{Cut, Sizes};
 use filters::Filters;
 use points::TEMP;
-use transforms::{Four, Minimal, TAPS, Two};
+use transforms::{Four, Minimal, TAPS, Three, Two};
 
 /// Vectors of a panel.
 const VECTORS: usize = 2;
@@ -225,6 +225,7 @@ impl Kernel for Work<'_> {
         unsafe {
             match self.part.task.setup.cut.step {
                 2 => self.filtered::<S, Two, 2, 4>(s),
+                3 => self.filtered::<S, Three, 3, 5>(s),
                 4 => self.filtered::<S, Four, 4, 6>(s),
                 _ => unreachable!("cuts are made for these steps"),
             }

@@ -12,6 +12,7 @@ use super::variables::{accumulator, skip_name, slot_name, suffix_of_lanes, varia
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
+use crate::ir::lanes::{self, LANES};
 use crate::ir::prim::{ArgOp, ReduceOp};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -346,23 +347,9 @@ pub(super) fn cut(kernel: &Kernel) -> Option<Cut> {
         }
     }
     let others = kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, d)| d);
-    let work = product(others) * Dim::from(kernel.scalars.iter().map(price).sum::<i64>().max(1));
+    let work = product(others) * Dim::from(lanes::price(kernel, kernel.schedule.vector?) * LANES / 1000);
     let all = work.clone() * kernel.axes[axis].clone();
     (!slots.is_empty() && all.as_const().is_none_or(|n| n >= WORTH)).then_some(Cut { axis, slots, work })
-}
-
-/// Rough element operations of a scalar.
-fn price(scalar: &Expr) -> i64 {
-    match scalar {
-        Expr::Map(op, _) => op.cost(),
-        Expr::Load { .. }
-        | Expr::Const(_)
-        | Expr::Extent(_)
-        | Expr::Index(_)
-        | Expr::Inside(_)
-        | Expr::Convert(..)
-        | Expr::Accumulated { .. } => 1,
-    }
 }
 
 /// What a list of passes and stores computes.

@@ -78,16 +78,16 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
     unsafe {
         match precision {
             Precision::Bf16 => {
-                for (r, sums) in tile.halves(s).into_iter().enumerate() {
-                    for (v, sum) in sums.into_iter().enumerate() {
-                        s.store_raw_f(c.wrapping_add(r * block.c_pitch + v * S::LANES), sum);
+                for (r, sums) in tile.halves(s).iter().enumerate() {
+                    for (v, sum) in sums.iter().enumerate() {
+                        s.store_raw_f(c.wrapping_add(r * block.c_pitch + v * S::LANES), *sum);
                     }
                 }
             }
             Precision::Int8 => {
-                for (r, sums) in tile.bytes(s).into_iter().enumerate() {
-                    for (v, sum) in sums.into_iter().enumerate() {
-                        s.store_raw_i(c.wrapping_add(r * block.c_pitch + v * S::LANES).cast(), sum);
+                for (r, sums) in tile.bytes(s).iter().enumerate() {
+                    for (v, sum) in sums.iter().enumerate() {
+                        s.store_raw_i(c.wrapping_add(r * block.c_pitch + v * S::LANES).cast(), *sum);
                     }
                 }
             }

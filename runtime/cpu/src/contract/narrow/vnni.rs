@@ -77,11 +77,11 @@ unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usi
         }
     }
     let [even, odd] = sums;
-    for (r, (even, odd)) in even.into_iter().zip(odd).enumerate() {
-        for (p, (even, odd)) in even.into_iter().zip(odd).enumerate() {
+    for (r, (even, odd)) in even.iter().zip(&odd).enumerate() {
+        for (p, (even, odd)) in even.iter().zip(odd).enumerate() {
             let to = block.c.wrapping_add((row + r) * block.c_pitch + (panel + p) * WIDTH);
             // SAFETY: the caller vouches for the sums.
-            unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(even, odd)) }
+            unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(*even, *odd)) }
         }
     }
 }

@@ -63,7 +63,7 @@ impl Cut {
             let patches = sizes.batch * filters.y.sums.div_ceil(step) * filters.x.sums.div_ceil(step);
             points(step) * (product(patches) + TRANSFORM * patches * (channels + rows))
         };
-        let step = if filtered(2) < filtered(4) { 2 } else { 4 };
+        let step = [4, 3, 2].into_iter().min_by_key(|&step| filtered(step))?;
         (filtered(step) < plain).then(|| Cut::of(step, filters, sizes)).flatten()
     }
 

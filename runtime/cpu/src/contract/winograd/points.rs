@@ -59,14 +59,14 @@ pub(super) unsafe fn filters<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
                 for x in 0..TAPS {
                     let line =
                         core::array::from_fn(|y| s.load_raw_f(turned.wrapping_add(filters.tap(y, x) * S::LANES)));
-                    for (half, element) in half.iter_mut().zip(T::filter_line(s, line)) {
-                        half[x] = element;
+                    for (half, element) in half.iter_mut().zip(&T::filter_line(s, line)) {
+                        half[x] = *element;
                     }
                 }
-                for (row, line) in half.into_iter().enumerate() {
+                for (row, line) in half.iter().enumerate() {
                     let to = to.wrapping_add(row * PATCH * point_step + channel * width);
-                    for (column, element) in T::filter_line(s, line).into_iter().enumerate() {
-                        s.store_raw_f(to.wrapping_add(column * point_step), element);
+                    for (column, element) in T::filter_line(s, *line).iter().enumerate() {
+                        s.store_raw_f(to.wrapping_add(column * point_step), *element);
                     }
                 }
             }
@@ -123,14 +123,14 @@ unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
         // SAFETY: the caller vouches for the patch.
         let line =
             core::array::from_fn(|row| unsafe { s.load_raw_f(from.wrapping_add(row * pitch + column * S::LANES)) });
-        for (half, element) in half.iter_mut().zip(T::patch_line(s, line)) {
-            half[column] = element;
+        for (half, element) in half.iter_mut().zip(&T::patch_line(s, line)) {
+            half[column] = *element;
         }
     }
-    for (row, line) in half.into_iter().enumerate() {
-        for (column, element) in T::patch_line(s, line).into_iter().enumerate() {
+    for (row, line) in half.iter().enumerate() {
+        for (column, element) in T::patch_line(s, *line).iter().enumerate() {
             // SAFETY: the caller vouches for a vector at each point.
-            unsafe { s.store_raw_f(to.wrapping_add((row * PATCH + column) * step), element) }
+            unsafe { s.store_raw_f(to.wrapping_add((row * PATCH + column) * step), *element) }
         }
     }
 }
@@ -185,10 +185,10 @@ unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, con
     }
     for column in 0..STEP {
         let line = T::sums_line(s, core::array::from_fn(|row| half[row][column]));
-        for (row, element) in line.into_iter().enumerate() {
+        for (row, element) in line.iter().enumerate() {
             if row < rows && column < columns {
                 // SAFETY: the caller vouches for the pixels that there are.
-                unsafe { s.store_raw_f(to.wrapping_add((row * across + column) * S::LANES), element) }
+                unsafe { s.store_raw_f(to.wrapping_add((row * across + column) * S::LANES), *element) }
             }
         }
     }

@@ -1,8 +1,9 @@
-//! The transforms of Winograd's minimal filtering F(2×2, 3×3) and F(4×4, 3×3).
+//! The transforms of Winograd's minimal filtering F(2×2, 3×3), F(3×3, 3×3) and F(4×4, 3×3).
 //!
 //! In: vectors whose lanes are independent. Out: the transform of each lane. Always: `Aᵀ((G g Gᵀ) ⊙ (Bᵀ d B))A`, summed over
 //! channels between the product and `A`, is the `STEP` × `STEP` sums of a 3 × 3 filter `g` over a `PATCH` × `PATCH` patch `d`.
-//! The matrices are those of Lavin and Gray, *Fast algorithms for convolutional neural networks*, 2016.
+//! The matrices are those of Lavin and Gray, *Fast algorithms for convolutional neural networks*, 2016; for three sums, those of
+//! Toom and Cook at 0, 1, −1, 2 and ∞.
 
 use crate::Simd;
 
@@ -21,6 +22,9 @@ pub(super) trait Minimal<const STEP: usize, const PATCH: usize> {
 
 /// F(2×2, 3×3): 16 products for four sums.
 pub(super) struct Two;
+
+/// F(3×3, 3×3): 25 products for nine sums.
+pub(super) struct Three;
 
 /// F(4×4, 3×3): 36 products for sixteen sums.
 pub(super) struct Four;
@@ -41,6 +45,36 @@ impl Minimal<2, 4> for Two {
     #[inline(always)]
     fn sums_line<S: Simd>(s: S, m: [S::F; 4]) -> [S::F; 2] {
         [s.add_f(m[0], s.add_f(m[1], m[2])), s.sub_f(s.sub_f(m[1], m[2]), m[3])]
+    }
+}
+
+impl Minimal<3, 5> for Three {
+    #[inline(always)]
+    fn filter_line<S: Simd>(s: S, [a, b, c]: [S::F; TAPS]) -> [S::F; 5] {
+        let times = |x: S::F, by: f32| s.mul_f(x, s.splat_f(by));
+        let even = s.add_f(a, c);
+        let far = s.mul_add_f(c, s.splat_f(4.0), s.mul_add_f(b, s.splat_f(2.0), a));
+        [times(a, 0.5), times(s.add_f(even, b), -0.5), times(s.sub_f(even, b), -1.0 / 6.0), times(far, 1.0 / 6.0), c]
+    }
+
+    #[inline(always)]
+    fn patch_line<S: Simd>(s: S, d: [S::F; 5]) -> [S::F; 5] {
+        let plus = |x: S::F, by: f32, y: S::F| s.mul_add_f(x, s.splat_f(by), y);
+        let (far, near) = (s.sub_f(d[3], d[1]), s.sub_f(d[3], d[2]));
+        [
+            plus(s.sub_f(d[0], d[2]), 2.0, far),
+            plus(d[1], -2.0, near),
+            plus(s.sub_f(d[1], d[2]), 2.0, near),
+            far,
+            plus(far, -2.0, s.sub_f(d[4], d[2])),
+        ]
+    }
+
+    #[inline(always)]
+    fn sums_line<S: Simd>(s: S, m: [S::F; 5]) -> [S::F; 3] {
+        let plus = |x: S::F, by: f32, y: S::F| s.mul_add_f(x, s.splat_f(by), y);
+        let (even, odd) = (s.add_f(m[1], m[2]), s.sub_f(m[1], m[2]));
+        [s.add_f(m[0], s.add_f(even, m[3])), plus(m[3], 2.0, odd), plus(m[3], 4.0, s.add_f(even, m[4]))]
     }
 }
 
