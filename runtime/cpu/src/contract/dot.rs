@@ -259,6 +259,11 @@ impl Kernel for Columns<'_> {
         while at < to {
             let cols = TILE.min(to - at);
             let mut row = 0;
+            if !work.columns.is_null() {
+                // SAFETY: `dot` has checked both operands and the outputs.
+                unsafe { kept(s, work, at, cols) }
+                row = work.held.1;
+            }
             while row < work.held.1 {
                 let rows = most.min(work.held.1 - row);
                 // SAFETY: `dot` has checked both operands and the outputs.
@@ -276,23 +281,31 @@ impl Kernel for Columns<'_> {
     }
 }
 
+/// Sums all rows with `cols` columns that are kept, and hands them on. A group of columns stays in the first-level cache while
+/// the rows pass.
+#[inline(always)]
+unsafe fn kept<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
+    let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; FEW_LEFT]>::uninit()];
+    let data = sums.as_mut_ptr().cast::<f32>();
+    for column in (0..cols).step_by(few::VECTORS * S::LANES) {
+        let columns = work.columns.wrapping_add((at + column) * work.k);
+        for row in 0..work.held.1 {
+            let held = work.held.0.wrapping_offset(row.cast_signed() * work.held.2);
+            // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple.
+            unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(row * TILE + column)) }
+        }
+    }
+    let sums = Sums { data, pitch: TILE, m: 0, n: at, rows: work.held.1, cols };
+    // SAFETY: the sums are written, and lie within the contraction.
+    unsafe { work.goal.finish(s, &sums) }
+}
+
 /// Sums `ROWS` × `cols` elements and hands them on.
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
-    if !work.columns.is_null() {
-        while column < cols {
-            let columns = work.columns.wrapping_add((at + column) * work.k);
-            for r in 0..ROWS {
-                let held = work.held.0.wrapping_offset((row + r).cast_signed() * work.held.2);
-                // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple.
-                unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(r * TILE + column)) }
-            }
-            column += few::VECTORS * S::LANES;
-        }
-    }
     while column < cols {
         // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
         unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }

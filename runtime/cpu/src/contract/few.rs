@@ -57,18 +57,16 @@ impl Kernel for Turn {
 /// `row` must have `k` words, `columns` must be the kept form, and `to` must have `VECTORS` vectors.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, to: *mut f32) {
-    let mut halves = [[s.splat_f(0.0); VECTORS]; 2];
-    // The partial sums of lanes `first`, `first + 4`, … are added up first, those of 0 and 2 and those of 1 and 3 next.
-    for (first, half, new) in [(0, 0, true), (2, 0, false), (1, 1, true), (3, 1, false)] {
+    // The partial sums of lanes `first`, `first + 4`, … are added up first, those of 0 and 2 and those of 1 and 3 next. Each
+    // quarter is code of its own, because sums stay in registers only where no loop chooses among them.
+    // SAFETY: the caller's.
+    let (zero, two) = unsafe { (quarter(s, row, k, columns, 0), quarter(s, row, k, columns, 2)) };
+    // SAFETY: the caller's.
+    let (one, three) = unsafe { (quarter(s, row, k, columns, 1), quarter(s, row, k, columns, 3)) };
+    for vector in 0..VECTORS {
+        let (even, odd) = (s.add_f(zero[vector], two[vector]), s.add_f(one[vector], three[vector]));
         // SAFETY: the caller's.
-        let quarter = unsafe { quarter(s, row, k, columns, first) };
-        for (half, quarter) in halves[half].iter_mut().zip(&quarter) {
-            *half = if new { *quarter } else { s.add_f(*half, *quarter) };
-        }
-    }
-    for (vector, (a, b)) in halves[0].iter().zip(&halves[1]).enumerate() {
-        // SAFETY: the caller's.
-        unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(*a, *b)) }
+        unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(even, odd)) }
     }
 }
 
