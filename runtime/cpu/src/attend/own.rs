@@ -3,7 +3,7 @@
 use super::plan::{Matrix, Target};
 use crate::Part;
 use crate::Simd;
-use crate::contract::kernel::{self, Block, Rows, Steps};
+use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
 
 /// Copies rows times a factor to rows of `width` words, zeros after the columns.
 ///
@@ -107,6 +107,7 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
             rows: Rows::Even(product.a_row.cast_signed()),
             b: product.b.wrapping_add(vector * S::LANES),
             steps: Steps::Even(product.b_step),
+            ahead: Ahead::nothing(product.b),
             c,
             c_row,
             before: product.add.then_some((c.cast_const(), c_row)),

@@ -7,7 +7,7 @@
 use super::own;
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{LaneMask, power};
-use crate::contract::kernel::{self, Block, Rows, Steps};
+use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use crate::vectors::MAX_LANES;
 use crate::{Full, Simd, math};
 use core::ops::Range;
@@ -208,6 +208,7 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
                 rows,
                 b: product.b.wrapping_add(vector * S::LANES),
                 steps: Steps::Even(product.b_step.cast_signed()),
+                ahead: Ahead::nothing(product.b),
                 c,
                 c_row,
                 before: product.add.then_some((c.cast_const(), c_row)),

@@ -3,7 +3,6 @@
 //! In: a left operand with evenly spaced rows, a right one with contiguous columns. Out: sums, or sums added to what is there.
 //! Always: each element is summed in ascending order of K with one accumulator.
 
-use crate::scratch::LINE;
 use crate::{Kernel, Simd};
 
 /// The work of one register tile. Strides are in words.
@@ -14,6 +13,7 @@ pub(crate) struct Block {
     pub(crate) rows: Rows,
     pub(crate) b: *const f32,
     pub(crate) steps: Steps,
+    pub(crate) ahead: Ahead,
     pub(crate) c: *mut f32,
     /// From row to row of the sums.
     pub(crate) c_row: isize,
@@ -60,8 +60,30 @@ pub(crate) enum Steps {
     Even(isize),
     /// To each offset; the left operand's rows are `Near` or `Even`.
     Listed(*const isize),
-    /// To each offset, and a line from `next` on is asked for at each k, which another tile will read; rows are `Even`.
-    Leading { list: *const isize, next: *const f32 },
+}
+
+/// What other tiles will read, and this one asks for while it sums: at each k the line at `from`, which moves by `step` words.
+/// Hardware that reads ahead stops at the end of a page, and starts anew with every panel.
+#[derive(Clone, Copy)]
+pub(crate) struct Ahead {
+    pub(crate) from: *const f32,
+    pub(crate) step: usize,
+}
+
+impl Ahead {
+    /// Nothing but what is read anyway.
+    pub(crate) fn nothing(from: *const f32) -> Ahead {
+        Ahead { from, step: 0 }
+    }
+
+    /// Asks for the next line. A single row has no time to spare: it is read as fast as it comes.
+    #[inline(always)]
+    fn ask<S: Simd, const ROWS: usize>(&mut self, s: S) {
+        if ROWS > 1 {
+            s.prefetch(self.from);
+            self.from = self.from.wrapping_add(self.step);
+        }
+    }
 }
 
 /// Most vectors of columns that a tile of one row has.
@@ -88,15 +110,9 @@ pub(crate) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Blo
             s.call(AnySize { rows, vectors, kind: Far { block, b_step } });
         }
         (Rows::Even(distance), Steps::Listed(list)) => {
-            // What is asked for is read anyway.
-            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list, next: list.cast() } });
+            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list } });
         }
-        (Rows::Even(distance), Steps::Leading { list, next }) => {
-            s.call(AnySize { rows, vectors, kind: Apart { block, distance, list, next } });
-        }
-        (Rows::Listed(_), Steps::Listed(_)) | (Rows::Near(_) | Rows::Listed(_), Steps::Leading { .. }) => {
-            unreachable!("listed steps go with rows that are evenly spaced")
-        }
+        (Rows::Listed(_), Steps::Listed(_)) => unreachable!("listed steps go with rows that are evenly spaced"),
     }
 }
 
@@ -171,8 +187,9 @@ struct Near {
 impl Kind for Near {
     #[inline(always)]
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
-        let (mut a, mut b) = (self.block.a, self.block.b);
+        let (mut a, mut b, mut ahead) = (self.block.a, self.block.b, self.block.ahead);
         for _ in 0..self.block.k {
+            ahead.ask::<S, ROWS>(s);
             // SAFETY: the caller vouches for both operands over the whole block.
             unsafe { near(s, a, b, sums) }
             a = a.wrapping_offset(self.a_step);
@@ -242,8 +259,9 @@ impl Kind for Far {
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
         // SAFETY: a list has an offset for each row.
         let rows = unsafe { self.block.rows::<ROWS>() };
-        let mut b = self.block.b;
+        let (mut b, mut ahead) = (self.block.b, self.block.ahead);
         for k in 0..self.block.k {
+            ahead.ask::<S, ROWS>(s);
             // SAFETY: the caller vouches for both operands over the whole block.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, b);
@@ -269,7 +287,6 @@ struct Apart {
     block: Block,
     distance: isize,
     list: *const isize,
-    next: *const f32,
 }
 
 impl Kind for Apart {
@@ -280,8 +297,9 @@ impl Kind for Apart {
         for (third, at) in thirds.iter_mut().enumerate() {
             *at = self.block.a.wrapping_offset(3 * third.cast_signed() * self.distance);
         }
+        let mut ahead = self.block.ahead;
         for k in 0..self.block.k {
-            s.prefetch(self.next.wrapping_add(k * LINE));
+            ahead.ask::<S, ROWS>(s);
             // SAFETY: the caller vouches for the list and for both operands over the whole block.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, self.block.b.offset(*self.list.add(k)));

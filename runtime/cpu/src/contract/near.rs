@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use super::dot::{self, Line, Shape};
 use super::drive::Call;
 use super::finish::{Goal, Sums};
-use super::kernel::{self, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::pack::BLOCK;
 use super::place::MAX_AXES;
 use super::plan::{self, MAX_OUTPUTS, share};
@@ -102,10 +102,11 @@ impl Kernel for Product<'_> {
                 };
                 let a = left.wrapping_offset(row.cast_signed() * m.lhs);
                 let (b, steps) = (right.wrapping_add(first), Steps::Even(step));
+                let ahead = Ahead::nothing(b);
                 // SAFETY: `near` has checked both operands and the outputs; `waiting` has room for a tile, whose sums are
                 // written when they are handed on.
                 unsafe {
-                    kernel::tile(s, count, vectors, Block { k, a, rows, b, steps, c, c_row, before: None });
+                    kernel::tile(s, count, vectors, Block { k, a, rows, b, steps, ahead, c, c_row, before: None });
                     if straight.is_none() {
                         let cols = width.min(n) - skip;
                         let sums = Sums {

@@ -3,6 +3,8 @@
 //! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) are independent, and
 //! how many there are changes nothing in any sum.
 
+mod cut;
+
 use core::ops::Range;
 
 use super::across;
@@ -10,7 +12,7 @@ use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::halves;
 use super::hold;
-use super::kernel::{self, Block, WIDE};
+use super::kernel::{self, Ahead, Block, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
@@ -18,18 +20,11 @@ use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
+use cut::Cut;
 
-/// Most rows of a job whose sums must wait for further blocks of K.
-const ROWS: usize = 512;
-/// Most words of waiting sums in a job: a quarter of a second-level cache.
-const WAITING: usize = 1 << 17;
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
 const GROUP: usize = 1 << 16;
-/// Most words of a right operand that every thread packs for itself.
-const REPEATED: usize = 1 << 16;
-/// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
-const PANELS: usize = 1 << 17;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
@@ -68,93 +63,6 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
         halves::join(call, plan, tiles, (sums, pitch));
     });
-}
-
-/// How the work is cut: `halves` × `row_parts` × `column_parts` jobs per batch index.
-#[derive(Clone, Copy)]
-struct Cut {
-    /// Vectors per panel.
-    vectors: usize,
-    tiles: usize,
-    panels: usize,
-    row_parts: usize,
-    column_parts: usize,
-    /// 2 if each half of the blocks of K has sums of its own.
-    halves: usize,
-    /// Whether sums are handed on rather than stored.
-    is_handed_on: bool,
-}
-
-impl Cut {
-    fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
-        let m = plan.m.total;
-        let vectors = vectors(call, plan);
-        let width = vectors * call.lanes;
-        let tiles = m.div_ceil(call.rows);
-        let panels = plan.n.total.div_ceil(width);
-        let halves = if !is_kept && halves::are_apart(plan) { 2 } else { 1 };
-        let is_handed_on = call.sink.is_some();
-        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
-        if plan.blocks() > 1 && halves == 1 {
-            cut.row_parts = m.div_ceil(ROWS).min(tiles);
-            let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
-            cut.column_parts = panels.div_ceil(most.max(1));
-        }
-        cut.share_out(call.threads, plan, is_kept);
-        // Parts of equally many rows are better than parts of equally many tiles.
-        cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
-        cut
-    }
-
-    /// Jobs per batch index.
-    fn parts(&self) -> usize {
-        self.halves * self.row_parts * self.column_parts
-    }
-
-    /// Cuts further until every thread has as much to do as the others, or nearly so.
-    fn share_out(&mut self, threads: usize, plan: &Plan<'_>, is_kept: bool) {
-        // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
-        let rows_first = is_kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
-        loop {
-            let jobs = plan.batch.total * self.parts();
-            if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
-                return;
-            }
-            let more_columns = self.column_parts < self.panels;
-            let more_rows = self.row_parts * 2 <= self.tiles;
-            if more_columns && !(rows_first && more_rows) {
-                self.column_parts = (self.column_parts * 2).min(self.panels);
-            } else if more_rows {
-                self.row_parts *= 2;
-            } else {
-                return;
-            }
-        }
-    }
-
-    /// Whether to cut the rows, although every part then packs the same columns: a thread finds a gradient that it has written
-    /// in its own cache when it comes to update the parameters, which it does for some of the rows; and of many rows it need
-    /// not read those that others have written.
-    fn outer_rows(&self, threads: usize, plan: &Plan<'_>) -> bool {
-        let across = plan.right != Right::Packed || Source::new(&plan.rhs, &plan.n, &plan.k).is_across();
-        let tall = plan.m.total > plan.n.total;
-        (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
-    }
-
-    /// Whether a job of `columns` columns goes through its rows once, and meets all panels with every row tile: sums that are
-    /// handed on are written, and what the epilogue reads is read, in the order in which rows lie. Otherwise it is better that
-    /// a panel is in the first cache: sums are stored as they are, or wait for further blocks of K in a cache anyway.
-    fn goes_by_rows(&self, plan: &Plan<'_>, columns: usize) -> bool {
-        let one = plan.right == Right::Packed && plan.blocks() == 1;
-        one && self.is_handed_on && plan.run * columns <= PANELS
-    }
-}
-
-/// Vectors of a panel: one row runs over as many as there are whole ones.
-fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
-    let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
-    let one = plan.m.total == 1 && plan.right != Right::Packed;
-    if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(2) } else { 2 }
 }
 
 struct Task<'a> {
@@ -382,6 +290,15 @@ impl Scope<'_> {
         }
         strip
     }
+
+    /// What the tiles of a strip ask for, each for its share: the panel after this one, where panels lie one after the other.
+    fn ahead(&self, strip: &Strip, tiles: usize) -> Ahead {
+        if self.whole.1.is_null() {
+            return Ahead::nothing(strip.b);
+        }
+        let (width, count) = (self.width(), strip.count);
+        Ahead { from: strip.b.wrapping_add(width * count), step: width.div_ceil(tiles).min(LINE) }
+    }
 }
 
 /// Packs a panel where its strip says.
@@ -460,7 +377,8 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
     let last = scope.cut.halves == 1 && strip.block + 1 == blocks;
     let straight = if last && strip.cols == width { scope.destination.straight() } else { None };
     let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-    for tile in tiles {
+    let ahead = scope.ahead(strip, tiles.len());
+    for (number, tile) in tiles.enumerate() {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
         let (waiting, pitch) = if blocks == 1 {
@@ -481,6 +399,7 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
             rows: strip.found.rows(rows),
             b: strip.b,
             steps: kernel::Steps::Even(strip.b_step),
+            ahead: Ahead { from: ahead.from.wrapping_add(number * strip.count * ahead.step), step: ahead.step },
             c,
             c_row,
             before: (strip.block > scope.blocks.start).then_some((waiting.cast_const(), pitch.cast_signed())),

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kernel::{self, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::parted::Parted;
@@ -406,6 +406,7 @@ unsafe fn one_tile<S: Simd>(
         rows: lie,
         b: image.wrapping_add(start),
         steps: Steps::Listed(task.list),
+        ahead: Ahead::nothing(image),
         c: sums,
         c_row: width.cast_signed(),
         before: None,

@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kernel::{self, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
 use super::place::{Group, Place, Side, Walk};
@@ -247,6 +247,7 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
                     rows: Rows::Listed(scope.task.list.wrapping_add(first)),
                     b: scope.memory.b,
                     steps: Steps::Even(width.cast_signed()),
+                    ahead: Ahead::nothing(scope.memory.b),
                     c,
                     c_row: width.cast_signed(),
                     before: (outer + block > 0).then_some((c.cast_const(), width.cast_signed())),

@@ -20,7 +20,7 @@ use core::ops::Range;
 use super::Axis;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kernel::{self, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::place::Place;
 use super::plan::{Plan, share};
 use crate::kept::kept;
@@ -396,7 +396,8 @@ unsafe fn multiply<S: Simd>(
                 a: transformed.wrapping_add(point * setup.strip_step() + first * setup.patch_step()),
                 rows: Rows::Even(setup.patch_step().cast_signed()),
                 b: at,
-                steps: Steps::Leading { list: task.list, next },
+                steps: Steps::Listed(task.list),
+                ahead: Ahead { from: next, step: LINE },
                 c: products.wrapping_add(point * setup.product_step() + first * width),
                 c_row: width.cast_signed(),
                 before: None,

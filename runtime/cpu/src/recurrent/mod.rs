@@ -15,7 +15,7 @@ use core::cell::Cell as Slot;
 use core::ops::Range;
 
 use super::barrier::{Barrier, Broken, MOST};
-use super::contract::kernel::{self, Block, Rows, Steps};
+use super::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use super::kept::kept;
 use super::scratch::{LINE, Scratch, lend};
 use super::{Isa, Kernel, Simd, pool, run};
@@ -407,6 +407,7 @@ impl Step<'_> {
                     rows: Rows::Even(a_row.cast_signed()),
                     b,
                     steps: Steps::Even((count * S::LANES).cast_signed()),
+                    ahead: Ahead::nothing(b),
                     before: add.then_some((c.cast_const(), c_row)),
                     c,
                     c_row,
