@@ -253,31 +253,38 @@ impl Kernel for Columns<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Columns { work, from, to } = self;
-        // As many rows at a time as leave registers for the sums.
-        let most = if S::ROWS > 6 { 3 } else { 1 };
         let mut at = from;
         while at < to {
             let cols = TILE.min(to - at);
-            let mut row = 0;
-            if !work.columns.is_null() {
-                // SAFETY: `dot` has checked both operands and the outputs.
-                unsafe { kept(s, work, at, cols) }
-                row = work.held.1;
-            }
-            while row < work.held.1 {
-                let rows = most.min(work.held.1 - row);
-                // SAFETY: `dot` has checked both operands and the outputs.
-                unsafe {
-                    match rows {
-                        1 => tile::<S, 1>(s, work, row, at, cols),
-                        2 => tile::<S, 2>(s, work, row, at, cols),
-                        _ => tile::<S, 3>(s, work, row, at, cols),
-                    }
+            // SAFETY: `dot` has checked both operands and the outputs.
+            unsafe {
+                match work.columns.is_null() {
+                    true => passed(s, work, at, cols),
+                    false => kept(s, work, at, cols),
                 }
-                row += rows;
             }
             at += cols;
         }
+    }
+}
+
+/// Sums all rows with `cols` columns that stream past, and hands them on.
+#[inline(always)]
+unsafe fn passed<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
+    // As many rows at a time as leave registers for the sums.
+    let most = if S::ROWS > 6 { 3 } else { 1 };
+    let mut row = 0;
+    while row < work.held.1 {
+        let rows = most.min(work.held.1 - row);
+        // SAFETY: the caller's.
+        unsafe {
+            match rows {
+                1 => tile::<S, 1>(s, work, row, at, cols),
+                2 => tile::<S, 2>(s, work, row, at, cols),
+                _ => tile::<S, 3>(s, work, row, at, cols),
+            }
+        }
+        row += rows;
     }
 }
 
@@ -291,7 +298,8 @@ unsafe fn kept<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
         let columns = work.columns.wrapping_add((at + column) * work.k);
         for row in 0..work.held.1 {
             let held = work.held.0.wrapping_offset(row.cast_signed() * work.held.2);
-            // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple.
+            // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple, and no more than
+            // `FEW_LEFT` rows are held.
             unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(row * TILE + column)) }
         }
     }

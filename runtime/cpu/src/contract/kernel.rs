@@ -62,7 +62,7 @@ pub(crate) enum Steps {
     Listed(*const isize),
 }
 
-/// What other tiles will read, and this one asks for while it sums: at each k the line at `from`, which moves by `step` words.
+/// What will be read later, and a tile asks for while it sums: at each k the line at `from`, which moves by `step` words.
 /// Hardware that reads ahead stops at the end of a page, and starts anew with every panel.
 #[derive(Clone, Copy)]
 pub(crate) struct Ahead {
@@ -88,9 +88,6 @@ impl Ahead {
 
 /// Most vectors of columns that a tile of one row has.
 pub(crate) const WIDE: usize = 8;
-
-/// Words ahead at which a left operand is asked for that comes from memory: hardware stops at the end of a page.
-const AHEAD: usize = 1 << 10;
 
 /// Runs the tile of `rows` rows by `vectors` vectors.
 ///
@@ -213,9 +210,9 @@ struct Spread {
 impl Kind for Spread {
     #[inline(always)]
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
-        let mut a = self.block.a;
+        let (mut a, mut ahead) = (self.block.a, self.block.ahead);
         for k in 0..self.block.k {
-            s.prefetch(a.wrapping_add(AHEAD));
+            ahead.ask::<S, ROWS>(s);
             // SAFETY: the caller vouches for the list and for both operands over the whole block.
             unsafe { near(s, a, self.block.b.offset(*self.list.add(k)), sums) }
             a = a.wrapping_offset(self.a_step);

@@ -30,6 +30,8 @@ const KEPT: usize = 1 << 18;
 const OWN: usize = 1 << 21;
 /// Most words of an image that is copied once.
 const ONCE: usize = 1 << 23;
+/// Words ahead at which a packed left operand is asked for, which may come from memory: hardware stops at the end of a page.
+const AHEAD: usize = 1 << 10;
 
 /// Does the work if it is of this kind.
 pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -393,12 +395,15 @@ unsafe fn one_tile<S: Simd>(
     let vectors = if copied { (to - from).div_ceil(S::LANES) } else { setup.vectors };
     let first = plan.row(setup.tiles, tile);
     let rows = plan.row(setup.tiles, tile + 1) - first;
-    let (a, lie) = match setup.in_place {
+    let (a, lie, ahead) = match setup.in_place {
         Some(distance) if !task.packed => {
             let offset = plan.lhs.base + first.cast_signed() * distance;
-            (plan.lhs.data.as_ptr().wrapping_offset(offset), Rows::Even(distance))
+            (plan.lhs.data.as_ptr().wrapping_offset(offset), Rows::Even(distance), Ahead::nothing(image))
         }
-        Some(_) | None => (task.left.wrapping_add(first * plan.k.total), Rows::Near(rows.cast_signed())),
+        Some(_) | None => {
+            let a = task.left.wrapping_add(first * plan.k.total);
+            (a, Rows::Near(rows.cast_signed()), Ahead { from: a.wrapping_add(AHEAD), step: rows })
+        }
     };
     let block = Block {
         k: plan.k.total,
@@ -406,7 +411,7 @@ unsafe fn one_tile<S: Simd>(
         rows: lie,
         b: image.wrapping_add(start),
         steps: Steps::Listed(task.list),
-        ahead: Ahead::nothing(image),
+        ahead,
         c: sums,
         c_row: width.cast_signed(),
         before: None,
