@@ -35,8 +35,8 @@ pub(crate) struct Rows {
 pub(crate) struct Peers {
     /// The list of their commands.
     pub(crate) file: PathBuf,
-    /// How often each process is started.
-    pub(crate) rounds: usize,
+    /// Most turns of a workload: it has another one until ours and ours again agree.
+    pub(crate) turns: usize,
     /// The page whose table is replaced.
     pub(crate) page: Option<PathBuf>,
 }
@@ -54,7 +54,7 @@ pub(crate) struct Part {
 pub(crate) fn usage() -> String {
     let mut text = String::from(
         "benches ROWS [--threads N] [--seconds S]\n\
-         benches compare ROWS [--threads N] [--seconds S] [--rounds N] [--peers FILE] [--page FILE]\n\
+         benches compare ROWS [--threads N] [--seconds S] [--turns N] [--peers FILE] [--page FILE]\n\
          benches accuracy ROWS\n\
          benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
     );
@@ -71,14 +71,14 @@ pub(crate) fn usage() -> String {
 /// Reads the command line.
 pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     let mut parser = Parser::from_env();
-    let (mut words, mut threads, mut seconds, mut rounds) = (vec![], 1, 1.0, 3);
+    let (mut words, mut threads, mut seconds, mut turns) = (vec![], 1, 1.0, 5);
     let (mut file, mut page) = (PathBuf::from("benches/peers.txt"), None);
     let (mut only, mut isa) = (String::new(), String::new());
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("threads") => threads = parser.value()?.parse()?,
             Arg::Long("seconds") => seconds = parser.value()?.parse()?,
-            Arg::Long("rounds") => rounds = parser.value()?.parse()?,
+            Arg::Long("turns") => turns = parser.value()?.parse()?,
             Arg::Long("peers") => file = parser.value()?.into(),
             Arg::Long("page") => page = Some(parser.value()?.into()),
             Arg::Long("only") => only = parser.value()?.string()?,
@@ -99,7 +99,7 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
         #[cfg(not(feature = "cliffs"))]
         ["cliffs"] => Err("`cliffs` needs its models: `cargo run --release -p benches --features cliffs`".into()),
         ["compare", names] => {
-            Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, rounds, page }))
+            Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, turns, page }))
         }
         [name] => match TABLES.iter().find(|table| table.0 == name) {
             Some(table) => Ok(Command::Table(table.2, Part { threads, only, isa })),

@@ -2,8 +2,9 @@
 //!
 //! In: workloads and a list of commands ([`peers`]). Out: for each row the medians, the best of the others and the ratio, as
 //! a Markdown table on standard output, and in a page if one is named. Always: every program is a process of its own, and the
-//! programs take turns workload by workload, because a machine that others use is another one a minute later; ours is the
-//! first and the last of each turn, and how far the two are apart is shown, because a ratio means nothing beyond that.
+//! programs take turns workload by workload, because a machine that others use is another one a minute later. Ours is the
+//! first and the last of each turn; where the two are further apart than [`APART`] their ratio to others means nothing, and the
+//! workload has another turn, with those of the others that came near the best.
 
 mod machine;
 mod peers;
@@ -20,52 +21,78 @@ pub(super) struct Sample {
     pub(super) backend: String,
     pub(super) threads: usize,
     pub(super) median: f64,
+    /// Which turn of the workload it is from.
+    pub(super) turn: usize,
 }
 
-/// The name of our second run in each round.
+/// The name of our second run in each turn.
 pub(super) const AGAIN: &str = "precast again";
 /// The name of our first run.
 pub(super) const OURS: &str = "precast";
+/// The largest part by which ours and ours again may differ.
+pub(super) const APART: f64 = 0.02;
+/// How many turns in which they do not are enough, because what runs between the two may have been disturbed alone.
+pub(super) const ENOUGH: usize = 3;
+/// How many times as long as the best another program may have taken for its next turn to be worth the time.
+const NEAR: f64 = 1.5;
 
 /// Runs and compares.
 pub(crate) fn run(rows: &Rows, wanted: &Peers) -> Result<(), Box<dyn Error>> {
     let peers = peers::read(&wanted.file)?;
     let mut samples = vec![];
-    for round in 0..wanted.rounds {
-        for &workload in &rows.workloads {
-            eprintln!("# round {} of {}: {}", round + 1, wanted.rounds, workload.name);
-            let one = Rows { workloads: vec![workload], ..*rows };
-            ours(&one, OURS, &mut samples)?;
-            for peer in &peers {
-                // A peer may be faster on one thread; it is judged by its better choice.
-                for threads in if rows.threads > 1 { vec![1, rows.threads] } else { vec![1] } {
-                    theirs(peer, &one, threads, &mut samples);
-                }
-            }
-            ours(&one, AGAIN, &mut samples)?;
-        }
+    for &workload in &rows.workloads {
+        samples.extend(turns(&Rows { workloads: vec![workload], ..*rows }, &peers, wanted.turns)?);
     }
     let text = format!("{}\n{}", machine::describe(&peers, rows.threads), table::of(&samples));
     print!("{text}");
     wanted.page.as_deref().map_or(Ok(()), |page| table::replace(page, &text))
 }
 
-fn ours(rows: &Rows, name: &str, samples: &mut Vec<Sample>) -> Result<(), Box<dyn Error>> {
+/// The turns of one workload: at most `most` of them.
+fn turns(rows: &Rows, peers: &[Peer], most: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
+    // A peer may be faster on one thread; it is judged by its better choice.
+    let choices = if rows.threads > 1 { vec![1, rows.threads] } else { vec![1] };
+    let mut rivals: Vec<(&Peer, usize)> =
+        peers.iter().flat_map(|peer| choices.iter().map(move |&threads| (peer, threads))).collect();
+    let mut samples = vec![];
+    for turn in 0..most {
+        eprintln!("# {}: turn {} of at most {most}", rows.workloads[0].name, turn + 1);
+        samples.extend(ours(rows, OURS, turn)?);
+        let found: Vec<_> = rivals.iter().map(|&(peer, threads)| theirs(peer, rows, threads, turn)).collect();
+        if turn == 0 {
+            let all: Vec<&Sample> = found.iter().flatten().collect();
+            let mut near = found.iter().map(|some| some.iter().any(|sample| is_near(sample, &all)));
+            rivals.retain(|_| near.next() == Some(true));
+        }
+        samples.extend(found.into_iter().flatten());
+        samples.extend(ours(rows, AGAIN, turn)?);
+        if table::holds(&samples) {
+            break;
+        }
+    }
+    Ok(samples)
+}
+
+/// Whether a program came near the best of `all` in its row.
+fn is_near(sample: &Sample, all: &[&Sample]) -> bool {
+    all.iter().all(|other| other.row != sample.row || sample.median <= NEAR * other.median)
+}
+
+fn ours(rows: &Rows, name: &str, turn: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
     let names: Vec<&str> = rows.workloads.iter().map(|workload| workload.name).collect();
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(names.join(",")).args(["--threads", &rows.threads.to_string()]);
     command.args(["--seconds", &rows.seconds.to_string()]);
-    for sample in collect(&mut command)? {
-        samples.push(Sample { backend: name.into(), ..sample });
-    }
-    Ok(())
+    let mut samples = collect(&mut command, turn)?;
+    samples.iter_mut().for_each(|sample| sample.backend = name.into());
+    Ok(samples)
 }
 
 /// A peer that fails is told of and left out.
-fn theirs(peer: &Peer, rows: &Rows, threads: usize, samples: &mut Vec<Sample>) {
+fn theirs(peer: &Peer, rows: &Rows, threads: usize, turn: usize) -> Vec<Sample> {
     let names: Vec<&str> = rows.workloads.iter().filter_map(|workload| peer.name_of(workload.name)).collect();
     if names.is_empty() {
-        return;
+        return vec![];
     }
     let text = peer.command.replace("{threads}", &threads.to_string()).replace("{rows}", &names.join(","));
     let mut command = Command::new("sh");
@@ -73,14 +100,14 @@ fn theirs(peer: &Peer, rows: &Rows, threads: usize, samples: &mut Vec<Sample>) {
     for variable in ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"] {
         command.env(variable, threads.to_string());
     }
-    match collect(&mut command) {
-        Ok(found) => samples.extend(found),
-        Err(why) => eprintln!("# {} fails: {why}", peer.name),
-    }
+    collect(&mut command, turn).unwrap_or_else(|why| {
+        eprintln!("# {} fails: {why}", peer.name);
+        vec![]
+    })
 }
 
 /// Runs a program and reads `workload,backend,threads,median_us,min_us` from what it prints.
-fn collect(command: &mut Command) -> Result<Vec<Sample>, Box<dyn Error>> {
+fn collect(command: &mut Command, turn: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
     let output = command.output()?;
     let said = String::from_utf8_lossy(&output.stderr);
     for line in said.lines().filter(|line| line.starts_with("# FAIL") || line.contains("allocates")) {
@@ -90,15 +117,16 @@ fn collect(command: &mut Command) -> Result<Vec<Sample>, Box<dyn Error>> {
         return Err(said.lines().last().unwrap_or("no word").to_owned().into());
     }
     let text = String::from_utf8_lossy(&output.stdout);
-    Ok(text.lines().filter_map(sample).collect())
+    Ok(text.lines().filter_map(|line| sample(line, turn)).collect())
 }
 
-fn sample(line: &str) -> Option<Sample> {
+fn sample(line: &str, turn: usize) -> Option<Sample> {
     let [row, backend, threads, median, _] = line.split(',').collect::<Vec<_>>()[..] else { return None };
     Some(Sample {
         row: row.into(),
         backend: backend.into(),
         threads: threads.parse().ok()?,
         median: median.parse().ok()?,
+        turn,
     })
 }

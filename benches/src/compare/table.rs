@@ -1,8 +1,9 @@
 //! What was found, as Markdown.
 //!
-//! In: samples. Out: a table with one line for each row that we have. Always: a cell is the median of the rounds' medians.
+//! In: samples. Out: a table with one line for each row that we have. Always: a cell is the median of the turns that hold, in
+//! which ours and ours again are at most [`APART`], or of all turns where none does.
 
-use super::{AGAIN, OURS, Sample};
+use super::{AGAIN, APART, ENOUGH, OURS, Sample};
 use std::collections::BTreeMap;
 use std::error::Error;
 use std::path::Path;
@@ -10,39 +11,83 @@ use std::path::Path;
 const BEGIN: &str = "<!-- measured -->";
 const END: &str = "<!-- end -->";
 
+/// What was measured of one row.
+#[derive(Default)]
+struct Row<'s> {
+    /// Ours and ours again, turn by turn.
+    ours: Vec<(usize, f64)>,
+    again: Vec<(usize, f64)>,
+    /// The others, by name and threads.
+    others: BTreeMap<(&'s str, usize), Vec<(usize, f64)>>,
+}
+
+impl Row<'_> {
+    /// The turns that hold.
+    fn held(&self) -> Vec<usize> {
+        let pairs = self.ours.iter().zip(&self.again);
+        pairs
+            .filter(|((_, ours), (_, again))| (again / ours - 1.0).abs() <= APART)
+            .map(|((turn, _), _)| *turn)
+            .collect()
+    }
+}
+
+fn rows(samples: &[Sample]) -> BTreeMap<&str, Row<'_>> {
+    let mut rows: BTreeMap<&str, Row<'_>> = BTreeMap::new();
+    for Sample { row, backend, threads, median, turn } in samples {
+        let row = rows.entry(row).or_default();
+        let times = match backend.as_str() {
+            OURS => &mut row.ours,
+            AGAIN => &mut row.again,
+            name => row.others.entry((name, *threads)).or_default(),
+        };
+        times.push((*turn, *median));
+    }
+    rows.retain(|_, row| !row.ours.is_empty());
+    rows
+}
+
+/// Whether every row that others have too has as many turns that hold as are [`ENOUGH`].
+pub(super) fn holds(samples: &[Sample]) -> bool {
+    rows(samples).values().all(|row| row.others.is_empty() || row.held().len() >= ENOUGH)
+}
+
 /// The table.
 pub(super) fn of(samples: &[Sample]) -> String {
-    let mut rows: BTreeMap<&str, BTreeMap<(&str, usize), Vec<f64>>> = BTreeMap::new();
-    for sample in samples {
-        let cells = rows.entry(&sample.row).or_default();
-        cells.entry((&sample.backend, sample.threads)).or_default().push(sample.median);
-    }
     let mut text = String::from(
-        "| row | ours, µs | again | best other | its µs | ours ÷ best | all others, µs (threads) |\n\
-         |---|---|---|---|---|---|---|\n",
+        "| row | ours, µs | again | turns that hold | best other | its µs | ours ÷ best | all others, µs (threads) |\n\
+         |---|---|---|---|---|---|---|---|\n",
     );
-    for (row, mut cells) in rows {
-        let mut take = |name| cells.extract_if(.., |key, _| key.0 == name).map(|(_, times)| median(times)).next();
-        let (Some(ours), Some(again)) = (take(OURS), take(AGAIN)) else { continue };
-        let mut others: Vec<_> = cells.into_iter().map(|(key, times)| (median(times), key)).collect();
+    for (name, row) in rows(samples) {
+        let held = row.held();
+        let counts = |turn: usize| held.is_empty() || held.contains(&turn);
+        let (Some(ours), Some(again)) = (median(&row.ours, counts), median(&row.again, counts)) else { continue };
+        // What was too slow for more turns than the first one is told of, but is not the best.
+        let mut others: Vec<_> =
+            row.others.iter().filter_map(|(key, times)| Some((median(times, counts)?, key))).collect();
         others.sort_by(|a, b| a.0.total_cmp(&b.0));
-        let (name, best, ratio) = match others.first() {
+        let (best_name, best, ratio) = match others.first() {
             Some((best, (name, threads))) => {
                 (format!("{name} ({threads})"), number(*best), format!("**{:.2}**", ours / best))
             }
             None => ("–".into(), "–".into(), "–".into()),
         };
+        let slow = row.others.iter().filter(|(_, times)| median(times, counts).is_none());
+        others.extend(slow.filter_map(|(key, times)| Some((median(times, |_| true)?, key))));
         let all: Vec<_> =
             others.iter().map(|(time, (name, threads))| format!("{name} {} ({threads})", number(*time))).collect();
-        let all = all.join(", ");
-        text += &format!("| {row} | {} | {:.3} | {name} | {best} | {ratio} | {all} |\n", number(ours), again / ours);
+        let (again, turns, all) = (again / ours, format!("{} of {}", held.len(), row.ours.len()), all.join(", "));
+        text +=
+            &format!("| {name} | {} | {again:.3} | {turns} | {best_name} | {best} | {ratio} | {all} |\n", number(ours));
     }
     text
 }
 
-fn median(mut times: Vec<f64>) -> f64 {
+/// The median over the turns that count, if there is any.
+fn median(times: &[(usize, f64)], counts: impl Fn(usize) -> bool) -> Option<f64> {
+    let mut times: Vec<f64> = times.iter().filter(|(turn, _)| counts(*turn)).map(|(_, time)| *time).collect();
     times.sort_by(f64::total_cmp);
-    times[times.len() / 2]
+    times.get(times.len() / 2).copied()
 }
 
 /// Three digits.
