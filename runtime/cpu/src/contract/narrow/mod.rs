@@ -3,8 +3,8 @@
 //! In: a contraction without windows, which of its operands is a parameter, and what both are rounded to. Out: its outputs.
 //! Always: every element of both operands is rounded before it is multiplied, the same way on every instruction set, in a
 //! session and without one: to the nearest bf16, ties to even, or to the nearest integer times the scale of its row or
-//! column ([`round`]). Sums of bf16 products are f32 in ascending order of K; sums of integers are exact, so those results are
-//! the same to the last bit everywhere. How work is cut changes nothing in any sum.
+//! column ([`round`]). Sums of bf16 products are f32 in ascending order of K, or of its blocks; sums of integers are exact, so those
+//! results are the same to the last bit everywhere. How work is cut changes nothing in any sum.
 
 #[cfg(target_arch = "x86_64")]
 mod amx;
@@ -17,6 +17,7 @@ mod unit;
 mod vectors;
 #[cfg(target_arch = "x86_64")]
 mod vnni;
+mod widened;
 mod work;
 
 use super::dot;

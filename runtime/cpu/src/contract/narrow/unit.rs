@@ -7,7 +7,7 @@
 use super::amx::Amx;
 #[cfg(target_arch = "x86_64")]
 use super::vnni::Vnni;
-use super::{Depth, Precision, vectors};
+use super::{Depth, Precision, vectors, widened};
 use crate::{Isa, Simd};
 
 /// What multiplies words.
@@ -15,6 +15,8 @@ use crate::{Isa, Simd};
 pub(super) enum Unit {
     /// The vectors of the instruction set, in f32.
     Vectors,
+    /// The same, of panels of bf16 that are widened once.
+    Widened,
     /// Instructions for words of bytes.
     #[cfg(target_arch = "x86_64")]
     Bytes(Vnni),
@@ -27,6 +29,11 @@ pub(super) enum Unit {
 #[cfg(target_arch = "x86_64")]
 const FEW: usize = 3;
 
+/// Rows from which on it pays to widen panels of bf16 once. Two vectors of fewer lanes than a panel has columns leave the time to
+/// widen them for every few rows.
+#[cfg(target_arch = "x86_64")]
+const MANY: usize = 13;
+
 impl Unit {
     /// The best one for that many rows.
     pub(super) fn best(isa: Isa, precision: Precision, rows: usize) -> Unit {
@@ -36,13 +43,15 @@ impl Unit {
     /// All that there are.
     #[cfg(test)]
     pub(super) fn available(isa: Isa, precision: Precision) -> impl Iterator<Item = Unit> {
-        [Some(Unit::Vectors), native(isa, precision, 1), native(isa, precision, usize::MAX)].into_iter().flatten()
+        let widened = (precision == Precision::Bf16).then_some(Unit::Widened);
+        let native = [1, usize::MAX].into_iter().filter_map(move |rows| native(isa, precision, rows));
+        [Unit::Vectors].into_iter().chain(widened).chain(native)
     }
 
     /// How often the parameter is read for that many rows, or as much time as that takes.
     pub(super) fn passes(self, rows: usize) -> usize {
         match self {
-            Unit::Vectors => rows,
+            Unit::Vectors | Unit::Widened => rows,
             #[cfg(target_arch = "x86_64")]
             Unit::Bytes(_) => rows.div_ceil(2),
             #[cfg(target_arch = "x86_64")]
@@ -53,7 +62,7 @@ impl Unit {
     /// Words of a rounded row: vectors read numbers instead of words that hold several.
     pub(super) fn row(self, precision: Precision, depth: Depth) -> usize {
         match self {
-            Unit::Vectors => depth.words * precision.per_word(),
+            Unit::Vectors | Unit::Widened => depth.words * precision.per_word(),
             #[cfg(target_arch = "x86_64")]
             Unit::Bytes(_) | Unit::Tiles(_) => depth.padded,
         }
@@ -68,6 +77,7 @@ impl Unit {
         // SAFETY: the caller's; the units prove that the machine has them.
         unsafe {
             match self {
+                Unit::Widened => widened::multiply(s, block),
                 Unit::Vectors => vectors::multiply(s, precision, block),
                 #[cfg(target_arch = "x86_64")]
                 Unit::Bytes(vnni) => vnni.multiply(block),
@@ -78,13 +88,14 @@ impl Unit {
     }
 }
 
-/// The best one with instructions for words. There are some for words of two bf16 too, which are slower than to widen them.
+/// The best one but for plain vectors. There are instructions for words of two bf16 too, which are slower than to widen them.
 #[cfg(target_arch = "x86_64")]
 fn native(isa: Isa, precision: Precision, rows: usize) -> Option<Unit> {
     let Isa::Avx512(_) = isa else { return None };
     let tiles = || Amx::new().map(Unit::Tiles);
     let bytes = || Vnni::new().filter(|_| precision == Precision::Int8).map(Unit::Bytes);
-    if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes) }
+    let widened = || (precision == Precision::Bf16 && rows >= MANY).then_some(Unit::Widened);
+    if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes).or_else(widened) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
@@ -106,4 +117,6 @@ pub(super) struct Block {
     /// `rows` rows of `panels` · `WIDTH` words, `c_pitch` words apart.
     pub(super) c: *mut f32,
     pub(super) c_pitch: usize,
+    /// What panels are widened to, if the unit does so.
+    pub(super) wide: *mut f32,
 }

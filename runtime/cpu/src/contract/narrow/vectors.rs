@@ -65,9 +65,10 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
     (row, vector): (usize, usize),
 ) {
     let per_panel = WIDTH / S::LANES;
-    let mut tile = Tile { a: [block.a.cast(); R], b: [block.b; V], words: block.depth.words };
-    for (r, a) in tile.a.iter_mut().enumerate() {
-        *a = block.a.cast::<f32>().wrapping_add((row + r) * block.pitch);
+    let a = block.a.cast::<f32>().wrapping_add(row * block.pitch);
+    let mut tile = Tile::<R, V> { a: [a; 4], pitch: block.pitch, b: [block.b; V], words: block.depth.words };
+    for (third, a) in tile.a.iter_mut().enumerate() {
+        *a = a.wrapping_add(3 * third * block.pitch);
     }
     for (v, b) in tile.b.iter_mut().enumerate() {
         let (panel, part) = ((vector + v) / per_panel, (vector + v) % per_panel);
@@ -97,7 +98,9 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
 
 /// `R` rows and `V` vectors of columns, and words of each column.
 struct Tile<const R: usize, const V: usize> {
-    a: [*const f32; R],
+    /// Every third row, so that all of the pointers stay in registers, and the distance of rows.
+    a: [*const f32; 4],
+    pitch: usize,
     b: [*const u32; V],
     words: usize,
 }
@@ -126,7 +129,8 @@ impl<const R: usize, const V: usize> Tile<R, V> {
     /// Adds the products of number `at` of each row with `right`.
     #[inline(always)]
     unsafe fn add<S: Simd>(&self, s: S, sums: &mut [[S::F; V]; R], right: &[S::F; V], at: usize) {
-        for (sums, a) in sums.iter_mut().zip(self.a) {
+        for (row, sums) in sums.iter_mut().enumerate() {
+            let a = self.a[row / 3].wrapping_add(row % 3 * self.pitch);
             // SAFETY: the caller's.
             let left = s.splat_f(unsafe { a.wrapping_add(at).read() });
             for (sum, right) in sums.iter_mut().zip(right) {

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::rows::{Room, Rows};
 use super::unit::{Block, Unit};
-use super::{Depth, MAX_AXES, Precision, WIDTH, panels};
+use super::{Depth, MAX_AXES, Precision, WIDTH, panels, widened};
 use crate::contract::drive::{Call, JOB};
 use crate::contract::epilogue::Target;
 use crate::contract::finish::{Destination, Goal, Sums};
@@ -125,13 +125,15 @@ impl Part<'_> {
         let rows = self.rows.len().div_ceil(blocks.max(1)).next_multiple_of(TILE).min(self.rows.len());
         let panels = (SUMS / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
         let sums = rows * panels * WIDTH;
-        let sizes = [rows * pitch, sums, if is_turned { sums } else { 0 }, rows.next_multiple_of(LINE), depth.k];
+        let wide = if matches!(unit, Unit::Widened) { widened::ROOM } else { 0 };
+        let turned = if is_turned { sums } else { 0 };
+        let sizes = [rows * pitch, sums, turned, rows.next_multiple_of(LINE), wide, depth.k];
         lend(&JOB, |scratch| {
             let (memory, _) = scratch.provide(sizes.iter().sum(), 0, Place::NOWHERE);
             let start = |number: usize| memory.wrapping_add(sizes[..number].iter().sum());
-            let is_wide = matches!(unit, Unit::Vectors);
-            let room = Room { words: memory.cast(), row, pitch, is_wide, scales: start(3), buffer: start(4) };
-            let memory = Memory { room, sums: start(1), turned: start(2) };
+            let is_wide = matches!(unit, Unit::Vectors | Unit::Widened);
+            let room = Room { words: memory.cast(), row, pitch, is_wide, scales: start(3), buffer: start(5) };
+            let memory = Memory { room, sums: start(1), turned: start(2), wide: start(4) };
             let size = (rows, panels);
             match *goals {
                 Goals::Plain { targets, axes } => {
@@ -153,6 +155,8 @@ struct Memory {
     /// Sums of a block, and if needed the same with rows and columns exchanged.
     sums: *mut f32,
     turned: *mut f32,
+    /// Room for what is widened, if the unit does so.
+    wide: *mut f32,
 }
 
 /// A part, block by block.
@@ -179,7 +183,8 @@ impl Kernel for Blocks<'_> {
                 let (a, pitch) = (memory.room.words.cast_const(), memory.room.pitch);
                 let straight = self.straight(row, panel, panels);
                 let (c, c_pitch) = straight.unwrap_or((memory.sums, panels * WIDTH));
-                let block = Block { a, pitch, rows, b, panels, depth, c, c_pitch };
+                let wide = memory.wide;
+                let block = Block { a, pitch, rows, b, panels, depth, c, c_pitch, wide };
                 // SAFETY: the rows are rounded, the panels are some of the parameter's, and the sums have room or lie within
                 // the output.
                 unsafe {
