@@ -20,8 +20,10 @@ pub(super) trait Task: Sync {
     fn work(&self, range: Range<usize>);
 }
 
-/// How long a thread looks for work, or for the end of it, before it sleeps: being woken takes some of these.
-const PATIENCE: Duration = Duration::from_micros(100);
+/// How long a thread looks for work, or for the end of it, before it sleeps: being woken takes a tenth of this, and where others
+/// share the machine, which then give a core back late, several times as long. Between two orders of a training step there may be
+/// some 100 µs of work for one thread.
+const PATIENCE: Duration = Duration::from_millis(1);
 /// Looks between two looks at the clock.
 const LOOKS: usize = 64;
 
