@@ -29,8 +29,8 @@ pub(super) enum Unit {
 #[cfg(target_arch = "x86_64")]
 const FEW: usize = 3;
 
-/// Rows from which on it pays to widen panels of bf16 once. Two vectors of fewer lanes than a panel has columns leave the time to
-/// widen them for every few rows.
+/// Rows from which on it pays to widen panels of bf16 once: those of more than one register tile. Vectors of eight lanes take as
+/// long either way.
 #[cfg(target_arch = "x86_64")]
 const MANY: usize = 13;
 

@@ -9,6 +9,7 @@ use crate::Simd;
 
 /// Words of bytes whose products add up to less than 2²⁴: each word to 4 · 255 · 127 at most.
 const EXACT: usize = 128;
+
 /// Sums a block, whose rows are numbers: those that words of rows stand for.
 ///
 /// # Safety
