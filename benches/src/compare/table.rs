@@ -108,3 +108,40 @@ pub(super) fn replace(page: &Path, text: &str) -> Result<(), Box<dyn Error>> {
     std::fs::write(page, format!("{}{BEGIN}\n{text}{}", &old[..from], &old[to..]))?;
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sample(backend: &str, turn: usize, median: f64) -> Sample {
+        Sample { row: "W1".into(), backend: backend.into(), threads: 2, median, turn }
+    }
+
+    /// Ours, another and ours again in a turn.
+    fn turn(turn: usize, [ours, other, again]: [f64; 3]) -> [Sample; 3] {
+        [sample(OURS, turn, ours), sample("other", turn, other), sample(AGAIN, turn, again)]
+    }
+
+    #[test]
+    fn only_turns_that_hold_count() {
+        let mut samples: Vec<Sample> = turn(0, [30.0, 20.0, 10.0]).into();
+        samples.push(sample("slow", 0, 90.0));
+        assert!(of(&samples).contains("| W1 | 30.0 | 0.333 | 0 of 1 | other (2) | 20.0 | **1.50** |"), "none holds");
+        samples.extend(turn(1, [10.0, 20.0, 10.1]));
+        let table = of(&samples);
+        assert!(table.contains("| W1 | 10.0 | 1.010 | 1 of 2 | other (2) | 20.0 | **0.50** |"), "{table}");
+        assert!(table.contains("slow 90.0 (2)"), "what was slow in the first turn is told of: {table}");
+    }
+
+    #[test]
+    fn enough_turns_must_hold_in_each_row_that_others_have() {
+        let mut samples: Vec<Sample> = vec![];
+        for number in 0..ENOUGH {
+            assert_eq!(samples.is_empty(), holds(&samples), "after {number} turns");
+            samples.extend(turn(number, [10.0, 20.0, 9.9]));
+        }
+        assert!(holds(&samples));
+        samples.push(Sample { row: "alone".into(), ..sample(OURS, 0, 1.0) });
+        assert!(holds(&samples), "nobody else has this row");
+    }
+}
