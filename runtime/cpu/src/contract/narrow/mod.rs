@@ -134,7 +134,7 @@ fn product(
         Factor::Left => (&contract.rhs, &contract.lhs, Role::M, n, m),
     };
     let Narrow { parameter: factor, precision } = narrow;
-    let unit = unit.unwrap_or_else(|| Unit::best(call.isa, precision, rows));
+    let unit = unit.unwrap_or_else(|| Unit::best(call, precision, rows));
     let panels = Panels { isa: call.isa, precision, axes, operand: parameter, role, columns, depth };
     let is_turned = factor == Factor::Left;
     let work = |data, goals, apart| Work {

@@ -70,7 +70,7 @@ impl Case {
 
     /// The index on each axis.
     fn index(&self, batch: usize, m: usize, n: usize, k: usize) -> [usize; 5] {
-        let inner = self.axes[4].extent;
+        let inner = self.axes[4].extent.max(1);
         [batch, m, n, k / inner, k % inner]
     }
 
@@ -203,6 +203,14 @@ fn large_sizes() {
                 check(&Case::new(&mut random, Narrow { parameter, precision }, sizes));
             }
         }
+    }
+}
+
+#[test]
+fn sums_of_nothing_are_zeros() {
+    let mut random = Random(4);
+    for precision in PRECISIONS {
+        check(&Case::new(&mut random, Narrow { parameter: Factor::Right, precision }, [1, 20, 40, 0]));
     }
 }
 

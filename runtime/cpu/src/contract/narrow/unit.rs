@@ -7,7 +7,8 @@
 use super::amx::Amx;
 #[cfg(target_arch = "x86_64")]
 use super::vnni::Vnni;
-use super::{Depth, Precision, vectors, widened};
+use super::{Depth, Precision, WIDTH, vectors, widened};
+use crate::contract::drive::Call;
 use crate::{Isa, Simd};
 
 /// What multiplies words.
@@ -31,13 +32,14 @@ const FEW: usize = 3;
 
 /// Rows from which on it pays to widen panels of bf16 once: those of more than one register tile. Vectors of eight lanes take as
 /// long either way.
-#[cfg(target_arch = "x86_64")]
 const MANY: usize = 13;
 
 impl Unit {
     /// The best one for that many rows.
-    pub(super) fn best(isa: Isa, precision: Precision, rows: usize) -> Unit {
-        native(isa, precision, rows).unwrap_or(Unit::Vectors)
+    pub(super) fn best(call: &Call<'_>, precision: Precision, rows: usize) -> Unit {
+        let widens = precision == Precision::Bf16 && call.lanes == WIDTH && rows >= MANY;
+        let plain = if widens { Unit::Widened } else { Unit::Vectors };
+        native(call.isa, precision, rows).unwrap_or(plain)
     }
 
     /// All that there are.
@@ -88,14 +90,13 @@ impl Unit {
     }
 }
 
-/// The best one but for plain vectors. There are instructions for words of two bf16 too, which are slower than to widen them.
+/// The best one with instructions for words. There are some for words of two bf16 too, which are slower than to widen them.
 #[cfg(target_arch = "x86_64")]
 fn native(isa: Isa, precision: Precision, rows: usize) -> Option<Unit> {
     let Isa::Avx512(_) = isa else { return None };
     let tiles = || Amx::new().map(Unit::Tiles);
     let bytes = || Vnni::new().filter(|_| precision == Precision::Int8).map(Unit::Bytes);
-    let widened = || (precision == Precision::Bf16 && rows >= MANY).then_some(Unit::Widened);
-    if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes).or_else(widened) }
+    if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]

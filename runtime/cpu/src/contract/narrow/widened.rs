@@ -24,7 +24,8 @@ pub(super) const ROOM: usize = 2 * WORDS * PANELS * WIDTH;
 pub(super) unsafe fn multiply<S: Simd>(s: S, block: &Block) {
     for first in (0..block.panels).step_by(PANELS) {
         let panels = PANELS.min(block.panels - first);
-        for word in (0..block.depth.words).step_by(WORDS) {
+        // No words at all are a block too, whose sums are zeros.
+        for word in (0..block.depth.words.max(1)).step_by(WORDS) {
             let words = WORDS.min(block.depth.words - word);
             for panel in 0..panels {
                 let from = block.b.wrapping_add((first + panel) * block.depth.padded * WIDTH + word * WIDTH);
