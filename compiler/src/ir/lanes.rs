@@ -4,8 +4,9 @@
 //! machine, by which axes are compared and by which it is told what is worth a second thread.
 
 use super::dim::Dim;
-use super::index::{Atom, Index};
+use super::index::Index;
 use super::kernel::{Expr, Kernel, Skeleton, Store};
+use super::varying::Varying;
 
 /// Lanes of the widest vectors.
 pub const LANES: i64 = 16;
@@ -14,9 +15,10 @@ pub const LANES: i64 = 16;
 pub fn price(kernel: &Kernel, axis: usize) -> i64 {
     // The loop itself, and arithmetic.
     let mut vector = 3;
+    let varying = Varying::of(kernel);
     for scalar in &kernel.scalars {
         vector += match scalar {
-            Expr::Load { index, guards, .. } => match lane_stride(kernel, index, axis).and_then(|s| s.as_const()) {
+            Expr::Load { index, guards, .. } => match lane_stride(&varying, index, axis).and_then(|s| s.as_const()) {
                 Some(0) => 1,
                 // A guard that is the same in all lanes is a branch.
                 Some(1) if !guards.iter().any(|guard| guard.index().mentions(axis)) => 1 + guards.len() as i64,
@@ -43,22 +45,8 @@ pub fn price(kernel: &Kernel, axis: usize) -> i64 {
 }
 
 /// The distance between neighbouring lanes; `None` where it is not constant.
-fn lane_stride(kernel: &Kernel, index: &Index, axis: usize) -> Option<Dim> {
-    let data = index.terms.iter().any(|(atom, _)| match atom {
-        Atom::Value(v) => varies(kernel, *v, axis),
-        Atom::Axis(_) | Atom::Loop(_) | Atom::Div(..) | Atom::Mod(..) => false,
-    });
+fn lane_stride(varying: &Varying, index: &Index, axis: usize) -> Option<Dim> {
+    let mut data = false;
+    index.values(&mut |v| data |= varying.with(v, axis));
     if data { None } else { index.stride(axis) }
-}
-
-/// Whether a scalar varies with an axis.
-fn varies(kernel: &Kernel, id: usize, axis: usize) -> bool {
-    let own = match &kernel.scalars[id] {
-        Expr::Load { index, .. } | Expr::Index(index) => index.mentions(axis),
-        Expr::Inside(_) => true,
-        Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => false,
-    };
-    let mut below = false;
-    kernel.scalars[id].operands(&mut |o| below |= varies(kernel, o, axis));
-    own || below
 }

@@ -18,6 +18,7 @@ pub mod simplify;
 mod text;
 pub mod transform;
 pub mod ty;
+pub mod varying;
 pub mod verify;
 pub mod wgsl;
 pub mod written;

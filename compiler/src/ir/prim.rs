@@ -169,6 +169,8 @@ names! {
         Lt = "lt",
         /// `a ≤ b`
         Le = "le",
+        /// `mul_add(a, b, c)`: `a · b + c` of floats, rounded once.
+        MulAdd = "mul_add",
         /// `select(condition, a, b)`: `a` where the condition holds.
         Select = "select",
         /// `threefry(key0, key1, counter)`: the first word of Threefry-2x32-20 (Salmon et al. 2011)
@@ -185,7 +187,7 @@ impl MapOp {
             Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
             | Ceil | Round | Not => 1,
             Add | Sub | Mul | Div | Rem | Pow | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le => 2,
-            Select | Threefry => 3,
+            MulAdd | Select | Threefry => 3,
         }
     }
 
@@ -197,7 +199,7 @@ impl MapOp {
             Div | Rem | Sqrt | Rsqrt => 4,
             Threefry => 40,
             Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl
-            | Shr | Eq | Ne | Lt | Le | Select => 1,
+            | Shr | Eq | Ne | Lt | Le | MulAdd | Select => 1,
         }
     }
 
@@ -227,6 +229,7 @@ impl MapOp {
             Shl | Shr => want(first == DType::U32, first.name()),
             Lt | Le if first == DType::Bool => want(false, "bool"),
             Eq | Ne | Lt | Le => Ok(DType::Bool),
+            MulAdd => want(args.iter().all(|d| d.is_float()), "other types than f32"),
             Select if first != DType::Bool => Err(format!("the condition is {first}, not bool")),
             Select if args[1] != last => Err(format!("the two branches are {} and {last}", args[1])),
             Select => Ok(last),

@@ -361,6 +361,7 @@ fn arithmetic(graph: &Graph, op: MapOp, args: &[Value]) -> Dissolved {
         | MapOp::Ne
         | MapOp::Lt
         | MapOp::Le
+        | MapOp::MulAdd
         | MapOp::Threefry => None,
     };
     dissolved.map_or(Dissolved::No, Dissolved::Into)

@@ -38,5 +38,8 @@ pub(super) fn normalised_exp(b: &mut Builder<'_>, x: Value, axis: usize) -> Resu
     let shifted = b.sub(x, max)?;
     let exp = b.unary(MapOp::Exp, shifted)?;
     let sum = b.reduce_keep(ReduceOp::Sum, exp, &[axis])?;
-    b.div(exp, sum)
+    // One division for each row; the sum is at least one.
+    let one = b.constant(sum, 1.0)?;
+    let inverse = b.div(one, sum)?;
+    b.mul(exp, inverse)
 }

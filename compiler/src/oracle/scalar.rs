@@ -12,6 +12,9 @@ pub(super) fn map(op: MapOp, args: &[&Data]) -> Data {
         (Threefry, [Data::U32(k0), Data::U32(k1), Data::U32(counter)]) => Data::U32(
             k0.iter().zip(k1).zip(counter).map(|((&k0, &k1), &counter)| threefry([k0, k1], [counter, 0])[0]).collect(),
         ),
+        (MulAdd, [Data::F32(a), Data::F32(b), Data::F32(c)]) => {
+            Data::F32(a.iter().zip(b).zip(c).map(|((&a, &b), &c)| a.mul_add(b, c)).collect())
+        }
         (Eq | Ne | Lt | Le, [a, b]) => Data::Bool(compare(op, a, b)),
         (_, [Data::F32(x)]) => Data::F32(x.iter().map(|&x| unary(op, x)).collect()),
         (_, [Data::I32(x)]) => Data::I32(x.iter().map(|&x| signed(op, x, 0)).collect()),
@@ -31,6 +34,7 @@ pub(super) fn map_one(op: MapOp, args: &[Scalar]) -> Scalar {
     match (op, args) {
         (Select, [Scalar::Bool(c), a, b]) => *if *c { a } else { b },
         (Threefry, [Scalar::U32(k0), Scalar::U32(k1), Scalar::U32(n)]) => Scalar::U32(threefry([*k0, *k1], [*n, 0])[0]),
+        (MulAdd, [Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)]) => Scalar::F32(a.mul_add(*b, *c)),
         (_, [Scalar::F32(x)]) => Scalar::F32(unary(op, *x)),
         (_, [Scalar::F32(a), Scalar::F32(b)]) if !matches!(op, Eq | Ne | Lt | Le) => Scalar::F32(binary(op, *a, *b)),
         _ => {
@@ -103,7 +107,7 @@ fn unary(op: MapOp, x: f64) -> f64 {
         Ceil => x.ceil(),
         Round => x.round_ties_even(),
         Not | Add | Sub | Mul | Div | Rem | Pow | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le
-        | Select | Threefry => unreachable!("`{}` is not a function of one float", op.name()),
+        | MulAdd | Select | Threefry => unreachable!("`{}` is not a function of one float", op.name()),
     }
 }
 
@@ -118,7 +122,7 @@ fn binary(op: MapOp, a: f64, b: f64) -> f64 {
         Max => largest(a, b),
         Min => -largest(-a, -b),
         Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Not | Rem | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Select | Threefry => {
+        | Ceil | Round | Not | Rem | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` is not a function of two floats", op.name())
         }
     }
@@ -149,7 +153,7 @@ fn signed(op: MapOp, a: i32, b: i32) -> i32 {
         Or => a | b,
         Xor => a ^ b,
         Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor | Ceil | Round | Pow
-        | Shl | Shr | Eq | Ne | Lt | Le | Select | Threefry => {
+        | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` does not map i32 to i32", op.name())
         }
     }
@@ -172,7 +176,7 @@ fn unsigned(op: MapOp, a: u32, b: u32) -> u32 {
         Shl => a.wrapping_shl(b),
         Shr => a.wrapping_shr(b),
         Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Pow | Eq | Ne | Lt | Le | Select | Threefry => {
+        | Ceil | Round | Pow | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` does not map u32 to u32", op.name())
         }
     }

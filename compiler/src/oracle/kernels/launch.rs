@@ -5,6 +5,7 @@ use super::number::{Factor, Formula, Numbers, Path, Put, Step, Test};
 use super::race::{Moment, Touched};
 use crate::ir::kernel::{ExprId, Kernel};
 use crate::ir::prim::Scalar;
+use crate::ir::varying::Varying;
 use crate::ir::{DType, Dim};
 use crate::oracle::scalar::{convert_one, map_one};
 
@@ -34,6 +35,9 @@ pub(super) struct Launch<'a> {
     pub(super) now: Moment,
     /// The scalars known at this position.
     known: Vec<Option<Scalar>>,
+    /// What each scalar is said to vary with, and where and what it was last.
+    varying: Varying,
+    last: Vec<Option<(Vec<Option<i64>>, Scalar)>>,
     /// The finished accumulators of each pass.
     pub(super) finished: Vec<Vec<Scalar>>,
 }
@@ -68,6 +72,8 @@ impl<'a> Launch<'a> {
             at: vec![None; kernel.axes.len()],
             now: Moment::default(),
             known: vec![None; kernel.scalars.len()],
+            varying: Varying::of(kernel),
+            last: vec![None; kernel.scalars.len()],
             finished: vec![],
             kernel,
             numbers,
@@ -114,7 +120,23 @@ impl<'a> Launch<'a> {
         self.formulas[id] = formula;
         let value = value?;
         self.known[id] = Some(value);
+        self.is_uniform(id, value)?;
         Ok(value)
+    }
+
+    /// Whether a scalar is what it was where it was last, if the position differs in axes only that it is said not to vary
+    /// with.
+    fn is_uniform(&mut self, id: ExprId, value: Scalar) -> Tried<()> {
+        let here: Vec<Option<i64>> = self.varying.axes(id).iter().map(|&axis| self.at[axis]).collect();
+        match self.last[id].replace((here.clone(), value)) {
+            // `Scalar` compares bits.
+            Some((there, before)) if there == here && before != value => Err(format!(
+                "scalar {id} is {value} at {:?}, and was {before} at the same {:?}",
+                self.at,
+                self.varying.axes(id)
+            )),
+            _ => Ok(()),
+        }
     }
 
     fn formula(&mut self, formula: &Formula, id: ExprId) -> Tried<Scalar> {

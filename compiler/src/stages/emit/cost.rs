@@ -99,7 +99,7 @@ fn is_arithmetic(op: MapOp) -> bool {
     use MapOp::*;
     match op {
         Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Add | Sub | Mul | Div | Rem | Pow | Max | Min => true,
+        | Ceil | Round | Add | Sub | Mul | Div | Rem | Pow | Max | Min | MulAdd => true,
         Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Select | Threefry => false,
     }
 }

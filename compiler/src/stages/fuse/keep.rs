@@ -83,7 +83,7 @@ fn price(op: MapOp) -> usize {
     use MapOp::*;
     match op {
         Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl | Shr
-        | Eq | Ne | Lt | Le | Select => 1,
+        | Eq | Ne | Lt | Le | MulAdd | Select => 1,
         Div | Rem | Sqrt | Rsqrt => 4,
         Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 10,
         Threefry => 40,

@@ -11,6 +11,7 @@ pub(super) fn rewrite(mut function: Function) -> Function {
     function.graph.outputs.extend(effects);
     sign_of_rectified(&mut function.graph);
     parts_of_sums(&mut function.graph);
+    contract(&mut function.graph);
     let effects = function.graph.outputs.split_off(results);
     function.effects.iter_mut().zip(effects).for_each(|((_, v), new)| *v = new);
     function
@@ -104,4 +105,73 @@ fn side_by_side(graph: &Graph, whole: Value, leaves: Vec<Value>) -> Option<(usiz
         parts.push(part);
     }
     (left.is_empty() && end == graph.ty(whole).shape[axis]).then_some((axis, parts))
+}
+
+/// `a · b + c` is rounded once where nothing else uses the product. This is decided here, for the value: whichever kernels
+/// then compute it, and however often, it has the same bits.
+fn contract(graph: &mut Graph) {
+    let uses = uses(graph);
+    for value in graph.values() {
+        graph.node_mut(value).kind.bodies_mut().iter_mut().for_each(contract);
+    }
+    let mut made = Graph::default();
+    let mut new: Vec<Value> = vec![];
+    for value in graph.values() {
+        let mut node = graph.node(value).clone();
+        if let Some((path, [a, b], c)) = product_and_addend(graph, value, &uses) {
+            let [a, b] = [a, b].map(|factor| moved(&mut made, graph, &path, new[factor.0 as usize]));
+            node.kind = Kind::Prim(Prim::Map(MapOp::MulAdd));
+            node.args = vec![a, b, new[c.0 as usize]];
+        } else {
+            node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
+        }
+        made.nodes.push(node);
+        new.push(Value(made.nodes.len() as u32 - 1));
+    }
+    made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
+    *graph = made;
+}
+
+/// How often each value is used.
+fn uses(graph: &Graph) -> Vec<usize> {
+    let mut uses = vec![0; graph.nodes.len()];
+    let args = graph.nodes.iter().flat_map(|node| &node.args);
+    args.chain(&graph.outputs).for_each(|value| uses[value.0 as usize] += 1);
+    uses
+}
+
+/// The factors of the product in a sum of floats and what is added to it, with the movements between product and sum, the
+/// last one first. A product that is broadcast is not taken: it is made once for many sums.
+fn product_and_addend(graph: &Graph, sum: Value, uses: &[usize]) -> Option<(Vec<Value>, [Value; 2], Value)> {
+    let is_map = |value: Value, op| matches!(&graph.node(value).kind, Kind::Prim(Prim::Map(own)) if *own == op);
+    if !is_map(sum, MapOp::Add) || !graph.ty(sum).dtype.is_float() {
+        return None;
+    }
+    let &[x, y] = graph.node(sum).args.as_slice() else { return None };
+    [(x, y), (y, x)].into_iter().find_map(|(mut product, addend)| {
+        let mut path = vec![];
+        while uses[product.0 as usize] == 1 {
+            match &graph.node(product).kind {
+                Kind::Prim(Prim::Map(MapOp::Mul)) => {
+                    let args = &graph.node(product).args;
+                    return Some((path, [args[0], args[1]], addend));
+                }
+                Kind::Prim(Prim::Reshape(_) | Prim::Transpose(_)) => {
+                    path.push(product);
+                    product = graph.node(product).args[0];
+                }
+                _ => return None,
+            }
+        }
+        None
+    })
+}
+
+/// A factor moved as its product was.
+fn moved(made: &mut Graph, graph: &Graph, path: &[Value], mut factor: Value) -> Value {
+    for &step in path.iter().rev() {
+        let node = graph.node(step);
+        factor = made.push(node.kind.clone(), vec![factor], node.ty.clone(), node.span);
+    }
+    factor
 }

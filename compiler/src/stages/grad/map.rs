@@ -66,6 +66,8 @@ pub(super) fn pull_back(
         (Add, _) | (Sub, 0) => g,
         (Sub, _) => b.unary(Neg, g)?,
         (Mul, i) => b.mul(g, args[1 - i])?,
+        (MulAdd, 2) => g,
+        (MulAdd, i) => b.mul(g, args[1 - i])?,
         (Div, 0) => b.div(g, args[1])?,
         (Div, _) => {
             let quotient = b.div(y, args[1])?;

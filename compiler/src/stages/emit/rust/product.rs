@@ -6,8 +6,9 @@ use super::variables::{slot_name, variable};
 use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, Guard, Kernel, Operand, Skeleton, Store};
+use crate::ir::kernel::{Expr, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::{Factor, Precision};
+use crate::ir::varying::Varying;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -181,15 +182,16 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
     kernel.scalars = scalars;
     let printer = Printer::new(&kernel, Some(columns));
     // What varies with neither the sum nor the columns is computed once for each row.
-    let per_row: Vec<bool> = per_row(&kernel, columns);
-    let row = (0..kernel.scalars.len()).filter(|&id| per_row[id]).map(|id| printer.define(id));
-    let element = (0..kernel.scalars.len()).filter(|&id| !per_row[id]).map(|id| match kernel.scalars[id] {
-        Expr::Accumulated { .. } => {
-            let name = variable(id);
-            quote!(let #name = tile.load(s, r, j, at);)
-        }
-        _ => printer.define(id),
-    });
+    let varying = Varying::of(&kernel);
+    let row = (0..kernel.scalars.len()).filter(|&id| !varying.with(id, columns)).map(|id| printer.define(id));
+    let element =
+        (0..kernel.scalars.len()).filter(|&id| varying.with(id, columns)).map(|id| match kernel.scalars[id] {
+            Expr::Accumulated { .. } => {
+                let name = variable(id);
+                quote!(let #name = tile.load(s, r, j, at);)
+            }
+            _ => printer.define(id),
+        });
     let stores = contract.stores.iter().enumerate().map(|(output, store)| {
         let (output, value) = (Literal::usize_unsuffixed(output), variable(store.value));
         quote!(tile.store(s, #output, r, j, at, #value);)
@@ -211,23 +213,6 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
             });
         }
     }
-}
-
-fn per_row(kernel: &Kernel, columns: usize) -> Vec<bool> {
-    let mut per_row: Vec<bool> = vec![];
-    for expr in &kernel.scalars {
-        let guarded = |guards: &[Guard]| guards.iter().any(|g| g.index().mentions(columns));
-        let mut own = match expr {
-            Expr::Load { index, guards, .. } => !index.mentions(columns) && !guarded(guards),
-            Expr::Inside(guards) => !guarded(guards),
-            Expr::Index(index) => !index.mentions(columns),
-            Expr::Accumulated { .. } => false,
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => true,
-        };
-        expr.operands(&mut |o| own &= per_row[o]);
-        per_row.push(own);
-    }
-    per_row
 }
 
 /// The index in terms of one axis `merged` that counts the axes of `list` row-major.

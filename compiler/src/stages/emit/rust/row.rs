@@ -14,6 +14,7 @@ use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::lanes::{self, LANES};
 use crate::ir::prim::{ArgOp, ReduceOp};
+use crate::ir::varying::Varying;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -73,20 +74,11 @@ impl Row<'_> {
     /// The number of loops that each scalar needs around it, parallel axes first.
     fn depths(&self) -> Vec<usize> {
         let order: Vec<usize> = self.parallel.iter().chain(self.reduced).copied().collect();
+        let varying = Varying::of(self.kernel);
         let mut depths: Vec<usize> = vec![];
-        for expr in &self.kernel.scalars {
-            let mentions = |axis: usize| {
-                let guarded = |guards: &[crate::ir::kernel::Guard]| guards.iter().any(|g| g.index().mentions(axis));
-                match expr {
-                    Expr::Load { index, guards, .. } => index.mentions(axis) || guarded(guards),
-                    Expr::Inside(guards) => guarded(guards),
-                    Expr::Index(index) => index.mentions(axis),
-                    Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {
-                        false
-                    }
-                }
-            };
-            let mut depth = order.iter().rposition(|&a| mentions(a)).map_or(0, |p| p + 1);
+        for (id, expr) in self.kernel.scalars.iter().enumerate() {
+            let mut depth = order.iter().rposition(|&axis| varying.with(id, axis)).map_or(0, |p| p + 1);
+            // A sum is known where its pass has ended, inside of all rows.
             if let Expr::Accumulated { .. } = expr {
                 depth = self.parallel.len();
             }

@@ -3,10 +3,11 @@
 //! One axis runs through the lanes. A scalar that does not vary with it is the same in all lanes.
 
 use super::arith;
-use super::variables::{accumulator, base_name, inverse_name, skip_name, slot_name, suffix, suffix_of_lanes, variable};
+use super::variables::{accumulator, base_name, skip_name, slot_name, suffix, suffix_of_lanes, variable};
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Skeleton, Store};
+use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
+use crate::ir::varying::Varying;
 use crate::ir::{DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
@@ -20,32 +21,18 @@ pub(super) struct Printer<'a> {
     pub(super) cut: Vec<usize>,
     /// The element type of every scalar.
     dtypes: Vec<DType>,
-    /// Whether a scalar varies with the vector axis.
-    varies: Vec<bool>,
-    /// How often a scalar is used by others or stored.
-    uses: Vec<usize>,
-    /// Whether a scalar is the sum of a row that elements of the row are divided by: they are multiplied by its inverse.
-    divides: Vec<bool>,
+    /// Which axes each scalar varies with.
+    varying: Varying,
 }
 
 impl<'a> Printer<'a> {
     pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
-        let uses = vec![0; kernel.scalars.len()];
-        let divides = vec![false; kernel.scalars.len()];
-        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varies: vec![], uses, divides };
+        let varying = Varying::of(kernel);
+        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varying };
         for expr in &kernel.scalars {
             let dtype = printer.dtype_of(expr);
-            let varies = printer.varies_with_lanes(expr);
             printer.dtypes.push(dtype);
-            printer.varies.push(varies);
-            expr.operands(&mut |o| printer.uses[o] += 1);
-            if let Expr::Map(MapOp::Div, args) = expr {
-                let is_sum = matches!(kernel.scalars[args[1]], Expr::Accumulated { dtype: DType::F32, .. });
-                let element = printer.vector.is_some_and(|axis| printer.mentions(args[0], axis));
-                printer.divides[args[1]] |= is_sum && element && matches!(kernel.skeleton, Skeleton::Row { .. });
-            }
         }
-        kernel.clone().uses().iter().for_each(|id| printer.uses[**id] += 1);
         printer
     }
 
@@ -72,49 +59,20 @@ impl<'a> Printer<'a> {
         }
     }
 
-    fn varies_with_lanes(&self, expr: &Expr) -> bool {
-        let Some(vector) = self.vector else { return false };
-        let guarded = |guards: &[Guard]| guards.iter().any(|g| g.index().mentions(vector));
-        let own = match expr {
-            Expr::Load { index, guards, .. } => index.mentions(vector) || guarded(guards),
-            Expr::Inside(guards) => guarded(guards),
-            Expr::Index(index) => index.mentions(vector),
-            // A finished sum varies with the lanes where the lanes are rows.
-            Expr::Accumulated { .. } => true,
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => false,
-        };
-        let mut below = false;
-        expr.operands(&mut |o| below |= self.varies[o]);
-        own || below
-    }
-
-    /// Whether a scalar is made of something that mentions an axis.
-    fn mentions(&self, id: ExprId, axis: usize) -> bool {
-        let expr = &self.kernel.scalars[id];
-        let mut found = match expr {
-            Expr::Load { index, .. } | Expr::Index(index) => index.mentions(axis),
-            Expr::Inside(guards) => guards.iter().any(|g| g.index().mentions(axis)),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => false,
-        };
-        expr.operands(&mut |o| found |= self.mentions(o, axis));
-        found
+    /// Whether a scalar differs between lanes.
+    fn varies(&self, id: ExprId) -> bool {
+        self.vector.is_some_and(|axis| self.varying.with(id, axis))
     }
 
     /// Whether an index differs between lanes.
     fn index_varies(&self, index: &Index) -> bool {
-        let mut data = false;
-        index.values(&mut |v| data |= self.varies[v]);
-        data || self.vector.is_some_and(|v| index.mentions(v))
+        self.vector.is_some_and(|axis| self.varying.index_with(index, axis))
     }
 
     /// `let v3 = …;`
     pub(super) fn define(&self, id: ExprId) -> TokenStream {
         let (name, value) = (variable(id), self.expr(id));
-        let inverse = self.divides[id].then(|| {
-            let inverse = inverse_name(id);
-            quote!(let #inverse = s.div_f(s.splat_f(1.0), #name);)
-        });
-        quote!(let #name = #value; #inverse)
+        quote!(let #name = #value;)
     }
 
     fn expr(&self, id: ExprId) -> TokenStream {
@@ -223,7 +181,7 @@ impl<'a> Printer<'a> {
     /// The distance between neighbouring lanes; `None` where it is not the same everywhere.
     pub(super) fn lane_stride(&self, index: &Index) -> Option<Dim> {
         let mut data = false;
-        index.values(&mut |v| data |= self.varies[v]);
+        index.values(&mut |v| data |= self.varies(v));
         match self.vector {
             _ if data => None,
             Some(vector) => index.stride(vector),
@@ -360,14 +318,9 @@ impl<'a> Printer<'a> {
             quote!(rt::math::#name(s, #(#names),*))
         };
         match op {
-            Add if dtype == DType::F32 => self.fused_add(args),
-            Div if self.divides[args[1]] => {
-                let inverse = inverse_name(args[1]);
-                quote!(s.mul_f(#a, #inverse))
-            }
             Neg if dtype == DType::U32 || dtype == DType::Bool => unreachable!("shape has checked the types"),
             Neg | Abs | Sqrt | Floor | Ceil | Round | Add | Sub | Mul | Div | Rem | Max | Min => plain(op.name()),
-            Not | And | Or | Xor | Shl | Shr | Select => plain(op.name()),
+            Not | And | Or | Xor | Shl | Shr | Select | MulAdd => plain(op.name()),
             Eq if dtype == DType::Bool => quote!(s.not_m(s.xor_m(#a, #b))),
             Ne if dtype == DType::Bool => quote!(s.xor_m(#a, #b)),
             Eq | Lt | Le => plain(op.name()),
@@ -386,21 +339,6 @@ impl<'a> Printer<'a> {
             }
             Exp | Expm1 | Log | Log1p | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Pow | Threefry => maths(op.name()),
         }
-    }
-
-    /// `a·b + c` in one rounding where a product has no other user.
-    fn fused_add(&self, args: &[ExprId]) -> TokenStream {
-        for (product, other) in [(args[0], args[1]), (args[1], args[0])] {
-            if let Expr::Map(MapOp::Mul, factors) = &self.kernel.scalars[product]
-                && self.uses[product] == 1
-                && self.varies[product]
-            {
-                let (a, b, c) = (variable(factors[0]), variable(factors[1]), variable(other));
-                return quote!(s.mul_add_f(#a, #b, #c));
-            }
-        }
-        let (a, b) = (variable(args[0]), variable(args[1]));
-        quote!(s.add_f(#a, #b))
     }
 
     /// Writes a scalar.

@@ -10,11 +10,6 @@ pub(super) fn variable(id: ExprId) -> Ident {
     format_ident!("v{id}")
 }
 
-/// The variable of the inverse of a scalar.
-pub(super) fn inverse_name(id: ExprId) -> Ident {
-    format_ident!("w{id}")
-}
-
 /// The variable of an accumulator.
 pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
     format_ident!("acc{pass}_{slot}")

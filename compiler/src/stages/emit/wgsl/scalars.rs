@@ -359,6 +359,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
         MapOp::Lt => format!("{a} < {b}"),
         MapOp::Le => format!("{a} <= {b}"),
         MapOp::Select => format!("select({c}, {b}, {a})"),
+        MapOp::MulAdd => format!("fma({a}, {b}, {c})"),
         MapOp::Threefry => format!("threefry({a}, {b}, {c})"),
     }
 }
