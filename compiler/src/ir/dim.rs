@@ -120,6 +120,15 @@ impl Dim {
         }
     }
 
+    /// Whether nothing is subtracted in it, at any depth.
+    pub fn is_unsigned(&self) -> bool {
+        let plain = |atom: &Atom| match atom {
+            Atom::Name(_) => true,
+            Atom::FloorDiv(a, b) | Atom::Max(a, b) => a.is_unsigned() && b.is_unsigned(),
+        };
+        self.terms.iter().all(|(atoms, c)| *c >= 0 && atoms.iter().all(plain))
+    }
+
     /// The larger of the two for every binding (names are at least one).
     pub fn larger(&self, other: &Dim) -> Dim {
         match (self.clone() - other.clone()).as_const() {

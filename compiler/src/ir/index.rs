@@ -13,9 +13,9 @@ pub enum Atom {
     Loop(usize),
     /// The value of a scalar of the kernel (u32), for indices that are data.
     Value(usize),
-    /// `⌊index / by⌋` of a non-negative index.
+    /// `⌊index / by⌋` for a positive `by`: rounded down, also below zero.
     Div(Box<Index>, Dim),
-    /// The remainder of the same division.
+    /// The remainder of the same division, from 0 below `by`.
     Mod(Box<Index>, Dim),
 }
 
@@ -96,6 +96,19 @@ impl Index {
             Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => wanted(atom),
             Atom::Div(inner, _) | Atom::Mod(inner, _) => inner.any(wanted),
         })
+    }
+
+    /// Whether nothing in it can be negative, because nothing is subtracted anywhere. Back ends may then compute it, and
+    /// every part of it, with numbers that have no sign.
+    pub fn is_unsigned(&self) -> bool {
+        self.base.is_unsigned()
+            && self.terms.iter().all(|(atom, c)| {
+                c.is_unsigned()
+                    && match atom {
+                        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => true,
+                        Atom::Div(inner, by) | Atom::Mod(inner, by) => inner.is_unsigned() && by.is_unsigned(),
+                    }
+            })
     }
 
     /// Whether only axes and loop counters occur, each linearly.

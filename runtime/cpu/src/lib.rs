@@ -16,6 +16,7 @@ mod avx2;
 mod avx512;
 mod barrier;
 mod contract;
+mod floor;
 mod isa;
 mod kept;
 mod pages;
@@ -41,6 +42,7 @@ pub use contract::{
     Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady, Tile, Window,
     contract, contract_kept, contract_narrow,
 };
+pub use floor::{floor_div, floor_rem};
 pub use isa::{Isa, Kernel, run};
 pub use kept::Kept;
 pub use parallel::{Split, parallel};

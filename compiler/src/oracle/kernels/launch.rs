@@ -187,10 +187,8 @@ impl<'a> Launch<'a> {
                         Scalar::U32(x) => i64::from(x),
                         other => return Err(format!("scalar {v} is {other}, and an index")),
                     },
-                    // Rounded towards zero, as back ends do; a negative index is only divided where some guard
-                    // discards the result.
-                    Step::Div(inner, by) => self.path(inner)? / by,
-                    Step::Mod(inner, by) => self.path(inner)? % by,
+                    Step::Div(inner, by) => self.path(inner)?.div_euclid(*by),
+                    Step::Mod(inner, by) => self.path(inner)?.rem_euclid(*by),
                 };
         }
         Ok(sum)

@@ -8,6 +8,8 @@ mod block;
 mod cost;
 mod face;
 mod names;
+#[cfg(test)]
+mod positions;
 mod rust;
 #[cfg(feature = "gpu")]
 pub mod wgsl;

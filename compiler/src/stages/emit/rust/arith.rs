@@ -1,6 +1,7 @@
 //! Dimensions and indices as Rust expressions over `usize`.
 //!
-//! Indices inside of slices are never negative, but their parts may be: what is subtracted is printed last.
+//! Dimensions and indices inside of slices are never negative, but their parts may be. What subtracts nothing is computed in
+//! `usize`; everything else in `isize`, where divisions round down.
 
 use crate::ir::dim::{self, Dim};
 use crate::ir::index::{Atom, Index};
@@ -37,7 +38,15 @@ pub(super) fn names<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Vec<String> 
 
 /// A dimension's value.
 pub(super) fn dim(dim: &Dim) -> TokenStream {
-    sum(dim.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())))
+    let plain = |atom: &dim::Atom| match atom {
+        dim::Atom::Name(_) => true,
+        dim::Atom::FloorDiv(a, b) | dim::Atom::Max(a, b) => a.is_unsigned() && b.is_unsigned(),
+    };
+    if dim.terms().iter().all(|(atoms, _)| atoms.iter().all(plain)) {
+        return sum(dim.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())));
+    }
+    let signed = signed_dim(dim);
+    quote!((#signed) as usize)
 }
 
 fn atom(atom: &dim::Atom) -> TokenStream {
@@ -52,6 +61,28 @@ fn atom(atom: &dim::Atom) -> TokenStream {
         }
         dim::Atom::Max(a, b) => {
             let (a, b) = (dim(a), dim(b));
+            quote!(core::cmp::Ord::max(#a, #b))
+        }
+    }
+}
+
+/// A dimension's value as `isize`.
+fn signed_dim(dim: &Dim) -> TokenStream {
+    signed_sum(dim.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(signed_dim_atom).collect())))
+}
+
+fn signed_dim_atom(atom: &dim::Atom) -> TokenStream {
+    match atom {
+        dim::Atom::Name(n) => {
+            let name = name(n);
+            quote!(#name as isize)
+        }
+        dim::Atom::FloorDiv(a, b) => {
+            let (a, b) = (signed_dim(a), signed_dim(b));
+            quote!((#a).div_euclid(#b))
+        }
+        dim::Atom::Max(a, b) => {
+            let (a, b) = (signed_dim(a), signed_dim(b));
             quote!(core::cmp::Ord::max(#a, #b))
         }
     }
@@ -131,7 +162,11 @@ fn count_atom(atom: &dim::Atom) -> TokenStream {
 
 /// An index as `usize`; loaded indices are read from the scalars' lanes by `value`.
 pub(super) fn index(index: &Index, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
-    sum(terms(index, &|atom| atom_usize(atom, value)))
+    if index.is_unsigned() {
+        return sum(terms(index, &atom, &|atom| atom_usize(atom, value)));
+    }
+    let signed = signed(index, value);
+    quote!(((#signed) as usize))
 }
 
 fn atom_usize(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
@@ -158,42 +193,54 @@ fn atom_usize(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream 
 
 /// An index as `isize`, which may be negative.
 pub(super) fn signed(index: &Index, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    signed_sum(terms(index, &signed_dim_atom, &|atom| atom_signed(atom, value)))
+}
+
+fn atom_signed(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
+    match atom {
+        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => {
+            let number = atom_usize(atom, value);
+            quote!(#number as isize)
+        }
+        Atom::Div(inner, by) => {
+            let (inner, by) = (signed(inner, value), signed_dim(by));
+            quote!((#inner).div_euclid(#by))
+        }
+        Atom::Mod(inner, by) => {
+            let (inner, by) = (signed(inner, value), signed_dim(by));
+            quote!((#inner).rem_euclid(#by))
+        }
+    }
+}
+
+/// The index as integer multiples of products.
+fn terms(
+    index: &Index,
+    of_dim: &dyn Fn(&dim::Atom) -> TokenStream,
+    of_index: &dyn Fn(&Atom) -> TokenStream,
+) -> Vec<(i64, Vec<TokenStream>)> {
+    let mut terms = vec![];
+    for (a, coefficient) in &index.terms {
+        for (atoms, c) in coefficient.terms() {
+            terms.push((*c, atoms.iter().map(of_dim).chain([of_index(a)]).collect()));
+        }
+    }
+    terms.extend(index.base.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(of_dim).collect())));
+    terms
+}
+
+/// A sum of products of `isize`.
+fn signed_sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream {
     let mut total: Option<TokenStream> = None;
-    for (c, factors) in terms(index, &|atom| atom_signed(atom, value)) {
+    for (c, factors) in terms {
         let magnitude = Literal::isize_suffixed(c as isize);
-        let product = factors.iter().fold(quote!(#magnitude), |p, f| quote!(#p * (#f as isize)));
+        let product = factors.iter().fold(quote!(#magnitude), |product, factor| quote!(#product * (#factor)));
         total = Some(match total {
             Some(total) => quote!(#total + #product),
             None => product,
         });
     }
     total.unwrap_or_else(|| quote!(0isize))
-}
-
-fn atom_signed(atom: &Atom, value: &dyn Fn(usize) -> TokenStream) -> TokenStream {
-    match atom {
-        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => atom_usize(atom, value),
-        Atom::Div(inner, by) => {
-            let (inner, by) = (signed(inner, value), dim(by));
-            quote!((#inner).div_euclid(#by as isize))
-        }
-        Atom::Mod(inner, by) => {
-            let (inner, by) = (signed(inner, value), dim(by));
-            quote!((#inner).rem_euclid(#by as isize))
-        }
-    }
-}
-
-/// The index as integer multiples of products.
-fn terms(index: &Index, atom_of: &dyn Fn(&Atom) -> TokenStream) -> Vec<(i64, Vec<TokenStream>)> {
-    let mut terms = vec![];
-    for (a, coefficient) in &index.terms {
-        for (atoms, c) in coefficient.terms() {
-            terms.push((*c, atoms.iter().map(atom).chain([atom_of(a)]).collect()));
-        }
-    }
-    terms.extend(index.base.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())));
-    terms
 }
 
 /// A sum whose positive parts come first.

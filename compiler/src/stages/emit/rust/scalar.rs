@@ -233,18 +233,17 @@ impl<'a> Printer<'a> {
                 let name = variable(*v);
                 quote!(s.i_from_u(#name))
             }
-            // Powers of two are shifts and masks, also below zero, where a guard discards the lane.
+            // Powers of two are shifts and masks, which round down.
             Atom::Div(inner, by) => {
                 let lanes = self.lanes(inner);
+                let by_value = arith::dim(by);
                 match power_of_two(by) {
                     Some(n) => {
                         let n = Literal::i32_unsuffixed(n as i32);
                         quote!(s.shr_i(#lanes, s.splat_i(#n)))
                     }
-                    None => {
-                        let by = arith::dim(by);
-                        quote!(s.div_i(#lanes, s.splat_i((#by) as i32)))
-                    }
+                    None if inner.is_unsigned() => quote!(s.div_i(#lanes, s.splat_i((#by_value) as i32))),
+                    None => quote!(rt::floor_div(s, #lanes, s.splat_i((#by_value) as i32))),
                 }
             }
             Atom::Mod(inner, by) => {
@@ -252,7 +251,8 @@ impl<'a> Printer<'a> {
                 let by_value = arith::dim(by);
                 match power_of_two(by) {
                     Some(_) => quote!(s.and_i(#lanes, s.splat_i((#by_value) as i32 - 1))),
-                    None => quote!(s.rem_i(#lanes, s.splat_i((#by_value) as i32))),
+                    None if inner.is_unsigned() => quote!(s.rem_i(#lanes, s.splat_i((#by_value) as i32))),
+                    None => quote!(rt::floor_rem(s, #lanes, s.splat_i((#by_value) as i32))),
                 }
             }
         }
@@ -408,4 +408,75 @@ fn convert(from: DType, to: DType, name: &Ident) -> TokenStream {
 
 fn power_of_two(dim: &Dim) -> Option<u32> {
     dim.as_const().filter(|n| *n > 0 && n & (n - 1) == 0).map(|n| n.trailing_zeros())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::positions::{AXES, COUNT, Evaluator, LANES, Number, Place, Random};
+    use super::*;
+    use crate::ir::kernel::Schedule;
+
+    fn kernel() -> Kernel {
+        Kernel {
+            name: "map".into(),
+            slots: vec![],
+            axes: vec![Dim::from(1024); AXES],
+            scalars: vec![],
+            skeleton: crate::ir::kernel::Skeleton::Row {
+                parallel: (0..AXES).collect(),
+                reduced: vec![],
+                passes: vec![],
+                stores: vec![],
+            },
+            schedule: Schedule::default(),
+        }
+    }
+
+    fn evaluated(code: TokenStream, place: &Place) -> Result<Number, String> {
+        let variable = |name: &str| match name {
+            "dim_N" => Some(Number::Usize(place.n.into())),
+            axis => Some(Number::Usize(place.at[axis.strip_prefix('i')?.parse::<usize>().ok()?].into())),
+        };
+        let expr = syn::parse2(code).map_err(|why| why.to_string())?;
+        Evaluator { variable: &variable }.eval(&expr)
+    }
+
+    #[test]
+    fn printed_indices_mean_what_they_are() {
+        let kernel = kernel();
+        let printer = Printer::new(&kernel, Some(AXES - 1));
+        let (mut negative, mut in_lanes) = (0, 0);
+        for seed in 0..COUNT {
+            let mut random = Random::new(seed);
+            let index = random.index(3);
+            let none = |_| unreachable!("these indices use no scalars");
+            for _ in 0..4 {
+                let place = random.place();
+                let (value, largest) = place.value(&index);
+                let what = format!("seed {seed}: {index} at {place:?}");
+                let signed = evaluated(arith::signed(&index, &none), &place);
+                assert_eq!(signed, Ok(Number::Isize(value.into())), "{what}");
+                negative += u32::from(value < 0);
+                if value >= 0 {
+                    let found = evaluated(arith::index(&index, &none), &place);
+                    assert!(
+                        matches!(found, Ok(Number::Usize(x) | Number::Any(x)) if x == value.into()),
+                        "{what}: {found:?}"
+                    );
+                }
+                // Lanes are numbers of 32 bits: the places of tensors that can be.
+                if largest < i64::from(i32::MAX) / 64 {
+                    let expected = std::array::from_fn(|lane| {
+                        let mut there = place.clone();
+                        there.at[AXES - 1] += lane as i64;
+                        there.value(&index).0 as i32
+                    });
+                    let _: &[i32; LANES] = &expected;
+                    assert_eq!(evaluated(printer.lanes(&index), &place), Ok(Number::Lanes(expected)), "{what}");
+                    in_lanes += 1;
+                }
+            }
+        }
+        assert!(negative > COUNT / 2 && in_lanes > COUNT, "{negative} below zero, {in_lanes} in lanes");
+    }
 }
