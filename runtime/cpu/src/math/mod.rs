@@ -19,7 +19,7 @@ mod expm1;
 mod log;
 mod log1p;
 mod pow;
-mod reduce;
+pub(crate) mod reduce;
 mod rsqrt;
 mod sigmoid;
 mod tanh;

@@ -53,7 +53,7 @@ pub(super) fn by_power_of_two<S: Simd>(s: S, x: S::F) -> (S::I, S::F) {
 
 /// The exact error of `a + b` rounded to `sum` (Knuth's two-sum).
 #[inline(always)]
-pub(super) fn error_of_sum<S: Simd>(s: S, a: S::F, b: S::F, sum: S::F) -> S::F {
+pub(crate) fn error_of_sum<S: Simd>(s: S, a: S::F, b: S::F, sum: S::F) -> S::F {
     let b_seen = s.sub_f(sum, a);
     let a_seen = s.sub_f(sum, b_seen);
     s.add_f(s.sub_f(a, a_seen), s.sub_f(b, b_seen))

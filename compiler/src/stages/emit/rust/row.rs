@@ -4,6 +4,7 @@
 //! after the pass whose sums it uses.
 
 mod ahead;
+mod blocks;
 mod kept;
 
 use super::arith;
@@ -15,6 +16,7 @@ use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, 
 use crate::ir::lanes::{self, LANES};
 use crate::ir::prim::{ArgOp, ReduceOp};
 use crate::ir::varying::Varying;
+use blocks::Block;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
@@ -179,15 +181,21 @@ impl Row<'_> {
                 out = quote!(#(#starts)* #(#finish)*);
                 continue;
             }
-            let finish = quote!(#(#finish)*);
+            let is_beside = self.ahead.is_some() && number + 1 == passes.len();
+            // Short rows alone are worked on beside each other.
+            let block = self.block(pass).filter(|_| !is_beside);
+            let (sums, total) = match block {
+                Some(_) => (self.start_sums(number, pass), self.finish_sums(number, pass)),
+                None => Default::default(),
+            };
+            let finish = quote!(#total #(#finish)*);
             let definitions = self.define(&roots, depth);
             let known = self.known.clone();
-            let is_beside = self.ahead.is_some() && number + 1 == passes.len();
             let restart = is_beside.then(|| self.restart(passes));
-            let looped = self.reduced_nest(depth, (number, is_beside), pass, &roots);
+            let looped = self.reduced_nest(depth, (number, is_beside), pass, &roots, block);
             self.known = known;
             let start = pass.accumulators.iter().enumerate().map(|(slot, a)| self.start(number, slot, a));
-            out = quote!(#out #definitions #(#start)* #restart #looped #finish);
+            out = quote!(#out #definitions #(#start)* #sums #restart #looped #finish);
         }
         let roots: Vec<ExprId> = stores.iter().map(|s| s.value).collect();
         let mut needed = roots.clone();
@@ -205,13 +213,18 @@ impl Row<'_> {
         (number, is_beside): (usize, bool),
         pass: &Pass,
         roots: &[ExprId],
+        block: Option<Block>,
     ) -> TokenStream {
         let at = depth - self.parallel.len();
         match self.reduced.get(at) {
             Some(&axis) => {
                 let definitions = self.define(roots, depth + 1);
-                let inner = self.reduced_nest(depth + 1, (number, is_beside), pass, roots);
-                self.around(axis, quote!(#definitions #inner))
+                let inner = self.reduced_nest(depth + 1, (number, is_beside), pass, roots, block);
+                let inner = quote!(#definitions #inner);
+                match block.filter(|block| block.axis == axis) {
+                    Some(block) => self.blocks(block, number, pass, inner),
+                    None => self.around(axis, inner),
+                }
             }
             None => {
                 let updates = pass.accumulators.iter().enumerate().map(|(slot, a)| self.update(number, slot, a));

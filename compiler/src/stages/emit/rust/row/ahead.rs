@@ -11,6 +11,9 @@ use crate::ir::kernel::{AccumulatorOp, Expr, Pass, Store};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 
+/// The longest row whose sums are made in one chain for each lane: 64 additions at 16 lanes.
+const SHORT: i64 = 1024;
+
 impl Row<'_> {
     /// Whether the first pass over the next row can run beside the last one over this row: it only reduces what no kernel part
     /// writes and what no row has for itself, along the lanes, and the last one only stores, past the caches.
@@ -22,11 +25,14 @@ impl Row<'_> {
             && !first.accumulators.is_empty()
             && first.accumulators.iter().all(|a| matches!(a.op, AccumulatorOp::Reduce(_)))
             && !self.kept.contains(&Some(0));
+        // Their sums are one chain each.
+        let short = self.block(first).is_none() || self.kernel.axes[inner].as_const().is_some_and(|n| n <= SHORT);
         let needed = self.needed(&roots(std::slice::from_ref(first), &[]));
         let mut needed = needed.iter().enumerate().filter(|&(_, needed)| *needed).map(|(id, _)| id);
         loops
             && streams
             && reduces
+            && short
             && needed.all(|id| {
                 self.depths[id] != self.parallel.len()
                     && !matches!(&self.kernel.scalars[id], Expr::Load { slot, .. } if self.kernel.slots[*slot].write)

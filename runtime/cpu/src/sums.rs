@@ -1,0 +1,81 @@
+//! Long sums: blocks are added up plainly, and their sums with what rounding loses.
+//!
+//! In: sums of blocks. Out: their sum. Always: the error of the sum of blocks is that of one addition, however many they are,
+//! and a sum that overflows or holds an infinity is what plain addition makes of it.
+
+use super::Simd;
+use super::math::reduce::error_of_sum;
+
+/// A sum, and the sum of what its additions lost (Ogita, Rump and Oishi, "Accurate sum and dot product", 2005).
+#[derive(Clone, Copy, Debug)]
+pub struct LongSum<S: Simd> {
+    total: S::F,
+    lost: S::F,
+}
+
+impl<S: Simd> LongSum<S> {
+    /// Zero in all lanes.
+    #[inline(always)]
+    pub fn zero(s: S) -> Self {
+        LongSum { total: s.splat_f(0.0), lost: s.splat_f(0.0) }
+    }
+
+    /// Adds the sum of a block.
+    #[inline(always)]
+    pub fn add(&mut self, s: S, block: S::F) {
+        let total = s.add_f(self.total, block);
+        self.lost = s.add_f(self.lost, error_of_sum(s, self.total, block, total));
+        self.total = total;
+    }
+
+    /// The sum, rounded.
+    #[inline(always)]
+    pub fn rounded(self, s: S) -> S::F {
+        // What is lost beside an infinity is no number.
+        let is_number = s.eq_f(self.lost, self.lost);
+        s.select_f(is_number, s.add_f(self.total, self.lost), self.total)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Isa, Kernel, run};
+
+    struct Sum<'a>(&'a [f32], &'a mut f32);
+
+    impl Kernel for Sum<'_> {
+        fn run<S: Simd>(self, s: S) {
+            let mut sum = LongSum::zero(s);
+            self.0.iter().for_each(|x| sum.add(s, s.splat_f(*x)));
+            *self.1 = s.reduce_max_f(sum.rounded(s));
+        }
+    }
+
+    fn sum(isa: Isa, of: &[f32]) -> f32 {
+        let mut found = 0.0;
+        run(isa, Sum(of, &mut found));
+        found
+    }
+
+    #[test]
+    fn the_error_does_not_grow_with_the_count() {
+        for isa in Isa::available() {
+            for count in [1, 1000, 3_000_000] {
+                let relative = f64::from(sum(isa, &vec![0.1; count])) / (f64::from(0.1f32) * count as f64) - 1.0;
+                assert!(relative.abs() < 1.2e-7, "{isa:?}: {count} blocks: {relative:e}");
+            }
+        }
+    }
+
+    #[test]
+    fn infinities_and_overflow_stay() {
+        for isa in Isa::available() {
+            assert_eq!(sum(isa, &[1.0, f32::INFINITY, 2.0]), f32::INFINITY);
+            assert_eq!(sum(isa, &[f32::MAX, f32::MAX, 1.0]), f32::INFINITY);
+            assert_eq!(sum(isa, &[f32::NEG_INFINITY, -1.0]), f32::NEG_INFINITY);
+            assert!(sum(isa, &[f32::INFINITY, f32::NEG_INFINITY]).is_nan());
+            assert!(sum(isa, &[1.0, f32::NAN, 1.0]).is_nan());
+        }
+    }
+}
