@@ -1,9 +1,9 @@
 //! Counts that are known when a program is built: polynomials of the named dimensions in, words, bytes and operations
 //! out. Always: what does not fit is remembered as such and never wraps around.
 
-/// A number of words or operations; nothing where it is too large, or negative.
+/// A number of words or operations, or a part of one, which may be negative; nothing where it is too large.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Count(Option<u64>);
+pub struct Count(Option<i128>);
 
 /// Words of one cache line, in which memory is allocated.
 const LINE: usize = 16;
@@ -12,13 +12,13 @@ impl Count {
     /// This number.
     #[inline]
     pub const fn of(n: u64) -> Count {
-        Count(Some(n))
+        Count(Some(n as i128))
     }
 
     /// The value of a dimension.
     #[inline]
     pub const fn dim(n: usize) -> Count {
-        Count(Some(n as u64))
+        Count(Some(n as i128))
     }
 
     /// The sum.
@@ -48,11 +48,11 @@ impl Count {
         }
     }
 
-    /// The quotient, rounded down.
+    /// The quotient by a positive number, rounded down.
     #[inline]
     pub const fn over(self, other: Count) -> Count {
         match (self.0, other.0) {
-            (Some(a), Some(b)) => Count(a.checked_div(b)),
+            (Some(a), Some(b)) => Count(a.checked_div_euclid(b)),
             _ => Count(None),
         }
     }
@@ -70,7 +70,7 @@ impl Count {
     #[inline]
     pub const fn words(self) -> Option<usize> {
         match self.0 {
-            Some(n) if n <= i32::MAX as u64 => Some(n as usize),
+            Some(n) if 0 <= n && n <= i32::MAX as i128 => Some(n as usize),
             _ => None,
         }
     }
@@ -86,8 +86,8 @@ impl Count {
     /// As a number of operations; `u64::MAX` where they are too many.
     pub const fn operations(self) -> u64 {
         match self.0 {
-            Some(n) => n,
-            None => u64::MAX,
+            Some(n) if 0 <= n && n <= u64::MAX as i128 => n as u64,
+            _ => u64::MAX,
         }
     }
 }
@@ -103,6 +103,9 @@ mod tests {
         assert_eq!(large.times(large).over(large).words(), None);
         assert_eq!(Count::of(1).minus(Count::of(2)).arena_bytes(), usize::MAX);
         assert_eq!(Count::of(7).over(Count::of(0)).operations(), u64::MAX);
+        // Of 4 places to the front in an axis of 3, modulo 3: −4 − 3·⌊−4 / 3⌋ = 2.
+        let (shift, extent) = (Count::of(0).minus(Count::of(4)), Count::of(3));
+        assert_eq!(shift.minus(extent.times(shift.over(extent))).words(), Some(2));
     }
 
     #[test]

@@ -86,11 +86,10 @@ static ROLL: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         let (extent, shift) = (b.shape(args[0])[axis].clone(), attrs.dim("shift").unwrap_or_default());
-        // By how many the last elements come to the front.
+        // By how many the last elements come to the front: the shift modulo the extent.
         let shift = match (extent.as_const(), shift.as_const()) {
             (Some(extent), Some(shift)) if extent > 0 => Dim::from(shift.rem_euclid(extent)),
-            (_, Some(shift)) if shift < 0 => extent.clone() + Dim::from(shift),
-            (_, _) => shift,
+            _ => shift.clone() - shift.floor_div(&extent) * extent.clone(),
         };
         if shift.is(0) {
             return Ok(vec![args[0]]);

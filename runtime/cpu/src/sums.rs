@@ -1,4 +1,4 @@
-//! Long sums: blocks are added up plainly, and their sums with what rounding loses.
+//! Long sums: blocks are added up plainly, and their sums with compensation.
 //!
 //! In: sums of blocks. Out: their sum. Always: the error of the sum of blocks is that of one addition, however many they are,
 //! and a sum that overflows or holds an infinity is what plain addition makes of it.
@@ -6,7 +6,8 @@
 use super::Simd;
 use super::math::reduce::error_of_sum;
 
-/// A sum, and the sum of what its additions lost (Ogita, Rump and Oishi, "Accurate sum and dot product", 2005).
+/// A sum, and what its last addition lost, which the next one makes up for (Kahan, "Further remarks on reducing truncation
+/// errors", 1965).
 #[derive(Clone, Copy, Debug)]
 pub struct LongSum<S: Simd> {
     total: S::F,
@@ -23,17 +24,18 @@ impl<S: Simd> LongSum<S> {
     /// Adds the sum of a block.
     #[inline(always)]
     pub fn add(&mut self, s: S, block: S::F) {
-        let total = s.add_f(self.total, block);
-        self.lost = s.add_f(self.lost, error_of_sum(s, self.total, block, total));
+        let addend = s.add_f(block, self.lost);
+        let total = s.add_f(self.total, addend);
+        let lost = error_of_sum(s, self.total, addend, total);
+        // What is lost beside an infinity is no number.
+        self.lost = s.select_f(s.eq_f(lost, lost), lost, s.splat_f(0.0));
         self.total = total;
     }
 
     /// The sum, rounded.
     #[inline(always)]
-    pub fn rounded(self, s: S) -> S::F {
-        // What is lost beside an infinity is no number.
-        let is_number = s.eq_f(self.lost, self.lost);
-        s.select_f(is_number, s.add_f(self.total, self.lost), self.total)
+    pub fn rounded(self) -> S::F {
+        self.total
     }
 }
 
@@ -48,7 +50,7 @@ mod tests {
         fn run<S: Simd>(self, s: S) {
             let mut sum = LongSum::zero(s);
             self.0.iter().for_each(|x| sum.add(s, s.splat_f(*x)));
-            *self.1 = s.reduce_max_f(sum.rounded(s));
+            *self.1 = s.reduce_max_f(sum.rounded());
         }
     }
 

@@ -88,40 +88,43 @@ fn signed_dim_atom(atom: &dim::Atom) -> TokenStream {
     }
 }
 
-/// A dimension's value, or `None` where it overflows: an expression inside of a function that returns `Option`.
+/// A dimension's value, or `None` where it overflows or is negative: an expression inside of a function that returns `Option`.
 pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
-    let mut total = quote!(0usize);
-    let mut minus = quote!(0usize);
+    let value = checked_sum(dim);
+    quote!(<usize as core::convert::TryFrom<isize>>::try_from(#value).ok()?)
+}
+
+/// A dimension's value as `isize`, which may be negative.
+fn checked_sum(dim: &Dim) -> TokenStream {
+    let mut total: Option<TokenStream> = None;
     for (atoms, c) in dim.terms() {
-        let magnitude = Literal::usize_suffixed(c.unsigned_abs() as usize);
-        let mut product = quote!(#magnitude);
-        for a in atoms {
+        let factor = Literal::isize_suffixed(*c as isize);
+        let product = atoms.iter().fold(quote!(#factor), |product, a| {
             let factor = match a {
                 dim::Atom::Name(n) => {
                     let name = name(n);
-                    quote!(#name)
+                    quote!(<isize as core::convert::TryFrom<usize>>::try_from(#name).ok()?)
                 }
                 dim::Atom::FloorDiv(a, b) => {
-                    let (a, b) = (checked(a), checked(b));
-                    quote!((#a).checked_div(#b)?)
+                    let (a, b) = (checked_sum(a), checked_sum(b));
+                    quote!((#a).checked_div_euclid(#b)?)
                 }
                 dim::Atom::Max(a, b) => {
-                    let (a, b) = (checked(a), checked(b));
+                    let (a, b) = (checked_sum(a), checked_sum(b));
                     quote!(core::cmp::Ord::max(#a, #b))
                 }
             };
-            product = quote!(#product.checked_mul(#factor)?);
-        }
-        if *c >= 0 {
-            total = quote!(#total.checked_add(#product)?);
-        } else {
-            minus = quote!(#minus.checked_add(#product)?);
-        }
+            match product.to_string() == "1isize" {
+                true => factor,
+                false => quote!((#product).checked_mul(#factor)?),
+            }
+        });
+        total = Some(match total {
+            Some(total) => quote!((#total).checked_add(#product)?),
+            None => product,
+        });
     }
-    match dim.terms().iter().any(|(_, c)| *c < 0) {
-        true => quote!(#total.checked_sub(#minus)?),
-        false => total,
-    }
+    total.unwrap_or_else(|| quote!(0isize))
 }
 
 /// A dimension as a `rt::Count`, in a constant function whose arguments are the named dimensions.

@@ -1,4 +1,4 @@
-//! Long sums in blocks: a pass adds up a block in one vector, and the sums of blocks with what rounding loses.
+//! Long sums in blocks: a pass adds up a block in one vector, and the sums of blocks with compensation.
 //!
 //! In: a pass of a row kernel. Out: parts of its loops. Always: at most [`CHAIN`] additions follow each other in binary32, so
 //! that the error of a sum does not grow with its length.
@@ -86,6 +86,6 @@ impl Row<'_> {
     /// Lets the accumulators be the sums of all blocks.
     pub(super) fn finish_sums(&self, number: usize, pass: &Pass) -> TokenStream {
         let (accumulators, sums): (Vec<_>, Vec<_>) = self.sums(number, pass).into_iter().unzip();
-        quote!(#(let #accumulators = #sums.rounded(s);)*)
+        quote!(#(let #accumulators = #sums.rounded();)*)
     }
 }
