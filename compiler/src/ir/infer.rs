@@ -88,6 +88,7 @@ impl Prim {
                 }
                 Ok(Type::new(args[0].dtype, cuts.iter().map(|c| c.len.clone()).collect::<Vec<_>>()))
             }
+            Prim::Barrier => Ok(args[0].clone()),
             Prim::Flip(axes) => {
                 check(axes.iter().all(|&a| a < args[0].rank()), || format!("axes {axes:?} of {}", args[0]))?;
                 Ok(args[0].clone())

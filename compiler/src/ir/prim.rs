@@ -191,6 +191,17 @@ impl MapOp {
         }
     }
 
+    /// Whether the result is one of the arguments, or one up to its sign, or no float: nothing is rounded.
+    pub fn is_exact(self) -> bool {
+        use MapOp::*;
+        match self {
+            Neg | Abs | Sign | Floor | Ceil | Round | Not | Rem | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne
+            | Lt | Le | Select | Threefry => true,
+            Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Add | Sub | Mul | Div
+            | Pow | MulAdd => false,
+        }
+    }
+
     /// Roughly how many additions one element costs on a CPU.
     pub fn cost(self) -> i64 {
         use MapOp::*;
@@ -384,6 +395,9 @@ pub enum Prim {
     Slice(Vec<Cut>),
     /// `(whole, part)`: the whole with those positions replaced by the part, whose shape is that of the slice.
     SetSlice(Vec<Cut>),
+    /// Its argument. What that is made of by rounded arithmetic is computed once and put into memory, so that whoever
+    /// compares it, or orders by it, sees the same bits in every kernel and on every device.
+    Barrier,
     /// Reverses the axes.
     Flip(Vec<usize>),
     /// Surrounds and spreads with a value.

@@ -290,6 +290,16 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         },
         Prim::Convert(dtype) => identity(graph.ty(args[0]).dtype == *dtype),
         Prim::Reduce { axes, .. } | Prim::Flip(axes) => identity(axes.is_empty()),
+        // These are in memory anyway.
+        Prim::Barrier => identity(matches!(
+            graph.node(args[0]).kind,
+            Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Result(_)
+                | Kind::Prim(Prim::Barrier)
+        )),
         Prim::Slice(cuts) => identity(same(args[0]) && cuts.iter().all(|c| c.start.is(0) && c.step == 1)),
         Prim::SetSlice(_) if same(args[1]) => Dissolved::Into(args[1]),
         Prim::SetSlice(_) => Dissolved::No,

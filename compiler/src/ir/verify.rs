@@ -384,6 +384,7 @@ fn arity(prim: &Prim) -> (usize, usize) {
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
+        | Prim::Barrier
         | Prim::Flip(_)
         | Prim::Pad { .. } => exactly(1),
         Prim::WindowTake { .. }

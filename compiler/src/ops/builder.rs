@@ -252,6 +252,14 @@ impl Builder<'_> {
         self.prim(Prim::Contract { lhs, rhs, out }, &[a, b])
     }
 
+    /// The value, of which everybody sees the same bits.
+    ///
+    /// # Errors
+    /// None for a value of the graph.
+    pub fn barrier(&mut self, x: Value) -> Result<Value, OpError> {
+        if self.dtype(x).is_float() { self.prim(Prim::Barrier, &[x]) } else { Ok(x) }
+    }
+
     /// The same value, through which no derivative flows.
     pub fn stop_gradient(&mut self, x: Value) -> Value {
         let ty = self.ty(x).clone();

@@ -26,7 +26,8 @@ static ARGSORT: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         let extent = b.shape(args[0])[axis].clone();
-        let place = places(b, args[0], axis, attrs.flag("descending"))?;
+        let x = b.barrier(args[0])?;
+        let place = places(b, x, axis, attrs.flag("descending"))?;
         Ok(vec![positions(b, place, axis, &extent)?])
     },
     examples: &[
@@ -48,8 +49,9 @@ static SORT: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         let extent = b.shape(args[0])[axis].clone();
-        let place = places(b, args[0], axis, attrs.flag("descending"))?;
-        Ok(vec![ordered(b, args[0], place, axis, &extent)?])
+        let x = b.barrier(args[0])?;
+        let place = places(b, x, axis, attrs.flag("descending"))?;
+        Ok(vec![ordered(b, x, place, axis, &extent)?])
     },
     examples: &[
         Example {
@@ -84,8 +86,9 @@ static TOP_K: Op = Op {
             let message = format!("`k` is {k}, but axis {axis} of {{0}} has {extent} elements");
             return Err(OpError::new("wrong-attribute", message).attr("k"));
         }
-        let place = places(b, args[0], axis, attrs.flag("largest"))?;
-        Ok(vec![ordered(b, args[0], place, axis, &k)?, positions(b, place, axis, &k)?])
+        let x = b.barrier(args[0])?;
+        let place = places(b, x, axis, attrs.flag("largest"))?;
+        Ok(vec![ordered(b, x, place, axis, &k)?, positions(b, place, axis, &k)?])
     },
     examples: &[
         Example {
@@ -129,7 +132,8 @@ fn ordered(b: &mut Builder<'_>, x: Value, place: Value, axis: usize, count: &Dim
     b.sum(masked, &[from])
 }
 
-/// The place of each element: how many others stand before it.
+/// The place of each element: how many others stand before it. The elements are behind a barrier: one that were rounded
+/// differently as `own` and as `other` could be smaller than itself, and places be no permutation.
 fn places(b: &mut Builder<'_>, x: Value, axis: usize, descending: bool) -> Result<Value, OpError> {
     let mut square = b.shape(x);
     let n = square[axis].clone();

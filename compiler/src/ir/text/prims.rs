@@ -42,6 +42,7 @@ pub(super) fn print(prim: &Prim) -> (&'static str, Fields) {
         }
         Prim::Slice(cuts) => ("slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
         Prim::SetSlice(cuts) => ("set_slice", fields([("cuts", Datum::List(cuts.iter().map(print_cut).collect()))])),
+        Prim::Barrier => ("barrier", fields([])),
         Prim::Flip(axes) => ("flip", fields([("axes", Datum::numbers(axes.iter().copied()))])),
         Prim::Pad { borders, value } => {
             let borders = Datum::List(borders.iter().map(print_border).collect());
@@ -94,6 +95,7 @@ pub(super) fn parse(name: &str, fields: &Fields) -> Result<Prim, String> {
         "broadcast" => Prim::Broadcast { shape: read.dims("shape")?, axes: read.indices("axes")? },
         "slice" => Prim::Slice(read.records("cuts", parse_cut)?),
         "set_slice" => Prim::SetSlice(read.records("cuts", parse_cut)?),
+        "barrier" => Prim::Barrier,
         "flip" => Prim::Flip(read.indices("axes")?),
         "pad" => {
             let border =

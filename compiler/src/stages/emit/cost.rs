@@ -68,6 +68,7 @@ fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
         | Prim::SetSlice(_)
+        | Prim::Barrier
         | Prim::Flip(_)
         | Prim::Pad { .. }
         | Prim::Concat { .. }

@@ -15,7 +15,7 @@ pub(super) const LANES: usize = 4;
 pub(super) const AXES: usize = 3;
 
 /// How many expressions are tried.
-pub(super) const COUNT: u32 = 4000;
+pub(super) const COUNT: u32 = 800;
 
 /// Pseudo-random numbers (xorshift).
 pub(super) struct Random(u64);

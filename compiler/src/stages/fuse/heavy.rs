@@ -46,6 +46,7 @@ impl Grouping<'_> {
             | Prim::Broadcast { .. }
             | Prim::Slice(_)
             | Prim::SetSlice(_)
+            | Prim::Barrier
             | Prim::Flip(_)
             | Prim::Pad { .. }
             | Prim::Concat { .. }

@@ -185,6 +185,7 @@ impl Inliner<'_> {
                 self.value(args[0], &inner, guards)
             }
             Prim::SetSlice(cuts) => self.set_slice(args, cuts, at, guards),
+            Prim::Barrier => self.value(args[0], at, guards),
             Prim::Flip(axes) => {
                 let mut inner = at.to_vec();
                 for &a in axes {

@@ -400,7 +400,7 @@ fn live(scope: &Scope<'_>, destinations: &[Destination]) -> BTreeSet<Value> {
 }
 
 /// Values that have to be in memory whatever the kernels are: destinations, and what operands of products,
-/// indexed reads and regions are made of.
+/// indexed reads, barriers and regions are made of.
 fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value>) -> BTreeSet<Value> {
     let mut forced: BTreeSet<Value> = destinations.iter().map(|d| scope.canon(d.value)).collect();
     let bottom = |mut value: Value| {
@@ -418,6 +418,7 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
             Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
                 forced.insert(scope.canon(node.args[0]));
             }
+            Kind::Prim(Prim::Barrier) => rounded(scope, node.args[0], &mut forced),
             Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
                 forced.extend(node.args.iter().map(|&a| scope.canon(a)))
             }
@@ -428,4 +429,28 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
         }
     }
     forced
+}
+
+/// What has to be in memory so that a value has the same bits wherever it is computed: the rounded arithmetic that it is made
+/// of by exact operations.
+fn rounded(scope: &Scope<'_>, value: Value, forced: &mut BTreeSet<Value>) {
+    let mut todo = vec![value];
+    while let Some(value) = todo.pop() {
+        let canon = scope.canon(value);
+        let node = scope.graph.node(canon);
+        let is_float = scope.graph.ty(canon).dtype.is_float();
+        match &node.kind {
+            Kind::Prim(Prim::Map(op)) if is_float && !op.is_exact() => _ = forced.insert(canon),
+            // What comparisons of rounded numbers choose has to be the same choice.
+            Kind::Prim(
+                Prim::Map(_) | Prim::Convert(_) | Prim::Pad { .. } | Prim::Concat { .. } | Prim::SetSlice(_),
+            ) => {
+                todo.extend(&node.args);
+            }
+            Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => todo.push(node.args[1]),
+            _ if scope.is_movement(canon) => todo.extend(&node.args),
+            // In memory: inputs, and what has a loop of its own.
+            _ => {}
+        }
+    }
 }

@@ -24,11 +24,11 @@ pub(super) struct Scope<'a> {
 }
 
 impl Scope<'_> {
-    /// The value whose memory serves for this one: reshapes and gradient stops are the same elements.
+    /// The value whose memory serves for this one: reshapes, barriers and gradient stops are the same elements.
     pub(super) fn canon(&self, value: Value) -> Value {
         let node = self.graph.node(value);
         match &node.kind {
-            Kind::Prim(Prim::Reshape(_)) | Kind::StopGradient => self.canon(node.args[0]),
+            Kind::Prim(Prim::Reshape(_) | Prim::Barrier) | Kind::StopGradient => self.canon(node.args[0]),
             _ => value,
         }
     }
@@ -66,6 +66,7 @@ impl Scope<'_> {
                 | Prim::Broadcast { .. }
                 | Prim::Slice(_)
                 | Prim::SetSlice(_)
+                | Prim::Barrier
                 | Prim::Flip(_)
                 | Prim::Pad { .. }
                 | Prim::Concat { .. }
@@ -77,7 +78,7 @@ impl Scope<'_> {
     /// Whether a value only moves elements of its argument, so that an operand can be read through it.
     pub(super) fn is_movement(&self, value: Value) -> bool {
         match &self.graph.node(value).kind {
-            Kind::StopGradient => true,
+            Kind::StopGradient | Kind::Prim(Prim::Barrier) => true,
             Kind::Prim(
                 Prim::Reshape(_) | Prim::Transpose(_) | Prim::Slice(_) | Prim::Flip(_) | Prim::Broadcast { .. },
             ) => true,

@@ -92,6 +92,7 @@ fn batched(b: &mut Builder<'_>, prim: &Prim, args: &[Lane], count: &Dim) -> Made
             let whole = Cut { start: Dim::from(0), len: count.clone(), step: 1 };
             Prim::SetSlice(std::iter::once(&whole).chain(cuts).cloned().collect())
         }
+        Prim::Barrier => Prim::Barrier,
         Prim::Flip(axes) => Prim::Flip(behind(axes)),
         Prim::Pad { borders, value } => {
             let none = Border { low: Dim::from(0), high: Dim::from(0), interior: 0 };

@@ -198,6 +198,7 @@ fn cost(prim: &Prim) -> Cost {
         | Prim::Transpose(_)
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
+        | Prim::Barrier
         | Prim::Flip(_) => Cost::Nothing,
         Prim::Map(_) | Prim::Convert(_) | Prim::SetSlice(_) | Prim::Pad { .. } | Prim::Concat { .. } => Cost::Access,
         Prim::Reduce { .. }

@@ -53,6 +53,7 @@ pub(super) fn pull_back(
         }
         Prim::Slice(cuts) => one(movement::slice(b, cuts, x(), g)?),
         Prim::SetSlice(cuts) => movement::set_slice(b, cuts, args[1], g, wanted),
+        Prim::Barrier => one(g),
         Prim::Flip(axes) => one(b.prim(Prim::Flip(axes.clone()), &[g])?),
         Prim::Pad { borders, .. } => one(movement::pad(b, borders, x(), g)?),
         Prim::Concat { axis } => movement::concat(b, *axis, args, g, wanted),
@@ -105,7 +106,7 @@ fn reduce(b: &mut Builder<'_>, op: ReduceOp, x: Value, axes: &[usize], y: Value,
         ReduceOp::Sum => spread(b, g, x, axes),
         ReduceOp::Max | ReduceOp::Min => {
             // Equal extremes share equally, as in PyTorch's amax.
-            let extreme = spread(b, y, x, axes)?;
+            let (x, extreme) = (b.barrier(x)?, spread(b, y, x, axes)?);
             let hit = b.map(MapOp::Eq, &[x, extreme])?;
             let counted = b.convert(hit, DType::F32)?;
             let count = b.sum(counted, axes)?;
@@ -133,6 +134,8 @@ pub(super) fn product_rule(
     back: impl Fn(&mut Builder<'_>, Value) -> Result<Value, OpError>,
 ) -> Result<Value, OpError> {
     let (zero, one) = (b.constant(x, 0.0)?, b.constant(x, 1.0)?);
+    // Where zeros are counted and where they are looked for, they are the same ones.
+    let x = b.barrier(x)?;
     let is_zero = b.map(MapOp::Eq, &[x, zero])?;
     let filled = b.select(is_zero, one, x)?;
     let counted = b.convert(is_zero, DType::F32)?;
