@@ -15,6 +15,7 @@ pub mod plan;
 pub mod precision;
 pub mod prim;
 pub mod simplify;
+mod slots;
 mod text;
 pub mod transform;
 pub mod ty;
