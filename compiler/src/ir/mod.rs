@@ -10,6 +10,7 @@ pub mod index;
 mod infer;
 pub mod kernel;
 pub mod lanes;
+pub mod limits;
 pub mod model;
 pub mod plan;
 pub mod precision;
