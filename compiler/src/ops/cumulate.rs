@@ -56,8 +56,8 @@ macro_rules! table {
 table! {
     CUMSUM = "cumsum" Some("CumSum"), Sum, Normal, "The sum of each element and those before it along an axis; the exclusive one starts with 0.";
     CUMPROD = "cumprod" None, Prod, Positive, "The product of each element and those before it along an axis; the exclusive one starts with 1.";
-    CUMMAX = "cummax" None, Max, Normal, "The largest of each element and those before it along an axis; the exclusive one starts with the least number.";
-    CUMMIN = "cummin" None, Min, Normal, "The smallest of each element and those before it along an axis; the exclusive one starts with the largest number.";
+    CUMMAX = "cummax" None, Max, Normal, "The largest of each element and those before it along an axis; the exclusive one starts with the least number. Equal extremes share the derivative, where PyTorch gives it to the last.";
+    CUMMIN = "cummin" None, Min, Normal, "The smallest of each element and those before it along an axis; the exclusive one starts with the largest number. Equal extremes share the derivative, where PyTorch gives it to the last.";
 }
 
 fn accumulate(b: &mut Builder<'_>, op: ReduceOp, x: Value, attrs: &Attrs) -> Result<Value, OpError> {

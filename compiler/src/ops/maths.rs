@@ -3,7 +3,7 @@
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
-use std::f64::consts::{LN_2, LOG2_E, LOG10_E};
+use std::f64::consts::{E, LN_2, LOG2_E, LOG10_E};
 
 /// One op from each line: its name, element class, ONNX name, test domain, documentation and formula.
 macro_rules! table {
@@ -89,17 +89,30 @@ table! {
         |b, x| b.unary(MapOp::Round, x);
 }
 
+/// Beyond this `eˣ` may overflow where half of it does not.
+const STEEP: f64 = 88.0;
+
 /// `((eˣ − 1) − (e⁻ˣ − 1)) / 2`, of which near zero only the squares cancel.
 fn sinh(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
-    let minus = b.unary(MapOp::Neg, x)?;
-    let (grown, shrunk) = (b.unary(MapOp::Expm1, x)?, b.unary(MapOp::Expm1, minus)?);
-    let apart = b.sub(grown, shrunk)?;
-    b.with(MapOp::Mul, apart, 0.5)
+    hyperbolic(b, x, MapOp::Expm1, MapOp::Sub)
 }
 
 fn cosh(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
-    let minus = b.unary(MapOp::Neg, x)?;
-    let (grown, shrunk) = (b.unary(MapOp::Exp, x)?, b.unary(MapOp::Exp, minus)?);
-    let sum = b.add(grown, shrunk)?;
-    b.with(MapOp::Mul, sum, 0.5)
+    hyperbolic(b, x, MapOp::Exp, MapOp::Add)
+}
+
+/// Half of what `exp` gives at `x` and `−x`, combined; far from zero `e/2` times that of exponents less 1, which does not
+/// overflow before the result does. The step has no derivative, so those of all orders stay right.
+fn hyperbolic(b: &mut Builder<'_>, x: Value, exp: MapOp, combine: MapOp) -> Result<Value, OpError> {
+    let (minus, size) = (b.unary(MapOp::Neg, x)?, b.unary(MapOp::Abs, x)?);
+    let near = b.with(MapOp::Le, size, STEEP)?;
+    let mut either = |then: f64, other: f64| {
+        let (then, other) = (b.constant(x, then)?, b.constant(x, other)?);
+        b.select(near, then, other)
+    };
+    let (less, factor) = (either(0.0, 1.0)?, either(0.5, E / 2.0)?);
+    let (right, left) = (b.sub(x, less)?, b.sub(minus, less)?);
+    let (right, left) = (b.unary(exp, right)?, b.unary(exp, left)?);
+    let both = b.map(combine, &[right, left])?;
+    b.mul(both, factor)
 }

@@ -19,11 +19,10 @@ static SOFTPLUS: Op = Op {
     ],
 };
 
-/// `ln(1 + eˣ)`. The larger of `x` and 0 is written `(x + |x|) / 2`, so that the derivative at 0 is the right 1/2.
+/// `ln(1 + eˣ)`. The derivative of the larger of `x` and 0 is 1/2 where they are equal, as that of the whole is.
 pub(super) fn log_one_plus_exp(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
     let size = b.unary(MapOp::Abs, x)?;
-    let twice = b.add(x, size)?;
-    let linear = b.with(MapOp::Mul, twice, 0.5)?;
+    let linear = b.with(MapOp::Max, x, 0.0)?;
     let below = b.unary(MapOp::Neg, size)?;
     let exp = b.unary(MapOp::Exp, below)?;
     let curve = b.unary(MapOp::Log1p, exp)?;

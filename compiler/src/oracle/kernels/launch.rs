@@ -60,6 +60,11 @@ impl<'a> Launch<'a> {
                 return Err(format!("slot {k} is {} of {}, not {region:?}", slot.len, slot.dtype));
             }
         }
+        // What goes past the caches is written, and read by nobody.
+        let passes = |slot: &usize| kernel.slots.get(*slot).is_some_and(|s| s.write && !s.read);
+        if let Some(slot) = kernel.schedule.streamed.iter().find(|slot| !passes(slot)) {
+            return Err(format!("slot {slot} is streamed"));
+        }
         let end = |r: &Region| r.start + r.len;
         let meet = |a: &Region, b: &Region| a.pool == b.pool && a.start < end(b) && b.start < end(a);
         let watch = |r: &Region| kernel.slots.iter().zip(regions).any(|(slot, other)| slot.write && meet(r, other));

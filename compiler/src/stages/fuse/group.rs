@@ -12,6 +12,7 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId};
+use crate::ir::limits::{PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
 use crate::ir::prim::{Cut, Prim, Window};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -50,6 +51,19 @@ pub(super) enum Form {
     Attend { attention: Attention, args: Vec<Value> },
     /// A region.
     Region(Value),
+}
+
+impl Form {
+    /// How many places its kernel writes at most.
+    pub(super) fn places(&self) -> usize {
+        match self {
+            Form::Contract { .. } => PLACES_OF_A_PRODUCT,
+            Form::Attend { .. } => PLACES_OF_ATTENTION,
+            // A scatter adds up in one place.
+            Form::Scatter { .. } => 1,
+            Form::Row { .. } | Form::Region(_) => usize::MAX,
+        }
+    }
 }
 
 /// An accumulator of a row group.
@@ -228,7 +242,7 @@ impl<'a> Grouping<'a> {
     /// Tries to compute an elementwise value in a group.
     fn join(&mut self, value: Value, group: usize) -> bool {
         let shape = self.scope.graph.ty(value).shape.clone();
-        if self.groups[group].partial {
+        if self.groups[group].partial || self.is_full(group) {
             return false;
         }
         match &self.groups[group].form {
@@ -258,6 +272,11 @@ impl<'a> Grouping<'a> {
             }
         }
         false
+    }
+
+    /// Whether a group computes as many values as its kernel has places for.
+    fn is_full(&self, group: usize) -> bool {
+        self.group_of.values().filter(|own| **own == group).count() >= self.groups[group].form.places()
     }
 
     /// Whether a group can store a scalar at a position: drivers of attention move results and do no arithmetic.

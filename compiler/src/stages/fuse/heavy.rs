@@ -7,6 +7,7 @@ use crate::ir::Value;
 use crate::ir::dim::Dim;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId, Guard};
+use crate::ir::limits::AXES_OF_A_PRODUCT;
 use crate::ir::prim::{ArgOp, MapOp, Prim, ReduceOp, Scalar, Window};
 use std::collections::BTreeSet;
 
@@ -221,9 +222,26 @@ impl Grouping<'_> {
         };
         let (batch, m) = (role(|l, r, o| l && r && o), role(|l, r, o| l && !r && o));
         let (n, k) = (role(|l, r, o| !l && r && o), role(|_, _, o| !o));
+        if axes.iter().filter(|extent| !extent.is(1)).count() > AXES_OF_A_PRODUCT {
+            return self.products(value, args, axes, [at(lhs), at(rhs)]);
+        }
         let (left, right) = (self.operand(&axes, args[0], &at(lhs), &[]), self.operand(&axes, args[1], &at(rhs), &[]));
         let form = Form::Contract { batch, m, n, k, lhs: left, rhs: right };
         self.push_contract(value, form, axes, at(out));
+    }
+
+    /// A product of more axes than its driver walks: rows that multiply and add.
+    fn products(&mut self, value: Value, args: &[Value], mut axes: Vec<Dim>, at: [Vec<Index>; 2]) {
+        let shape = self.scope.graph.ty(value).shape.clone();
+        if axes.len() == shape.len() {
+            axes.push(1.into());
+        }
+        let spaces = vec![(shape.clone(), positions(&shape))];
+        let op = AccumulatorOp::Reduce(ReduceOp::Sum);
+        self.accumulate(value, axes, shape.len(), vec![], spaces, op, |inliner| {
+            let factors = [inliner.value(args[0], &at[0], &[])?, inliner.value(args[1], &at[1], &[])?];
+            Ok(inliner.expr(Expr::Map(MapOp::Mul, factors.to_vec())))
+        });
     }
 
     fn conv(&mut self, value: Value, args: &[Value], windows: &[Window]) {

@@ -77,12 +77,10 @@ impl Lowering {
                 form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. }) => {
                     let of = |v: &Value| group_of.get(v) == Some(&index);
                     let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
-                    // A scatter adds up in one place.
-                    let once = matches!(form, Form::Scatter { .. });
-                    let more: Vec<Home> = own.iter_mut().filter(|_| once).flat_map(|(_, p)| p.split_off(1)).collect();
+                    let more = beyond(&mut own, form.places());
                     steps.push(self.kernel(&scope, &groups[index], &own));
-                    for (value, places) in own.iter().filter(|_| once) {
-                        steps.extend(more.iter().map(|to| self.copy(&places[0], to, graph.ty(*value).count())));
+                    for (value, from, to) in &more {
+                        steps.push(self.copy(from, to, graph.ty(*value).count()));
                     }
                 }
             }
@@ -333,6 +331,20 @@ impl Lowering {
         kernel.prune();
         Step::Launch { kernel, buffers: slots.iter().map(|s| s.0).collect() }
     }
+}
+
+/// Takes away what a kernel of so many places cannot write: each value keeps its first place, from which the others are
+/// copied.
+fn beyond(own: &mut [(Value, Vec<Home>)], most: usize) -> Vec<(Value, Home, Home)> {
+    let mut left = most.saturating_sub(own.len());
+    let mut more = vec![];
+    for (value, places) in own {
+        let kept = places.len().min(left + 1);
+        left -= kept - 1;
+        let dropped = places.split_off(kept);
+        more.extend(dropped.into_iter().map(|to| (*value, places[0].clone(), to)));
+    }
+    more
 }
 
 /// Distributes accumulators and stores over the passes of a row.

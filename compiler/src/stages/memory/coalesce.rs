@@ -81,21 +81,6 @@ pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
 pub(super) fn merge(kernel: &mut Kernel, buffers: &mut Vec<BufferId>, buffer: BufferId) {
     let Some(kept) = buffers.iter().position(|b| *b == buffer) else { return };
     let Some(dropped) = buffers.iter().rposition(|b| *b == buffer).filter(|d| *d != kept) else { return };
-    let other = kernel.slots.remove(dropped);
-    kernel.slots[kept].read |= other.read;
-    kernel.slots[kept].write |= other.write;
     buffers.remove(dropped);
-    let renumber = |slot: &mut usize| match *slot {
-        s if s == dropped => *slot = kept,
-        s if s > dropped => *slot = s - 1,
-        _ => {}
-    };
-    for scalar in &mut kernel.scalars {
-        if let Expr::Load { slot, .. } = scalar {
-            renumber(slot);
-        }
-    }
-    if let Skeleton::Row { passes, stores, .. } = &mut kernel.skeleton {
-        passes.iter_mut().flat_map(|p| &mut p.stores).chain(stores).for_each(|s| renumber(&mut s.slot));
-    }
+    kernel.merge_slots(kept, dropped);
 }

@@ -7,6 +7,7 @@
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
+use crate::ir::limits::AXES_OF_A_PRODUCT;
 
 /// Moves such products out of all loops of a program.
 pub(super) fn hoist(program: &mut Program) {
@@ -87,7 +88,8 @@ fn result(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Optio
     let others = || body.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, step)| step);
     let known =
         !kernel.slots[store.slot].read && bound.iter().all(|source| !others().any(|step| writes(step, *source)));
-    (plain && outer && affine && alone && direct[own.0] == inside[own.0] && known).then_some(own)
+    let fits = kernel.axes.len() < AXES_OF_A_PRODUCT;
+    (fits && plain && outer && affine && alone && direct[own.0] == inside[own.0] && known).then_some(own)
 }
 
 fn turns_in(index: &Index) -> bool {

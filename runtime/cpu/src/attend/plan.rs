@@ -9,7 +9,7 @@ use super::{Attend, Attended, Mask, Strided};
 use crate::contract::Output;
 use crate::scratch::LINE;
 
-const MAX_HEADS: usize = 8;
+const MAX_HEADS: usize = 16;
 const MAX_OUTPUTS: usize = 4;
 /// Most results of a part.
 pub(super) const RESULTS: usize = 3;

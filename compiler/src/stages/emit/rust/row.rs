@@ -261,10 +261,18 @@ impl Row<'_> {
             AccumulatorOp::Arg(op) => {
                 let suffix = suffix_of_lanes(self.printer.dtype(a.value));
                 let best = format_ident!("best{pass}_{slot}");
-                let (lt, select) = (format_ident!("lt_{suffix}"), format_ident!("select_{suffix}"));
-                let better = match op {
-                    ArgOp::Max => quote!(s.#lt(#best, #value)),
-                    ArgOp::Min => quote!(s.#lt(#value, #best)),
+                let select = format_ident!("select_{suffix}");
+                let (low, high) = match op {
+                    ArgOp::Max => (quote!(#best), quote!(#value)),
+                    ArgOp::Min => (quote!(#value), quote!(#best)),
+                };
+                // The first NaN is the extreme: what is not known to be worse is better, until the best is NaN.
+                let better = match self.printer.dtype(a.value).is_float() {
+                    true => quote!(s.and_m(s.not_m(s.le_f(#high, #low)), s.eq_f(#best, #best))),
+                    false => {
+                        let lt = format_ident!("lt_{suffix}");
+                        quote!(s.#lt(#low, #high))
+                    }
                 };
                 let position = self.position();
                 quote!({

@@ -11,6 +11,7 @@ use super::dims as dims_of;
 use super::plan::Launched;
 use crate::ir::index::{Atom, Index, is_nonnegative};
 use crate::ir::kernel::{BufferId, Expr, Kernel, KernelId, Load, Operand, Skeleton, Slot, Step, Store};
+use crate::ir::limits::SERIES_OF_A_RECURRENCE;
 use crate::ir::plan::{Plan, Pool};
 use crate::ir::prim::Scalar;
 use crate::ir::{DType, Dim};
@@ -349,7 +350,7 @@ impl Recurrence {
             && whole(self.state, self.parts)
             && still(self.sums)
             && self.addend.is_none_or(added)
-            && series.len() <= 16
+            && series.len() <= SERIES_OF_A_RECURRENCE
             && series.iter().all(|&slot| written(slot).is_some())
     }
 

@@ -1,0 +1,46 @@
+//! Buffers that become one: programs whose kernels write over what they read keep their other slots.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests fail by panicking, and share public modules"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
+use judge::{check_memory, compile, judge, plain};
+use proc_macro2::Span;
+use support::Numbers;
+
+/// Compiles, emits and judges a model at some extents of `B`.
+fn holds(text: &str) {
+    for compiled in compile(text) {
+        check_memory(text, &compiled, &mut Numbers::new(3));
+        for b in [1, 5, 17] {
+            judge(text, &compiled, &[("B", b)], &plain);
+        }
+        let path = proc_macro2::Ident::new("precast", Span::call_site());
+        let runtime = std::iter::once(proc_macro2::TokenTree::from(path)).collect();
+        let emitted = precast_compiler::stages::emit::emit(&compiled.model, &compiled.plans, &runtime);
+        syn::parse2::<syn::File>(emitted).unwrap_or_else(|why| panic!("{text}: {why}"));
+    }
+}
+
+/// A streamed result behind a slot that goes: the memory of `softmax` is written over by `tanh`, in the kernel that also
+/// writes the second result past the caches.
+#[test]
+fn a_streamed_slot_follows_its_number() {
+    holds(
+        "pub struct Net { head: Linear(4, 3) }
+        impl Net {
+            pub fn f(&self, x: f32[B, 4]) -> (f32[B, 3], f32[B, 4]) {
+                let s = softmax(x);
+                (self.head(tanh(x)), s * x)
+            }
+        }",
+    );
+}
