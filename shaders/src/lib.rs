@@ -39,6 +39,7 @@ blocks! {
     exp_f32
     expm1
     floor_div
+    floor_rem
     i32_of
     infinity
     is_nan
