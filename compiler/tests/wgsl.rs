@@ -124,11 +124,16 @@ fn guards_of_constant_positions_are_valid() {
 
 #[test]
 fn constants_that_are_not_finite_are_computed_at_run_time() {
-    for value in ["zeros([B, 5]) / zeros([B, 5])", "sqrt(0.0 - 1.0)", "exp(1000.0)", "1.0 / 0.0", "3e38 * 10.0"] {
-        let text = format!(
+    for value in [
+        "zeros([B, 5]) / zeros([B, 5])",
+        "ones([B, 5]) / zeros([B, 5])",
+        "ones([B, 5]) * 3e38 * 10.0",
+        "sqrt(0.0 - 1.0)",
+        "exp(1000.0)",
+    ] {
+        let _ = emitted(&format!(
             "pub struct Net {{}} impl Net {{ pub fn fwd(&self, x: f32[B, 5]) -> f32[B, 5] {{ x + {value} }} }}"
-        );
-        let _ = emitted(&text);
+        ));
     }
 }
 

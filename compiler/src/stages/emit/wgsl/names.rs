@@ -202,12 +202,16 @@ impl Names {
             }
         }
         text += "\n";
+        let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
+        if body.contains("no_bits()") {
+            // Turns, dimensions and offsets in words all have fewer than 32 bits, and no compiler knows that.
+            text += "fn no_bits() -> u32 { return call.words[0].x >> 31u; }\n";
+        }
         let mut function = |name: String, value: String| {
             if body.contains(&format!("{name}()")) {
                 let _ = writeln!(text, "fn {name}() -> i32 {{ return i32({value}); }}");
             }
         };
-        let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
         (0..self.loops).for_each(|n| function(format!("loop{n}"), word(n)));
         (0..self.dims.len()).for_each(|n| function(format!("dim{n}"), word(self.loops + n)));
         (0..self.slots).for_each(|n| function(format!("slot{n}"), word(self.loops + self.dims.len() + n)));

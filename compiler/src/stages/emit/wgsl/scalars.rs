@@ -333,6 +333,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
     match op {
         MapOp::Neg => format!("-{a}"),
         MapOp::Abs => format!("abs({a})"),
+        MapOp::Sign if float => format!("sign_f32({a})"),
         MapOp::Sign => format!("sign({a})"),
         MapOp::Exp => format!("exp_f32({a})"),
         MapOp::Expm1 => format!("expm1({a})"),
