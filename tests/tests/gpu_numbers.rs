@@ -40,6 +40,9 @@ model! {
         /// Short rows.
         pub fn rows(&self, x: f32[N, 24]) -> f32[N] { sum(x, axis = 1) }
 
+        /// Many addends into one of three elements.
+        pub fn gathered(&self, x: f32[3], i: u32[N], u: f32[N]) -> f32[3] { index_add(x, i, u) }
+
         /// An index whose numerator is negative at the border.
         pub fn border(&self, x: f32[B, 2, 3]) -> f32 {
             let y = pad(tile(x, [1, 3, 1]), low = 1, high = 0, axis = 0, mode = "reflect");
@@ -49,6 +52,25 @@ model! {
         /// Keys of one feature.
         #[train(Sgd)]
         pub fn loss(&self, x: f32[B, 5, 4]) -> f32 { mean(attend(self.queries(x), self.keys(x), x) * x) }
+    }
+}
+
+model! {
+    struct Wave { scale: Parameter([3], init = "uniform") }
+    impl Wave { fn forward(&self, x: f32[.., 3]) -> f32[.., 3] { x + 0.1 * sin(x * self.scale) } }
+    struct Fifth { b: [Wave; 2] }
+    impl Fifth { fn forward(&self, x: f32[.., 3]) -> f32[.., 3] { let mut x = x; for b in self.b { x = b(x); } x } }
+    struct Fourth { b: [Fifth; 2] }
+    impl Fourth { fn forward(&self, x: f32[.., 3]) -> f32[.., 3] { let mut x = x; for b in self.b { x = b(x); } x } }
+    struct Third { b: [Fourth; 2] }
+    impl Third { fn forward(&self, x: f32[.., 3]) -> f32[.., 3] { let mut x = x; for b in self.b { x = b(x); } x } }
+    struct Second { b: [Third; 2] }
+    impl Second { fn forward(&self, x: f32[.., 3]) -> f32[.., 3] { let mut x = x; for b in self.b { x = b(x); } x } }
+    /// Five loops in each other.
+    pub struct Deep { b: [Second; 2] }
+    impl Deep {
+        /// All waves, one after the other.
+        pub fn out(&self, x: f32[B, 3]) -> f32[B, 3] { let mut y = x; for b in self.b { y = b(y); } y }
     }
 }
 
@@ -178,6 +200,26 @@ fn sums_are_right_to_a_millionth() {
     let rows: Vec<[f32; 24]> = x.chunks_exact(24).take(5000).map(|row| std::array::from_fn(|k| row[k])).collect();
     for (row, found) in rows.iter().zip(net.rows(&rows).unwrap()) {
         assert!(close(found, row.iter().map(|&x| f64::from(x)).sum()));
+    }
+}
+
+#[test]
+fn sums_into_one_element_are_right_to_a_millionth() {
+    let Some(gpu) = gpu() else { return };
+    let net = Numbers::init(3).on(&gpu).unwrap();
+    let found = net.gathered(&[0.0, 0.0, 5.0], &vec![1; 60_000], &vec![0.1; 60_000]).unwrap();
+    assert!((f64::from(found[1]) - 60_000.0 * f64::from(0.1f32)).abs() < 6e-3, "{found:?}");
+    assert_eq!((found[0], found[2]), (0.0, 5.0));
+}
+
+#[test]
+fn every_turn_of_five_loops_has_its_own_parameters() {
+    let Some(gpu) = gpu() else { return };
+    let host = Deep::init(3);
+    let (x, net) = ([[0.3, -1.0, 2.0], [1.0, 0.5, -0.2]], host.on(&gpu).unwrap());
+    let (wanted, found) = (host.out(&x).unwrap(), net.out(&x).unwrap());
+    for (a, b) in wanted.as_flattened().iter().zip(found.as_flattened()) {
+        assert!((a - b).abs() < 1e-5, "{a} on the CPU, {b} on the GPU");
     }
 }
 
