@@ -39,7 +39,10 @@ impl Grid {
         // A row alone in an invocation is fine where it is short or where there are enough rows to fill a device.
         let shared = long >= 32 && many * 16 < long * 1024 || length.as_const().is_none() && many < 4096;
         let cooperative = has_passes && (kernel.schedule.cooperative || shared);
+        // A few rows of unknown length leave a device idle otherwise, and may be very long.
+        let few = length.as_const().is_none() && many < BUSY / 2;
         let threads = match (cooperative, many) {
+            (true, _) if few => 256,
             (true, _) => (long / 2).clamp(32, 256) as u32,
             (false, ..4096) => 64,
             (false, _) => 256,
