@@ -94,3 +94,73 @@ fn names_of_ours_and_of_wgsl_do_not_collide() {
     assert!(!emitted.contains("compile_error"), "{emitted}");
     assert!(emitted.contains("fn foreign0_scaled") && !emitted.contains("Command :: Foreign"), "{emitted}");
 }
+
+/// What a program becomes; a module that naga refuses would have ended in a panic.
+fn emitted(text: &str) -> String {
+    let text: TokenStream = text.parse().unwrap();
+    let emitted = compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+    assert!(!emitted.contains("compile_error"), "{emitted}");
+    emitted
+}
+
+#[test]
+fn guards_of_constant_positions_are_valid() {
+    for body in [
+        "fwd(&self, x: f32[B, 1], y: f32[B, 1]) -> f32[B] { concat([x, y], axis = 1)[.., 0] }",
+        "fwd(&self, x: f32[B, 1], y: f32[B, 1]) -> f32[B] { concat([x, y], axis = 1)[.., 1] }",
+        "fwd(&self, x: f32[B, 5]) -> f32[B] { roll(x, 1, axis = 1)[.., 0] }",
+        "fwd(&self, key: u32[2], x: f32[N]) -> f32[N] { let (a, _) = split_key(key, 2); x + uniform(a, [N]) }",
+    ] {
+        let _ = emitted(&format!("pub struct Net {{}} impl Net {{ pub fn {body} }}"));
+    }
+    let _ = emitted(
+        "pub struct Net { l: Linear(5, 5) }
+        impl Net {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, 5]) -> f32 { let v = self.l(x); mean(sin(stack(v, v, axis = 1))) }
+        }",
+    );
+}
+
+#[test]
+fn constants_that_are_not_finite_are_computed_at_run_time() {
+    for value in [
+        "zeros([B, 5]) / zeros([B, 5])",
+        "ones([B, 5]) / zeros([B, 5])",
+        "ones([B, 5]) * 3e38 * 10.0",
+        "sqrt(0.0 - 1.0)",
+        "exp(1000.0)",
+    ] {
+        let _ = emitted(&format!(
+            "pub struct Net {{}} impl Net {{ pub fn fwd(&self, x: f32[B, 5]) -> f32[B, 5] {{ x + {value} }} }}"
+        ));
+    }
+}
+
+#[test]
+fn loops_nest_as_deep_as_the_model_does() {
+    let block = |name: &str, inner: &str| {
+        format!(
+            "struct {name} {{ b: [{inner}; 2] }}
+            impl {name} {{ fn forward(&self, x: f32[.., 3]) -> f32[.., 3] {{
+                let mut x = x; for b in self.b {{ x = b(x); }} x
+            }} }}"
+        )
+    };
+    let text = format!(
+        "struct D6 {{ p: Parameter([3]) }}
+        impl D6 {{ fn forward(&self, x: f32[.., 3]) -> f32[.., 3] {{ x + 0.1 * sin(x * self.p) }} }}
+        {}{}{}{}{}
+        pub struct Net {{ b: [D1; 2] }}
+        impl Net {{ pub fn fwd(&self, x: f32[B, 3]) -> f32[B, 3] {{
+            let mut y = x; for b in self.b {{ y = b(y); }} y
+        }} }}",
+        block("D5", "D6"),
+        block("D4", "D5"),
+        block("D3", "D4"),
+        block("D2", "D3"),
+        block("D1", "D2"),
+    );
+    let emitted = emitted(&text);
+    assert!(emitted.contains("fn loop5()") && emitted.contains("loops : 6usize"), "{emitted}");
+}

@@ -26,6 +26,7 @@ macro_rules! blocks {
 }
 
 blocks! {
+    add_up
     argmax_before_f32
     argmax_before_i32
     argmax_before_u32
@@ -39,6 +40,7 @@ blocks! {
     exp_f32
     expm1
     floor_div
+    floor_rem
     i32_of
     infinity
     is_nan
@@ -46,10 +48,12 @@ blocks! {
     log_f32
     max_nan
     min_nan
+    mul_wide
     not_a_number
     outer_add
     pow_f32
     quadrant
+    quadrant_far
     reduce_argmax_f32
     reduce_argmax_i32
     reduce_argmax_u32
@@ -75,10 +79,12 @@ blocks! {
     rem_i32
     rem_u32
     sigmoid
+    sign_f32
     sin_cos_near
     sin_f32
     tanh_f32
     threefry
+    two_sum
     u32_of
 }
 

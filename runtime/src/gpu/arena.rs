@@ -171,8 +171,9 @@ impl Arena {
         self.records.clear();
         self.foreign.clear();
         let (words, dispatches, records) = (&mut self.words, &mut self.dispatches, &mut self.records);
-        let (launch, foreign, all) = (&mut self.launch, &mut self.foreign, self.program.dims);
-        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, all }.list();
+        let (launch, foreign, turns) = (&mut self.launch, &mut self.foreign, Vec::new());
+        let (loops, all) = (self.program.loops, self.program.dims);
+        CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, loops, all, turns }.list();
         let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;

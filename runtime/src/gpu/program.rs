@@ -2,7 +2,7 @@
 //!
 //! Comes in: constants in generated code. Always holds: the numbers below are the contract between this file and the
 //! compiler's WGSL printer. Binding 0 is the uniform `call`, one per dispatch: the indices of the surrounding repeats
-//! (innermost first, four words), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
+//! (innermost first), the model's named dimensions, the first words of the kernel's slots. Pool `p` is
 //! binding `1 + 2 p` where an entry point only reads it and `2 + 2 p` where it writes it, so that one module declares
 //! both.
 //!
@@ -194,6 +194,8 @@ pub struct Program {
     pub wgsl: &'static str,
     /// Its entry points.
     pub entries: &'static [Entry],
+    /// How deep repeats are nested.
+    pub loops: usize,
     /// The number of named dimensions of the model.
     pub dims: usize,
     /// Words of the `call` uniform: loop indices, named dimensions, slots.

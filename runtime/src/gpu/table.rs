@@ -6,9 +6,6 @@
 
 use super::program::{Command, ForeignCall, Launch, Plan};
 
-/// Nesting of repeats whose indices a kernel sees, innermost first.
-const DEPTH: usize = 4;
-
 /// Words of a record.
 const RECORD: usize = 6;
 
@@ -49,25 +46,24 @@ pub(super) struct CallTable<'a> {
     pub(super) stride: usize,
     pub(super) plan: &'a Plan,
     pub(super) dims: &'a [usize],
+    /// How deep repeats are nested in the model.
+    pub(super) loops: usize,
     /// The number of named dimensions of the model.
     pub(super) all: usize,
+    /// The turns of the repeats around a command, outermost first.
+    pub(super) turns: Vec<u32>,
 }
 
-/// What is around a command.
-#[derive(Clone, Copy)]
-struct Around {
-    loops: [u32; DEPTH],
-    /// The record of the innermost branch, and the case.
-    case: Option<(u32, u32)>,
-}
+/// The record of the innermost branch around a command, and the case.
+type Case = Option<(u32, u32)>;
 
 impl CallTable<'_> {
     /// Lists everything.
     pub(super) fn list(&mut self) {
-        self.walk(self.plan.commands, Around { loops: [0; DEPTH], case: None });
+        self.walk(self.plan.commands, None);
     }
 
-    fn walk(&mut self, commands: &[Command], around: Around) {
+    fn walk(&mut self, commands: &[Command], around: Case) {
         for command in commands {
             match command {
                 Command::Dispatch { entry, launch } => {
@@ -78,16 +74,16 @@ impl CallTable<'_> {
                     // More turns than a word counts have a table of calls that no memory holds.
                     let count = count(self.dims) as u32;
                     for turn in 0..count {
-                        let mut loops = [if *reverse { count - 1 - turn } else { turn }; DEPTH];
-                        loops[1..].copy_from_slice(&around.loops[..DEPTH - 1]);
-                        self.walk(body, Around { loops, ..around });
+                        self.turns.push(if *reverse { count - 1 - turn } else { turn });
+                        self.walk(body, around);
+                        self.turns.pop();
                     }
                 }
                 Command::Foreign { function, name, call: fill } => {
                     let mut call = ForeignCall::default();
                     fill(self.dims, &mut call);
                     let (at, function) = (self.dispatches.len(), usize::from(*function));
-                    self.foreign.push(Foreign { at, function, name, call, case: around.case });
+                    self.foreign.push(Foreign { at, function, name, call, case: around });
                 }
                 Command::Branch { entry, launch, cases } => {
                     launch(self.dims, self.launch);
@@ -98,36 +94,37 @@ impl CallTable<'_> {
     }
 
     /// The choice, which always runs, and the dispatches of all cases.
-    fn branch(&mut self, entry: u16, cases: &[&[Command]], around: Around) {
+    fn branch(&mut self, entry: u16, cases: &[&[Command]], around: Case) {
         let record = self.records.len();
         self.records.resize(record + RECORD, 0);
         let first = self.records.len();
-        let (outer, case) = around.case.unwrap_or((u32::MAX, 0));
+        let (outer, case) = around.unwrap_or((u32::MAX, 0));
         let last = cases.len().saturating_sub(1) as u32;
         self.launch.offsets.extend([last, outer, case, record as u32, first as u32, 0]);
-        self.push(entry, Around { case: None, ..around });
-        let count = self.words.len() - self.stride + DEPTH + self.all + self.launch.offsets.len() - 1;
+        self.push(entry, None);
+        let count = self.words.len() - self.stride + self.loops + self.all + self.launch.offsets.len() - 1;
         for (number, commands) in cases.iter().enumerate() {
-            self.walk(commands, Around { case: Some((record as u32, number as u32)), ..around });
+            self.walk(commands, Some((record as u32, number as u32)));
         }
         self.words[count] = ((self.records.len() - first) / RECORD) as u32;
     }
 
-    fn push(&mut self, entry: u16, around: Around) {
+    fn push(&mut self, entry: u16, around: Case) {
         let groups = self.launch.groups;
         if groups == 0 {
             return;
         }
         let across = groups.min(Launch::SIDE);
         let groups = [across as u32, groups.div_ceil(across) as u32];
-        let record = around.case.map(|(_, case)| {
+        let record = around.map(|(_, case)| {
             let record = self.records.len() as u32;
             self.records.extend([0, 0, 0, groups[0], groups[1], case]);
             record
         });
         self.dispatches.push(Dispatch { entry, groups, record });
         let end = self.words.len() + self.stride;
-        self.words.extend_from_slice(&around.loops);
+        let turns = self.turns.iter().rev().copied().chain(core::iter::repeat(0));
+        self.words.extend(turns.take(self.loops));
         let dims = self.words.len();
         self.words.resize(dims + self.all, 0);
         for (&at, &value) in self.plan.dims.iter().zip(self.dims) {

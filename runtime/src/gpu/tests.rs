@@ -23,6 +23,7 @@ static NET: Program = Program {
         },
         Entry { name: "turn", reads: &[Pool::Inputs], writes: &[Pool::Scratch] },
     ],
+    loops: 4,
     dims: 2,
     call: 4 + 2 + 4,
     needs: Needs { workgroup_bytes: 256, workgroup_threads: 64 },

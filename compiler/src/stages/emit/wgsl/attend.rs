@@ -191,7 +191,8 @@ impl Attend<'_> {
         for (slot, (rows, columns)) in of_part.into_iter().enumerate() {
             let own: Vec<Store> = stores.iter().filter(|s| self.slot(s) == slot).cloned().collect();
             let mut body = Body::new(self.scalars);
-            if !columns.is_empty() && self.extent(columns).exact_div(&Dim::from(4)).is_none() {
+            // Heads of one feature have no axis of it any more, and still come four to a vector.
+            if self.extent(columns).exact_div(&Dim::from(4)).is_none() {
                 body.line(format!("if c >= {} {{ return; }}", self.size(columns)));
             }
             self.axes(&mut body, &[("at", rows), ("c", columns)]);

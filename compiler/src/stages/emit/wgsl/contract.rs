@@ -99,9 +99,10 @@ impl Contract<'_> {
         } else {
             body.line(format!("let w{number} = {at};"));
             body.line(format!("let c{number} = w{number} / {};", reach.divisor));
-            // A negative dividend with quotient 0 is not whole, so the quotient alone decides the lower end.
+            // A negative dividend with quotient 0 is not whole, so the quotient alone decides the lower end. Vulkan
+            // leaves the remainder of negative numbers open, but not their quotient.
             body.line(format!(
-                "if w{number} % {} != 0 || u32(c{number}) >= u32({extent}) {{ return 0.0f; }}",
+                "if w{number} != c{number} * {} || u32(c{number}) >= u32({extent}) {{ return 0.0f; }}",
                 reach.divisor
             ));
         }

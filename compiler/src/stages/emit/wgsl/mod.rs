@@ -54,7 +54,8 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     let of_foreign = entries.foreign.iter().map(|entry| foreign::slots(&model.foreign[entry.function]));
     let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).chain(of_foreign).max();
     let slots = slots.unwrap_or(0).max(of_choice);
-    let names = Names::new(dims.clone(), slots);
+    let loops = plans.plans.iter().map(|plan| depth(&plan.program.steps)).max().unwrap_or(0);
+    let names = Names::new(loops, dims.clone(), slots);
     let mut body = String::new();
     for entry in &mut entries.list {
         let printed = print(&names, entry, &plans.kernels[entry.kernel]);
@@ -138,6 +139,16 @@ fn named_dims(model: &Model) -> Vec<String> {
         }
     }
     dims
+}
+
+/// How many loops are around the innermost step.
+fn depth(steps: &[Step<KernelId>]) -> usize {
+    let of = |step: &Step<KernelId>| match step {
+        Step::Launch { .. } | Step::Foreign { .. } => 0,
+        Step::Loop { body, .. } => 1 + depth(body),
+        Step::Branch { cases, .. } => cases.iter().map(|case| depth(case)).max().unwrap_or(0),
+    };
+    steps.iter().map(of).max().unwrap_or(0)
 }
 
 /// The buffers of a launch's slots.

@@ -6,7 +6,7 @@
 
 use crate::ir::Dim;
 use crate::ir::dim;
-use crate::ir::index::{Atom, Index};
+use crate::ir::index::{Atom, Index, is_nonnegative};
 use crate::ir::plan;
 use std::fmt::Write;
 
@@ -84,15 +84,21 @@ impl Pool {
     }
 }
 
-/// What a model's kernels have in common: the named dimensions and the most slots of a kernel.
+/// What a model's kernels have in common: how deep loops are nested, the named dimensions and the most slots of a kernel.
 pub(super) struct Names {
+    loops: usize,
     dims: Vec<String>,
     slots: usize,
 }
 
 impl Names {
-    pub(super) fn new(dims: Vec<String>, slots: usize) -> Names {
-        Names { dims, slots }
+    pub(super) fn new(loops: usize, dims: Vec<String>, slots: usize) -> Names {
+        Names { loops, dims, slots }
+    }
+
+    /// The loops around a launch whose turns the `call` uniform holds.
+    pub(super) fn loops(&self) -> usize {
+        self.loops
     }
 
     /// The named dimensions in the order of the `call` uniform.
@@ -102,7 +108,7 @@ impl Names {
 
     /// The words of the `call` uniform.
     pub(super) fn call_words(&self) -> usize {
-        4 + (self.dims.len() + self.slots).max(1).next_multiple_of(4)
+        (self.loops + self.dims.len() + self.slots).max(1).next_multiple_of(4)
     }
 
     /// The first word of a slot.
@@ -152,8 +158,8 @@ impl Names {
                 Atom::Axis(axis) => format!("i{axis}"),
                 Atom::Loop(level) => format!("loop{level}()"),
                 Atom::Value(value) => format!("i32(v{value})"),
-                Atom::Div(inner, by) => format!("({}) / {}", self.index(inner), self.dim(by)),
-                Atom::Mod(inner, by) => format!("({}) % {}", self.index(inner), self.dim(by)),
+                Atom::Div(inner, by) => self.quotient(inner, &self.dim(by)),
+                Atom::Mod(inner, by) => self.remainder(inner, &self.dim(by)),
             };
             parts.push(match c.is(1) {
                 true => atom,
@@ -167,11 +173,27 @@ impl Names {
         parts.join(" + ")
     }
 
+    /// An index divided by a positive number and rounded down.
+    pub(super) fn quotient(&self, index: &Index, by: &str) -> String {
+        match is_natural(index) {
+            true => format!("({}) / {by}", self.index(index)),
+            false => format!("floor_div({}, {by})", self.index(index)),
+        }
+    }
+
+    /// What that division leaves, which is never negative.
+    pub(super) fn remainder(&self, index: &Index, by: &str) -> String {
+        match is_natural(index) {
+            true => format!("({}) % {by}", self.index(index)),
+            false => format!("floor_rem({}, {by})", self.index(index)),
+        }
+    }
+
     /// The declarations that `body` needs.
     pub(super) fn preamble(&self, body: &str) -> String {
-        let words = self.call_words() / 4 - 1;
+        let words = self.call_words() / 4;
         let mut text = format!(
-            "struct Call {{\n    loops: vec4<u32>,\n    words: array<vec4<u32>, {words}>,\n}}\n\n\
+            "struct Call {{\n    words: array<vec4<u32>, {words}>,\n}}\n\n\
              @group(0) @binding(0) var<uniform> call: Call;\n"
         );
         for (pool, write) in Pool::ALL.into_iter().flat_map(|pool| [(pool, false), (pool, true)]) {
@@ -180,15 +202,28 @@ impl Names {
             }
         }
         text += "\n";
+        let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
+        if body.contains("no_bits()") {
+            // Turns, dimensions and offsets in words all have fewer than 32 bits, and no compiler knows that.
+            text += "fn no_bits() -> u32 { return call.words[0].x >> 31u; }\n";
+        }
         let mut function = |name: String, value: String| {
             if body.contains(&format!("{name}()")) {
                 let _ = writeln!(text, "fn {name}() -> i32 {{ return i32({value}); }}");
             }
         };
-        let word = |n: usize| format!("call.words[{}].{}", n / 4, ["x", "y", "z", "w"][n % 4]);
-        (0..4).for_each(|n| function(format!("loop{n}"), format!("call.loops.{}", ["x", "y", "z", "w"][n])));
-        (0..self.dims.len()).for_each(|n| function(format!("dim{n}"), word(n)));
-        (0..self.slots).for_each(|n| function(format!("slot{n}"), word(self.dims.len() + n)));
+        (0..self.loops).for_each(|n| function(format!("loop{n}"), word(n)));
+        (0..self.dims.len()).for_each(|n| function(format!("dim{n}"), word(self.loops + n)));
+        (0..self.slots).for_each(|n| function(format!("slot{n}"), word(self.loops + self.dims.len() + n)));
         text + "\n"
     }
+}
+
+/// Whether an index is never negative, because nothing in it is.
+fn is_natural(index: &Index) -> bool {
+    let natural = |atom: &Atom| match atom {
+        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => true,
+        Atom::Div(inner, _) => is_natural(inner),
+    };
+    is_nonnegative(&index.base) && index.terms.iter().all(|(atom, c)| is_nonnegative(c) && natural(atom))
 }

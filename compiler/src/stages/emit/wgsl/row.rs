@@ -1,9 +1,10 @@
 //! The row skeleton: maps, and rows that are reduced by one invocation or by a workgroup together.
 //!
 //! Comes in: a row kernel. Goes out: one entry point. Always holds: an element that a pass stores is stored by the
-//! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups.
+//! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups;
+//! sums of floats are chains of at most [`BLOCK`] addends, whose totals are added with compensation.
 
-use super::numbers::Grid;
+use super::numbers::{BLOCK, Grid};
 use super::scalars::{Body, Scalars, literal, type_name};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
@@ -72,6 +73,9 @@ impl PassPrinter<'_, '_, '_> {
             if let AccumulatorOp::Arg(_) = accumulator.op {
                 self.body.line(format!("var {partial}_at = 0u;"));
             }
+            if self.is_blocked(accumulator) {
+                self.body.line(format!("var {partial}_total = vec2<f32>();"));
+            }
         }
         match self.grid.cooperative {
             true => self.share(),
@@ -86,41 +90,101 @@ impl PassPrinter<'_, '_, '_> {
         format!("p{}_{slot}", self.number)
     }
 
-    /// Loops over the reduced axes, one after the other.
-    fn run_alone(&mut self) {
-        for &axis in self.reduced {
-            let extent = self.body.scalars.names.dim(&self.body.scalars.kernel.axes[axis]);
-            self.body.open(format!("for (var i{axis} = 0; i{axis} < {extent}; i{axis}++)"));
-        }
-        self.element();
-        self.reduced.iter().for_each(|_| self.body.close());
+    /// Whether an accumulator is a sum of floats in blocks.
+    fn is_blocked(&self, accumulator: &Accumulator) -> bool {
+        let float = self.body.scalars.dtype(accumulator.value).is_float();
+        self.grid.is_long() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
     }
 
-    /// Loops over the elements that fall to this invocation of the workgroup.
+    /// The accumulators that are sums in blocks.
+    fn blocked(&self) -> Vec<String> {
+        let all = self.pass.accumulators.iter().enumerate();
+        all.filter(|(_, accumulator)| self.is_blocked(accumulator)).map(|(slot, _)| self.partial(slot)).collect()
+    }
+
+    fn begin_block(&mut self) {
+        self.blocked().iter().for_each(|partial| self.body.line(format!("{partial} = 0.0f;")));
+    }
+
+    fn end_block(&mut self) {
+        for partial in self.blocked() {
+            self.body.line(format!("{partial}_total = add_up({partial}_total, {partial}, no_bits());"));
+        }
+    }
+
+    fn extent(&self, axis: usize) -> String {
+        self.body.scalars.names.dim(&self.body.scalars.kernel.axes[axis])
+    }
+
+    /// Loops over the reduced axes, one after the other. The innermost ones with few positions are a block together;
+    /// where the innermost one has many, it is cut into blocks.
+    fn run_alone(&mut self) {
+        let (mut outer, mut positions) = (self.reduced.len(), 1);
+        while let Some(axis) = outer.checked_sub(1)
+            && let Some(extent) = self.body.scalars.kernel.axes[self.reduced[axis]].as_const()
+            && extent.saturating_mul(positions) <= BLOCK
+        {
+            (outer, positions) = (axis, extent * positions);
+        }
+        let (mut outer, inner) = self.reduced.split_at(outer);
+        let cut = if inner.is_empty() { outer.split_last() } else { None };
+        if let Some((_, rest)) = cut {
+            outer = rest;
+        }
+        for &axis in outer {
+            self.body.open(format!("for (var i{axis} = 0; i{axis} < {}; i{axis}++)", self.extent(axis)));
+        }
+        if let Some((axis, _)) = cut {
+            let extent = self.extent(*axis);
+            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {BLOCK})"));
+            self.begin_block();
+            self.body.line(format!("let e{axis} = min(b{axis} + {BLOCK}, {extent});"));
+            self.body.open(format!("for (var i{axis} = b{axis}; i{axis} < e{axis}; i{axis}++)"));
+            self.element();
+            self.body.close();
+            self.end_block();
+            self.body.close();
+        } else {
+            self.begin_block();
+            for &axis in inner {
+                self.body.open(format!("for (var i{axis} = 0; i{axis} < {}; i{axis}++)", self.extent(axis)));
+            }
+            self.element();
+            inner.iter().for_each(|_| self.body.close());
+            self.end_block();
+        }
+        outer.iter().for_each(|_| self.body.close());
+    }
+
+    /// Loops over the elements that fall to this invocation of the workgroup, a block of them at a time where there are
+    /// many: loads then do not wait for each other, and no loop has more turns than software adapters let it.
     fn share(&mut self) {
         let (number, threads) = (self.number, self.grid.threads);
         let count = self.body.scalars.names.dim(&self.grid.reduced);
         let mut start = "i32(lane)".to_owned();
-        if self.grid.is_long() && self.pass.stores.is_empty() {
-            // Four elements at a time, so that loads do not wait for each other.
-            let step = i64::from(4 * threads);
+        if self.grid.is_long() {
+            let step = BLOCK * i64::from(threads);
             self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
             self.body.open(format!("for (var first = i32(lane); first < whole{number}; first += {step})"));
-            self.body.open("for (var u = 0; u < 4; u++)");
+            self.begin_block();
+            self.body.open(format!("for (var u = 0; u < {BLOCK}; u++)"));
             self.body.line(format!("let at = first + u * {threads};"));
             self.body.split("at", self.reduced);
             self.element();
             self.body.close();
+            self.end_block();
             self.body.close();
             if self.grid.reduced.exact_div(&step.into()).is_some() {
                 return;
             }
             start = format!("whole{number} + i32(lane)");
         }
+        self.begin_block();
         self.body.open(format!("for (var at = {start}; at < {count}; at += {threads})"));
         self.body.split("at", self.reduced);
         self.element();
         self.body.close();
+        self.end_block();
     }
 
     /// What happens at one element.
@@ -165,7 +229,10 @@ impl PassPrinter<'_, '_, '_> {
     }
 
     fn finish(&mut self, slot: usize, accumulator: &Accumulator) {
-        let partial = self.partial(slot);
+        let mut partial = self.partial(slot);
+        if self.is_blocked(accumulator) {
+            partial = format!("({partial}_total.x + {partial}_total.y)");
+        }
         let (number, threads) = (self.number, self.grid.threads);
         let dtype = type_name(self.body.scalars.dtype(accumulator.value));
         let finished = match (self.grid.cooperative, accumulator.op) {

@@ -179,17 +179,30 @@ impl<'a, 'k> Body<'a, 'k> {
             Expr::Inside(guards) => self.guards(guards),
             Expr::Map(op, args) => {
                 let dtype = scalars.dtype(args[args.len() - 1]);
-                let args: Vec<String> = args.iter().map(|&arg| self.value(arg)).collect();
+                let args = self.operands(args);
                 map(*op, dtype, &args)
             }
             Expr::Convert(to, arg) => {
-                let value = self.value(*arg);
+                let value = self.operands(&[*arg]).remove(0);
                 convert(scalars.dtype(*arg), *to, &value)
             }
             Expr::Accumulated { pass, slot, .. } => format!("a{pass}_{slot}"),
         };
         self.line(format!("let v{id} = {text};"));
         self.named(id)
+    }
+
+    /// Expressions for what an operation takes. One of them is no constant expression for WGSL, which computes those
+    /// while it compiles and refuses what overflows, is infinite, or is NaN.
+    fn operands(&mut self, ids: &[ExprId]) -> Vec<String> {
+        let constant = |id: &ExprId| matches!(self.scalars.kernel.scalars[*id], Expr::Const(_));
+        let all = ids.iter().all(constant);
+        let mut operands: Vec<String> = ids.iter().map(|&id| self.value(id)).collect();
+        if let (true, Some(&first)) = (all, ids.first()) {
+            self.line(format!("let v{first} = {};", operands[0]));
+            operands[0] = self.named(first);
+        }
+        operands
     }
 
     fn named(&mut self, id: ExprId) -> String {
@@ -214,18 +227,20 @@ impl<'a, 'k> Body<'a, 'k> {
     fn guards(&mut self, guards: &[Guard]) -> String {
         let mut conditions = Vec::new();
         for guard in guards {
-            match guard {
-                Guard::Within(index, extent) => {
-                    self.index_values(index);
-                    let at = self.scalars.names.index(index);
-                    // As unsigned numbers, negative positions are beyond every extent.
-                    conditions.push(format!("u32({at}) < u32({})", self.scalars.names.dim(extent)));
+            self.index_values(guard.index());
+            let names = self.scalars.names;
+            let constant = guard.index().terms.is_empty().then(|| guard.index().base.as_const()).flatten();
+            let condition = match (guard, constant) {
+                (Guard::Multiple(_, of), Some(at)) => (at % of == 0).to_string(),
+                (Guard::Multiple(index, of), None) => format!("{} == 0", names.remainder(index, &of.to_string())),
+                // WGSL converts no negative constant to an unsigned number.
+                (Guard::Within(..), Some(..0)) => "false".to_owned(),
+                // As unsigned numbers, negative positions are beyond every extent.
+                (Guard::Within(index, extent), Some(0..) | None) => {
+                    format!("u32({}) < u32({})", names.index(index), names.dim(extent))
                 }
-                Guard::Multiple(index, of) => {
-                    self.index_values(index);
-                    conditions.push(format!("({}) % {of} == 0", self.scalars.names.index(index)));
-                }
-            }
+            };
+            conditions.push(condition);
         }
         match conditions.is_empty() {
             true => "true".to_owned(),
@@ -318,6 +333,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
     match op {
         MapOp::Neg => format!("-{a}"),
         MapOp::Abs => format!("abs({a})"),
+        MapOp::Sign if float => format!("sign_f32({a})"),
         MapOp::Sign => format!("sign({a})"),
         MapOp::Exp => format!("exp_f32({a})"),
         MapOp::Expm1 => format!("expm1({a})"),
@@ -355,6 +371,8 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
         MapOp::Eq => format!("{a} == {b}"),
         // WGSL lets a compiler assume that there is no NaN, and this question is about nothing else.
         MapOp::Ne if float && a == b => format!("is_nan({a})"),
+        // naga makes `!=` of floats one that is false where either is NaN.
+        MapOp::Ne if float => format!("!({a} == {b})"),
         MapOp::Ne => format!("{a} != {b}"),
         MapOp::Lt => format!("{a} < {b}"),
         MapOp::Le => format!("{a} <= {b}"),
@@ -371,7 +389,7 @@ fn convert(from: DType, to: DType, value: &str) -> String {
         }
         (DType::F32, DType::I32) => format!("i32_of({value})"),
         (DType::F32, DType::U32) => format!("u32_of({value})"),
-        (DType::F32, DType::Bool) => format!("{value} != 0.0f"),
+        (DType::F32, DType::Bool) => format!("!({value} == 0.0f)"),
         (DType::I32, DType::Bool) => format!("{value} != 0i"),
         (DType::U32, DType::Bool) => format!("{value} != 0u"),
         (DType::I32 | DType::U32 | DType::Bool, DType::F32) => format!("f32({value})"),

@@ -32,6 +32,9 @@ pub(super) fn scatter(
     body.split("at", &elements);
     let dtype = scalars.dtype(store.value);
     body.line(format!("var sum = {}(0);", type_name(dtype)));
+    if dtype.is_float() {
+        body.line("var total = vec2<f32>();");
+    }
     body.hoist(&[index, store.value], axes.source);
     for &axis in axes.source {
         let extent = scalars.names.dim(&scalars.kernel.axes[axis]);
@@ -40,9 +43,18 @@ pub(super) fn scatter(
     let position = body.value(index);
     body.open(format!("if {position} == u32(i{})", axes.target));
     let value = body.value(store.value);
-    body.line(format!("sum += {value};"));
+    // One element may get any number of sources, so roundings are added up beside them.
+    let add = if dtype.is_float() {
+        format!("total = add_up(total, {value}, no_bits());")
+    } else {
+        format!("sum += {value};")
+    };
+    body.line(add);
     body.close();
     axes.source.iter().for_each(|_| body.close());
+    if dtype.is_float() {
+        body.line("sum = total.x + total.y;");
+    }
     let word = scalars.word(store.slot, &scalars.names.index(&store.index));
     body.line(format!("{word} = {};", to_word(dtype, "sum")));
     format!(

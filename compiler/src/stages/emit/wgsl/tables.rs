@@ -27,7 +27,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entr
         quote!(rt::gpu::Entry { name: #name, reads: #reads, writes: #writes })
     });
     let call = names.call_words();
-    let dims = names.dims().len();
+    let (loops, dims) = (names.loops(), names.dims().len());
     let choices = entries.choices.iter().map(|&pool| {
         let (name, pool) = (choose::name(pool), quote::format_ident!("{}", pool.rust()));
         quote!(rt::gpu::Entry { name: #name, reads: &[rt::gpu::Pool::#pool], writes: &[rt::gpu::Pool::Dispatch] })
@@ -56,6 +56,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entr
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
             entries: &[#(#listed),*],
+            loops: #loops,
             dims: #dims,
             call: #call,
             needs: rt::gpu::Needs { workgroup_bytes: #bytes, workgroup_threads: #threads },
