@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 use precast_compiler::dump::Dumps;
+use precast_compiler::ir::{Dim, Type};
+use precast_compiler::ops::{Item, items};
 use precast_compiler::pipeline::{check, compile};
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -163,4 +165,37 @@ fn loops_nest_as_deep_as_the_model_does() {
     );
     let emitted = emitted(&text);
     assert!(emitted.contains("fn loop5()") && emitted.contains("loops : 6usize"), "{emitted}");
+}
+
+/// The examples of all ops at the extents of their inputs that `extent` gives for those that are numbers.
+fn sweep(extent: impl Fn(i64) -> i64) -> usize {
+    let mut count = 0;
+    for example in
+        items().filter_map(|item| if let Item::Op(op) = item { Some(op) } else { None }).flat_map(|op| op.examples)
+    {
+        let arg = |(ty, (name, ..)): (Type, &(&str, &str, _))| {
+            let shape: Vec<Dim> =
+                ty.shape.iter().map(|dim| dim.as_const().map_or(dim.clone(), |n| Dim::from(extent(n)))).collect();
+            format!("{name}: {}", Type::new(ty.dtype, shape))
+        };
+        let args: Vec<String> = example.input_types().unwrap().into_iter().zip(example.inputs).map(arg).collect();
+        let text = format!(
+            "pub struct Net {{}} impl Net {{ pub fn all(&self, {}) -> f32 {{ let y = {}; sum(y.f32()) }} }}",
+            args.join(", "),
+            example.call
+        );
+        // Where other extents or several results do not fit, the check says so.
+        if check(text.parse().unwrap()).1.is_empty() {
+            let _ = emitted(&text);
+            count += 1;
+        }
+    }
+    count
+}
+
+#[test]
+fn every_op_is_valid_at_extents_of_one() {
+    let (own, ones) = (sweep(|n| n), sweep(|_| 1));
+    println!("{own} examples at their own extents, {ones} at extents of one");
+    assert!(own > 100 && ones > 60, "{own} {ones}");
 }
