@@ -14,6 +14,10 @@ use std::sync::{Mutex, OnceLock, PoisonError, TryLockError};
 use std::thread::{self, Thread};
 use std::time::Instant;
 
+/// The stack of a worker: as much as a program's main thread has. Kernels that rustc does not optimise have large frames, and
+/// of what is not touched nothing is in memory.
+const STACK: usize = 8 << 20;
+
 /// Work that can be cut anywhere.
 pub(super) trait Task: Sync {
     /// Does the work of some of the indices.
@@ -106,9 +110,8 @@ impl Pool {
         let mut workers = Vec::new();
         for _ in 1..cores {
             let worker: &'static Worker = Box::leak(Box::default());
-            let Ok(handle) = thread::Builder::new().name("precast".into()).spawn(move || worker.serve(caller)) else {
-                break;
-            };
+            let builder = thread::Builder::new().name("precast".into()).stack_size(STACK);
+            let Ok(handle) = builder.spawn(move || worker.serve(caller)) else { break };
             worker.thread.get_or_init(|| handle.thread().clone());
             workers.push(worker);
         }

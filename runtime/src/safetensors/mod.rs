@@ -122,4 +122,35 @@ mod tests {
             assert_eq!(reason(&bytes).to_string(), expected, "{header}");
         }
     }
+
+    /// Each file breaks one rule and keeps all others, so that no other check refuses it.
+    #[test]
+    fn every_rule_of_the_format_refuses_what_only_it_does() {
+        let over = r#"{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]},"b":{"dtype":"F32","shape":[2],"data_offsets":[4,12]}}"#;
+        let hole = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}}"#;
+        let same = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F32","shape":[1],"data_offsets":[0,4]}}"#;
+        let back = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},"b":{"dtype":"F4","shape":[1],"data_offsets":[4,0]}}"#;
+        let three = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4,4]}}"#;
+        let key = r#"{"a":{"dtype":"F32","shape":[1],"data_offsets":[0,4],"device":"cpu"}}"#;
+        let huge = r#"{"a":{"dtype":"F32","shape":[4611686018427387904,4],"data_offsets":[0,0]}}"#;
+        for (header, values, expected) in [
+            (over, 12, "`b` starts at byte 4 of the values, but the tensor before ends at 8"),
+            (hole, 12, "`b` starts at byte 8 of the values, but the tensor before ends at 4"),
+            (same, 4, "`b` starts at byte 0 of the values, but the tensor before ends at 4"),
+            (back, 0, "`b` starts at byte 4 of the values, but the tensor before ends at 4"),
+            (three, 4, "`a` has 3 data_offsets, not 2"),
+            (key, 4, "`a` has an unknown key `device`"),
+            (huge, 0, "`a` is F32 [4611686018427387904, 4], which no memory holds"),
+            (r#"{"a":{"shape":[1],"data_offsets":[0,4]}}"#, 4, "`a` has no dtype"),
+            (r#"{"a":{"dtype":"F32","data_offsets":[0,4]}}"#, 4, "`a` has no shape"),
+        ] {
+            let mut bytes = (header.len() as u64).to_le_bytes().to_vec();
+            bytes.extend(header.bytes());
+            bytes.resize(bytes.len() + values, 0);
+            assert_eq!(reason(&bytes).to_string(), expected, "{header}");
+        }
+        let mut bytes = 1u64.to_le_bytes().to_vec();
+        bytes.push(0xff);
+        assert_eq!(reason(&bytes).to_string(), "the header is not UTF-8");
+    }
 }

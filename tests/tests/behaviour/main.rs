@@ -14,6 +14,7 @@ mod files;
 mod foreign;
 mod foreign_wgsl;
 mod gradients;
+mod one_value;
 mod optimisers;
 mod precision;
 mod recurrent;

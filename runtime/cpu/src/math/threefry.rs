@@ -15,7 +15,10 @@ pub fn threefry<S: Simd>(s: S, key0: S::U, key1: S::U, counter: S::U) -> S::U {
     words(s, [key0, key1], [counter, s.splat_u(0)])[0]
 }
 
-#[inline(always)]
+// Kernels are compiled in the user's crate. Without optimisation each of some hundred operations would have a place of its own
+// in the kernel's frame for each random number that it draws, until the frame is larger than the stack of a thread.
+#[cfg_attr(debug_assertions, inline(never))]
+#[cfg_attr(not(debug_assertions), inline(always))]
 fn words<S: Simd>(s: S, key: [S::U; 2], counter: [S::U; 2]) -> [S::U; 2] {
     let third = s.xor_u(s.xor_u(key[0], key[1]), s.splat_u(PARITY));
     let x = [s.add_u(counter[0], key[0]), s.add_u(counter[1], key[1])];

@@ -198,7 +198,9 @@ impl<'a, 'k> Body<'a, 'k> {
         let constant = |id: &ExprId| matches!(self.scalars.kernel.scalars[*id], Expr::Const(_));
         let all = ids.iter().all(constant);
         let mut operands: Vec<String> = ids.iter().map(|&id| self.value(id)).collect();
-        if let (true, Some(&first)) = (all, ids.first()) {
+        if let (true, Some(&first)) = (all, ids.first())
+            && operands[0] != format!("v{first}")
+        {
             self.line(format!("let v{first} = {};", operands[0]));
             operands[0] = self.named(first);
         }
