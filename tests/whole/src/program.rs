@@ -61,6 +61,7 @@ pub enum Derivative {
 
 /// A statement.
 #[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "each variant shows the text that its fields print")]
 pub enum Step {
     /// `let v = op(…);`
     Call(Call),

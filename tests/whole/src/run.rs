@@ -100,7 +100,7 @@ impl<'p> Case<'p> {
         (env, values)
     }
 
-    fn value<C: Compiled, F: Function>(&mut self, round: usize, what: &str) -> Result<Vec<Vec<u32>>, String> {
+    fn value<C: Compiled, F: Function>(&mut self, round: usize, what: &str) -> Result<(), String> {
         let pool = self.parameters(C::SPEC.pool_len);
         let args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
         let inputs: Vec<&[f32]> = args.words.iter().map(Vec::as_slice).collect();
@@ -118,7 +118,7 @@ impl<'p> Case<'p> {
             let name = format!("{what}: result v{}", self.program.results[k]);
             self.verdict.compare(&name, &tensors, found, self.looser);
         }
-        Ok(vec![])
+        Ok(())
     }
 
     fn steps<C: Compiled, S: Step, G: Step>(&mut self, what: &str) -> Result<(), String> {
@@ -142,7 +142,7 @@ impl<'p> Case<'p> {
             env.states = states.chunks(len.max(1)).map(|s| s.iter().map(|&x| f64::from(x)).collect()).collect();
             let said = oracles(function(&self.model, true).ok_or("no loss")?, &self.model, &env)?;
             let inputs: Vec<&[f32]> = args.words.iter().map(Vec::as_slice).collect();
-            let mut gradients = garbage(len, round);
+            let mut gradients = self.unwritten(&said[0], len, round);
             for only in [true, false] {
                 let words = if only { G::scratch(&dims) } else { S::scratch(&dims) };
                 let mut scratch = garbage(words.ok_or("too large")?, round);
@@ -169,6 +169,18 @@ impl<'p> Case<'p> {
             self.effects(&format!("{what}, step {round}: new"), &said, &pool, &states, len, false);
         }
         Ok(())
+    }
+
+    /// A pool of gradients as a step finds it: garbage where it writes, and the zeros of the start between parameters.
+    fn unwritten(&self, said: &Outputs, len: usize, round: usize) -> Vec<f32> {
+        let (mut pool, garbage) = (vec![0.0; len], garbage(len, round));
+        for (effect, tensor) in &said.effects {
+            if let Effect::Gradient(id) = effect {
+                let at = self.model.param(*id).offset;
+                pool[at..at + tensor.data.len()].copy_from_slice(&garbage[at..at + tensor.data.len()]);
+            }
+        }
+        pool
     }
 
     /// Compares what a step wrote: gradients, or parameters and states.

@@ -17,7 +17,13 @@ fn main() {
         let line = match catch_unwind(AssertUnwindSafe(|| run(&program))) {
             Err(_) => format!("program {seed} PANICKED"),
             Ok(Err(why)) => format!("program {seed} FAILED: {why}"),
-            Ok(Ok(v)) if !v.wrong.is_empty() => format!("program {seed} WRONG: {}", v.wrong.join("\n    ")),
+            Ok(Ok(v)) if !v.wrong.is_empty() => {
+                format!(
+                    "program {seed} WRONG in {} tensors: {}",
+                    v.wrong.len(),
+                    v.wrong[..v.wrong.len().min(2)].join("\n    ")
+                )
+            }
             Ok(Ok(v)) if v.judged < 9 * v.skipped => format!("program {seed} chaotic: {} of {}", v.skipped, v.judged),
             Ok(Ok(v)) => format!("program {seed} compared: {} numbers, {} not", v.judged, v.skipped),
         };

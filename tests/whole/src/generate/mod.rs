@@ -50,6 +50,16 @@ pub fn drawn() -> Vec<&'static Op> {
     ops::items().filter_map(|item| if let Item::Op(op) = item { Some(op) } else { None }).collect()
 }
 
+/// Whether the templates of an op give a call of it.
+pub fn reaches(op: &'static Op) -> bool {
+    (0..8).any(|seed| {
+        let program = Program::default();
+        let mut growing = Growing { random: Random(seed), program, pool: vec![], steps: vec![vec![]], closed: false };
+        growing.given(Type::new(DType::F32, [Dim::name("B"), 6.into()]), Domain::Normal);
+        growing.template(op).is_some()
+    })
+}
+
 /// A program that grows.
 struct Growing {
     random: Random,
