@@ -15,7 +15,10 @@ fn main() {
         println!("program {seed} runs");
         let program = whole::generate::program(*seed);
         let line = match catch_unwind(AssertUnwindSafe(|| run(&program))) {
-            Err(_) => format!("program {seed} PANICKED"),
+            Err(panic) => {
+                let text = panic.downcast_ref::<String>().map(String::as_str);
+                format!("program {seed} PANICKED: {}", text.or(panic.downcast_ref::<&str>().copied()).unwrap_or("?"))
+            }
             Ok(Err(why)) => format!("program {seed} FAILED: {why}"),
             Ok(Ok(v)) if !v.wrong.is_empty() => {
                 format!(
