@@ -1,15 +1,17 @@
 //! The oracle: an interpreter of graphs of primitives, regions and sources, written to be plainly right.
 //!
 //! Floats are computed in binary64, integers wrap in 32 bits, random bits are those of the back ends. It
-//! shares no code with the stages that make kernels.
+//! shares no code with the stages that make kernels. `Rounding` tells what a computation in binary32 may make of it.
 
 mod attend;
 pub mod kernels;
 mod prim;
+mod rounding;
 mod scalar;
 mod tensor;
 mod window;
 
+pub use rounding::Rounding;
 pub use scalar::{erf, threefry};
 pub use tensor::{Data, Tensor};
 
@@ -44,6 +46,8 @@ pub struct Env {
     pub skip_nonfinite: bool,
     /// The model's foreign functions.
     pub foreign: Foreigns,
+    /// What becomes of each float that a primitive computes.
+    pub rounding: Rounding,
 }
 
 /// A foreign function.
@@ -182,7 +186,7 @@ impl Run<'_> {
             Kind::Prim(prim) => {
                 let args: Vec<Rc<Tensor>> = (0..node.args.len()).map(arg).collect();
                 let args: Vec<&Tensor> = args.iter().map(|t| &**t).collect();
-                Rc::new(prim::apply(prim, &args, &|dim| self.size(dim)))
+                Rc::new(self.env.rounding.apply(prim, &args, &|dim| self.size(dim)))
             }
             Kind::Counter(depth) => word(counters[counters.len() - 1 - depth]),
             Kind::Repeat(repeat) => {

@@ -1,0 +1,109 @@
+//! Rounding: a primitive's value in binary64 in, what a computation in binary32 may make of it out.
+//!
+//! Where results under several roundings differ, a program is ill-conditioned there, and no back end can be judged by
+//! one of them. Always: what only moves or chooses numbers changes none, and equal numbers stay equal.
+
+use super::prim;
+use super::tensor::{Data, Tensor};
+use crate::ir::Dim;
+use crate::ir::prim::{MapOp, Prim, ReduceOp};
+
+/// What becomes of each float that a primitive computes.
+#[derive(Clone, Copy, PartialEq, Default, Debug)]
+pub enum Rounding {
+    /// It stays in binary64.
+    #[default]
+    Exact,
+    /// The nearest number of binary32; sums are rounded once.
+    Nearest,
+    /// A number within `2⁻²²` of it, as a hash of it and of this seed says, and the terms of sums likewise: Monte Carlo
+    /// arithmetic (Parker 1997).
+    Random(u64),
+}
+
+impl Rounding {
+    /// The value of a primitive.
+    pub(super) fn apply(self, prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -> Tensor {
+        let (computes, sums) = kind(prim);
+        if self == Rounding::Exact || !computes {
+            return prim::apply(prim, args, size);
+        }
+        let made = match (self, sums) {
+            (Rounding::Random(seed), true) => {
+                let terms: Vec<Tensor> =
+                    args.iter().enumerate().map(|(k, t)| Rounding::Random(seed ^ (k as u64 + 1)).tensor(t)).collect();
+                prim::apply(prim, &terms.iter().collect::<Vec<_>>(), size)
+            }
+            _ => prim::apply(prim, args, size),
+        };
+        self.tensor(&made)
+    }
+
+    fn tensor(self, x: &Tensor) -> Tensor {
+        match &x.data {
+            Data::F32(numbers) => Tensor::floats(x.shape.clone(), numbers.iter().map(|&x| self.number(x)).collect()),
+            Data::I32(_) | Data::U32(_) | Data::Bool(_) => x.clone(),
+        }
+    }
+
+    fn number(self, x: f64) -> f64 {
+        match self {
+            Rounding::Exact => x,
+            Rounding::Nearest => f64::from(x as f32),
+            // Small integers are exact in every computation that makes them from others.
+            Rounding::Random(_) if !x.is_finite() || x == x.trunc() && x.abs() < 16_777_216.0 => x,
+            Rounding::Random(seed) => {
+                let mixed =
+                    (x.to_bits() ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+                let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
+                let unit = (mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
+                x * (1.0 + unit * f64::from(f32::EPSILON) * 2.0)
+            }
+        }
+    }
+}
+
+/// Whether a primitive computes new floats, and whether it adds terms.
+fn kind(prim: &Prim) -> (bool, bool) {
+    match prim {
+        Prim::Map(op) => (
+            !matches!(
+                op,
+                MapOp::Select
+                    | MapOp::Max
+                    | MapOp::Min
+                    | MapOp::Neg
+                    | MapOp::Abs
+                    | MapOp::Floor
+                    | MapOp::Ceil
+                    | MapOp::Round
+            ),
+            false,
+        ),
+        Prim::Reduce { op, .. } | Prim::WindowReduce { op, .. } => {
+            let sums = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
+            (sums, sums)
+        }
+        Prim::Conv { .. }
+        | Prim::Contract { .. }
+        | Prim::Attend(_)
+        | Prim::WindowPut { .. }
+        | Prim::ScatterAdd { .. } => (true, true),
+        Prim::Convert(_) => (true, false),
+        Prim::Const(_)
+        | Prim::Extent(_)
+        | Prim::Iota { .. }
+        | Prim::ArgReduce { .. }
+        | Prim::WindowArgMax { .. }
+        | Prim::WindowTake { .. }
+        | Prim::Reshape(_)
+        | Prim::Transpose(_)
+        | Prim::Broadcast { .. }
+        | Prim::Slice(_)
+        | Prim::SetSlice(_)
+        | Prim::Flip(_)
+        | Prim::Pad { .. }
+        | Prim::Concat { .. }
+        | Prim::Gather { .. } => (false, false),
+    }
+}

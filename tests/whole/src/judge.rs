@@ -1,0 +1,144 @@
+//! Judges numbers: the oracle under several roundings in, what of a device's words no rounding explains out.
+
+use precast_compiler::ir::model::{Function, Mode};
+use precast_compiler::ir::{Dim, Model};
+use precast_compiler::oracle::{self, Data, Env, Outputs, Rounding, Tensor};
+use precast_compiler::pipeline::check;
+use precast_compiler::stages::{expand::expand, grad::grad};
+
+/// The exact oracle first, then the one that rounds once, then the ones that show the conditioning.
+const ROUNDINGS: [Rounding; 6] = [
+    Rounding::Exact,
+    Rounding::Nearest,
+    Rounding::Random(1),
+    Rounding::Random(2),
+    Rounding::Random(3),
+    Rounding::Random(4),
+];
+
+/// How far beyond what the roundings span a number may be, in spans.
+const SPANS: f64 = 24.0;
+
+/// The relative error of a well-conditioned number: chains of approximated functions, each of a few units in the last
+/// place.
+const RELATIVE: f64 = 4e-6;
+
+/// The error relative to the largest number of the tensor.
+const OF_LARGEST: f64 = 4e-6;
+
+/// What a comparison came to.
+#[derive(Clone, Default, Debug)]
+pub struct Verdict {
+    /// Elements that were judged.
+    pub judged: usize,
+    /// Elements at which the oracles disagree too much to judge.
+    pub skipped: usize,
+    /// What is wrong.
+    pub wrong: Vec<String>,
+}
+
+/// The checked model of a text.
+///
+/// # Errors
+/// The diagnostics.
+pub fn model(text: &str) -> Result<Model, String> {
+    let tokens = text.parse().map_err(|why| format!("no tokens: {why}"))?;
+    let (mut models, diags) = check(tokens);
+    if !diags.is_empty() {
+        return Err(format!("{:?}", diags.list()));
+    }
+    let model = models.pop().ok_or("no model")?;
+    Ok(grad(expand(model)))
+}
+
+/// The function that evaluates, or the one that trains.
+pub fn function(model: &Model, trains: bool) -> Option<&Function> {
+    let name = if trains { "loss" } else { "value" };
+    model.functions.iter().find(|f| f.name == name && matches!(f.mode, Mode::Train(_)) == trains)
+}
+
+/// What every oracle says of a call.
+pub fn oracles(function: &Function, model: &Model, env: &Env) -> Result<Vec<Outputs>, String> {
+    let one = |rounding| oracle::run(function, model, &Env { rounding, ..env.clone() });
+    ROUNDINGS.into_iter().map(one).collect()
+}
+
+impl Verdict {
+    /// Compares a tensor; `looser` widens the bounds.
+    pub fn compare(&mut self, what: &str, said: &[&Tensor], found: &[f32], looser: f64) {
+        if found.len() != said[0].data.len() {
+            self.wrong.push(format!("{what}: {} elements instead of {}", found.len(), said[0].data.len()));
+            return;
+        }
+        let mut wrong = vec![];
+        let finite = said[0].f64s().iter().filter(|x| x.is_finite());
+        let largest = finite.fold(0.0, |m: f64, x| m.max(x.abs()));
+        for (at, word) in found.iter().enumerate() {
+            match self.element(said, at, *word, largest, looser) {
+                None => self.skipped += 1,
+                Some(Ok(())) => self.judged += 1,
+                Some(Err(why)) => wrong.push(format!("element {at} is {why}")),
+            }
+        }
+        self.judged += wrong.len();
+        if let Some(first) = wrong.first() {
+            self.wrong.push(format!("{what} {:?}: {} of {} wrong: {first}", said[0].shape, wrong.len(), found.len()));
+        }
+    }
+
+    /// `None` where the oracles disagree and none is met.
+    fn element(&self, said: &[&Tensor], at: usize, word: f32, largest: f64, looser: f64) -> Option<Result<(), String>> {
+        let whole = |t: &Tensor| match &t.data {
+            Data::I32(x) => x[at] as u32,
+            Data::U32(x) => x[at],
+            Data::Bool(x) => u32::from(x[at]),
+            Data::F32(_) => 0,
+        };
+        if !matches!(said[0].data, Data::F32(_)) {
+            let met = said.iter().any(|t| whole(t) == word.to_bits());
+            let agree = said.iter().all(|t| whole(t) == whole(said[0]));
+            return match (met, agree && looser == 1.0) {
+                (true, _) => Some(Ok(())),
+                (false, true) => Some(Err(format!("{} instead of {}", word.to_bits() as i32, whole(said[0]) as i32))),
+                (false, false) => None,
+            };
+        }
+        let numbers: Vec<f64> = said.iter().map(|t| t.f64s()[at]).collect();
+        let found = f64::from(word);
+        if numbers.iter().any(|x| *x == found || x.is_nan() && found.is_nan()) {
+            return Some(Ok(()));
+        }
+        let f32s: Vec<f64> = numbers.iter().map(|&x| f64::from(x as f32)).collect();
+        if f32s.iter().any(|x| !x.is_finite()) {
+            let agree = f32s.iter().all(|x| x.is_nan() == f32s[0].is_nan() && x.is_finite() == f32s[0].is_finite());
+            let met = f32s.contains(&found);
+            return if met {
+                Some(Ok(()))
+            } else if agree {
+                Some(Err(format!("{word} instead of {}", numbers[0])))
+            } else {
+                None
+            };
+        }
+        let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(l, h), &x| (l.min(x), h.max(x)));
+        let bound = (SPANS * (high - low) + RELATIVE * numbers[0].abs() + OF_LARGEST * largest + 1e-37) * looser;
+        if found >= low - bound && found <= high + bound {
+            return Some(Ok(()));
+        }
+        // A span of a hundredth of the tensor is a choice that fell differently, not an error of rounding.
+        if high - low > 1e-2 * (largest + 1e-30) || looser > 1.0 && !found.is_nan() && bound > 1e-2 * largest {
+            return None;
+        }
+        Some(Err(format!(
+            "{word} instead of {}, where the oracles span {:e} and the largest is {largest}",
+            numbers[0],
+            high - low
+        )))
+    }
+}
+
+/// The extents of a shape.
+pub fn extents(shape: &[Dim], dims: &dyn Fn(&str) -> i64) -> Vec<usize> {
+    let value = |d: &Dim| d.eval(&|name| Some(dims(name))).map_or(0, |n| n as usize);
+    shape.iter().map(value).collect()
+}

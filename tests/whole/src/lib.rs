@@ -1,0 +1,18 @@
+//! Random whole programs: a seed in, the text of a `model!` out, and the judgement of what its compiled form computes.
+//!
+//! `generate` draws a program, `text` prints it, `run` runs what rustc made of it, and `judge` compares that with the
+//! oracle. The batch beside this crate compiles programs; the program of this crate drives batch after batch.
+
+pub mod generate;
+pub mod judge;
+pub mod program;
+pub mod random;
+pub mod run;
+pub mod text;
+
+/// Whether a program trains; `None` where the compiler's own check refuses its text.
+pub fn accepted(program: &program::Program) -> Option<bool> {
+    let tokens = program.text().parse().ok()?;
+    let (_, diags) = precast_compiler::pipeline::check(tokens);
+    diags.is_empty().then_some(!program.weighed.is_empty())
+}
