@@ -290,16 +290,7 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
         },
         Prim::Convert(dtype) => identity(graph.ty(args[0]).dtype == *dtype),
         Prim::Reduce { axes, .. } | Prim::Flip(axes) => identity(axes.is_empty()),
-        // These are in memory anyway.
-        Prim::Barrier => identity(matches!(
-            graph.node(args[0]).kind,
-            Kind::Input(_)
-                | Kind::Param(_)
-                | Kind::State(_)
-                | Kind::Source(_)
-                | Kind::Result(_)
-                | Kind::Prim(Prim::Barrier)
-        )),
+        Prim::Barrier => identity(is_in_memory(graph, args[0])),
         Prim::Slice(cuts) => identity(same(args[0]) && cuts.iter().all(|c| c.start.is(0) && c.step == 1)),
         Prim::SetSlice(_) if same(args[1]) => Dissolved::Into(args[1]),
         Prim::SetSlice(_) => Dissolved::No,
@@ -375,6 +366,13 @@ fn arithmetic(graph: &Graph, op: MapOp, args: &[Value]) -> Dissolved {
         | MapOp::Threefry => None,
     };
     dissolved.map_or(Dissolved::No, Dissolved::Into)
+}
+
+/// Whether a value is in memory whatever becomes of the graph.
+fn is_in_memory(graph: &Graph, value: Value) -> bool {
+    let kind = &graph.node(value).kind;
+    matches!(kind, Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Result(_))
+        || matches!(kind, Kind::Prim(Prim::Barrier))
 }
 
 /// The number that every element of the value is, where a literal says so.

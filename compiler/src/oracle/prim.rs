@@ -14,12 +14,7 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
     match prim {
         Prim::Const(x) => Tensor::scalar(*x),
         Prim::Extent(dim) => Tensor::scalar(Scalar::U32(size(dim) as u32)),
-        Prim::Iota { shape, axis } => {
-            let shape = sizes(shape);
-            let along: Vec<i64> = (0..shape.len()).map(|a| i64::from(a == *axis)).collect();
-            let data = offsets(0, &shape, &along).into_iter().map(|i| i as u32).collect();
-            Tensor::words(shape, data)
-        }
+        Prim::Iota { shape, axis } => iota(sizes(shape), *axis),
         Prim::Map(op) => {
             let data: Vec<&Data> = args.iter().map(|t| &t.data).collect();
             Tensor::new(arg(0).shape.clone(), map(*op, &data))
@@ -68,6 +63,13 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
         Prim::Attend(attend) => attend::apply(attend, args),
         Prim::ScatterAdd { axis, extent } => scatter_add(arg(0), arg(1), *axis, size(extent) as usize),
     }
+}
+
+/// The index of each element along an axis.
+fn iota(shape: Vec<usize>, axis: usize) -> Tensor {
+    let along: Vec<i64> = (0..shape.len()).map(|a| i64::from(a == axis)).collect();
+    let data = offsets(0, &shape, &along).into_iter().map(|i| i as u32).collect();
+    Tensor::words(shape, data)
 }
 
 /// Where a part of a tensor starts, and how far one element is from the next along each axis.

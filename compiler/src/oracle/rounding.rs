@@ -6,7 +6,7 @@
 use super::prim;
 use super::tensor::{Data, Tensor};
 use crate::ir::Dim;
-use crate::ir::prim::{MapOp, Prim, ReduceOp};
+use crate::ir::prim::{Prim, ReduceOp};
 
 /// What becomes of each float that a primitive computes.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -66,20 +66,7 @@ impl Rounding {
 /// Whether a primitive computes new floats, and whether it adds terms.
 fn kind(prim: &Prim) -> (bool, bool) {
     match prim {
-        Prim::Map(op) => (
-            !matches!(
-                op,
-                MapOp::Select
-                    | MapOp::Max
-                    | MapOp::Min
-                    | MapOp::Neg
-                    | MapOp::Abs
-                    | MapOp::Floor
-                    | MapOp::Ceil
-                    | MapOp::Round
-            ),
-            false,
-        ),
+        Prim::Map(op) => (!op.is_exact(), false),
         Prim::Reduce { op, .. } | Prim::WindowReduce { op, .. } => {
             let sums = matches!(op, ReduceOp::Sum | ReduceOp::Prod);
             (sums, sums)
@@ -101,6 +88,7 @@ fn kind(prim: &Prim) -> (bool, bool) {
         | Prim::Broadcast { .. }
         | Prim::Slice(_)
         | Prim::SetSlice(_)
+        | Prim::Barrier
         | Prim::Flip(_)
         | Prim::Pad { .. }
         | Prim::Concat { .. }
