@@ -220,3 +220,23 @@ fn the_error_of_a_sum_does_not_grow_with_its_length() {
         close(net.parameter("norm.running_mean").unwrap()[0], tenth);
     });
 }
+
+model! {
+    /// A product of two vectors.
+    pub struct Dot {}
+
+    impl Dot {
+        /// Their sum of products.
+        pub fn dot(&self, x: f32[N], y: f32[N]) -> f32 { einsum("n,n->", x, y) }
+    }
+}
+
+#[test]
+fn nor_does_that_of_a_product_of_vectors() {
+    let (x, y) = (vec![0.1f32; 3 << 20], vec![0.7f32; 3 << 20]);
+    on_every_isa(|isa| {
+        let wanted = f64::from(0.1f32) * f64::from(0.7f32) * x.len() as f64;
+        let relative = f64::from(Dot::init(0).dot(&x, &y).unwrap()) / wanted - 1.0;
+        assert!(relative.abs() <= 1e-6, "{isa}: {relative:e}");
+    });
+}

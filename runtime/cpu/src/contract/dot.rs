@@ -1,7 +1,9 @@
 //! Products with few rows or few columns, where both operands are contiguous along K: one observation through a linear layer.
 //!
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
-//! each sum runs down K in one vector, which is added up at the end.
+//! each sum runs down K in one vector, or where K is long in one for each block of it, which is added up at the end.
+
+use core::ops::Range;
 
 use super::drive::Call;
 use super::epilogue::Target;
@@ -10,6 +12,7 @@ use super::finish::{Goal, Sums};
 use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
+use crate::sums::LongSum;
 use crate::vectors::MAX_LANES;
 use crate::{Isa, Kernel, Simd, pool, run};
 
@@ -23,6 +26,9 @@ const WIDTH: usize = 8;
 const TILE: usize = 256;
 /// Columns that threads do not share: whole groups of kept ones.
 const PART: usize = few::VECTORS * MAX_LANES;
+/// Vectors along K that are added up in one; the sums of so many are added with compensation, so that the error does not grow
+/// with K.
+const CHAIN: usize = 64;
 /// Multiplications below which a second thread costs more than it saves.
 const WORTH: usize = 1 << 16;
 
@@ -350,11 +356,43 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
         *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
     let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-    let mut k = 0;
-    while k + S::LANES <= work.k {
+    if work.k <= CHAIN * S::LANES {
+        // SAFETY: the rows have `work.k` words.
+        unsafe { add_products(s, &held, &stream, 0..work.k, &mut sums) }
+    } else {
+        let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
+        for start in (0..work.k).step_by(CHAIN * S::LANES) {
+            let end = work.k.min(start + CHAIN * S::LANES);
+            let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
+            // SAFETY: as above.
+            unsafe { add_products(s, &held, &stream, start..end, &mut sums) }
+            long.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(long, sum)| long.add(s, *sum));
+        }
+        sums.iter_mut().flatten().zip(long.iter().flatten()).for_each(|(sum, long)| *sum = long.rounded());
+    }
+    for (r, sums) in sums.iter().enumerate() {
+        // SAFETY: the caller provides a row of `TILE` words for each row.
+        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
+    }
+}
+
+/// Adds the products of a range of K, whole vectors first.
+///
+/// # Safety
+/// The rows have as many words as the range ends with.
+#[inline(always)]
+unsafe fn add_products<S: Simd, const ROWS: usize>(
+    s: S,
+    held: &[*const f32; ROWS],
+    stream: &[*const f32; WIDTH],
+    range: Range<usize>,
+    sums: &mut [[S::F; WIDTH]; ROWS],
+) {
+    let mut k = range.start;
+    while k + S::LANES <= range.end {
         let mut left = [s.splat_f(0.0); ROWS];
         for r in 0..ROWS {
-            // SAFETY: the rows have `work.k` words.
+            // SAFETY: the rows have these words.
             left[r] = unsafe { s.load_raw_f(held[r].wrapping_add(k)) };
         }
         for c in 0..WIDTH {
@@ -366,11 +404,11 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
         }
         k += S::LANES;
     }
-    if k < work.k {
-        let rest = s.mask_first(work.k - k);
+    if k < range.end {
+        let rest = s.mask_first(range.end - k);
         let mut left = [s.splat_f(0.0); ROWS];
         for r in 0..ROWS {
-            // SAFETY: as above; the mask ends with the row.
+            // SAFETY: as above; the mask ends with the range.
             left[r] = unsafe { s.load_masked_raw_f(held[r].wrapping_add(k), rest) };
         }
         for c in 0..WIDTH {
@@ -380,9 +418,5 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
                 sums[r][c] = s.mul_add_f(left[r], right, sums[r][c]);
             }
         }
-    }
-    for (r, sums) in sums.iter().enumerate() {
-        // SAFETY: the caller provides a row of `TILE` words for each row.
-        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
     }
 }
