@@ -1,7 +1,7 @@
 //! Index arithmetic of kernels: affine expressions over axes, loop counters and loaded indices, with
 //! division and remainder as opaque atoms where they cannot be simplified away.
 
-use super::dim::Dim;
+use super::dim::{self, Dim};
 use std::fmt;
 
 /// What an index varies with.
@@ -218,10 +218,15 @@ fn split(c: &Dim, by: &Dim) -> (Dim, Dim) {
 
 /// Whether a dimension is at least zero for every binding of its names to numbers of at least one.
 ///
-/// Names are written as one plus something non-negative; then no negative coefficient may remain.
+/// Names are written as one plus something non-negative; then no negative coefficient may remain. Quotients are extents, or
+/// parts of them, which a call checks when it binds the names; only those of what is always negative are taken for that.
 pub fn is_nonnegative(dim: &Dim) -> bool {
+    let factor = |atom: &dim::Atom| match atom {
+        dim::Atom::Name(_) | dim::Atom::Max(..) => true,
+        dim::Atom::FloorDiv(a, _) => !is_nonnegative(&(-a.as_ref().clone() - Dim::from(1))),
+    };
     let shifted = dim.substitute(&|name| Some(Dim::name(name) + Dim::from(1)));
-    shifted.terms().iter().all(|(_, c)| *c >= 0)
+    dim.terms().iter().all(|(atoms, _)| atoms.iter().all(factor)) && shifted.terms().iter().all(|(_, c)| *c >= 0)
 }
 
 impl fmt::Display for Atom {
@@ -278,6 +283,15 @@ mod tests {
         assert_eq!(Ranges(&extent).divide(&merged, &Dim::from(8)), (Index::axis(0), Index::axis(1)));
         let (whole, _) = Ranges(&extent).divide(&merged, &Dim::from(3));
         assert!(!whole.is_affine());
+    }
+
+    #[test]
+    fn a_quotient_of_something_negative_is_negative() {
+        let (b, four) = (Dim::name("B"), Dim::from(4));
+        assert!(is_nonnegative(&four.floor_div(&b)));
+        assert!(is_nonnegative(&(b.clone() + four.clone()).floor_div(&Dim::from(2))));
+        assert!(!is_nonnegative(&(-four.clone()).floor_div(&b)));
+        assert!(!is_nonnegative(&(b.clone() * (-b.clone() - four).floor_div(&Dim::from(3)))));
     }
 
     #[test]

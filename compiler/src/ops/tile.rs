@@ -89,6 +89,12 @@ static ROLL: Op = Op {
         // By how many the last elements come to the front: the shift modulo the extent.
         let shift = match (extent.as_const(), shift.as_const()) {
             (Some(extent), Some(shift)) if extent > 0 => Dim::from(shift.rem_euclid(extent)),
+            // ⌈n / extent⌉ · extent − n for n places to the front: nothing negative is divided.
+            (_, Some(shift)) if shift < 0 => {
+                let (forward, one) = (Dim::from(-shift), Dim::from(1));
+                let turns = (forward.clone() + extent.clone() - one).floor_div(&extent);
+                turns * extent.clone() - forward
+            }
             _ => shift.clone() - shift.floor_div(&extent) * extent.clone(),
         };
         if shift.is(0) {
