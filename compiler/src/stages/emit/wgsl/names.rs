@@ -6,7 +6,7 @@
 
 use crate::ir::Dim;
 use crate::ir::dim;
-use crate::ir::index::{Atom, Index, is_nonnegative};
+use crate::ir::index::{Atom, Index};
 use crate::ir::plan;
 use std::fmt::Write;
 
@@ -175,7 +175,7 @@ impl Names {
 
     /// An index divided by a positive number and rounded down.
     pub(super) fn quotient(&self, index: &Index, by: &str) -> String {
-        match is_natural(index) {
+        match index.is_unsigned() {
             true => format!("({}) / {by}", self.index(index)),
             false => format!("floor_div({}, {by})", self.index(index)),
         }
@@ -183,7 +183,7 @@ impl Names {
 
     /// What that division leaves, which is never negative.
     pub(super) fn remainder(&self, index: &Index, by: &str) -> String {
-        match is_natural(index) {
+        match index.is_unsigned() {
             true => format!("({}) % {by}", self.index(index)),
             false => format!("floor_rem({}, {by})", self.index(index)),
         }
@@ -219,11 +219,47 @@ impl Names {
     }
 }
 
-/// Whether an index is never negative, because nothing in it is.
-fn is_natural(index: &Index) -> bool {
-    let natural = |atom: &Atom| match atom {
-        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => true,
-        Atom::Div(inner, _) => is_natural(inner),
-    };
-    is_nonnegative(&index.base) && index.terms.iter().all(|(atom, c)| is_nonnegative(c) && natural(atom))
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+mod tests {
+    use super::super::super::positions::{AXES, COUNT, Evaluator, Number, Place, Random};
+    use super::*;
+
+    fn evaluated(text: &str, place: &Place) -> Result<Number, String> {
+        let variable = |name: &str| match name {
+            "dim0" => Some(Number::I32(place.n as i32)),
+            axis => {
+                let axis: usize = axis.strip_prefix('i')?.parse().ok()?;
+                (axis < AXES).then(|| Number::I32(place.at[axis] as i32))
+            }
+        };
+        let expr = syn::parse_str(text).map_err(|why| why.to_string())?;
+        Evaluator { variable: &variable }.eval(&expr)
+    }
+
+    #[test]
+    fn printed_indices_mean_what_they_are() {
+        let names = Names::new(0, vec!["N".into()], 0);
+        let mut compared = 0;
+        for seed in 0..COUNT {
+            let mut random = Random::new(seed);
+            let index = random.index(3);
+            let text = names.index(&index);
+            for _ in 0..4 {
+                let place = random.place();
+                let (value, largest) = place.value(&index);
+                if largest < i64::from(i32::MAX) / 64 {
+                    let found = evaluated(&text, &place);
+                    let number = match &found {
+                        Ok(Number::I32(x)) => Ok(i64::from(*x)),
+                        Ok(Number::Any(x)) => Ok(*x as i64),
+                        other => Err(other),
+                    };
+                    assert_eq!(number, Ok(value), "seed {seed}: {index} as {text} at {place:?}");
+                    compared += 1;
+                }
+            }
+        }
+        assert!(compared > COUNT, "{compared} compared");
+    }
 }

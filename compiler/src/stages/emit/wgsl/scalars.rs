@@ -4,11 +4,12 @@
 //! once per scope. Always holds: one arm per primitive, and a load runs only where all its guards hold.
 
 use super::names::{Names, Pool};
-use crate::ir::index::{Atom, Index};
+use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::ty::DType;
-use std::collections::{BTreeMap, BTreeSet};
+use crate::ir::varying::Varying;
+use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// A kernel with its slots bound to pools, as the printers see it.
@@ -18,16 +19,16 @@ pub(super) struct Scalars<'a> {
     /// For each slot the pool, and whether the entry point writes that pool.
     pub(super) pools: Vec<(Pool, bool)>,
     dtypes: Vec<DType>,
-    axes: Vec<BTreeSet<usize>>,
+    varying: Varying,
 }
 
 impl<'a> Scalars<'a> {
     pub(super) fn new(names: &'a Names, kernel: &'a Kernel, pools: Vec<(Pool, bool)>) -> Scalars<'a> {
-        let mut scalars = Scalars { names, kernel, pools, dtypes: Vec::new(), axes: Vec::new() };
+        let varying = Varying::of(kernel);
+        let mut scalars = Scalars { names, kernel, pools, dtypes: Vec::new(), varying };
         for expr in &kernel.scalars {
-            let (dtype, axes) = (scalars.dtype_of(expr), scalars.axes_of(expr));
+            let dtype = scalars.dtype_of(expr);
             scalars.dtypes.push(dtype);
-            scalars.axes.push(axes);
         }
         scalars
     }
@@ -38,7 +39,7 @@ impl<'a> Scalars<'a> {
 
     /// Whether a scalar varies with one of the axes.
     fn varies(&self, id: ExprId, axes: &[usize]) -> bool {
-        axes.iter().any(|axis| self.axes[id].contains(axis))
+        axes.iter().any(|&axis| self.varying.with(id, axis))
     }
 
     fn dtype_of(&self, expr: &Expr) -> DType {
@@ -56,35 +57,6 @@ impl<'a> Scalars<'a> {
             }
             Expr::Convert(dtype, _) => *dtype,
             Expr::Accumulated { dtype, .. } => *dtype,
-        }
-    }
-
-    fn axes_of(&self, expr: &Expr) -> BTreeSet<usize> {
-        let mut axes = BTreeSet::new();
-        match expr {
-            Expr::Load { index, guards, .. } => {
-                self.add_index(index, &mut axes);
-                guards.iter().for_each(|guard| self.add_index(guard.index(), &mut axes));
-            }
-            Expr::Index(index) => self.add_index(index, &mut axes),
-            Expr::Inside(guards) => guards.iter().for_each(|guard| self.add_index(guard.index(), &mut axes)),
-            Expr::Map(_, args) => args.iter().for_each(|&arg| axes.extend(&self.axes[arg])),
-            Expr::Convert(_, arg) => axes.extend(&self.axes[*arg]),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
-        }
-        axes
-    }
-
-    fn add_index(&self, index: &Index, axes: &mut BTreeSet<usize>) {
-        for (atom, _) in &index.terms {
-            match atom {
-                Atom::Axis(axis) => {
-                    axes.insert(*axis);
-                }
-                Atom::Loop(_) => {}
-                Atom::Value(value) => axes.extend(&self.axes[*value]),
-                Atom::Div(inner, _) | Atom::Mod(inner, _) => self.add_index(inner, axes),
-            }
         }
     }
 
