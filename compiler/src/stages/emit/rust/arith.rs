@@ -91,7 +91,7 @@ fn signed_dim_atom(atom: &dim::Atom) -> TokenStream {
 /// A dimension's value, or `None` where it overflows or is negative: an expression inside of a function that returns `Option`.
 pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
     let value = checked_sum(dim);
-    quote!(<usize as core::convert::TryFrom<isize>>::try_from(#value).ok()?)
+    quote!(<usize as ::core::convert::TryFrom<isize>>::try_from(#value).ok()?)
 }
 
 /// A dimension's value as `isize`, which may be negative.
@@ -103,7 +103,7 @@ fn checked_sum(dim: &Dim) -> TokenStream {
             let factor = match a {
                 dim::Atom::Name(n) => {
                     let name = name(n);
-                    quote!(<isize as core::convert::TryFrom<usize>>::try_from(#name).ok()?)
+                    quote!(<isize as ::core::convert::TryFrom<usize>>::try_from(#name).ok()?)
                 }
                 dim::Atom::FloorDiv(a, b) => {
                     let (a, b) = (checked_sum(a), checked_sum(b));
@@ -111,7 +111,7 @@ fn checked_sum(dim: &Dim) -> TokenStream {
                 }
                 dim::Atom::Max(a, b) => {
                     let (a, b) = (checked_sum(a), checked_sum(b));
-                    quote!(core::cmp::Ord::max(#a, #b))
+                    quote!(::core::cmp::Ord::max(#a, #b))
                 }
             };
             match product.to_string() == "1isize" {
