@@ -26,6 +26,16 @@ pub enum Atom {
     Max(Box<Dim>, Box<Dim>),
 }
 
+impl Atom {
+    /// Whether nothing is subtracted in it, at any depth.
+    pub fn is_unsigned(&self) -> bool {
+        match self {
+            Atom::Name(_) => true,
+            Atom::FloorDiv(a, b) | Atom::Max(a, b) => a.is_unsigned() && b.is_unsigned(),
+        }
+    }
+}
+
 impl Dim {
     /// The dimension bound by `name` at run time.
     pub fn name(name: impl Into<String>) -> Dim {
@@ -122,11 +132,7 @@ impl Dim {
 
     /// Whether nothing is subtracted in it, at any depth.
     pub fn is_unsigned(&self) -> bool {
-        let plain = |atom: &Atom| match atom {
-            Atom::Name(_) => true,
-            Atom::FloorDiv(a, b) | Atom::Max(a, b) => a.is_unsigned() && b.is_unsigned(),
-        };
-        self.terms.iter().all(|(atoms, c)| *c >= 0 && atoms.iter().all(plain))
+        self.terms.iter().all(|(atoms, c)| *c >= 0 && atoms.iter().all(Atom::is_unsigned))
     }
 
     /// The larger of the two for every binding (names are at least one).

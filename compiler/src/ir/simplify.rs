@@ -370,9 +370,15 @@ fn arithmetic(graph: &Graph, op: MapOp, args: &[Value]) -> Dissolved {
 
 /// Whether a value is in memory whatever becomes of the graph.
 fn is_in_memory(graph: &Graph, value: Value) -> bool {
-    let kind = &graph.node(value).kind;
-    matches!(kind, Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Result(_))
-        || matches!(kind, Kind::Prim(Prim::Barrier))
+    matches!(
+        graph.node(value).kind,
+        Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Result(_)
+            | Kind::Prim(Prim::Barrier)
+    )
 }
 
 /// The number that every element of the value is, where a literal says so.

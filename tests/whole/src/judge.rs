@@ -37,18 +37,25 @@ pub struct Verdict {
     pub wrong: Vec<String>,
 }
 
-/// The checked model of a text.
+/// The model of a text.
 ///
 /// # Errors
 /// The diagnostics.
-pub fn model(text: &str) -> Result<Model, String> {
+pub fn checked(text: &str) -> Result<Model, String> {
     let tokens = text.parse().map_err(|why| format!("no tokens: {why}"))?;
     let (mut models, diags) = check(tokens);
     if !diags.is_empty() {
         return Err(format!("{:?}", diags.list()));
     }
-    let model = models.pop().ok_or("no model")?;
-    Ok(grad(expand(model)))
+    models.pop().ok_or("no model".into())
+}
+
+/// The model of a text as the oracle runs it.
+///
+/// # Errors
+/// The diagnostics.
+pub fn model(text: &str) -> Result<Model, String> {
+    Ok(grad(expand(checked(text)?)))
 }
 
 /// The function that evaluates, or the one that trains.

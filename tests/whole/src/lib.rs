@@ -12,7 +12,5 @@ pub mod text;
 
 /// Whether a program trains; `None` where the compiler's own check refuses its text.
 pub fn accepted(program: &program::Program) -> Option<bool> {
-    let tokens = program.text().parse().ok()?;
-    let (_, diags) = precast_compiler::pipeline::check(tokens);
-    diags.is_empty().then_some(!program.weighed.is_empty())
+    judge::checked(&program.text()).is_ok().then_some(!program.weighed.is_empty())
 }

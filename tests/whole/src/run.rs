@@ -121,6 +121,10 @@ impl<'p> Case<'p> {
         Ok(())
     }
 
+    fn values<C: Compiled, F: Function>(&mut self, isa: &str) -> Result<(), String> {
+        (0..DIMS.len()).try_for_each(|round| self.value::<C, F>(round, &format!("{isa}, B = {}", DIMS[round][0])))
+    }
+
     fn steps<C: Compiled, S: Step, G: Step>(&mut self, what: &str) -> Result<(), String> {
         let len = C::SPEC.pool_len;
         let count = <S::Optimizer as Optimizer>::STATES.len();
@@ -163,10 +167,10 @@ impl<'p> Case<'p> {
                 let losses: Vec<&Tensor> = said.iter().map(|s| &s.results[0]).collect();
                 self.verdict.compare(&format!("{what}: loss"), &losses, &scratch[at..=at], self.looser);
                 if only {
-                    self.effects(&format!("{what}, step {round}: gradient"), &said, &gradients, &states, len, true);
+                    self.gradients(&format!("{what}, step {round}: gradient"), &said, &gradients);
                 }
             }
-            self.effects(&format!("{what}, step {round}: new"), &said, &pool, &states, len, false);
+            self.updated(&format!("{what}, step {round}: new"), &said, &pool, &states);
         }
         Ok(())
     }
@@ -183,30 +187,34 @@ impl<'p> Case<'p> {
         pool
     }
 
-    /// Compares what a step wrote: gradients, or parameters and states.
-    fn effects(&mut self, what: &str, said: &[Outputs], pool: &[f32], states: &[f32], len: usize, gradients: bool) {
+    /// Compares the gradients that a step wrote.
+    fn gradients(&mut self, what: &str, said: &[Outputs], pool: &[f32]) {
         for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
-            let tensors: Vec<&Tensor> = said.iter().map(|s| &s.effects[k].1).collect();
-            let count = tensor.data.len();
-            match effect {
-                Effect::Gradient(id) if gradients => {
-                    let param = self.model.param(*id);
-                    let name = format!("{what} of {}", param.name);
-                    let found = &pool[param.offset..param.offset + count];
-                    self.verdict.compare(&name, &tensors, found, self.looser);
-                }
-                Effect::Weights if !gradients => {
-                    self.verdict.compare(&format!("{what} weights"), &tensors, &pool[..count], self.looser);
-                }
-                Effect::State(s) if !gradients => {
-                    let found = &states[s * len..s * len + count];
-                    self.verdict.compare(&format!("{what} state {s}"), &tensors, found, self.looser);
-                }
-                Effect::Gradient(_) | Effect::Weights | Effect::State(_) => {}
-                Effect::Companion(_) | Effect::Updated | Effect::Stored(_) => {}
+            if let Effect::Gradient(id) = effect {
+                let param = self.model.param(*id);
+                let found = &pool[param.offset..param.offset + tensor.data.len()];
+                self.verdict.compare(&format!("{what} of {}", param.name), &effects(said, k), found, self.looser);
             }
         }
     }
+
+    /// Compares the parameters and states that an update wrote.
+    fn updated(&mut self, what: &str, said: &[Outputs], pool: &[f32], states: &[f32]) {
+        for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
+            let count = tensor.data.len();
+            let (name, found) = match effect {
+                Effect::Weights => ("weights".to_owned(), &pool[..count]),
+                Effect::State(s) => (format!("state {s}"), &states[s * pool.len()..][..count]),
+                Effect::Gradient(_) | Effect::Companion(_) | Effect::Updated | Effect::Stored(_) => continue,
+            };
+            self.verdict.compare(&format!("{what} {name}"), &effects(said, k), found, self.looser);
+        }
+    }
+}
+
+/// What every oracle says of an effect.
+fn effects(said: &[Outputs], k: usize) -> Vec<&Tensor> {
+    said.iter().map(|outputs| &outputs.effects[k].1).collect()
 }
 
 /// Memory that no program may read before it wrote: NaN and numbers.
@@ -232,15 +240,10 @@ fn numbers<O: Optimizer>(step: u64, env: &mut Env) -> Vec<f32> {
 /// # Errors
 /// What could not run.
 pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) -> Result<Verdict, String> {
-    let mut case = Case::new(program)?;
-    for (position, isa) in precast::__rt::Isa::available().enumerate() {
-        force_isa(Some(position));
-        for round in 0..DIMS.len() {
-            case.value::<C, F>(round, &format!("{isa:?}, B = {}", DIMS[round][0]))?;
-        }
-        case.steps::<C, S, G>(&format!("{isa:?}"))?;
-    }
-    Ok(case.verdict)
+    on_every_isa(program, |case, isa| {
+        case.values::<C, F>(isa)?;
+        case.steps::<C, S, G>(isa)
+    })
 }
 
 /// Runs one that has nothing to train.
@@ -248,12 +251,17 @@ pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) ->
 /// # Errors
 /// What could not run.
 pub fn evaluated<C: Compiled, F: Function>(program: &Program) -> Result<Verdict, String> {
+    on_every_isa(program, |case, isa| case.values::<C, F>(isa))
+}
+
+fn on_every_isa<'p>(
+    program: &'p Program,
+    run: impl Fn(&mut Case<'p>, &str) -> Result<(), String>,
+) -> Result<Verdict, String> {
     let mut case = Case::new(program)?;
     for (position, isa) in precast::__rt::Isa::available().enumerate() {
         force_isa(Some(position));
-        for round in 0..DIMS.len() {
-            case.value::<C, F>(round, &format!("{isa:?}, B = {}", DIMS[round][0]))?;
-        }
+        run(&mut case, &format!("{isa:?}"))?;
     }
     Ok(case.verdict)
 }

@@ -12,8 +12,7 @@ mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
-use crate::ir::index::Index;
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Schedule, Skeleton, Step};
+use crate::ir::kernel::{BufferId, KernelId, Role, Step};
 use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
@@ -23,25 +22,6 @@ use std::collections::BTreeMap;
 
 /// A word of a pool; absent until something is written.
 pub(super) type Word = Option<Scalar>;
-
-/// The value of an index of axes at a position.
-///
-/// # Errors
-/// Says what the index uses that has no value there.
-pub fn position(index: &Index, at: &[i64], size: &dyn Fn(&Dim) -> i64) -> Result<i64, String> {
-    let kernel = Kernel {
-        name: String::new(),
-        slots: vec![],
-        axes: vec![Dim::from(1); at.len()],
-        scalars: vec![],
-        skeleton: Skeleton::Row { parallel: vec![], reduced: vec![], passes: vec![], stores: vec![] },
-        schedule: Schedule::default(),
-    };
-    let mut launch = Launch::new(&kernel, &[], &mut [], size, &[])?;
-    launch.at = at.iter().copied().map(Some).collect();
-    let path = launch.numbers.path(index);
-    launch.path(&path)
-}
 
 /// Runs the plan of the function of that number.
 ///
@@ -61,6 +41,27 @@ pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<O
         results: (0..function.graph.outputs.len()).map(result).collect::<Result<_, String>>()?,
         effects: function.effects.iter().map(effect).collect::<Result<_, String>>()?,
     })
+}
+
+/// The value of an index of axes at a position.
+///
+/// # Errors
+/// Says what the index uses that has no value there.
+#[cfg(test)]
+pub(crate) fn position(index: &crate::ir::index::Index, at: &[i64], size: &dyn Fn(&Dim) -> i64) -> Result<i64, String> {
+    use crate::ir::kernel::{Kernel, Schedule, Skeleton};
+    let kernel = Kernel {
+        name: String::new(),
+        slots: vec![],
+        axes: vec![Dim::from(1); at.len()],
+        scalars: vec![],
+        skeleton: Skeleton::Row { parallel: vec![], reduced: vec![], passes: vec![], stores: vec![] },
+        schedule: Schedule::default(),
+    };
+    let mut launch = Launch::new(&kernel, &[], &mut [], size, &[])?;
+    launch.at = at.iter().copied().map(Some).collect();
+    let path = launch.numbers.path(index);
+    launch.path(&path)
 }
 
 struct Machine<'a> {

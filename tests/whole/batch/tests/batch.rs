@@ -1,5 +1,4 @@
-//! Runs the programs of the batch one after the other and prints a line for each; one that is wrong, panics or was
-//! hardly compared fails.
+//! Runs the programs of the batch one after the other and prints a line for each; one that is wrong or panics fails.
 
 #![allow(missing_docs, reason = "the models are random")]
 

@@ -102,22 +102,11 @@ impl Growing {
                 (None, _, Part::Call(..)) => return None,
             }
         }
-        self.ordered(op, operands, written)
-    }
-
-    /// The call with its named operands in the places that the signature has for them.
-    fn ordered(
-        &mut self,
-        op: &'static Op,
-        operands: Vec<Operand>,
-        written: Vec<(Option<String>, String)>,
-    ) -> Option<Vec<Local>> {
-        let sequence = matches!(op.name, "rnn" | "lstm" | "gru");
-        match sequence {
-            // Their bodies read states and lengths by attributes that the parser sets.
-            true => None,
-            false => self.written(op, operands, written),
+        // Their bodies read states and lengths by attributes that the parser sets.
+        if matches!(op.name, "rnn" | "lstm" | "gru") {
+            return None;
         }
+        self.written(op, operands, written)
     }
 }
 

@@ -38,11 +38,7 @@ pub(super) fn names<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Vec<String> 
 
 /// A dimension's value.
 pub(super) fn dim(dim: &Dim) -> TokenStream {
-    let plain = |atom: &dim::Atom| match atom {
-        dim::Atom::Name(_) => true,
-        dim::Atom::FloorDiv(a, b) | dim::Atom::Max(a, b) => a.is_unsigned() && b.is_unsigned(),
-    };
-    if dim.terms().iter().all(|(atoms, _)| atoms.iter().all(plain)) {
+    if dim.terms().iter().all(|(atoms, _)| atoms.iter().all(dim::Atom::is_unsigned)) {
         return sum(dim.terms().iter().map(|(atoms, c)| (*c, atoms.iter().map(atom).collect())));
     }
     let signed = signed_dim(dim);
@@ -96,35 +92,30 @@ pub(in crate::stages::emit) fn checked(dim: &Dim) -> TokenStream {
 
 /// A dimension's value as `isize`, which may be negative.
 fn checked_sum(dim: &Dim) -> TokenStream {
-    let mut total: Option<TokenStream> = None;
-    for (atoms, c) in dim.terms() {
-        let factor = Literal::isize_suffixed(*c as isize);
-        let product = atoms.iter().fold(quote!(#factor), |product, a| {
-            let factor = match a {
-                dim::Atom::Name(n) => {
-                    let name = name(n);
-                    quote!(<isize as ::core::convert::TryFrom<usize>>::try_from(#name).ok()?)
-                }
-                dim::Atom::FloorDiv(a, b) => {
-                    let (a, b) = (checked_sum(a), checked_sum(b));
-                    quote!((#a).checked_div_euclid(#b)?)
-                }
-                dim::Atom::Max(a, b) => {
-                    let (a, b) = (checked_sum(a), checked_sum(b));
-                    quote!(::core::cmp::Ord::max(#a, #b))
-                }
-            };
-            match product.to_string() == "1isize" {
-                true => factor,
-                false => quote!((#product).checked_mul(#factor)?),
-            }
-        });
-        total = Some(match total {
-            Some(total) => quote!((#total).checked_add(#product)?),
-            None => product,
-        });
+    let terms = dim.terms().iter().map(|(atoms, c)| {
+        let literal = Literal::isize_suffixed(*c as isize);
+        let scale = (atoms.is_empty() || *c != 1).then(|| quote!(#literal));
+        let factors = scale.into_iter().chain(atoms.iter().map(checked_atom));
+        factors.reduce(|product, factor| quote!((#product).checked_mul(#factor)?)).unwrap_or_else(|| quote!(#literal))
+    });
+    terms.reduce(|sum, term| quote!((#sum).checked_add(#term)?)).unwrap_or_else(|| quote!(0isize))
+}
+
+fn checked_atom(atom: &dim::Atom) -> TokenStream {
+    match atom {
+        dim::Atom::Name(n) => {
+            let name = name(n);
+            quote!(<isize as ::core::convert::TryFrom<usize>>::try_from(#name).ok()?)
+        }
+        dim::Atom::FloorDiv(a, b) => {
+            let (a, b) = (checked_sum(a), checked_sum(b));
+            quote!((#a).checked_div_euclid(#b)?)
+        }
+        dim::Atom::Max(a, b) => {
+            let (a, b) = (checked_sum(a), checked_sum(b));
+            quote!(::core::cmp::Ord::max(#a, #b))
+        }
     }
-    total.unwrap_or_else(|| quote!(0isize))
 }
 
 /// A dimension as a `rt::Count`, in a constant function whose arguments are the named dimensions.
@@ -234,16 +225,11 @@ fn terms(
 
 /// A sum of products of `isize`.
 fn signed_sum(terms: impl IntoIterator<Item = (i64, Vec<TokenStream>)>) -> TokenStream {
-    let mut total: Option<TokenStream> = None;
-    for (c, factors) in terms {
+    let products = terms.into_iter().map(|(c, factors)| {
         let magnitude = Literal::isize_suffixed(c as isize);
-        let product = factors.iter().fold(quote!(#magnitude), |product, factor| quote!(#product * (#factor)));
-        total = Some(match total {
-            Some(total) => quote!(#total + #product),
-            None => product,
-        });
-    }
-    total.unwrap_or_else(|| quote!(0isize))
+        factors.iter().fold(quote!(#magnitude), |product, factor| quote!(#product * (#factor)))
+    });
+    products.reduce(|sum, product| quote!(#sum + #product)).unwrap_or_else(|| quote!(0isize))
 }
 
 /// A sum whose positive parts come first.

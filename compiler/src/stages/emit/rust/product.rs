@@ -8,7 +8,6 @@ use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::{Factor, Precision};
-use crate::ir::varying::Varying;
 use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
 
@@ -182,7 +181,7 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
     kernel.scalars = scalars;
     let printer = Printer::new(&kernel, Some(columns));
     // What varies with neither the sum nor the columns is computed once for each row.
-    let varying = Varying::of(&kernel);
+    let varying = &printer.varying;
     let row = (0..kernel.scalars.len()).filter(|&id| !varying.with(id, columns)).map(|id| printer.define(id));
     let element =
         (0..kernel.scalars.len()).filter(|&id| varying.with(id, columns)).map(|id| match kernel.scalars[id] {

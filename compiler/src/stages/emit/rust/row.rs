@@ -15,7 +15,6 @@ use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
 use crate::ir::lanes::{self, LANES};
 use crate::ir::prim::{ArgOp, ReduceOp};
-use crate::ir::varying::Varying;
 use blocks::Block;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -76,10 +75,9 @@ impl Row<'_> {
     /// The number of loops that each scalar needs around it, parallel axes first.
     fn depths(&self) -> Vec<usize> {
         let order: Vec<usize> = self.parallel.iter().chain(self.reduced).copied().collect();
-        let varying = Varying::of(self.kernel);
         let mut depths: Vec<usize> = vec![];
         for (id, expr) in self.kernel.scalars.iter().enumerate() {
-            let mut depth = order.iter().rposition(|&axis| varying.with(id, axis)).map_or(0, |p| p + 1);
+            let mut depth = order.iter().rposition(|&axis| self.printer.varying.with(id, axis)).map_or(0, |p| p + 1);
             // A sum is known where its pass has ended, inside of all rows.
             if let Expr::Accumulated { .. } = expr {
                 depth = self.parallel.len();

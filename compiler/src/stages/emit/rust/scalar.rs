@@ -22,7 +22,7 @@ pub(super) struct Printer<'a> {
     /// The element type of every scalar.
     dtypes: Vec<DType>,
     /// Which axes each scalar varies with.
-    varying: Varying,
+    pub(super) varying: Varying,
 }
 
 impl<'a> Printer<'a> {
