@@ -5,13 +5,13 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use precast::Gpu;
 use precast::prelude::*;
 use precast_compiler::ir::Mode;
 use precast_compiler::ir::kernel::{KernelId, Step};
 use precast_compiler::pipeline;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};
+use tests::gpu;
 
 static COUNT: AtomicUsize = AtomicUsize::new(0);
 
@@ -78,18 +78,6 @@ fn batch(count: usize) -> (Vec<Image>, Vec<u32>) {
     let mut images = vec![[[[0.0; 8]; 8]; 1]; count];
     images.as_flattened_mut().as_flattened_mut().as_flattened_mut().iter_mut().for_each(|x| *x = noise());
     (images, (0..count as u32).map(|i| i * 7 % 10).collect())
-}
-
-/// An adapter; without one the test fails, unless the environment says that there is none.
-fn gpu() -> Option<Gpu> {
-    match Gpu::new() {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
-            println!("not run: {error}");
-            None
-        }
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
-    }
 }
 
 #[test]

@@ -3,8 +3,8 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use precast::Gpu;
 use precast::prelude::*;
+use tests::gpu;
 
 model! {
     /// One function for each question.
@@ -71,18 +71,6 @@ model! {
     impl Deep {
         /// All waves, one after the other.
         pub fn out(&self, x: f32[B, 3]) -> f32[B, 3] { let mut y = x; for b in self.b { y = b(y); } y }
-    }
-}
-
-/// An adapter; without one the test fails, unless the environment says that there is none.
-fn gpu() -> Option<Gpu> {
-    match Gpu::new() {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
-            println!("not run: {error}");
-            None
-        }
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
     }
 }
 

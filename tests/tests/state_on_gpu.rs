@@ -2,8 +2,8 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
-use precast::Gpu;
 use precast::prelude::*;
+use tests::gpu;
 
 model! {
     /// Caches of repeated blocks, a recurrent state, and states that branches and scans change.
@@ -51,17 +51,6 @@ model! {
 
         /// The number of places so far.
         pub fn count(&self) -> u32 { self.words }
-    }
-}
-
-fn gpu() -> Option<Gpu> {
-    match Gpu::new() {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
-            println!("not run: {error}");
-            None
-        }
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
     }
 }
 

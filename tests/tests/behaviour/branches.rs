@@ -107,7 +107,7 @@ fn every_choice_learns() {
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_takes_the_same_branches() {
-    let Some(gpu) = crate::gpu() else { return };
+    let Some(gpu) = tests::gpu() else { return };
     let mut on_cpu = Chooser::init(3);
     let mut on_gpu = on_cpu.on(&gpu).unwrap();
     let (few, many) = (points(3), points(70));

@@ -160,7 +160,7 @@ fn a_function_that_fails_leaves_the_parameters() {
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_waits_for_closures() {
-    let Some(gpu) = crate::gpu() else { return };
+    let Some(gpu) = tests::gpu() else { return };
     let mut on_cpu = agent();
     let mut on_gpu = on_cpu.on(&gpu).unwrap();
     let x = points(7);

@@ -104,7 +104,7 @@ fn a_cpu_calls_the_closures() {
 #[cfg(feature = "gpu")]
 #[test]
 fn a_gpu_runs_the_wgsl() {
-    let Some(gpu) = crate::gpu() else { return };
+    let Some(gpu) = tests::gpu() else { return };
     let mut on_cpu = supplied();
     // Without closures: calling one would be an error.
     let mut on_gpu = Swishes::init(7).on(&gpu).unwrap();

@@ -41,16 +41,3 @@ fn numbers(count: usize, seed: u32) -> Vec<f32> {
     };
     (0..count).map(|_| number()).collect()
 }
-
-/// An adapter; without one the test fails, unless the environment says that there is none.
-#[cfg(feature = "gpu")]
-fn gpu() -> Option<precast::Gpu> {
-    match precast::Gpu::new() {
-        Ok(gpu) => Some(gpu),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => {
-            println!("not run: {error}");
-            None
-        }
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
-    }
-}

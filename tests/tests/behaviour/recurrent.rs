@@ -240,7 +240,7 @@ fn it_learns_to_remember() {
 #[cfg(feature = "gpu")]
 #[test]
 fn the_gpu_runs_any_number_of_steps() {
-    let Some(gpu) = crate::gpu() else { return };
+    let Some(gpu) = tests::gpu() else { return };
     let host = Net::init(2);
     let mut net = host.on(&gpu).unwrap();
     for steps in [1, 2, 37] {
