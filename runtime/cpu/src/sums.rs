@@ -39,6 +39,38 @@ impl<S: Simd> LongSum<S> {
     }
 }
 
+/// Long sums in memory: `total`, and in equally many words `lost`.
+#[derive(Clone, Copy)]
+pub(crate) struct LongSums {
+    pub(crate) total: *mut f32,
+    pub(crate) lost: *mut f32,
+}
+
+impl LongSums {
+    /// The sums from `words` words further on.
+    pub(crate) fn at(self, words: usize) -> LongSums {
+        LongSums { total: self.total.wrapping_add(words), lost: self.lost.wrapping_add(words) }
+    }
+
+    /// Adds the sums of a block to as many.
+    ///
+    /// # Safety
+    /// All have `count` words, whole vectors.
+    #[inline(always)]
+    pub(crate) unsafe fn add<S: Simd>(self, s: S, block: *const f32, count: usize) {
+        for at in (0..count).step_by(S::LANES) {
+            let LongSums { total, lost } = self.at(at);
+            // SAFETY: the caller's.
+            unsafe {
+                let mut sum = LongSum { total: s.load_raw_f(total), lost: s.load_raw_f(lost) };
+                sum.add(s, s.load_raw_f(block.wrapping_add(at)));
+                s.store_raw_f(total, sum.total);
+                s.store_raw_f(lost, sum.lost);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -19,6 +19,7 @@ use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
 use crate::scratch::{LINE, Scratch, lend};
+use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 use cut::Cut;
 
@@ -59,7 +60,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
             return;
         }
         let pitch = cut.panels * width;
-        let (sums, _) = scratch.provide(2 * plan.m.total * pitch, 0, Place::NOWHERE);
+        let (sums, _) = scratch.provide(if plan.is_long() { 4 } else { 2 } * plan.m.total * pitch, 0, Place::NOWHERE);
         pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
         halves::join(call, plan, tiles, (sums, pitch));
     });
@@ -134,6 +135,8 @@ struct Memory {
     c: *mut f32,
     /// Words from row to row of waiting sums.
     pitch: usize,
+    /// Where K is long, the sums of a tile in one block, and the words from waiting sums to what they lost.
+    long: Option<(*mut f32, usize)>,
 }
 
 impl Memory {
@@ -156,10 +159,29 @@ impl Memory {
             (_, 1) => tile * width,
             _ => rows * pitch,
         };
-        let (base, table) = scratch.provide(a + b + TRANSPOSE + c, 2 * BLOCK, Place::NOWHERE);
+        let (waiting, block) = if plan.is_long() { (2 * c, tile * width) } else { (c, 0) };
+        let (base, table) = scratch.provide(a + b + TRANSPOSE + waiting + block, 2 * BLOCK, Place::NOWHERE);
         let temp = base.wrapping_add(a + b);
-        let (b, c) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
-        (Memory { a: base, b, strip, temp, c, pitch }, table)
+        let (b, sums) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
+        let long = plan.is_long().then_some((sums.wrapping_add(waiting), c));
+        (Memory { a: base, b, strip, temp, c: sums, pitch, long }, table)
+    }
+
+    /// Long sums of `rows` rows of `columns` start at zero.
+    ///
+    /// # Safety
+    /// The regions must have so many rows.
+    #[inline(always)]
+    unsafe fn start<S: Simd>(&self, s: S, rows: usize, columns: usize) {
+        let Some((_, lost)) = self.long else { return };
+        for row in 0..rows {
+            let total = self.c.wrapping_add(row * self.pitch);
+            // SAFETY: the caller's.
+            unsafe {
+                pack::zero(s, total, columns);
+                pack::zero(s, total.wrapping_add(lost), columns);
+            }
+        }
     }
 }
 
@@ -181,7 +203,10 @@ impl Kernel for Job<'_> {
             memory.pitch = cut.panels * width;
             let row = half * plan.m.total + plan.row(cut.tiles, tiles.start);
             memory.c = sums.wrapping_add(row * memory.pitch + panels.start * width);
+            memory.long = memory.long.map(|(block, _)| (block, 2 * plan.m.total * memory.pitch));
         }
+        // SAFETY: both regions have a row for each row of the job.
+        unsafe { memory.start(s, rows, panels.len() * width) }
         let scope = Scope {
             plan,
             cut,
@@ -375,7 +400,8 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
     let width = strip.vectors * S::LANES;
     let last = scope.cut.halves == 1 && strip.block + 1 == blocks;
-    let straight = if last && strip.cols == width { scope.destination.straight() } else { None };
+    let is_straight = last && strip.cols == width && memory.long.is_none();
+    let straight = if is_straight { scope.destination.straight() } else { None };
     let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
     let ahead = scope.ahead(strip, tiles.len());
     for (number, tile) in tiles.enumerate() {
@@ -386,13 +412,15 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
         } else {
             (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch)
         };
-        let (c, c_row) = match straight {
-            Some(target) => {
+        let (c, c_row) = match (straight, memory.long) {
+            (Some(target), _) => {
                 let offset = first.cast_signed() * target.row + strip.first.cast_signed();
                 (target.origin.wrapping_offset(offset), target.row)
             }
-            None => (waiting, pitch.cast_signed()),
+            (None, Some((block, _))) => (block, width.cast_signed()),
+            (None, None) => (waiting, pitch.cast_signed()),
         };
+        let adds = strip.block > scope.blocks.start && memory.long.is_none();
         let block = Block {
             k: strip.count,
             a: strip.found.tile(first),
@@ -402,10 +430,17 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
             ahead: Ahead { from: ahead.from.wrapping_add(number * strip.count * ahead.step), step: ahead.step },
             c,
             c_row,
-            before: (strip.block > scope.blocks.start).then_some((waiting.cast_const(), pitch.cast_signed())),
+            before: adds.then_some((waiting.cast_const(), pitch.cast_signed())),
         };
         // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
+        if let Some((block, lost)) = memory.long {
+            let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
+            for row in 0..rows {
+                // SAFETY: as above; a panel is whole vectors.
+                unsafe { sums.at(row * pitch).add(s, block.wrapping_add(row * width), width) }
+            }
+        }
         if last && straight.is_none() {
             let (n, cols) = (strip.first, strip.cols);
             let sums = Sums { data: waiting.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };

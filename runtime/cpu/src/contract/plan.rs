@@ -20,6 +20,8 @@ pub(super) const SHARED: usize = 1 << 20;
 /// columns that must read it.
 const LARGE: usize = 1 << 18;
 const OFTEN: usize = 256;
+/// Most blocks of K that are added up plainly.
+pub(super) const CHAIN: usize = 32;
 /// Rows from which on a panel is read very often.
 const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
@@ -132,6 +134,11 @@ impl<'a> Plan<'a> {
     /// How many blocks of K there are, at least one.
     pub(super) fn blocks(&self) -> usize {
         (self.k.total / self.run.max(1)).max(1) * self.per_run
+    }
+
+    /// Whether there are so many blocks of K that what an addition of their sums loses is kept for the next one.
+    pub(super) fn is_long(&self) -> bool {
+        self.blocks() > CHAIN
     }
 
     /// The first row of row tile `number` of `tiles`.

@@ -1,15 +1,18 @@
 //! One row times a large matrix whose rows are contiguous along N.
 //!
 //! In: a plan without batch, with one row. Out: its outputs. Always: the matrix is read once, whole rows one after the other,
-//! so that the hardware sees few long streams; each sum runs in ascending order of K with one accumulator.
+//! so that the hardware sees few long streams; each sum runs in ascending order of K with one accumulator, or where K is long
+//! with one for each block of it, which are added up with compensation.
 
 use core::ops::Range;
 
 use super::drive::{Call, JOB};
 use super::finish::{Destination, Sums};
+use super::pack;
 use super::place::Place;
-use super::plan::{Left, Plan, Right, share};
+use super::plan::{CHAIN, Left, Plan, Right, share};
 use crate::scratch::{LINE, lend};
+use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 
 /// Words of the matrix from which on it is worth it: about a first-level cache.
@@ -20,6 +23,8 @@ const COLUMNS: usize = 2048;
 const ROWS: usize = 8;
 /// Least columns of a job.
 const NARROW: usize = 256;
+/// Rows of the matrix that are added up in one accumulator where K is long.
+const BLOCK: usize = 512;
 
 /// Does the work if it is of this kind.
 pub(super) fn stream(call: &Call<'_>, plan: &Plan<'_>) -> bool {
@@ -53,8 +58,11 @@ impl pool::Task for Task<'_> {
             for part in parts {
                 let at = |part| (share(self.lines, self.parts, part) * LINE).min(self.plan.n.total);
                 let columns = at(part)..at(part + 1);
-                let (sums, _) = scratch.provide(columns.len(), 0, Place::NOWHERE);
-                run(self.call.isa, Columns { task: self, columns, sums });
+                let (pitch, is_long) = (columns.len().next_multiple_of(LINE), self.plan.k.total > CHAIN * BLOCK);
+                let (sums, _) = scratch.provide(if is_long { 3 * pitch } else { pitch }, 0, Place::NOWHERE);
+                let long =
+                    is_long.then_some(LongSums { total: sums.wrapping_add(pitch), lost: sums.wrapping_add(2 * pitch) });
+                run(self.call.isa, Columns { task: self, columns, sums, long });
             }
         });
     }
@@ -65,12 +73,13 @@ struct Columns<'a> {
     task: &'a Task<'a>,
     columns: Range<usize>,
     sums: *mut f32,
+    long: Option<LongSums>,
 }
 
 impl Kernel for Columns<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Columns { task, columns, sums } = self;
+        let Columns { task, columns, sums, long } = self;
         let plan = task.plan;
         let count = columns.len();
         let left = plan.lhs.data.as_ptr().wrapping_offset(plan.at_batch(&plan.lhs, 0).offset);
@@ -78,7 +87,12 @@ impl Kernel for Columns<'_> {
         let right = right.wrapping_add(columns.start);
         // SAFETY: the plan has checked both operands and the outputs; `sums` has a word for each column.
         unsafe {
-            super::pack::zero(s, sums, count);
+            let whole = count.next_multiple_of(LINE);
+            pack::zero(s, sums, whole);
+            if let Some(long) = long {
+                pack::zero(s, long.total, whole);
+                pack::zero(s, long.lost, whole);
+            }
             let mut k = 0;
             while k < plan.k.total {
                 let rows = ROWS.min(plan.k.total - k);
@@ -96,7 +110,12 @@ impl Kernel for Columns<'_> {
                     }
                 }
                 k += rows;
+                if let Some(long) = long.filter(|_| k.is_multiple_of(BLOCK) || k == plan.k.total) {
+                    long.add(s, sums, whole);
+                    pack::zero(s, sums, whole);
+                }
             }
+            let sums = long.map_or(sums, |long| long.total);
             let destination = Destination::new(plan, 0, task.call.isa, task.call.sink);
             let sums = Sums { data: sums, pitch: count, m: 0, n: columns.start, rows: 1, cols: count };
             destination.finish(s, &sums);

@@ -621,6 +621,53 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// Sums of equal products, whose rounding errors all have one sign: the error is that of a block of K, however many there are.
+#[test]
+fn the_error_of_long_sums_does_not_grow() {
+    let mut random = Random(10);
+    let images = Convolution {
+        batch: 300,
+        channels: [1, 3],
+        image: [13, 37],
+        kernel: [3, 3],
+        stride: 1,
+        padding: 0,
+        dilation: 1,
+    };
+    // Rows of both operands one after the other, as the gradient by a weight has them.
+    let product = |m: usize, n: usize, k: usize| Case {
+        axes: vec![(m, Role::M), (n, Role::N), (k, Role::K)],
+        lhs: Owned { data: vec![0.0; m * k], base: 0, strides: vec![1, 0, m as isize], windows: vec![] },
+        rhs: Owned { data: vec![0.0; n * k], base: 0, strides: vec![0, 1, n as isize], windows: vec![] },
+        strides: vec![n as isize, 1, 0],
+        base: 0,
+        words: m * n,
+    };
+    let images = images.weight_gradient(&mut random);
+    for mut case in [product(7, 40, 300_000), product(40, 64, 100_000), product(1, 300, 70_000), images] {
+        case.lhs.data.fill(0.3);
+        case.rhs.data.fill(0.3);
+        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+        let count: usize = axes.iter().filter(|axis| axis.role == Role::K).map(|axis| axis.extent).product();
+        let (left, right) = (case.lhs.view(), case.rhs.view());
+        let work = Contract {
+            axes: &axes,
+            lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
+            rhs: Operand { data: &case.rhs.data, base: case.rhs.base, strides: &case.rhs.strides, windows: &right },
+        };
+        for isa in Isa::available() {
+            let mut found = vec![0.0; case.words];
+            let out = Output { data: &mut found, base: case.base, strides: &case.strides };
+            contract(isa, 2, &work, &mut [out], &Plain);
+            let exact = f64::from(0.3f32).powi(2) * count as f64;
+            for sum in found.into_iter().filter(|sum| *sum != 0.0) {
+                let relative = f64::from(sum) / exact - 1.0;
+                assert!(relative.abs() < 8e-6, "{isa:?}: {relative:e} of {:?}", case.axes);
+            }
+        }
+    }
+}
+
 /// Every `step`th word of a slice that ends with the last of them.
 struct Spaced<'a>(&'a [f32], usize, &'a mut [f32]);
 

@@ -14,10 +14,11 @@ use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
 use super::place::{Group, Place, Side, Walk};
-use super::plan::{Plan, share};
+use super::plan::{CHAIN, Plan, share};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
 use crate::scratch::{LINE, Scratch, lend};
+use crate::sums::LongSums;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
 
@@ -103,6 +104,12 @@ impl<'a> Setup<'a> {
         self.stage.as_ref().map_or(0, |stage| stage.words.next_multiple_of(LINE))
     }
 
+    /// Blocks of the long row.
+    fn blocks(&self) -> usize {
+        let LongRow { rows, inner, pitch } = self.row;
+        rows.div_ceil(((BLOCK - inner) / pitch + 1).min(rows))
+    }
+
     fn tile(&self, number: usize) -> usize {
         share(self.plan.n.total, self.tiles, number)
     }
@@ -161,6 +168,8 @@ struct Memory {
     temp: *mut f32,
     /// Waiting sums, a row for each row of the image operand.
     c: *mut f32,
+    /// Where K is long, the sums of a tile in one block, and the words from waiting sums to what they lost.
+    long: Option<(*mut f32, usize)>,
 }
 
 /// What a job works on.
@@ -191,10 +200,14 @@ impl Kernel for Job<'_> {
         let own = setup.stage.is_some() && !setup.once;
         let copied = if own { setup.copy_words() } else { 0 };
         let b_words = (BLOCK + 1) * width;
-        let (b, _) = scratch.provide(b_words + TRANSPOSE + 2 * rows * width + copied, 0, Place::NOWHERE);
+        let (sums, is_long) = (rows * width, setup.outer.total * setup.blocks() > CHAIN);
+        // The sums, the sums transposed and, where K is long, what the sums lost and those of a tile.
+        let waiting = if is_long { 3 * sums + S::ROWS * width } else { 2 * sums };
+        let (b, _) = scratch.provide(b_words + TRANSPOSE + waiting + copied, 0, Place::NOWHERE);
         let temp = b.wrapping_add(b_words);
         let c = temp.wrapping_add(TRANSPOSE);
-        let copy = c.wrapping_add(2 * rows * width);
+        let copy = c.wrapping_add(waiting);
+        let long = is_long.then_some((c.wrapping_add(3 * sums), 2 * sums));
 
         let left = plan.at_batch(&plan.lhs, batch);
         let right = plan.at_batch(&plan.rhs, batch);
@@ -207,9 +220,13 @@ impl Kernel for Job<'_> {
             None => plan.rhs.data.as_ptr().wrapping_offset(right.offset),
         };
         let vectors = cols.div_ceil(S::LANES);
-        let scope = Scope { task, tiles, first, cols, vectors, memory: Memory { b, temp, c } };
+        let scope = Scope { task, tiles, first, cols, vectors, memory: Memory { b, temp, c, long } };
         // SAFETY: the scratch memory has the sizes that the shapes ask for.
         unsafe {
+            if let Some((_, lost)) = long {
+                zero(s, c, sums);
+                zero(s, c.wrapping_add(lost), sums);
+            }
             sum(s, &scope, left.offset, image);
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             hand_on(s, &scope, c.wrapping_add(rows * width), &destination);
@@ -224,8 +241,7 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
     let (plan, row) = (setup.plan, setup.row);
     let outer_axis = setup.k.number(setup.k.count - 2);
     let step = plan.lhs.strides[outer_axis];
-    let most = ((BLOCK - row.inner) / row.pitch + 1).min(row.rows);
-    let blocks = row.rows.div_ceil(most);
+    let blocks = setup.blocks();
     let mut lefts = Walk::new(&plan.lhs, &setup.outer, 0);
     let mut rights = Walk::new(&setup.image, &setup.outer, 0);
     let start = setup.tile(scope.tiles.start);
@@ -240,7 +256,9 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
             let a = image.wrapping_offset(rights.place.offset).wrapping_add(from * row.pitch);
             for tile in scope.tiles.clone() {
                 let first = setup.tile(tile);
-                let c = scope.memory.c.wrapping_add((first - start) * width);
+                let waiting = scope.memory.c.wrapping_add((first - start) * width);
+                let c = scope.memory.long.map_or(waiting, |(block, _)| block);
+                let adds = outer + block > 0 && scope.memory.long.is_none();
                 let block = Block {
                     k: piece.length(),
                     a,
@@ -250,10 +268,16 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
                     ahead: Ahead::nothing(scope.memory.b),
                     c,
                     c_row: width.cast_signed(),
-                    before: (outer + block > 0).then_some((c.cast_const(), width.cast_signed())),
+                    before: adds.then_some((waiting.cast_const(), width.cast_signed())),
                 };
+                let rows = setup.tile(tile + 1) - first;
                 // SAFETY: the rows of the image end within the image, and the sums are in scratch memory.
-                unsafe { kernel::tile(s, setup.tile(tile + 1) - first, scope.vectors, block) }
+                unsafe { kernel::tile(s, rows, scope.vectors, block) }
+                if let Some((block, lost)) = scope.memory.long {
+                    let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
+                    // SAFETY: as above.
+                    unsafe { sums.add(s, block, rows * width) }
+                }
             }
         }
         lefts.advance(1);
