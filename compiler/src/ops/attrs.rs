@@ -26,8 +26,10 @@ pub enum Attr {
 /// What an attribute accepts.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum AttrKind {
-    /// An integer or a dimension.
+    /// An integer that is known at build time.
     Int,
+    /// An integer or a dimension.
+    Dim,
     /// One integer for all spatial axes, or a list with one for each.
     Ints,
     /// The same, or one of these words.
@@ -90,7 +92,11 @@ impl AttrDecl {
         let is_int = |attr: &Attr| matches!(attr, Attr::Int(_));
         let ints = |list: &[Attr]| list.iter().all(is_int);
         let fitted = match (self.kind, value) {
-            (AttrKind::Int, value @ Attr::Int(_)) => Ok(value),
+            (AttrKind::Int, Attr::Int(dim)) if dim.as_const().is_none() => {
+                let message = format!("`{}` must be known at build time, not {dim}", self.name);
+                return Err(OpError::new("wrong-attribute", message).attr(self.name));
+            }
+            (AttrKind::Int | AttrKind::Dim, value @ Attr::Int(_)) => Ok(value),
             (AttrKind::Ints | AttrKind::IntsOr(_), value @ Attr::Int(_)) => Ok(value),
             (AttrKind::Ints | AttrKind::IntsOr(_) | AttrKind::Shape, Attr::List(list)) if ints(&list) => {
                 Ok(Attr::List(list))
@@ -111,7 +117,7 @@ impl AttrDecl {
     fn misfit(&self, value: &Attr) -> OpError {
         let words = |words: &[&str]| words.iter().map(|w| format!("\"{w}\"")).collect::<Vec<_>>().join(" or ");
         let wanted = match self.kind {
-            AttrKind::Int => "an integer".to_owned(),
+            AttrKind::Int | AttrKind::Dim => "an integer".to_owned(),
             AttrKind::Ints => "an integer or a list of integers".to_owned(),
             AttrKind::IntsOr(list) => format!("an integer, a list of integers or {}", words(list)),
             AttrKind::Shape => "a list of extents".to_owned(),
@@ -132,6 +138,11 @@ impl AttrDecl {
             None => error,
         }
     }
+}
+
+/// An attribute that has no value of its kind, although the declaration says that it has one.
+fn undeclared(name: &str) -> ! {
+    unreachable!("`resolve` gives `{name}` a value of its kind, and layers hand all of them to their ops")
 }
 
 /// Reads an attribute's value as the user would write it; the empty text is an absent one.
@@ -308,6 +319,36 @@ impl Attrs {
         }
     }
 
+    /// The integer of an attribute that is required or has a default.
+    pub fn known(&self, name: &str) -> i64 {
+        self.int(name).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// The integer or dimension of an attribute that is required or has a default.
+    pub fn extent(&self, name: &str) -> Dim {
+        self.dim(name).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// The number of an attribute that is required or has a default.
+    pub fn number(&self, name: &str) -> f64 {
+        self.float(name).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// The word of an attribute that is required or has a default.
+    pub fn word(&self, name: &str) -> &str {
+        self.text(name).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// The integers or dimensions of an attribute that is required or has a default.
+    pub fn extents(&self, name: &str) -> Vec<Dim> {
+        self.dims(name).unwrap_or_else(|| undeclared(name))
+    }
+
+    /// Those of these names, as a layer hands them to its op.
+    pub fn only(&self, names: &[&str]) -> Attrs {
+        Attrs(self.0.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
+    }
+
     /// A truth value; false where absent.
     pub fn flag(&self, name: &str) -> bool {
         matches!(self.get(name), Attr::Bool(true))
@@ -362,6 +403,19 @@ mod tests {
         AttrDecl::optional("scale", AttrKind::Float, "1.5", "a factor"),
         AttrDecl::optional("reduction", AttrKind::Word(&["mean", "sum"]), "\"mean\"", "what is reduced"),
     ];
+
+    #[test]
+    fn only_extents_may_be_dimensions() {
+        static DECLS: &[AttrDecl] = &[
+            AttrDecl::optional("axis", AttrKind::Int, "-1", "an axis"),
+            AttrDecl::optional("k", AttrKind::Dim, "1", "how many"),
+        ];
+        let b = || Attr::Int(Dim::name("B"));
+        let errors = resolve(DECLS, vec![], vec![("axis".into(), b())]).unwrap_err();
+        assert_eq!(errors[0].error.message, "`axis` must be known at build time, not B");
+        let attrs = resolve(DECLS, vec![], vec![("k".into(), b())]).unwrap();
+        assert_eq!((attrs.known("axis"), attrs.extent("k")), (-1, Dim::name("B")));
+    }
 
     #[test]
     fn positional_integers_make_a_shape() {

@@ -31,9 +31,9 @@ fn position(b: &Builder<'_>, x: Value, axis: i64, name: &'static str) -> Result<
 }
 
 impl Builder<'_> {
-    /// The axis that an attribute names for `x`; negative counts from the end, absent is the last.
+    /// The axis that an attribute names for `x`; negative counts from the end.
     pub fn axis(&self, x: Value, attrs: &Attrs, name: &'static str) -> Result<usize, OpError> {
-        position(self, x, attrs.int(name).unwrap_or(-1), name)
+        position(self, x, attrs.known(name), name)
     }
 
     /// The axes that an attribute names for `x`, in its order; `None` where it is absent.

@@ -1,6 +1,5 @@
 //! `BatchNorm1d(channels)`, `BatchNorm2d(channels)` and `batch_norm(x, running_mean, running_var, weight, bias)`.
 
-use super::conv::passed;
 use super::group_norm::{affine, column, scale_channels};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::dim::product;
@@ -34,7 +33,7 @@ static BATCH_NORM: Op = Op {
     onnx: Some("BatchNormalization"),
     body: |b, args, attrs| {
         let (weight, bias) = (args.get(3).copied(), args.get(4).copied());
-        let eps = attrs.float("eps").unwrap_or(1e-5);
+        let eps = attrs.number("eps");
         if !attrs.flag("training") {
             let mean = column(b, args[1], args[0])?;
             let centred = b.sub(args[0], mean)?;
@@ -42,7 +41,7 @@ static BATCH_NORM: Op = Op {
         }
         let batch = Batch::of(b, args[0])?;
         let y = normalise(b, batch.centred, batch.variance, (weight, bias), eps)?;
-        let momentum = attrs.float("momentum").unwrap_or(0.1);
+        let momentum = attrs.number("momentum");
         let unbiased = batch.unbiased(b)?;
         let mean = blend(b, args[1], batch.mean, momentum)?;
         Ok(vec![y, mean, blend(b, args[2], unbiased, momentum)?])
@@ -177,7 +176,7 @@ fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
 }
 
 fn op_attrs(attrs: &Attrs) -> Attrs {
-    let mut attrs = passed(attrs, &["eps", "momentum"]);
+    let mut attrs = attrs.only(&["eps", "momentum"]);
     attrs.0.push(("training", super::Attr::Bool(false)));
     attrs
 }

@@ -12,7 +12,7 @@ static BROADCAST_TO: Op = Op {
     doc: "Repeats along missing leading axes and axes of extent 1, as NumPy does.",
     onnx: Some("Expand"),
     body: |b, args, attrs| {
-        let shape = attrs.dims("shape").unwrap_or_default();
+        let shape = attrs.extents("shape");
         let message = format!("{{0}} is {}, which does not broadcast to {}", b.ty(args[0]), show(&shape));
         let result = b.broadcast_to(args[0], &shape);
         Ok(vec![result.map_err(|_| OpError::new("broadcast-mismatch", message).attr("shape"))?])

@@ -41,7 +41,7 @@ static STACK: Op = Op {
     body: |b, args, attrs| {
         must_agree(b, args, None)?;
         let mut shape = b.shape(args[0]);
-        let axis = insertion(shape.len(), attrs.int("axis").unwrap_or(0))?;
+        let axis = insertion(shape.len(), attrs.known("axis"))?;
         shape.insert(axis, Dim::from(1));
         let parts = args.iter().map(|&x| b.reshape(x, &shape)).collect::<Result<Vec<_>, _>>()?;
         Ok(vec![b.prim(Prim::Concat { axis }, &parts)?])

@@ -28,11 +28,6 @@ pub(super) const GROUPS: AttrDecl =
 pub(super) const BIAS: AttrDecl =
     AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added to each channel");
 
-/// The attributes of a layer's constructor that its op has too.
-pub(super) fn passed(attrs: &Attrs, names: &[&str]) -> Attrs {
-    Attrs(attrs.0.iter().filter(|(name, _)| names.contains(name)).cloned().collect())
-}
-
 /// The parameters of a layer: the weight with these channels in front of the kernel, and the bias.
 pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<Vec<LayerParam>, OpError> {
     let kernel = positive(attrs, "kernel", rank)?;

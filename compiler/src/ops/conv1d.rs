@@ -1,6 +1,6 @@
 //! `Conv1d(input, output, kernel = 3)` and `conv1d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params, passed};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
@@ -58,6 +58,6 @@ static LAYER: Layer = Layer {
         params(attrs, [output, input / groups], 1)
     },
     op: &CONV1D,
-    op_attrs: |attrs| passed(attrs, &["stride", "padding", "dilation", "groups"]),
+    op_attrs: |attrs| attrs.only(&["stride", "padding", "dilation", "groups"]),
     doc: "A learnt convolution over the length of `[batch, channels, length]`.",
 };

@@ -1,6 +1,6 @@
 //! `Conv2d(input, output, kernel = 3)` and `conv2d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params, passed};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
@@ -65,6 +65,6 @@ static LAYER: Layer = Layer {
         params(attrs, [output, input / groups], 2)
     },
     op: &CONV2D,
-    op_attrs: |attrs| passed(attrs, &["stride", "padding", "dilation", "groups"]),
+    op_attrs: |attrs| attrs.only(&["stride", "padding", "dilation", "groups"]),
     doc: "A learnt convolution over height and width of `[batch, channels, height, width]`.",
 };

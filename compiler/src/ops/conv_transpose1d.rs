@@ -1,6 +1,6 @@
 //! `ConvTranspose1d(input, output, kernel = 3)` and `conv_transpose1d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, passed};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT};
 use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
@@ -58,6 +58,6 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| params_back(attrs, 1),
     op: &CONV_TRANSPOSE1D,
-    op_attrs: |attrs| passed(attrs, &["stride", "padding", "output_padding", "groups", "dilation"]),
+    op_attrs: |attrs| attrs.only(&["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over the length of `[batch, channels, length]`.",
 };

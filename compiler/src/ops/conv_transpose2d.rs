@@ -1,6 +1,6 @@
 //! `ConvTranspose2d(input, output, kernel = 3)` and `conv_transpose2d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, passed};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT};
 use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
@@ -53,6 +53,6 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| params_back(attrs, 2),
     op: &CONV_TRANSPOSE2D,
-    op_attrs: |attrs| passed(attrs, &["stride", "padding", "output_padding", "groups", "dilation"]),
+    op_attrs: |attrs| attrs.only(&["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over height and width of `[batch, channels, height, width]`.",
 };

@@ -29,7 +29,7 @@ static CROSS_ENTROPY: Op = Op {
           the weights of the rows.",
     onnx: Some("SoftmaxCrossEntropyLoss"),
     body: |b, args, attrs| {
-        let smoothing = attrs.float("label_smoothing").unwrap_or(0.0);
+        let smoothing = attrs.number("label_smoothing");
         if !(0.0..=1.0).contains(&smoothing) {
             let message = format!("`label_smoothing` is from 0 to 1, not {smoothing}");
             return Err(OpError::new("wrong-attribute", message).attr("label_smoothing"));

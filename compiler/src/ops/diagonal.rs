@@ -90,11 +90,11 @@ static DIAG: Op = Op {
 static EYE: Op = Op {
     name: "eye",
     signature: "() -> f32[..]",
-    attrs: &[AttrDecl::required("n", AttrKind::Int, "rows and columns")],
+    attrs: &[AttrDecl::required("n", AttrKind::Dim, "rows and columns")],
     doc: "The identity matrix.",
     onnx: Some("EyeLike"),
     body: |b, _, attrs| {
-        let main = is_main(b, &attrs.dim("n").unwrap_or_default())?;
+        let main = is_main(b, &attrs.extent("n"))?;
         Ok(vec![b.convert(main, DType::F32)?])
     },
     examples: &[

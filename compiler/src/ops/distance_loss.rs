@@ -42,7 +42,7 @@ static SMOOTH_L1_LOSS: Op = Op {
           by its `delta`.",
     onnx: None,
     body: |b, args, attrs| {
-        let beta = attrs.float("beta").unwrap_or(1.0);
+        let beta = attrs.number("beta");
         if beta <= 0.0 {
             let error = OpError::new("wrong-attribute", format!("`beta` must be positive, not {beta}")).attr("beta");
             return Err(if beta == 0.0 { error.help("write `l1_loss({0}, {1})`") } else { error });

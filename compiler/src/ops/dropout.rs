@@ -1,6 +1,6 @@
 //! `Dropout(p)` and `dropout(x, p = 0.5, key = key)`.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
 
@@ -32,7 +32,7 @@ static DROPOUT: Op = Op {
 
 /// The attribute of that name, which is a probability.
 pub(super) fn probability(attrs: &Attrs, name: &'static str) -> Result<f64, OpError> {
-    let p = attrs.float(name).unwrap_or(0.5);
+    let p = attrs.number(name);
     match (0.0..=1.0).contains(&p) {
         true => Ok(p),
         false => Err(OpError::new("wrong-attribute", format!("`{name}` is a probability, not {p}")).attr(name)),
@@ -62,6 +62,6 @@ static LAYER: Layer = Layer {
     // A mistake is one of the declaration, not of each call.
     params: |attrs| probability(attrs, "p").map(|_| vec![]),
     op: &DROPOUT,
-    op_attrs: |attrs| Attrs(vec![("p", Attr::Float(attrs.float("p").unwrap_or(0.5)))]),
+    op_attrs: |attrs| attrs.only(&["p"]),
     doc: "Drops elements at random in training.",
 };

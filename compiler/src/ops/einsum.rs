@@ -14,7 +14,7 @@ static EINSUM: Op = Op {
           has the letters that stand once, in alphabetical order.",
     onnx: Some("Einsum"),
     body: |b, args, attrs| {
-        let spec = Spec::parse(attrs.text("spec").unwrap_or_default())?;
+        let spec = Spec::parse(attrs.word("spec"))?;
         spec.check(b, args)?;
         let mut sum = spec.sum_alone(b, 0, (args[0], spec.terms[0].clone()))?;
         for (k, &arg) in args.iter().enumerate().skip(1) {

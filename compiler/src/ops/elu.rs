@@ -17,7 +17,7 @@ static ELU: Op = Op {
     doc: "`x` above zero and `alpha · (eˣ − 1)` elsewhere (Clevert, Unterthiner and Hochreiter 2015).",
     onnx: Some("Elu"),
     body: |b, args, attrs| {
-        let alpha = attrs.float("alpha").unwrap_or(1.0);
+        let alpha = attrs.number("alpha");
         Ok(vec![linear_above(b, args[0], alpha, 1.0)?])
     },
     examples: &[
@@ -51,7 +51,7 @@ static CELU: Op = Op {
           2017).",
     onnx: Some("Celu"),
     body: |b, args, attrs| {
-        let alpha = attrs.float("alpha").unwrap_or(1.0);
+        let alpha = attrs.number("alpha");
         if alpha == 0.0 {
             return Err(OpError::new("wrong-attribute", "`alpha` divides `x` and cannot be 0").attr("alpha"));
         }

@@ -17,7 +17,7 @@ const DTYPE: AttrDecl = AttrDecl::optional(
 /// The asked shape and element type.
 fn asked(attrs: &Attrs) -> (Vec<Dim>, DType) {
     let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(DType::F32);
-    (attrs.dims("shape").unwrap_or_default(), dtype)
+    (attrs.extents("shape"), dtype)
 }
 
 static ZEROS: Op = Op {
@@ -60,7 +60,7 @@ static FULL: Op = Op {
     onnx: Some("ConstantOfShape"),
     body: |b, _, attrs| {
         let (shape, dtype) = asked(attrs);
-        Ok(vec![b.full(dtype, &shape, attrs.float("value").unwrap_or(0.0))?])
+        Ok(vec![b.full(dtype, &shape, attrs.number("value"))?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "mul(x, full([5, 7], 2.5))", result: "f32[5, 7]" },
@@ -76,7 +76,7 @@ static IOTA: Op = Op {
     onnx: Some("Range"),
     body: |b, _, attrs| {
         let (shape, _) = asked(attrs);
-        let (axis, rank) = (attrs.int("axis").unwrap_or(0), shape.len() as i64);
+        let (axis, rank) = (attrs.known("axis"), shape.len() as i64);
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {
             let message = format!("axis {axis} is out of range for {}", show(&shape));

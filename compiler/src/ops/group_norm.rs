@@ -1,6 +1,6 @@
 //! `GroupNorm(groups, channels)` and `group_norm(x, weight, bias, groups = 4)`.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::dim::product;
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
@@ -19,7 +19,7 @@ static GROUP_NORM: Op = Op {
     onnx: Some("GroupNormalization"),
     body: |b, args, attrs| {
         let groups = attrs.positive("groups")?;
-        normalise(b, args, groups, attrs.float("eps").unwrap_or(1e-5))
+        normalise(b, args, groups, attrs.number("eps"))
     },
     examples: &[
         Example {
@@ -60,10 +60,7 @@ static LAYER: Layer = Layer {
         Ok(if attrs.flag("affine") { affine(channels) } else { vec![] })
     },
     op: &GROUP_NORM,
-    op_attrs: |attrs| {
-        let eps = Attr::Float(attrs.float("eps").unwrap_or(1e-5));
-        Attrs(vec![("groups", attrs.get("groups").clone()), ("eps", eps)])
-    },
+    op_attrs: |attrs| attrs.only(&["groups", "eps"]),
     doc: "Normalises each group of channels to mean 0 and variance 1, then scales and shifts each channel by learnt numbers.",
 };
 

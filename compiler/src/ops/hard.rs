@@ -17,7 +17,7 @@ static HARD_TANH: Op = Op {
     doc: "`min(max(x, lower), upper)`; the derivative at and outside of the bounds is 0 (Collobert 2004).",
     onnx: None,
     body: |b, args, attrs| {
-        let (low, high) = (attrs.float("min").unwrap_or(-1.0), attrs.float("max").unwrap_or(1.0));
+        let (low, high) = (attrs.number("min"), attrs.number("max"));
         if low >= high {
             let message = format!("`max` is {high}, which is not above `min`, {low}");
             return Err(OpError::new("wrong-attribute", message).attr("max"));

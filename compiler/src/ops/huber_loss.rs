@@ -13,7 +13,7 @@ static HUBER_LOSS: Op = Op {
     doc: "`e²/2` for errors `e` up to `delta` and `delta · (|e| − delta/2)` beyond (Huber 1964).",
     onnx: None,
     body: |b, args, attrs| {
-        let delta = attrs.float("delta").unwrap_or(1.0);
+        let delta = attrs.number("delta");
         if delta <= 0.0 {
             return Err(OpError::new("wrong-attribute", format!("`delta` must be positive, not {delta}")).attr("delta"));
         }

@@ -52,7 +52,7 @@ pub static INITIALIZERS: &[Initializer] = &[
         name: "constant",
         attrs: &[AttrDecl::required("value", AttrKind::Float, "every element")],
         doc: "All one number.",
-        rule: |attrs, _| Ok(Init::Constant(number(attrs, "value"))),
+        rule: |attrs, _| Ok(Init::Constant(attrs.number("value"))),
     },
     Initializer {
         name: "normal",
@@ -79,7 +79,7 @@ pub static INITIALIZERS: &[Initializer] = &[
               McClelland and Ganguli 2013); all axes but the first count as one.",
         rule: |attrs, fans| {
             fans.must_be_a_matrix()?;
-            Ok(Init::Orthogonal { gain: number(attrs, "gain") })
+            Ok(Init::Orthogonal { gain: attrs.number("gain") })
         },
     },
     Initializer {
@@ -88,7 +88,7 @@ pub static INITIALIZERS: &[Initializer] = &[
         doc: "Uniform with bound `gain · √(6 / (fan_in + fan_out))` (Glorot and Bengio 2010).",
         rule: |attrs, fans| {
             fans.must_be_a_matrix()?;
-            Ok(Init::Uniform { bound: number(attrs, "gain") * (6.0 / (fans.fan_in + fans.fan_out)).sqrt() })
+            Ok(Init::Uniform { bound: attrs.number("gain") * (6.0 / (fans.fan_in + fans.fan_out)).sqrt() })
         },
     },
     Initializer {
@@ -97,7 +97,7 @@ pub static INITIALIZERS: &[Initializer] = &[
         doc: "Normal with standard deviation `gain · √(2 / (fan_in + fan_out))` (Glorot and Bengio 2010).",
         rule: |attrs, fans| {
             fans.must_be_a_matrix()?;
-            Ok(Init::Normal { std: number(attrs, "gain") * (2.0 / (fans.fan_in + fans.fan_out)).sqrt() })
+            Ok(Init::Normal { std: attrs.number("gain") * (2.0 / (fans.fan_in + fans.fan_out)).sqrt() })
         },
     },
     Initializer {
@@ -224,16 +224,12 @@ impl Fans {
 fn kaiming(attrs: &Attrs, fans: &Fans) -> Result<f64, OpError> {
     fans.must_be_a_matrix()?;
     let fan = if attrs.text("mode") == Some("fan_out") { fans.fan_out } else { fans.fan_in };
-    let slope = number(attrs, "a");
+    let slope = attrs.number("a");
     Ok((2.0 / ((1.0 + slope * slope) * fan)).sqrt())
 }
 
-fn number(attrs: &Attrs, name: &str) -> f64 {
-    attrs.float(name).unwrap_or_default()
-}
-
 fn at_least_zero(attrs: &Attrs, name: &str) -> Result<f64, OpError> {
-    match number(attrs, name) {
+    match attrs.number(name) {
         n if n >= 0.0 => Ok(n),
         n => Err(OpError::new("wrong-attribute", format!("`{name}` cannot be negative, as {n} is"))),
     }

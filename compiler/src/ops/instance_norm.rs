@@ -1,7 +1,7 @@
 //! `InstanceNorm1d(channels)`, `InstanceNorm2d(channels)` and `instance_norm(x, weight, bias)`.
 
 use super::group_norm::{EPS, affine, normalise};
-use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&INSTANCE_NORM), Item::Layer(&LAYER1D), Item::Layer(&LAYER2D)];
 
@@ -18,7 +18,7 @@ static INSTANCE_NORM: Op = Op {
             let message = format!("`{{callee}}` needs channels known at build time, but {{0}} has {channels}");
             return Err(OpError::new("not-supported", message).arg(0));
         };
-        normalise(b, args, groups, attrs.float("eps").unwrap_or(1e-5))
+        normalise(b, args, groups, attrs.number("eps"))
     },
     examples: &[
         Example {
@@ -69,5 +69,5 @@ fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
 }
 
 fn op_attrs(attrs: &Attrs) -> Attrs {
-    Attrs(vec![("eps", Attr::Float(attrs.float("eps").unwrap_or(1e-5)))])
+    attrs.only(&["eps"])
 }

@@ -1,6 +1,6 @@
 //! `LayerNorm(dim)` and `layer_norm(x, weight, bias)`.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerParam, Op};
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
 
@@ -25,7 +25,7 @@ static LAYER_NORM: Op = Op {
         let squared = b.mul(centred, centred)?;
         let sum = b.reduce_keep(ReduceOp::Sum, squared, &last)?;
         let variance = b.div(sum, n)?;
-        let shifted = b.with(MapOp::Add, variance, attrs.float("eps").unwrap_or(1e-5))?;
+        let shifted = b.with(MapOp::Add, variance, attrs.number("eps"))?;
         let scale = b.unary(MapOp::Rsqrt, shifted)?;
         let mut y = b.mul(centred, scale)?;
         if let Some(&weight) = args.get(1) {
@@ -73,6 +73,6 @@ static LAYER: Layer = Layer {
         })
     },
     op: &LAYER_NORM,
-    op_attrs: |attrs| Attrs(vec![("eps", Attr::Float(attrs.float("eps").unwrap_or(1e-5)))]),
+    op_attrs: |attrs| attrs.only(&["eps"]),
     doc: "Normalises the last axis to mean 0 and variance 1, then scales and shifts it by learnt numbers.",
 };

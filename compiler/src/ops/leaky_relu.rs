@@ -14,7 +14,7 @@ static LEAKY_RELU: Op = Op {
     body: |b, args, attrs| {
         let zero = b.constant(args[0], 0.0)?;
         let positive = b.map(MapOp::Lt, &[zero, args[0]])?;
-        let small = b.with(MapOp::Mul, args[0], attrs.float("negative_slope").unwrap_or(0.01))?;
+        let small = b.with(MapOp::Mul, args[0], attrs.number("negative_slope"))?;
         Ok(vec![b.select(positive, args[0], small)?])
     },
     examples: &[

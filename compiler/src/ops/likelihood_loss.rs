@@ -105,7 +105,7 @@ static GAUSSIAN_NLL_LOSS: Op = Op {
           as `eps`, but keeps its gradient.",
     onnx: None,
     body: |b, args, attrs| {
-        let eps = attrs.float("eps").unwrap_or(1e-6);
+        let eps = attrs.number("eps");
         if eps <= 0.0 {
             return Err(OpError::new("wrong-attribute", format!("`eps` must be positive, not {eps}")).attr("eps"));
         }
@@ -163,7 +163,7 @@ static POISSON_NLL_LOSS: Op = Op {
         let (rate, log) = match attrs.flag("log_input") {
             true => (b.unary(MapOp::Exp, input)?, input),
             false => {
-                let raised = b.with(MapOp::Add, input, attrs.float("eps").unwrap_or(1e-8))?;
+                let raised = b.with(MapOp::Add, input, attrs.number("eps"))?;
                 (input, b.unary(MapOp::Log, raised)?)
             }
         };

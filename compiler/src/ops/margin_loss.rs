@@ -51,7 +51,7 @@ static MARGIN_RANKING_LOSS: Op = Op {
     body: |b, args, attrs| {
         let apart = b.sub(args[0], args[1])?;
         let ahead = b.mul(args[2], apart)?;
-        let each = short_of(b, ahead, attrs.float("margin").unwrap_or(0.0))?;
+        let each = short_of(b, ahead, attrs.number("margin"))?;
         reduce(b, each, attrs)
     },
     examples: &[
@@ -83,7 +83,7 @@ static HINGE_EMBEDDING_LOSS: Op = Op {
     doc: "The distance `input` itself where the target is 1, and `max(margin − input, 0)` where it is −1.",
     onnx: None,
     body: |b, args, attrs| {
-        let far = short_of(b, args[0], attrs.float("margin").unwrap_or(1.0))?;
+        let far = short_of(b, args[0], attrs.number("margin"))?;
         let each = by_sign(b, args[1], args[0], far)?;
         reduce(b, each, attrs)
     },
@@ -138,7 +138,7 @@ static COSINE_EMBEDDING_LOSS: Op = Op {
         let cosine = cosine(b, args[0], args[1])?;
         let one = b.constant(cosine, 1.0)?;
         let near = b.sub(one, cosine)?;
-        let beyond = b.with(MapOp::Sub, cosine, attrs.float("margin").unwrap_or(0.0))?;
+        let beyond = b.with(MapOp::Sub, cosine, attrs.number("margin"))?;
         let far = excess(b, beyond)?;
         let each = by_sign(b, args[2], near, far)?;
         reduce(b, each, attrs)
@@ -195,7 +195,7 @@ static TRIPLET_MARGIN_LOSS: Op = Op {
           `swap` the second is the smaller of the two distances to the negative (Balntas et al. 2016).",
     onnx: None,
     body: |b, args, attrs| {
-        let (p, eps) = (exponent(attrs)?, attrs.float("eps").unwrap_or(1e-6));
+        let (p, eps) = (exponent(attrs)?, attrs.number("eps"));
         let near = distance(b, args[0], args[1], p, eps)?;
         let mut far = distance(b, args[0], args[2], p, eps)?;
         if attrs.flag("swap") {
@@ -203,7 +203,7 @@ static TRIPLET_MARGIN_LOSS: Op = Op {
             far = b.map(MapOp::Min, &[far, other])?;
         }
         let apart = b.sub(far, near)?;
-        let each = short_of(b, apart, attrs.float("margin").unwrap_or(1.0))?;
+        let each = short_of(b, apart, attrs.number("margin"))?;
         reduce(b, each, attrs)
     },
     examples: &[

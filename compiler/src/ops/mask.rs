@@ -19,7 +19,7 @@ static MASKED_FILL: Op = Op {
                 format!("the mask {{1}} is {}, which does not broadcast to {{0}}, {}", b.ty(args[1]), b.ty(args[0]));
             return Err(OpError::new("broadcast-mismatch", message).arg(1));
         }
-        let value = b.constant(args[0], attrs.float("value").unwrap_or(0.0))?;
+        let value = b.constant(args[0], attrs.number("value"))?;
         Ok(vec![b.select(args[1], value, args[0])?])
     },
     examples: &[

@@ -46,7 +46,7 @@ static NORMALIZE: Op = Op {
         let axis = b.axis(args[0], attrs, "axis")?;
         let p = exponent(attrs)?;
         let length = length(b, args[0], &[axis], p)?;
-        let length = b.with(MapOp::Max, length, attrs.float("eps").unwrap_or(1e-12))?;
+        let length = b.with(MapOp::Max, length, attrs.number("eps"))?;
         Ok(vec![b.div(args[0], length)?])
     },
     examples: &[
@@ -67,7 +67,7 @@ static PAIRWISE_DISTANCE: Op = Op {
     onnx: None,
     body: |b, args, attrs| {
         let p = exponent(attrs)?;
-        Ok(vec![distance(b, args[0], args[1], p, attrs.float("eps").unwrap_or(1e-6))?])
+        Ok(vec![distance(b, args[0], args[1], p, attrs.number("eps"))?])
     },
     examples: &[
         Example {
@@ -91,7 +91,7 @@ static COSINE_SIMILARITY: Op = Op {
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
-        let eps = attrs.float("eps").unwrap_or(1e-8);
+        let eps = attrs.number("eps");
         let mut units = [args[0], args[1]];
         for unit in &mut units {
             let length = length(b, *unit, &[axis], 2.0)?;
@@ -117,7 +117,7 @@ static COSINE_SIMILARITY: Op = Op {
 
 /// The exponent that a call asks for.
 pub(super) fn exponent(attrs: &Attrs) -> Result<f64, OpError> {
-    let p = attrs.float("p").unwrap_or(2.0);
+    let p = attrs.number("p");
     match p >= 1.0 {
         true => Ok(p),
         false => Err(OpError::new("wrong-attribute", format!("`p` must be at least 1, not {p}")).attr("p")),

@@ -10,14 +10,14 @@ static ONE_HOT: Op = Op {
     name: "one_hot",
     signature: "(index: int[..]) -> *",
     attrs: &[
-        AttrDecl::required("classes", AttrKind::Int, "the extent of the new last axis"),
+        AttrDecl::required("classes", AttrKind::Dim, "the extent of the new last axis"),
         AttrDecl::optional("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "\"f32\"", "the element type of the result"),
     ],
     doc: "1 at the index and 0 elsewhere along a new last axis; all 0 where the index is outside.",
     onnx: Some("OneHot"),
     body: |b, args, attrs| {
         let mut shape = b.shape(args[0]);
-        shape.push(attrs.dim("classes").unwrap_or_default());
+        shape.push(attrs.extent("classes"));
         let positions = b.iota(&shape, shape.len() - 1)?;
         let index = b.convert(args[0], DType::U32)?;
         let mut column = b.shape(index);

@@ -32,7 +32,7 @@ static PAD: Op = Op {
         let rank = b.rank(args[0]);
         let axes = b.axes(args[0], attrs, "axis")?.unwrap_or_else(|| (0..rank).collect());
         let (low, high) = (borders(attrs, "low", axes.len())?, borders(attrs, "high", axes.len())?);
-        let mode = attrs.text("mode").unwrap_or("constant");
+        let mode = attrs.word("mode");
         if mode != "constant" {
             let mut y = args[0];
             for (k, &axis) in axes.iter().enumerate() {
@@ -50,7 +50,7 @@ static PAD: Op = Op {
                 return Err(OpError::new("slice-out-of-range", message).arg(0));
             }
         }
-        let value = Scalar::of(b.dtype(args[0]), attrs.float("value").unwrap_or(0.0));
+        let value = Scalar::of(b.dtype(args[0]), attrs.number("value"));
         Ok(vec![b.prim(Prim::Pad { borders: all, value }, args)?])
     },
     examples: &[

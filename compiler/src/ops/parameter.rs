@@ -26,7 +26,7 @@ static LAYER: Layer = Layer {
         AttrDecl::optional("init", AttrKind::Init, "\"normal\"", "how it starts"),
     ],
     params: |attrs| {
-        let shape = attrs.dims("shape").unwrap_or_default();
+        let shape = attrs.extents("shape");
         if let Some(dim) = shape.iter().find(|dim| dim.as_const().is_none_or(|n| n < 1)) {
             let message = format!("an extent of a parameter is a positive constant, not {dim}");
             return Err(OpError::new("wrong-attribute", message).attr("shape"));

@@ -65,7 +65,7 @@ static LAYER: Layer = Layer {
     ],
     params: |attrs| {
         let shape = vec![attrs.positive("num_parameters")?.into()];
-        Ok(vec![LayerParam { name: "weight", shape, init: Init::Constant(attrs.float("init").unwrap_or(0.25)), trained: true }])
+        Ok(vec![LayerParam { name: "weight", shape, init: Init::Constant(attrs.number("init")), trained: true }])
     },
     op: &PRELU,
     op_attrs: |_| Attrs::default(),

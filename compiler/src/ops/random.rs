@@ -15,7 +15,7 @@ const SHAPE: AttrDecl = AttrDecl::required("shape", AttrKind::Shape, "the extent
 const WORDS: Domain = Domain::Below(1 << 30);
 
 fn shape(attrs: &Attrs) -> Vec<Dim> {
-    attrs.dims("shape").unwrap_or_default()
+    attrs.extents("shape")
 }
 
 static NORMAL: Op = Op {
@@ -51,7 +51,7 @@ static UNIFORM: Op = Op {
           device; in training it may be left out, and each step draws others.",
     onnx: Some("RandomUniform"),
     body: |b, args, attrs| {
-        let (low, high) = (attrs.float("low").unwrap_or(0.0), attrs.float("high").unwrap_or(1.0));
+        let (low, high) = (attrs.number("low"), attrs.number("high"));
         if low >= high {
             let message = format!("`high` is {high}, which is not above `low`, {low}");
             return Err(OpError::new("wrong-attribute", message).attr("high"));
@@ -79,7 +79,7 @@ static BERNOULLI: Op = Op {
           `uniform(key, [B]) < p`.",
     onnx: Some("Bernoulli"),
     body: |b, args, attrs| {
-        let p = attrs.float("p").unwrap_or(0.5);
+        let p = attrs.number("p");
         if !(0.0..=1.0).contains(&p) {
             return Err(OpError::new("wrong-attribute", format!("`p` is a probability, not {p}")).attr("p"));
         }

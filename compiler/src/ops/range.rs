@@ -10,14 +10,14 @@ static ARANGE: Op = Op {
     name: "arange",
     signature: "() -> f32[_]",
     attrs: &[
-        AttrDecl::required("start", AttrKind::Int, "the first number"),
-        AttrDecl::required("end", AttrKind::Int, "the numbers stay before it"),
+        AttrDecl::required("start", AttrKind::Dim, "the first number"),
+        AttrDecl::required("end", AttrKind::Dim, "the numbers stay before it"),
         AttrDecl::optional("step", AttrKind::Int, "1", "from one number to the next; positive"),
     ],
     doc: "`start`, `start + step` … before `end`, as floats; `iota(n)` counts in integers.",
     onnx: Some("Range"),
     body: |b, _, attrs| {
-        let (start, end) = (attrs.dim("start").unwrap_or_default(), attrs.dim("end").unwrap_or_default());
+        let (start, end) = (attrs.extent("start"), attrs.extent("end"));
         let step = attrs.positive("step")?;
         let count = (end.clone() - start.clone()).ceil_div(step);
         if count.as_const().is_some_and(|n| n < 0) {
@@ -46,14 +46,14 @@ static LINSPACE: Op = Op {
     attrs: &[
         AttrDecl::required("start", AttrKind::Float, "the first number"),
         AttrDecl::required("end", AttrKind::Float, "the last number"),
-        AttrDecl::required("count", AttrKind::Int, "how many, at least 2"),
+        AttrDecl::required("count", AttrKind::Dim, "how many, at least 2"),
     ],
     doc: "`count` numbers from `start` to `end`, both included, equally far apart. The second half is counted from the \
           end, so that both ends are exact.",
     onnx: None,
     body: |b, _, attrs| {
-        let (start, end) = (attrs.float("start").unwrap_or(0.0), attrs.float("end").unwrap_or(0.0));
-        let count = attrs.dim("count").unwrap_or_default();
+        let (start, end) = (attrs.number("start"), attrs.number("end"));
+        let count = attrs.extent("count");
         if count.as_const().is_some_and(|n| n < 2) {
             return Err(
                 OpError::new("wrong-attribute", format!("`count` must be at least 2, not {count}")).attr("count")

@@ -14,7 +14,7 @@ static RESHAPE: Op = Op {
     doc: "The same elements in row-major order under another shape.",
     onnx: Some("Reshape"),
     body: |b, args, attrs| {
-        let shape = resolve(b.ty(args[0]), attrs.dims("shape").unwrap_or_default())?;
+        let shape = resolve(b.ty(args[0]), attrs.extents("shape"))?;
         Ok(vec![b.reshape(args[0], &shape)?])
     },
     examples: &[

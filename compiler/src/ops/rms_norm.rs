@@ -1,6 +1,6 @@
 //! `RMSNorm(dim)` and `rms_norm(x, weight)`.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerParam, Op};
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
 
@@ -22,7 +22,7 @@ static RMS_NORM: Op = Op {
         let squared = b.mul(x, x)?;
         let sum = b.reduce_keep(ReduceOp::Sum, squared, &[last])?;
         let mean = b.div(sum, n)?;
-        let shifted = b.with(MapOp::Add, mean, attrs.float("eps").unwrap_or(f64::from(f32::EPSILON)))?;
+        let shifted = b.with(MapOp::Add, mean, attrs.number("eps"))?;
         let scale = b.unary(MapOp::Rsqrt, shifted)?;
         let y = b.mul(x, scale)?;
         Ok(vec![match args.get(1) {
@@ -57,6 +57,6 @@ static LAYER: Layer = Layer {
         Ok(if attrs.flag("elementwise_affine") { vec![weight] } else { vec![] })
     },
     op: &RMS_NORM,
-    op_attrs: |attrs| Attrs(vec![("eps", Attr::Float(attrs.float("eps").unwrap_or(f64::from(f32::EPSILON))))]),
+    op_attrs: |attrs| attrs.only(&["eps"]),
     doc: "Divides the last axis by its root mean square and scales it by learnt numbers.",
 };

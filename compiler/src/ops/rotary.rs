@@ -42,7 +42,7 @@ static ROTARY: Op = Op {
                 return Err(OpError::new("wrong-rank", message).arg(0).help("give the position: `rotary({0}, at)`"));
             }
         };
-        let angle = angle(b, position, &half, attrs.float("base").unwrap_or(10_000.0))?;
+        let angle = angle(b, position, &half, attrs.number("base"))?;
         // Pairs as `[.., 2, d/2]` or `[.., d/2, 2]`.
         let interleaved = attrs.flag("interleaved");
         let axis = if interleaved { lead + 1 } else { lead };

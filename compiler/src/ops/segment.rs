@@ -100,7 +100,7 @@ static INDEX_ADD: Op = Op {
     ],
 };
 
-const COUNT: AttrDecl = AttrDecl::required("count", AttrKind::Int, "the number of segments");
+const COUNT: AttrDecl = AttrDecl::required("count", AttrKind::Dim, "the number of segments");
 
 static SEGMENT_SUM: Op = Op {
     name: "segment_sum",
@@ -157,7 +157,7 @@ static SEGMENT_MEAN: Op = Op {
 
 /// The sum of each segment along the first axis.
 fn sums(b: &mut Builder<'_>, x: Value, segments: Value, attrs: &Attrs) -> Result<Value, OpError> {
-    let extent = attrs.dim("count").unwrap_or_default();
+    let extent = attrs.extent("count");
     if extent.as_const().is_some_and(|n| n < 1) {
         return Err(OpError::new("wrong-attribute", format!("`count` must be positive, not {extent}")).attr("count"));
     }

@@ -12,7 +12,7 @@ const LAMBDA: AttrDecl =
 
 /// The half width of the flat part.
 fn lambda(attrs: &Attrs) -> Result<f64, OpError> {
-    let lambda = attrs.float("lambd").unwrap_or(0.5);
+    let lambda = attrs.number("lambd");
     match lambda >= 0.0 {
         true => Ok(lambda),
         false => {
@@ -88,8 +88,8 @@ static THRESHOLD: Op = Op {
     doc: "`x` where it is above the threshold and `value` elsewhere.",
     onnx: None,
     body: |b, args, attrs| {
-        let bound = b.constant(args[0], attrs.float("threshold").unwrap_or(0.0))?;
-        let value = b.constant(args[0], attrs.float("value").unwrap_or(0.0))?;
+        let bound = b.constant(args[0], attrs.number("threshold"))?;
+        let value = b.constant(args[0], attrs.number("value"))?;
         let under = b.map(MapOp::Le, &[args[0], bound])?;
         Ok(vec![b.select(under, value, args[0])?])
     },

@@ -71,7 +71,7 @@ static TOP_K: Op = Op {
     name: "top_k",
     signature: "(x: number[..]) -> (number[...], u32[...])",
     attrs: &[
-        AttrDecl::required("k", AttrKind::Int, "how many"),
+        AttrDecl::required("k", AttrKind::Dim, "how many"),
         AXIS,
         AttrDecl::optional("largest", AttrKind::Bool, "true", "whether the largest are wanted, or the smallest"),
     ],
@@ -80,7 +80,7 @@ static TOP_K: Op = Op {
     onnx: Some("TopK"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
-        let (k, extent) = (attrs.dim("k").unwrap_or_default(), b.shape(args[0])[axis].clone());
+        let (k, extent) = (attrs.extent("k"), b.shape(args[0])[axis].clone());
         let beyond = (extent.clone() - k.clone()).as_const().is_some_and(|left| left < 0);
         if beyond || k.as_const().is_some_and(|k| k < 1) {
             let message = format!("`k` is {k}, but axis {axis} of {{0}} has {extent} elements");

@@ -38,7 +38,7 @@ static UNSQUEEZE: Op = Op {
     onnx: Some("Unsqueeze"),
     body: |b, args, attrs| {
         let mut shape = b.shape(args[0]);
-        let at = insertion(shape.len(), attrs.int("axis").unwrap_or(-1))?;
+        let at = insertion(shape.len(), attrs.known("axis"))?;
         shape.insert(at, Dim::from(1));
         Ok(vec![b.reshape(args[0], &shape)?])
     },

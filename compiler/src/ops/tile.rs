@@ -13,7 +13,7 @@ static TILE: Op = Op {
     doc: "`x` laid side by side, as PyTorch's `repeat` and NumPy's `tile`.",
     onnx: Some("Tile"),
     body: |b, args, attrs| {
-        let (mut shape, mut counts) = (b.shape(args[0]), attrs.dims("counts").unwrap_or_default());
+        let (mut shape, mut counts) = (b.shape(args[0]), attrs.extents("counts"));
         let rank = shape.len().max(counts.len());
         shape.splice(..0, std::iter::repeat_n(Dim::from(1), rank - shape.len()));
         counts.splice(..0, std::iter::repeat_n(Dim::from(1), rank - counts.len()));
@@ -42,14 +42,14 @@ static REPEAT_INTERLEAVE: Op = Op {
     name: "repeat_interleave",
     signature: "(x: any[...]) -> any[...]",
     attrs: &[
-        AttrDecl::required("count", AttrKind::Int, "how often each element stands"),
+        AttrDecl::required("count", AttrKind::Dim, "how often each element stands"),
         AttrDecl::required("axis", AttrKind::Int, "the axis that grows; negative counts from the end"),
     ],
     doc: "Each element of an axis several times in a row.",
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
-        let count = attrs.dim("count").unwrap_or_default();
+        let count = attrs.extent("count");
         if count.as_const().is_some_and(|n| n < 1) {
             return Err(OpError::new("wrong-attribute", format!("`count` must be positive, not {count}")).attr("count"));
         }
@@ -78,14 +78,14 @@ static ROLL: Op = Op {
     name: "roll",
     signature: "(x: any[..]) -> any[..]",
     attrs: &[
-        AttrDecl::required("shift", AttrKind::Int, "how far elements move; negative towards the front"),
+        AttrDecl::required("shift", AttrKind::Dim, "how far elements move; negative towards the front"),
         AttrDecl::required("axis", AttrKind::Int, "the axis along which they move; negative counts from the end"),
     ],
     doc: "Moves elements along an axis; those that leave at one end come back at the other.",
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
-        let (extent, shift) = (b.shape(args[0])[axis].clone(), attrs.dim("shift").unwrap_or_default());
+        let (extent, shift) = (b.shape(args[0])[axis].clone(), attrs.extent("shift"));
         // By how many the last elements come to the front: the shift modulo the extent.
         let shift = match (extent.as_const(), shift.as_const()) {
             (Some(extent), Some(shift)) if extent > 0 => Dim::from(shift.rem_euclid(extent)),

@@ -37,7 +37,7 @@ static UPSAMPLE: Op = Op {
     onnx: Some("Resize"),
     body: |b, args, attrs| {
         let rank = b.rank(args[0]) - 2;
-        let mode = attrs.text("mode").unwrap_or("nearest");
+        let mode = attrs.word("mode");
         if let Some((_, takes)) =
             [("linear", 1), ("bilinear", 2)].into_iter().find(|&(m, takes)| m == mode && takes != rank)
         {

@@ -61,7 +61,7 @@ fn variance(b: &mut Builder<'_>, x: Value, axes: &[usize], attrs: &Attrs) -> Res
     let centred = b.sub(x, mean)?;
     let squared = b.mul(centred, centred)?;
     let sum = b.reduce_keep(ReduceOp::Sum, squared, axes)?;
-    let freedom = b.with(MapOp::Sub, n, attrs.float("correction").unwrap_or(1.0))?;
+    let freedom = b.with(MapOp::Sub, n, attrs.number("correction"))?;
     let freedom = b.with(MapOp::Max, freedom, 0.0)?;
     b.div(sum, freedom)
 }
