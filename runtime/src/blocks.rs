@@ -10,7 +10,7 @@ crate::model! {
     pub struct MultiheadAttention(dim, heads) {
         in_proj_weight: Parameter(3 * dim, dim, init = "xavier_uniform"),
         in_proj_bias: Parameter(3 * dim, init = "zeros"),
-        out_proj: Linear(dim, dim),
+        out_proj: Linear(dim, dim, bias_init = "zeros"),
     }
 
     impl MultiheadAttention {

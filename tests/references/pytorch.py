@@ -406,3 +406,45 @@ def rotary(x, position, base, interleaved):
 op("rotary(x)", lambda x: rotary(x, torch.arange(5.0), 10000.0, False), x=lambda: normal(2, 5, 6))
 op("rotary(x, at, base = 100.0, interleaved = true)", lambda x, at: rotary(x, at, 100.0, True),
    x=lambda: normal(2, 3, 4), at=lambda: below(9, 2, 1))
+
+# What is not written: numbers of activations and losses, and epsilons, on inputs so small that these count.
+def tiny(size, *shape):
+    """Numbers of about that size."""
+    return lambda: (size * normal(*shape)).float().double()
+
+
+for call, function in {
+    "celu(x)": F.celu,
+    "leaky_relu(x)": F.leaky_relu,
+    "softshrink(x, lambd = 0.2)": lambda x: F.softshrink(x, 0.2),
+    "hardshrink(x, 0.2)": lambda x: F.hardshrink(x, 0.2),
+    "hard_tanh(x, -0.5, 2.0)": lambda x: F.hardtanh(x, -0.5, 2.0),
+}.items():
+    op(call, function, x=edges)
+far = dict(x=lambda: (3 * normal(4, 3)).float().double(), y=lambda: normal(4, 3))
+op("huber_loss(x, y)", F.huber_loss, **far)
+op("smooth_l1_loss(x, y)", F.smooth_l1_loss, **far)
+op("margin_ranking_loss(x, y, t)", lambda x, y, t: F.margin_ranking_loss(x, y, t.detach()), **pair, t=lambda: signs(4, 3))
+op("hinge_embedding_loss(x, t, margin = 0.3)", lambda x, t: F.hinge_embedding_loss(x, t.detach(), margin=0.3),
+   x=lambda: normal(4, 3), t=lambda: signs(4, 3))
+op("cosine_embedding_loss(x, y, t)", lambda x, y, t: F.cosine_embedding_loss(x, y, t.detach()), **pair, t=lambda: signs(4))
+op("var(x)", lambda x: x.var(), x=lambda: normal(3, 5))
+op("std(x, axis = 0)", lambda x: x.std(0), x=lambda: normal(3, 5))
+op("pad(x, low = 1, high = 2)", lambda x: F.pad(x, (1, 2, 1, 2)), x=lambda: normal(2, 3))
+op("layer_norm(x)", lambda x: F.layer_norm(x, (6,)), x=tiny(3e-3, 3, 6))
+op("rms_norm(x)", lambda x: F.rms_norm(x, (6,), eps=torch.finfo(torch.float32).eps), x=tiny(3e-4, 3, 6))
+op("group_norm(x, groups = 2)", lambda x: F.group_norm(x, 2), x=tiny(3e-3, 2, 4, 5))
+op("instance_norm(x)", F.instance_norm, x=tiny(3e-3, 2, 3, 4))
+op("batch_norm(x, m, v)", lambda x, m, v: F.batch_norm(x, m.detach(), v.detach()),
+   x=lambda: normal(3, 2), m=lambda: normal(2), v=lambda: torch.tensor([1e-5, 3e-6]).float().double())
+layer("LayerNorm(6)", lambda: nn.LayerNorm(6), tiny(3e-3, 3, 6))
+layer("RMSNorm(6)", lambda: nn.RMSNorm(6, eps=torch.finfo(torch.float32).eps), tiny(3e-4, 3, 6))
+layer("GroupNorm(3, 6)", lambda: nn.GroupNorm(3, 6), tiny(3e-3, 2, 6, 4))
+layer("InstanceNorm1d(3, affine = true)", lambda: nn.InstanceNorm1d(3, affine=True), tiny(3e-3, 2, 3, 5))
+op("normalize(x)", F.normalize, x=tiny(1e-12, 4, 3))
+op("pairwise_distance(x, y)", F.pairwise_distance, x=tiny(1e-6, 3, 5), y=tiny(1e-6, 3, 5))
+op("cosine_similarity(x, y)", lambda x, y: F.cosine_similarity(x, y, -1), x=tiny(1e-8, 4, 3), y=lambda: normal(4, 3))
+op("gaussian_nll_loss(x, y, v)", lambda x, y, v: F.gaussian_nll_loss(x, y, v.detach()), **pair, v=lambda: torch.tensor(
+    [3e-7, 1e-3, 1.0, 2e-6]).float().double()[:, None].expand(4, 3).contiguous())
+op("poisson_nll_loss(x, y, log_input = false)", lambda x, y: F.poisson_nll_loss(x, y.detach(), log_input=False),
+   x=lambda: torch.tensor([0.0, 1e-8, 1e-3, 2.0]).float().double(), y=lambda: positive(4))

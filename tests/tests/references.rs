@@ -157,6 +157,9 @@ impl Judged {
 
     fn results(&self, found: &[Vec<f64>], bound: f64, who: &str) -> Vec<String> {
         let stored = self.program.cases.iter().flat_map(|case| case.results.iter().map(|r| (&case.call, r)));
+        if stored.clone().count() != found.len() {
+            return vec![format!("{who}: {} results instead of {}", found.len(), stored.count())];
+        }
         let one = |((call, stored), found): ((&String, &Stored), &Vec<f64>)| {
             difference(stored, found, bound).map(|why| format!("`{call}`: {who}: {why}"))
         };

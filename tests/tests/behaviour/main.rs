@@ -8,6 +8,7 @@ mod batch_norm;
 mod branches;
 mod corners;
 mod costs;
+mod defaults;
 mod derivatives;
 mod extents;
 mod files;
