@@ -7,16 +7,13 @@ use precast::{Blocking, Cpu, Sgd};
 use precast_compiler::ir::model::{Effect, Mode};
 use precast_compiler::ir::{DType, Dim, Model, Type};
 use precast_compiler::ops::{Input, Program, programs};
-use precast_compiler::oracle::{self, Data, Env, Outputs, Tensor};
+use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 use precast_compiler::pipeline::{check, lower};
 use std::sync::Mutex;
+use whole::judge::{Verdict, oracles};
 
 /// What `B` is bound to: an odd extent, and the smallest.
 const BATCHES: [usize; 2] = [5, 1];
-
-/// The largest error of a tensor, relative to its largest element. Sums of some hundred terms in another order, and
-/// the approximations of the maths functions, stay below.
-const BOUND: f64 = 2e-5;
 
 /// The random key of the tests.
 const KEY: [u32; 2] = [17, 42];
@@ -48,10 +45,22 @@ pub(crate) fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: 
     }
 }
 
-/// A program and what the oracle needs of it.
+/// A program, its calls, and what the oracles say of them.
 struct Case {
     program: Program,
     model: Model,
+    rounds: Vec<Round>,
+}
+
+/// A call of the function that evaluates, and of the one that trains.
+struct Round {
+    batch: usize,
+    values: Arguments,
+    weights: Arguments,
+    /// The results, under each rounding.
+    results: Vec<Outputs>,
+    /// The loss and its gradients, under each rounding.
+    loss: Vec<Outputs>,
 }
 
 /// The arguments of one call as the oracle and as a device takes them.
@@ -65,7 +74,18 @@ impl Case {
         let program = programs().into_iter().find(|p| p.name == name).expect("the list of programs is one");
         let (mut models, diags) = check(program.text.parse().expect("programs are tokens"));
         assert!(diags.is_empty(), "{name}: {:?}", diags.list());
-        Case { model: lower(models.remove(0)).model, program }
+        let mut case = Case { model: lower(models.remove(0)).model, program, rounds: vec![] };
+        case.rounds = BATCHES.into_iter().enumerate().map(|(round, batch)| case.round(round, batch)).collect();
+        case
+    }
+
+    fn round(&self, round: usize, batch: usize) -> Round {
+        let mut random = Random(round as u64 + 1);
+        let values = arguments(&self.program.inputs(), batch, &mut random);
+        let weights = arguments(&self.program.weights(), batch, &mut random);
+        let all = values.tensors.iter().chain(&weights.tensors).cloned().collect();
+        let (results, loss) = (self.oracles("value", values.tensors.clone()), self.oracles("loss", all));
+        Round { batch, values, weights, results, loss }
     }
 
     fn run<D, C, F, S, G>(&self, device: &D, what: &str)
@@ -76,22 +96,19 @@ impl Case {
         S: Step<Optimizer = Sgd>,
         G: Step<Optimizer = Sgd>,
     {
-        for (round, batch) in BATCHES.into_iter().enumerate() {
-            let mut random = Random(round as u64 + 1);
-            let values = arguments(&self.program.inputs(), batch, &mut random);
-            let weights = arguments(&self.program.weights(), batch, &mut random);
-            let wrong = device.wait(self.compare::<D, C, F, S, G>(device, batch, &values, &weights));
-            assert!(wrong.is_empty(), "on {what} with B = {batch}:\n{}", wrong.join("\n"));
+        for round in &self.rounds {
+            let verdict = device.wait(self.compare::<D, C, F, S, G>(device, round));
+            assert!(verdict.wrong.is_empty(), "on {what} with B = {}:\n{}", round.batch, verdict.wrong.join("\n"));
+            assert!(
+                verdict.skipped * 100 <= verdict.judged,
+                "{} of {} are no evidence",
+                verdict.skipped,
+                verdict.judged
+            );
         }
     }
 
-    async fn compare<D, C, F, S, G>(
-        &self,
-        device: &D,
-        batch: usize,
-        values: &Arguments,
-        weights: &Arguments,
-    ) -> Vec<String>
+    async fn compare<D, C, F, S, G>(&self, device: &D, round: &Round) -> Verdict
     where
         D: Blocking,
         C: Compiled,
@@ -99,28 +116,26 @@ impl Case {
         S: Step<Optimizer = Sgd>,
         G: Step<Optimizer = Sgd>,
     {
-        let mut wrong = vec![];
+        let mut verdict = Verdict::default();
+        let Round { batch, values, weights, results, loss } = round;
         let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
         let mut pool = device.pool::<C>(&vec![0.0; len]).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
         let inputs: Vec<&[f32]> = values.words.iter().map(Vec::as_slice).collect();
-        let expected = self.oracle("value", values.tensors.clone());
-        let dims = self.dims("value", batch);
+        let dims = self.dims("value", *batch);
         device.call::<F>(&pool, None, &mut workspace, &dims, &inputs, &foreign).await.expect("a call");
         let calls = self.program.examples.iter().flat_map(|e| {
             let count = e.result_types().expect("the item tests read every example").len();
             std::iter::repeat_n(e.call, count)
         });
-        for (k, (reference, call)) in expected.results.iter().zip(calls).enumerate() {
-            let found = device.result::<F>(&workspace, &dims, k);
-            wrong.extend(difference(reference, found).map(|why| format!("`{call}`: {why}")));
+        for (k, call) in (0..results[0].results.len()).zip(calls) {
+            let said: Vec<&Tensor> = results.iter().map(|s| &s.results[k]).collect();
+            verdict.compare(&format!("`{call}`"), &said, device.result::<F>(&workspace, &dims, k), 1.0);
         }
 
-        let all = values.tensors.iter().chain(&weights.tensors).cloned().collect();
-        let expected = self.oracle("loss", all);
         let inputs: Vec<&[f32]> = values.words.iter().chain(&weights.words).map(Vec::as_slice).collect();
         let (numbers, groups) = (numbers(), vec![0; len / 64]);
-        let dims = self.dims("loss", batch);
+        let dims = self.dims("loss", *batch);
         let call = StepCall {
             dims: &dims,
             inputs: &inputs,
@@ -132,19 +147,19 @@ impl Case {
         let mut training = device.training(&pool, len, 1).await.expect("memory for training");
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         let outcome = device.outcome(&pending).await.expect("an outcome");
-        let loss = [outcome.loss];
-        wrong.extend(difference(&expected.results[0], &loss).map(|why| format!("the loss: {why}")));
+        let said: Vec<&Tensor> = loss.iter().map(|s| &s.results[0]).collect();
+        verdict.compare("the loss", &said, &[outcome.loss], 1.0);
         let mut gradients = vec![0.0; len];
         device.read_gradients(&training, &mut gradients).await.expect("gradients");
-        wrong.extend(self.gradients(&expected, &gradients, 1.0).map(|why| format!("the gradient of {why}")));
+        self.gradients("gradient", loss, &gradients, 1.0, &mut verdict);
 
         let pending = device.step::<S>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         let outcome = device.outcome(&pending).await.expect("an outcome");
         assert!(outcome.updated || !outcome.loss.is_finite(), "a finite step makes its update");
         let mut parameters = vec![0.0; len];
         device.read(&pool, 0, &mut parameters).await.expect("parameters");
-        wrong.extend(self.gradients(&expected, &parameters, -RATE).map(|why| format!("the update of {why}")));
-        wrong
+        self.gradients("update", loss, &parameters, -RATE, &mut verdict);
+        verdict
     }
 
     /// The function of that name; `loss` is the one that trains, not the one that evaluates.
@@ -159,27 +174,30 @@ impl Case {
         vec![batch; self.function(function).dims.len()]
     }
 
-    fn oracle(&self, function: &str, args: Vec<Tensor>) -> Outputs {
+    fn oracles(&self, function: &str, args: Vec<Tensor>) -> Vec<Outputs> {
         let function = self.function(function);
         let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(DType::F32, extents(&p.stacked(), 1));
         let params = self.model.params.iter().map(zeros).collect();
         // Momentum 0, gain 1.
         let numbers = [RATE, 0.0, 1.0, 0.0, 0.0].map(|x| [x; GROUPS]).to_vec();
         let env = Env { args, params, key: KEY, numbers, ..Env::default() };
-        oracle::run(function, &self.model, &env).expect("the arguments fit")
+        oracles(function, &self.model, &env).expect("the arguments fit")
     }
 
-    /// What differs between the oracle's gradients times `scale` and a pool of that layout.
-    fn gradients(&self, expected: &Outputs, pool: &[f32], scale: f64) -> impl Iterator<Item = String> {
-        let one = move |(effect, tensor): &(Effect, Tensor)| {
-            let Effect::Gradient(id) = effect else { return None };
+    /// Compares the oracles' gradients times `scale` with a pool of that layout.
+    fn gradients(&self, what: &str, said: &[Outputs], pool: &[f32], scale: f64, verdict: &mut Verdict) {
+        for (k, (effect, _)) in said[0].effects.iter().enumerate() {
+            let Effect::Gradient(id) = effect else { continue };
             let param = self.model.param(*id);
-            let found = &pool[param.offset..param.offset + tensor.data.len()];
-            let scaled = tensor.f64s().iter().map(|x| x * scale).collect();
-            let reference = Tensor::floats(tensor.shape.clone(), scaled);
-            difference(&reference, found).map(|why| format!("`{}` ({}): {why}", param.name, self.user(&param.name)))
-        };
-        expected.effects.iter().filter_map(one).collect::<Vec<_>>().into_iter()
+            let scaled = |s: &Outputs| {
+                let tensor = &s.effects[k].1;
+                Tensor::floats(tensor.shape.clone(), tensor.f64s().iter().map(|x| x * scale).collect())
+            };
+            let scaled: Vec<Tensor> = said.iter().map(scaled).collect();
+            let found = &pool[param.offset..param.offset + scaled[0].data.len()];
+            let name = format!("the {what} of `{}` ({})", param.name, self.user(&param.name));
+            verdict.compare(&name, &scaled.iter().collect::<Vec<_>>(), found, 1.0);
+        }
     }
 
     /// The example to which a parameter belongs: `p7` is that of input 7.
@@ -229,31 +247,6 @@ fn word(dtype: DType, x: f64) -> f32 {
         DType::F32 => x as f32,
         DType::I32 => f32::from_bits(x as i32 as u32),
         DType::U32 | DType::Bool => f32::from_bits(x as u32),
-    }
-}
-
-/// How the words of a device differ from the oracle's numbers, where they do.
-fn difference(expected: &Tensor, found: &[f32]) -> Option<String> {
-    if found.len() != expected.data.len() {
-        return Some(format!("{} elements instead of {}", found.len(), expected.data.len()));
-    }
-    let exact = |numbers: Vec<u32>| {
-        let at = numbers.iter().zip(found).position(|(a, b)| *a != b.to_bits())?;
-        Some(format!("element {at} is {} instead of {}", found[at].to_bits() as i32, numbers[at] as i32))
-    };
-    match &expected.data {
-        Data::I32(x) => exact(x.iter().map(|&x| x as u32).collect()),
-        Data::U32(x) => exact(x.clone()),
-        Data::Bool(x) => exact(x.iter().map(|&x| u32::from(x)).collect()),
-        Data::F32(x) => {
-            let scale = x.iter().filter(|x| x.is_finite()).fold(1e-3, |m: f64, x| m.max(x.abs()));
-            let far = |(a, b): (&f64, &f32)| {
-                let same = a.is_nan() && b.is_nan() || *a == f64::from(*b);
-                !same && !((a - f64::from(*b)).abs() <= BOUND * scale)
-            };
-            let at = x.iter().zip(found).position(far)?;
-            Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], x[at]))
-        }
     }
 }
 

@@ -24,7 +24,7 @@ const SPANS: f64 = 24.0;
 const RELATIVE: f64 = 4e-6;
 
 /// The error relative to the largest number of the tensor.
-const OF_LARGEST: f64 = 4e-6;
+const OF_LARGEST: f64 = 2e-7;
 
 /// What a comparison came to.
 #[derive(Clone, Default, Debug)]
