@@ -111,6 +111,34 @@ fn derivatives_of_any_order() {
     close(&eval("x: f32) -> f32", "grad(grad(grad(grad(|x| exp(2 * x)))))(x)", &at)[0], &[wave]);
 }
 
+/// Smooth functions that are computed by cases, where the cases meet.
+#[test]
+fn second_derivatives_where_cases_meet() {
+    let quarter = 0.25;
+    for (call, wanted) in [
+        ("softplus(x)", quarter),
+        ("log_sigmoid(x)", -quarter),
+        ("binary_cross_entropy_with_logits(x, full([2], 0.3), \"sum\")", quarter),
+        ("soft_margin_loss(x, full([2], 1.0), \"sum\")", quarter),
+        ("mish(x)", 0.64),
+        ("silu(x)", 0.5),
+        ("gelu(x)", (2.0 / std::f64::consts::PI).sqrt()),
+        ("tanh(x)", 0.0),
+        ("sinh(x)", 0.0),
+        ("cosh(x)", 1.0),
+        ("expm1(x)", 1.0),
+        ("log1p(x)", -1.0),
+        ("erf(x)", 0.0),
+        // Of both numbers at once: their Hessian's rows have the sum 0.
+        ("logsumexp(x)", 0.0),
+        ("logsumexp(x * [1.0, -1.0])", 0.5),
+    ] {
+        let call = call.replace("[1.0, -1.0]", "(f32(iota(2)) * -2.0 + 1.0)");
+        let body = format!("grad(|x| sum(grad(|x| sum({call}))(x) * (f32(iota(2)) * 0.0 + 1.0)))(x)");
+        close(&eval("x: f32[2]) -> f32[2]", &body, &[vector(&[0.0, 0.0])])[0], &[wanted; 2]);
+    }
+}
+
 #[test]
 fn several_arguments_give_several_derivatives() {
     let args = [scalar(0.5), scalar(-1.5)];

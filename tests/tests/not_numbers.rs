@@ -65,6 +65,9 @@ model! {
             (softplus(x), log_sigmoid(x), mish(x), sinh(x), cosh(x) + 0 * sum(self.unused))
         }
 
+        /// Powers of two.
+        pub fn powers(&self, x: f32[N]) -> f32[N] { exp2(x) + 0 * sum(self.unused) }
+
         /// Derivatives.
         pub fn slopes(&self, x: f32[N]) -> (f32[N], f32[N]) {
             (grad(|x| sum(softplus(x)))(x), grad(|x| sum(log_sigmoid(x)) + 0 * sum(self.unused))(x))
@@ -156,5 +159,15 @@ fn slopes_reach_the_ends() {
     let wanted = [(softplus, [0.0, 1.0, 1.0, 0.0, 0.5, NAN]), (log_sigmoid, [1.0, 0.0, 0.0, 1.0, 0.5, NAN])];
     for (found, wanted) in wanted {
         assert!(found.iter().zip(wanted).all(|(&f, w)| same(f, w)), "{found:?}, not {wanted:?}");
+    }
+}
+
+/// `exp(x · ln 2)` has lost digits of the fraction where the exponent is large.
+#[test]
+fn powers_of_two_keep_their_digits() {
+    let x: Vec<f32> = (-40..=40).map(|k| 3.1 * k as f32).collect();
+    for (found, x) in Ends::init(0).powers(&x).unwrap().into_iter().zip(x) {
+        let exact = f64::from(x).exp2();
+        assert!((f64::from(found) / exact - 1.0).abs() < 3e-7, "{found} instead of {exact} at {x}");
     }
 }

@@ -3,7 +3,7 @@
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
-use std::f64::consts::{E, LN_2, LOG2_E, LOG10_E};
+use std::f64::consts::{E, LOG2_E, LOG10_E};
 
 /// One op from each line: its name, element class, ONNX name, test domain, documentation and formula.
 macro_rules! table {
@@ -74,7 +74,7 @@ table! {
     LOG10 = "log10" "float" None, Positive, "The logarithm to base 10; NaN below zero.",
         |b, x| { let log = b.unary(MapOp::Log, x)?; b.with(MapOp::Mul, log, LOG10_E) };
     EXP2 = "exp2" "float" None, Normal, "The power `2ˣ`.",
-        |b, x| { let scaled = b.with(MapOp::Mul, x, LN_2)?; b.unary(MapOp::Exp, scaled) };
+        |b, x| { let two = b.constant(x, 2.0)?; b.map(MapOp::Pow, &[two, x]) };
     TANH = "tanh" "float" Some("Tanh"), Normal, "The hyperbolic tangent.",
         |b, x| b.unary(MapOp::Tanh, x);
     SIGMOID = "sigmoid" "float" Some("Sigmoid"), Normal, "The logistic function `1/(1 + e⁻ˣ)`.",

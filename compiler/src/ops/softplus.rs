@@ -19,11 +19,12 @@ static SOFTPLUS: Op = Op {
     ],
 };
 
-/// `ln(1 + eˣ)`. The derivative of the larger of `x` and 0 is 1/2 where they are equal, as that of the whole is.
+/// `ln(1 + eˣ)`. The choice between the two forms has no derivative, so those of all orders are right, at 0 as well.
 pub(super) fn log_one_plus_exp(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
-    let size = b.unary(MapOp::Abs, x)?;
-    let linear = b.with(MapOp::Max, x, 0.0)?;
-    let below = b.unary(MapOp::Neg, size)?;
+    let zero = b.constant(x, 0.0)?;
+    let above = b.map(MapOp::Lt, &[zero, x])?;
+    let minus = b.unary(MapOp::Neg, x)?;
+    let (linear, below) = (b.select(above, x, zero)?, b.select(above, minus, x)?);
     let exp = b.unary(MapOp::Exp, below)?;
     let curve = b.unary(MapOp::Log1p, exp)?;
     b.add(linear, curve)
