@@ -7,6 +7,7 @@ use crate::random::Random;
 use precast::__rt::{Compiled, Foreigns, Function, GROUPS, Memory, NUMBERS_AT, Optimizer, Step, StepMemory, force_isa};
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::{DType, Model};
+use precast_compiler::ops::Domain;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 
 /// What `B` and `T` are, call after call.
@@ -69,7 +70,9 @@ impl<'p> Case<'p> {
         let mut pool = vec![0.0; len];
         for param in &self.model.params {
             let count = param.stacked().count().as_const().unwrap_or(0) as usize;
-            let numbers = precast_compiler::ops::Domain::Normal.sample(count, &mut || random.word());
+            // Running variances are positive.
+            let domain = if param.name.ends_with("running_var") { Domain::Positive } else { Domain::Normal };
+            let numbers = domain.sample(count, &mut || random.word());
             pool[param.offset..param.offset + count].iter_mut().zip(&numbers).for_each(|(p, &x)| *p = 0.5 * x as f32);
         }
         pool
@@ -130,12 +133,8 @@ impl<'p> Case<'p> {
         let count = <S::Optimizer as Optimizer>::STATES.len();
         let mut pool = self.parameters(len);
         let mut states = vec![0.0; len * count];
-        let weights: Vec<Given> = self
-            .program
-            .weighed
-            .iter()
-            .map(|&(_, local)| Given { local, domain: precast_compiler::ops::Domain::Normal })
-            .collect();
+        let weights: Vec<Given> =
+            self.program.weighed.iter().map(|&(_, local)| Given { local, domain: Domain::Normal }).collect();
         for round in 0..DIMS.len() {
             let mut args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
             let more = draw(self.program, &weights, round, &mut Random(self.program.seed ^ 0xabcd));
@@ -205,7 +204,11 @@ impl<'p> Case<'p> {
             let (name, found) = match effect {
                 Effect::Weights => ("weights".to_owned(), &pool[..count]),
                 Effect::State(s) => (format!("state {s}"), &states[s * pool.len()..][..count]),
-                Effect::Gradient(_) | Effect::Companion(_) | Effect::Updated | Effect::Stored(_) => continue,
+                Effect::Companion(id) => {
+                    let param = self.model.param(*id);
+                    (param.name.clone(), &pool[param.offset..][..count])
+                }
+                Effect::Gradient(_) | Effect::Updated | Effect::Stored(_) => continue,
             };
             self.verdict.compare(&format!("{what} {name}"), &effects(said, k), found, self.looser);
         }

@@ -102,7 +102,12 @@ impl Program {
         match step {
             Step::Call(call) => (results(&call.results), self.written(call)),
             Step::Layer { field, operands, results: to } => {
-                (results(to), format!("self.f{field}({})", locals(operands)))
+                // What is no float after the first operand are the lengths of sequences, which have a name.
+                let operand = |(k, &v): (usize, &Local)| match self.types[v].dtype {
+                    DType::U32 if k > 0 => format!("lengths = v{v}"),
+                    DType::F32 | DType::I32 | DType::U32 | DType::Bool => format!("v{v}"),
+                };
+                (results(to), format!("self.f{field}({})", list(operands.iter().enumerate().map(operand))))
             }
             Step::Branch { condition, cases, results: to } => {
                 let [a, b] = cases.each_ref().map(|case| self.braced(case, depth));

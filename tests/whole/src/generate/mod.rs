@@ -5,13 +5,16 @@
 
 mod fit;
 mod free;
+mod layer;
 mod nested;
 mod template;
+
+pub use layer::{declares, layers};
 
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
-use precast_compiler::ops::{self, Attr, Attrs, Builder, Domain, Item, Op};
+use precast_compiler::ops::{self, Attr, AttrDecl, Attrs, Builder, Domain, Item, Op};
 use proc_macro2::Span;
 
 /// The most elements of a value, where the named dimensions are 1.
@@ -28,7 +31,7 @@ pub fn program(seed: u64) -> Program {
         shared: random.percent(30),
         ..Program::default()
     };
-    let mut growing = Growing { random, program, pool: vec![], steps: vec![vec![]], closed: false };
+    let mut growing = Growing { random, program, ..Growing::empty(seed) };
     growing.grow();
     growing.finish();
     growing.bind();
@@ -53,8 +56,7 @@ pub fn drawn() -> Vec<&'static Op> {
 /// Whether the templates of an op give a call of it.
 pub fn reaches(op: &'static Op) -> bool {
     (0..8).any(|seed| {
-        let program = Program::default();
-        let mut growing = Growing { random: Random(seed), program, pool: vec![], steps: vec![vec![]], closed: false };
+        let mut growing = Growing::empty(seed);
         growing.given(Type::new(DType::F32, [Dim::name("B"), 6.into()]), Domain::Normal);
         growing.template(op).is_some()
     })
@@ -70,9 +72,18 @@ struct Growing {
     steps: Vec<Vec<Step>>,
     /// Whether new arguments are out of reach, as inside of closures.
     closed: bool,
+    /// Whether it is the body of a block that grows, where the fields of the model are out of reach.
+    in_block: bool,
+    /// The layers that may be called again.
+    layers: Vec<layer::Declared>,
 }
 
 impl Growing {
+    fn empty(seed: u64) -> Growing {
+        let (random, program) = (Random(seed), Program::default());
+        Growing { random, program, pool: vec![], steps: vec![vec![]], closed: false, in_block: false, layers: vec![] }
+    }
+
     fn grow(&mut self) {
         let all = drawn();
         for _ in 0..1 + self.random.below(3) {
@@ -86,7 +97,10 @@ impl Growing {
                     let op = self.random.pick(&all);
                     self.template(op);
                 }
-                8..17 => {
+                8..11 => {
+                    self.layer();
+                }
+                11..17 => {
                     self.free();
                 }
                 _ => {
@@ -211,22 +225,9 @@ impl Growing {
         operands: Vec<Operand>,
         written: Vec<(Option<String>, String)>,
     ) -> Option<Vec<Local>> {
-        let mut positional = vec![];
-        let mut named = vec![];
-        for (name, text) in &written {
-            let value = attr(text)?;
-            match name {
-                Some(name) => named.push((name.clone(), value)),
-                None => positional.push(value),
-            }
-        }
-        let attrs = ops::resolve(op.attrs, positional, named).ok()?;
+        let attrs = resolved(op.attrs, &written)?;
         let types = self.operand_types(&operands)?;
         let results = infer(op, &types, &attrs)?;
-        let fits = |ty: &Type| {
-            let count = ty.count().eval(&|_| Some(1));
-            count.is_some_and(|n| (1..=ELEMENTS).contains(&n)) && ty.rank() <= 8
-        };
         if !results.iter().all(fits) {
             return None;
         }
@@ -258,6 +259,25 @@ impl Growing {
     fn with(&mut self, op: &str, x: Local, number: f64) -> Option<Local> {
         Some(self.call(op, vec![Operand::Local(x), Operand::Number(number)], &[])?[0])
     }
+}
+
+/// All attributes from those that are written.
+fn resolved(decls: &'static [AttrDecl], written: &[(Option<String>, String)]) -> Option<Attrs> {
+    let (mut positional, mut named) = (vec![], vec![]);
+    for (name, text) in written {
+        let value = attr(text)?;
+        match name {
+            Some(name) => named.push((name.clone(), value)),
+            None => positional.push(value),
+        }
+    }
+    ops::resolve(decls, positional, named).ok()
+}
+
+/// Whether a value of that type is small enough to compute.
+fn fits(ty: &Type) -> bool {
+    let count = ty.count().eval(&|_| Some(1));
+    count.is_some_and(|n| (1..=ELEMENTS).contains(&n)) && ty.rank() <= 8
 }
 
 /// The types of an op's results; `None` where it refuses.
