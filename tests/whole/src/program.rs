@@ -77,6 +77,8 @@ pub enum Step {
     Derive { how: Derivative, of: Vec<Local>, body: Body, results: Vec<Local> },
     /// `for block in self.blocks { x = block(x); }` of blocks that compute the body on a parameter each.
     Repeat { field: usize, over: Local, result: Local },
+    /// `self.state[part] = value;`, or with another operator, and where the state is read again, `let v = self.state;`.
+    Store { state: Local, part: String, operator: &'static str, value: Local, read: Option<Local> },
 }
 
 /// A layer, or a stack of blocks, as a field declares it.
@@ -109,6 +111,8 @@ pub struct Program {
     pub args: Vec<Given>,
     /// The parameters, which are fields of their own.
     pub params: Vec<Given>,
+    /// What a session keeps, as the function finds it. Programs that keep something only evaluate.
+    pub states: Vec<Local>,
     /// Layers and blocks.
     pub fields: Vec<Field>,
     /// What both functions compute.
@@ -138,7 +142,7 @@ impl Program {
                     Step::Scan { body, .. } | Step::Map { body, .. } | Step::Derive { body, .. } => {
                         walk(&body.steps, all);
                     }
-                    Step::Layer { .. } | Step::Repeat { .. } => {}
+                    Step::Layer { .. } | Step::Repeat { .. } | Step::Store { .. } => {}
                 }
             }
         }

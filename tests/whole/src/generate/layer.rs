@@ -2,6 +2,7 @@
 
 use super::{ELEMENTS, Growing, fits, infer, resolved};
 use crate::program::{Field, Local, Step};
+use precast_compiler::ir::dim::product;
 use precast_compiler::ir::{DType, Dim, Type};
 use precast_compiler::ops::{self, Attrs, Domain, Item, Layer};
 
@@ -35,6 +36,9 @@ impl Growing {
         if !self.layers.is_empty() && self.random.percent(20) {
             let layers = self.layers.clone();
             let again = self.random.pick(&layers);
+            if self.fixed && again.layer.name.starts_with("BatchNorm") {
+                return None;
+            }
             let mut operands = vec![];
             for (ty, domain) in &again.operands {
                 operands.push(self.value(ty, *domain)?);
@@ -46,12 +50,16 @@ impl Growing {
     }
 
     fn declared(&mut self, layer: &'static Layer) -> Option<Vec<Local>> {
-        // Running statistics are changed once in a step, outside of loops and branches.
-        if self.closed && layer.name.starts_with("BatchNorm") {
+        if self.fixed && layer.name.starts_with("BatchNorm") {
             return None;
         }
         let x = self.argument(layer)?;
         let ty = self.ty(x.0);
+        // One element of each channel has no variance.
+        let others = ty.shape.iter().enumerate().filter(|(axis, _)| *axis != 1).map(|(_, dim)| dim);
+        if layer.name.starts_with("BatchNorm") && product(others).is(1) {
+            return None;
+        }
         for _ in 0..6 {
             let written = self.constructor(layer.name, &ty)?;
             let Some(attrs) = resolved(layer.attrs, &written) else { continue };
@@ -75,10 +83,7 @@ impl Growing {
             self.program.fields.push(Field { declared, block: None });
             let types = operands.iter().map(|&(v, domain)| (self.ty(v), domain)).collect();
             let declared = Declared { field, layer, attrs: op_attrs, params, operands: types };
-            // The running statistics of one field change once in a step.
-            if !layer.name.starts_with("BatchNorm") {
-                self.layers.push(declared.clone());
-            }
+            self.layers.push(declared.clone());
             return self.called(&declared, operands.into_iter().map(|o| o.0).collect());
         }
         None

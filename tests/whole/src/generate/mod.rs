@@ -7,6 +7,7 @@ mod fit;
 mod free;
 mod layer;
 mod nested;
+mod state;
 mod template;
 
 pub use layer::{declares, layers};
@@ -74,6 +75,8 @@ struct Growing {
     closed: bool,
     /// Whether it is the body of a block that grows, where the fields of the model are out of reach.
     in_block: bool,
+    /// Whether states and running statistics stay as they are, as inside of what is derived or mapped.
+    fixed: bool,
     /// The layers that may be called again.
     layers: Vec<layer::Declared>,
 }
@@ -81,7 +84,16 @@ struct Growing {
 impl Growing {
     fn empty(seed: u64) -> Growing {
         let (random, program) = (Random(seed), Program::default());
-        Growing { random, program, pool: vec![], steps: vec![vec![]], closed: false, in_block: false, layers: vec![] }
+        Growing {
+            random,
+            program,
+            pool: vec![],
+            steps: vec![vec![]],
+            closed: false,
+            in_block: false,
+            fixed: false,
+            layers: vec![],
+        }
     }
 
     fn grow(&mut self) {
@@ -90,8 +102,14 @@ impl Growing {
             let ty = self.fresh_type();
             self.given(ty, Domain::Normal);
         }
+        if self.random.percent(8) {
+            (0..1 + self.random.below(2)).for_each(|_| self.keep());
+        }
         let count = 2 + self.random.below(7);
         for _ in 0..count {
+            if self.random.percent(30) {
+                self.store();
+            }
             match self.random.below(20) {
                 0..8 => {
                     let op = self.random.pick(&all);
@@ -108,12 +126,14 @@ impl Growing {
                 }
             }
         }
+        self.store_all();
     }
 
     /// Chooses the results and what the loss weighs.
     fn finish(&mut self) {
         self.program.steps = self.steps.pop().unwrap_or_default();
-        let given: Vec<Local> = self.program.args.iter().chain(&self.program.params).map(|g| g.local).collect();
+        let mut given = self.program.states.clone();
+        given.extend(self.program.args.iter().chain(&self.program.params).map(|g| g.local));
         let mut made: Vec<Local> = self.pool.iter().copied().filter(|v| !given.contains(v)).collect();
         if made.is_empty() {
             made = self.pool.clone();
@@ -129,7 +149,7 @@ impl Growing {
             }
         }
         self.program.results = results.clone();
-        if self.program.params.is_empty() && self.program.fields.is_empty() {
+        if !self.program.states.is_empty() || self.program.params.is_empty() && self.program.fields.is_empty() {
             return;
         }
         for r in results {

@@ -14,13 +14,23 @@ impl Growing {
             .filter(|&v| self.ty(v).dtype == DType::F32 && (1..=4).contains(&self.ty(v).rank()))
             .collect();
         let x = if floats.is_empty() { return None } else { self.random.pick(&floats) };
-        match self.random.below(6) {
+        let (fields, layers, fixed) = (self.program.fields.len(), self.layers.len(), self.fixed);
+        let kind = self.random.below(6);
+        self.fixed |= kind > 1;
+        let made = match kind {
             0 => self.branch(x),
             1 => self.scan(x),
             2 => self.map(x),
             3 if !self.in_block => self.repeat(x),
             _ => self.derive(x),
+        };
+        self.fixed = fixed;
+        if made.is_none() {
+            // What was declared for it has no use.
+            self.program.fields.truncate(fields);
+            self.layers.truncate(layers);
         }
+        made
     }
 
     /// A closure over values of these types, whose result has the type of the first one, or is a scalar.
@@ -32,6 +42,9 @@ impl Growing {
         let first = params.first().or(captures.first()).copied();
         let shape = first.map(|v| self.ty(v).shape);
         for _ in 0..1 + self.random.below(3) {
+            if !self.fixed && self.random.percent(30) {
+                self.store();
+            }
             match self.random.below(20) {
                 0..4 => {
                     let op = self.random.pick(&super::drawn());
@@ -153,6 +166,7 @@ impl Growing {
         let rank = 1 + self.random.below(3);
         let extents: Vec<Dim> = (0..rank).map(|_| Dim::from(self.random.pick(&[1, 2, 3, 4, 5, 8]))).collect();
         let param = Type::new(DType::F32, extents);
+        let first = self.program.types.len();
         self.in_block = true;
         let body = self.body(&[ty.clone(), param.clone()], &[], false);
         self.in_block = false;
@@ -167,6 +181,13 @@ impl Growing {
         body.steps = self.steps.pop().unwrap_or_default();
         self.pool = pool;
         body.outs = vec![out?];
+        // A block has the dimensions of its argument alone.
+        let mut named = true;
+        let mut known = |name: &str| named &= ty.shape.contains(&Dim::name(name));
+        self.program.types[first..].iter().flat_map(|t| &t.shape).for_each(|d| d.names(&mut known));
+        if !named {
+            return None;
+        }
         let field = self.program.fields.len();
         let count = 1 + self.random.below(4);
         self.program
