@@ -3,6 +3,7 @@
 
 use precast_compiler::ir::Type;
 use precast_compiler::ops::{Attrs, Domain};
+use std::collections::BTreeSet;
 
 /// The number of a value of the program.
 pub type Local = usize;
@@ -131,8 +132,42 @@ pub struct Program {
     pub shared: bool,
 }
 
+impl Step {
+    /// What it gives.
+    pub fn results(&self) -> &[Local] {
+        match self {
+            Step::Call(Call { results, .. })
+            | Step::Layer { results, .. }
+            | Step::Branch { results, .. }
+            | Step::Scan { results, .. }
+            | Step::Map { results, .. }
+            | Step::Derive { results, .. } => results,
+            Step::Repeat { result, .. } => std::slice::from_ref(result),
+            Step::Store { read, .. } => read.as_slice(),
+        }
+    }
+
+    /// What it reads, in bodies too.
+    pub fn reads(&self) -> Vec<Local> {
+        let inside = |body: &Body| body.steps.iter().flat_map(Step::reads).chain(body.outs.clone()).collect::<Vec<_>>();
+        let operand = |operand: &Operand| match operand {
+            Operand::Local(v) | Operand::Named(_, v) => Some(*v),
+            Operand::Number(_) => None,
+        };
+        match self {
+            Step::Call(call) => call.operands.iter().filter_map(operand).collect(),
+            Step::Layer { operands, .. } => operands.clone(),
+            Step::Branch { condition, cases, .. } => [vec![*condition], inside(&cases[0]), inside(&cases[1])].concat(),
+            Step::Scan { over, from, body, .. } => [vec![*over, *from], inside(body)].concat(),
+            Step::Map { over: of, body, .. } | Step::Derive { of, body, .. } => [of.clone(), inside(body)].concat(),
+            Step::Repeat { over, .. } => vec![*over],
+            Step::Store { value, .. } => vec![*value],
+        }
+    }
+}
+
 impl Program {
-    /// Every call, those in closures included.
+    /// The calls that what the program gives and keeps depends on, those in bodies included.
     pub fn calls(&self) -> Vec<&Call> {
         fn walk<'p>(steps: &'p [Step], all: &mut Vec<&'p Call>) {
             for step in steps {
@@ -147,7 +182,13 @@ impl Program {
             }
         }
         let mut all = vec![];
-        walk(&self.steps, &mut all);
+        let mut read: BTreeSet<Local> = self.results.iter().copied().collect();
+        for step in self.steps.iter().rev() {
+            if matches!(step, Step::Store { .. }) || step.results().iter().any(|v| read.contains(v)) {
+                read.extend(step.reads());
+                walk(std::slice::from_ref(step), &mut all);
+            }
+        }
         self.fields.iter().filter_map(|f| f.block.as_ref()).for_each(|(_, _, body)| walk(&body.steps, &mut all));
         all
     }

@@ -17,6 +17,7 @@ use crate::random::Random;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
 use precast_compiler::ops::{self, Attr, AttrDecl, Attrs, Builder, Domain, Item, Op};
 use proc_macro2::Span;
+use std::collections::BTreeSet;
 
 /// The most elements of a value, where the named dimensions are 1.
 const ELEMENTS: i64 = 3000;
@@ -138,12 +139,16 @@ impl Growing {
         if made.is_empty() {
             made = self.pool.clone();
         }
-        let most = if self.random.percent(15) { 20 } else { 6 };
+        let most = if self.random.percent(15) { 20 } else { 8 };
         let count = 1 + self.random.below(most);
         let last = made[made.len() - 1];
         let mut results = vec![last];
+        // What nothing reads would be computed for nothing.
+        let read: BTreeSet<Local> = self.program.steps.iter().flat_map(Step::reads).collect();
+        let unread: Vec<Local> = made.iter().copied().filter(|v| !read.contains(v)).collect();
         for _ in 1..count {
-            let v = self.random.pick(&made);
+            let often = !unread.is_empty() && self.random.percent(80);
+            let v = self.random.pick(if often { &unread } else { &made });
             if !results.contains(&v) && results.len() < 20 {
                 results.push(v);
             }
@@ -207,10 +212,9 @@ impl Growing {
             self.program.params.push(Given { local: param, domain: Domain::Normal });
             let operands = vec![Operand::Local(local), Operand::Local(param)];
             let sum = if self.steps.len() == 1 { self.call("add", operands, &[]) } else { None };
-            return match sum {
-                Some(sum) => sum[0],
-                None => local,
-            };
+            if let Some(sum) = sum {
+                return sum[0];
+            }
         }
         self.pool.push(local);
         local
