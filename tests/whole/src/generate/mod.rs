@@ -135,9 +135,11 @@ impl Growing {
         self.program.steps = self.steps.pop().unwrap_or_default();
         let mut given = self.program.states.clone();
         given.extend(self.program.args.iter().chain(&self.program.params).map(|g| g.local));
-        let mut made: Vec<Local> = self.pool.iter().copied().filter(|v| !given.contains(v)).collect();
+        // Types say sums and products of dimensions, but no quotients.
+        let says = |v: Local| self.ty(v).shape.iter().all(|d| !d.to_string().contains('('));
+        let mut made: Vec<Local> = self.pool.iter().copied().filter(|&v| !given.contains(&v) && says(v)).collect();
         if made.is_empty() {
-            made = self.pool.clone();
+            made = given;
         }
         let most = if self.random.percent(15) { 20 } else { 8 };
         let count = 1 + self.random.below(most);
