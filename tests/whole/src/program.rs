@@ -3,6 +3,7 @@
 
 use precast_compiler::ir::Type;
 use precast_compiler::ops::{Attrs, Domain};
+use std::collections::BTreeSet;
 
 /// The number of a value of the program.
 pub type Local = usize;
@@ -77,6 +78,8 @@ pub enum Step {
     Derive { how: Derivative, of: Vec<Local>, body: Body, results: Vec<Local> },
     /// `for block in self.blocks { x = block(x); }` of blocks that compute the body on a parameter each.
     Repeat { field: usize, over: Local, result: Local },
+    /// `self.state[part] = value;`, or with another operator, and where the state is read again, `let v = self.state;`.
+    Store { state: Local, part: String, operator: &'static str, value: Local, read: Option<Local> },
 }
 
 /// A layer, or a stack of blocks, as a field declares it.
@@ -109,6 +112,8 @@ pub struct Program {
     pub args: Vec<Given>,
     /// The parameters, which are fields of their own.
     pub params: Vec<Given>,
+    /// What a session keeps, as the function finds it. Programs that keep something only evaluate.
+    pub states: Vec<Local>,
     /// Layers and blocks.
     pub fields: Vec<Field>,
     /// What both functions compute.
@@ -127,8 +132,42 @@ pub struct Program {
     pub shared: bool,
 }
 
+impl Step {
+    /// What it gives.
+    pub fn results(&self) -> &[Local] {
+        match self {
+            Step::Call(Call { results, .. })
+            | Step::Layer { results, .. }
+            | Step::Branch { results, .. }
+            | Step::Scan { results, .. }
+            | Step::Map { results, .. }
+            | Step::Derive { results, .. } => results,
+            Step::Repeat { result, .. } => std::slice::from_ref(result),
+            Step::Store { read, .. } => read.as_slice(),
+        }
+    }
+
+    /// What it reads, in bodies too.
+    pub fn reads(&self) -> Vec<Local> {
+        let inside = |body: &Body| body.steps.iter().flat_map(Step::reads).chain(body.outs.clone()).collect::<Vec<_>>();
+        let operand = |operand: &Operand| match operand {
+            Operand::Local(v) | Operand::Named(_, v) => Some(*v),
+            Operand::Number(_) => None,
+        };
+        match self {
+            Step::Call(call) => call.operands.iter().filter_map(operand).collect(),
+            Step::Layer { operands, .. } => operands.clone(),
+            Step::Branch { condition, cases, .. } => [vec![*condition], inside(&cases[0]), inside(&cases[1])].concat(),
+            Step::Scan { over, from, body, .. } => [vec![*over, *from], inside(body)].concat(),
+            Step::Map { over: of, body, .. } | Step::Derive { of, body, .. } => [of.clone(), inside(body)].concat(),
+            Step::Repeat { over, .. } => vec![*over],
+            Step::Store { value, .. } => vec![*value],
+        }
+    }
+}
+
 impl Program {
-    /// Every call, those in closures included.
+    /// The calls that what the program gives and keeps depends on, those in bodies included.
     pub fn calls(&self) -> Vec<&Call> {
         fn walk<'p>(steps: &'p [Step], all: &mut Vec<&'p Call>) {
             for step in steps {
@@ -138,12 +177,18 @@ impl Program {
                     Step::Scan { body, .. } | Step::Map { body, .. } | Step::Derive { body, .. } => {
                         walk(&body.steps, all);
                     }
-                    Step::Layer { .. } | Step::Repeat { .. } => {}
+                    Step::Layer { .. } | Step::Repeat { .. } | Step::Store { .. } => {}
                 }
             }
         }
         let mut all = vec![];
-        walk(&self.steps, &mut all);
+        let mut read: BTreeSet<Local> = self.results.iter().copied().collect();
+        for step in self.steps.iter().rev() {
+            if matches!(step, Step::Store { .. }) || step.results().iter().any(|v| read.contains(v)) {
+                read.extend(step.reads());
+                walk(std::slice::from_ref(step), &mut all);
+            }
+        }
         self.fields.iter().filter_map(|f| f.block.as_ref()).for_each(|(_, _, body)| walk(&body.steps, &mut all));
         all
     }

@@ -5,8 +5,9 @@ use crate::judge::{Verdict, extents, function, model, oracles};
 use crate::program::{Given, Program};
 use crate::random::Random;
 use precast::__rt::{Compiled, Foreigns, Function, GROUPS, Memory, NUMBERS_AT, Optimizer, Step, StepMemory, force_isa};
-use precast_compiler::ir::model::Effect;
+use precast_compiler::ir::model::{Effect, StateId};
 use precast_compiler::ir::{DType, Model};
+use precast_compiler::ops::Domain;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 
 /// What `B` and `T` are, call after call.
@@ -69,7 +70,9 @@ impl<'p> Case<'p> {
         let mut pool = vec![0.0; len];
         for param in &self.model.params {
             let count = param.stacked().count().as_const().unwrap_or(0) as usize;
-            let numbers = precast_compiler::ops::Domain::Normal.sample(count, &mut || random.word());
+            // Running variances are positive.
+            let domain = if param.name.ends_with("running_var") { Domain::Positive } else { Domain::Normal };
+            let numbers = domain.sample(count, &mut || random.word());
             pool[param.offset..param.offset + count].iter_mut().zip(&numbers).for_each(|(p, &x)| *p = 0.5 * x as f32);
         }
         pool
@@ -100,16 +103,51 @@ impl<'p> Case<'p> {
         (env, values)
     }
 
+    /// The first word of each state of a session and its extents, and the words of all.
+    fn states(&self, round: usize) -> (Vec<(usize, Vec<usize>)>, usize) {
+        let dims = |name: &str| DIMS[round][usize::from(name == "T")];
+        let at = |k: usize| self.model.state_offset(StateId(k as u32)).eval(&|n| Some(dims(n))).unwrap_or(0) as usize;
+        let states = self.model.states.iter().enumerate();
+        let all = states.map(|(k, state)| (at(k), extents(&state.stacked().shape, &dims))).collect();
+        (all, at(self.model.states.len()))
+    }
+
+    /// One call, or three of one session where the program keeps something.
     fn value<C: Compiled, F: Function>(&mut self, round: usize, what: &str) -> Result<(), String> {
+        let mut session = vec![0.0; self.states(round).1];
+        if session.is_empty() {
+            return self.call::<C, F>([round, 0], what, &mut session);
+        }
+        (0..3).try_for_each(|call| self.call::<C, F>([round, call], &format!("{what}, call {call}"), &mut session))
+    }
+
+    fn call<C: Compiled, F: Function>(
+        &mut self,
+        [round, call]: [usize; 2],
+        what: &str,
+        session: &mut [f32],
+    ) -> Result<(), String> {
         let pool = self.parameters(C::SPEC.pool_len);
-        let args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
+        let seed = self.program.seed + (round + 100 * call) as u64;
+        let args = draw(self.program, &self.program.args, round, &mut Random(seed));
         let inputs: Vec<&[f32]> = args.words.iter().map(Vec::as_slice).collect();
-        let (env, dims) = self.env(false, round, args.tensors.clone(), &pool);
+        let (mut env, dims) = self.env(false, round, args.tensors.clone(), &pool);
+        let (states, _) = self.states(round);
+        let kept = |(at, shape): &(usize, Vec<usize>)| {
+            let words = &session[*at..][..shape.iter().product()];
+            Tensor::floats(shape.clone(), words.iter().map(|&x| f64::from(x)).collect())
+        };
+        env.session = states.iter().map(kept).collect();
         let said = oracles(function(&self.model, false).ok_or("no value")?, &self.model, &env)?;
         let mut scratch = garbage(F::scratch(&dims).ok_or("too large")?, round);
         let foreign = Foreigns::default();
-        let memory =
-            Memory { parameters: &pool, session: &mut [], inputs: &inputs, foreign: &foreign, scratch: &mut scratch };
+        let memory = Memory {
+            parameters: &pool,
+            session: &mut *session,
+            inputs: &inputs,
+            foreign: &foreign,
+            scratch: &mut scratch,
+        };
         F::cpu(memory, &dims).map_err(|why| format!("{what}: {why}"))?;
         for k in 0..said[0].results.len() {
             let place = F::result(&dims, k);
@@ -117,6 +155,13 @@ impl<'p> Case<'p> {
             let tensors: Vec<&Tensor> = said.iter().map(|s| &s.results[k]).collect();
             let name = format!("{what}: result v{}", self.program.results[k]);
             self.verdict.compare(&name, &tensors, found, self.looser);
+        }
+        for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
+            if let Effect::Stored(id) = effect {
+                let found = &session[states[id.0 as usize].0..][..tensor.data.len()];
+                let name = format!("{what}: {}", self.model.state(*id).name);
+                self.verdict.compare(&name, &effects(&said, k), found, self.looser);
+            }
         }
         Ok(())
     }
@@ -130,12 +175,8 @@ impl<'p> Case<'p> {
         let count = <S::Optimizer as Optimizer>::STATES.len();
         let mut pool = self.parameters(len);
         let mut states = vec![0.0; len * count];
-        let weights: Vec<Given> = self
-            .program
-            .weighed
-            .iter()
-            .map(|&(_, local)| Given { local, domain: precast_compiler::ops::Domain::Normal })
-            .collect();
+        let weights: Vec<Given> =
+            self.program.weighed.iter().map(|&(_, local)| Given { local, domain: Domain::Normal }).collect();
         for round in 0..DIMS.len() {
             let mut args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
             let more = draw(self.program, &weights, round, &mut Random(self.program.seed ^ 0xabcd));
@@ -205,7 +246,11 @@ impl<'p> Case<'p> {
             let (name, found) = match effect {
                 Effect::Weights => ("weights".to_owned(), &pool[..count]),
                 Effect::State(s) => (format!("state {s}"), &states[s * pool.len()..][..count]),
-                Effect::Gradient(_) | Effect::Companion(_) | Effect::Updated | Effect::Stored(_) => continue,
+                Effect::Companion(id) => {
+                    let param = self.model.param(*id);
+                    (param.name.clone(), &pool[param.offset..][..count])
+                }
+                Effect::Gradient(_) | Effect::Updated | Effect::Stored(_) => continue,
             };
             self.verdict.compare(&format!("{what} {name}"), &effects(said, k), found, self.looser);
         }

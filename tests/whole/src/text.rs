@@ -21,6 +21,9 @@ impl Program {
         for (k, field) in self.fields.iter().enumerate() {
             let _ = writeln!(out, "    f{k}: {},", field.declared);
         }
+        for &state in &self.states {
+            let _ = writeln!(out, "    state s{state}: {},", self.types[state]);
+        }
         out.push_str("}\n\n");
         self.blocks(&mut out);
         out.push_str("impl Net {\n");
@@ -32,15 +35,19 @@ impl Program {
         for param in &self.params {
             let _ = writeln!(body, "        let v{0} = self.p{0};", param.local);
         }
+        for &state in &self.states {
+            let _ = writeln!(body, "        let v{state} = self.s{state};");
+        }
         self.steps(&self.steps, 2, &mut body);
+        let this = if self.states.is_empty() { "&self" } else { "&mut self" };
         let (value, loss) = match self.shared {
             true => {
-                let _ = writeln!(out, "    fn both(&self, {args}) -> {types} {{\n{body}        {results}\n    }}\n");
+                let _ = writeln!(out, "    fn both({this}, {args}) -> {types} {{\n{body}        {results}\n    }}\n");
                 (format!("        self.both({names})\n"), format!("        let {results} = self.both({names});\n"))
             }
             false => (format!("{body}        {results}\n"), body),
         };
-        let _ = writeln!(out, "    pub fn value(&self, {args}) -> {types} {{\n{value}    }}");
+        let _ = writeln!(out, "    pub fn value({this}, {args}) -> {types} {{\n{value}    }}");
         if !self.weighed.is_empty() {
             let weights = list(self.weighed.iter().map(|(_, w)| format!("v{w}: {}", self.types[*w])));
             let term = |(r, w): &(Local, Local)| match self.types[*r].dtype {
@@ -91,6 +98,13 @@ impl Program {
     fn steps(&self, steps: &[Step], depth: usize, out: &mut String) {
         for step in steps {
             let indent = "    ".repeat(depth);
+            if let Step::Store { state, part, operator, value, read } = step {
+                let _ = writeln!(out, "{indent}self.s{state}{part} {operator} v{value};");
+                if let Some(read) = read {
+                    let _ = writeln!(out, "{indent}let v{read} = self.s{state};");
+                }
+                continue;
+            }
             let (names, made) = self.step(step, depth);
             let _ = writeln!(out, "{indent}let {names} = {made};");
         }
@@ -102,7 +116,12 @@ impl Program {
         match step {
             Step::Call(call) => (results(&call.results), self.written(call)),
             Step::Layer { field, operands, results: to } => {
-                (results(to), format!("self.f{field}({})", locals(operands)))
+                // What is no float after the first operand are the lengths of sequences, which have a name.
+                let operand = |(k, &v): (usize, &Local)| match self.types[v].dtype {
+                    DType::U32 if k > 0 => format!("lengths = v{v}"),
+                    DType::F32 | DType::I32 | DType::U32 | DType::Bool => format!("v{v}"),
+                };
+                (results(to), format!("self.f{field}({})", list(operands.iter().enumerate().map(operand))))
             }
             Step::Branch { condition, cases, results: to } => {
                 let [a, b] = cases.each_ref().map(|case| self.braced(case, depth));
@@ -127,6 +146,8 @@ impl Program {
                 let body = format!("|{}| {}", locals(&body.params), self.braced(body, depth));
                 (results(to), format!("{name}({body})({})", locals(of)))
             }
+            // It gives nothing; its text is that of a statement.
+            Step::Store { .. } => (String::new(), String::new()),
             Step::Repeat { field, over, result } => {
                 let indent = "    ".repeat(depth);
                 let inside =

@@ -105,7 +105,7 @@ impl Growing {
     }
 
     /// Another value of the same type, or the same.
-    fn like(&mut self, x: Local) -> Option<Local> {
+    pub(super) fn like(&mut self, x: Local) -> Option<Local> {
         let ty = self.ty(x);
         if ty.dtype != DType::F32 || self.random.percent(25) {
             return Some(x);

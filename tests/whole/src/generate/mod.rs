@@ -5,14 +5,19 @@
 
 mod fit;
 mod free;
+mod layer;
 mod nested;
+mod state;
 mod template;
+
+pub use layer::{declares, layers};
 
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
-use precast_compiler::ops::{self, Attr, Attrs, Builder, Domain, Item, Op};
+use precast_compiler::ops::{self, Attr, AttrDecl, Attrs, Builder, Domain, Item, Op};
 use proc_macro2::Span;
+use std::collections::BTreeSet;
 
 /// The most elements of a value, where the named dimensions are 1.
 const ELEMENTS: i64 = 3000;
@@ -28,7 +33,7 @@ pub fn program(seed: u64) -> Program {
         shared: random.percent(30),
         ..Program::default()
     };
-    let mut growing = Growing { random, program, pool: vec![], steps: vec![vec![]], closed: false };
+    let mut growing = Growing { random, program, ..Growing::empty(seed) };
     growing.grow();
     growing.finish();
     growing.bind();
@@ -53,8 +58,7 @@ pub fn drawn() -> Vec<&'static Op> {
 /// Whether the templates of an op give a call of it.
 pub fn reaches(op: &'static Op) -> bool {
     (0..8).any(|seed| {
-        let program = Program::default();
-        let mut growing = Growing { random: Random(seed), program, pool: vec![], steps: vec![vec![]], closed: false };
+        let mut growing = Growing::empty(seed);
         growing.given(Type::new(DType::F32, [Dim::name("B"), 6.into()]), Domain::Normal);
         growing.template(op).is_some()
     })
@@ -70,23 +74,52 @@ struct Growing {
     steps: Vec<Vec<Step>>,
     /// Whether new arguments are out of reach, as inside of closures.
     closed: bool,
+    /// Whether it is the body of a block that grows, where the fields of the model are out of reach.
+    in_block: bool,
+    /// Whether states and running statistics stay as they are, as inside of what is derived or mapped.
+    fixed: bool,
+    /// The layers that may be called again.
+    layers: Vec<layer::Declared>,
 }
 
 impl Growing {
+    fn empty(seed: u64) -> Growing {
+        let (random, program) = (Random(seed), Program::default());
+        Growing {
+            random,
+            program,
+            pool: vec![],
+            steps: vec![vec![]],
+            closed: false,
+            in_block: false,
+            fixed: false,
+            layers: vec![],
+        }
+    }
+
     fn grow(&mut self) {
         let all = drawn();
         for _ in 0..1 + self.random.below(3) {
             let ty = self.fresh_type();
             self.given(ty, Domain::Normal);
         }
+        if self.random.percent(8) {
+            (0..1 + self.random.below(2)).for_each(|_| self.keep());
+        }
         let count = 2 + self.random.below(7);
         for _ in 0..count {
+            if self.random.percent(30) {
+                self.store();
+            }
             match self.random.below(20) {
                 0..8 => {
                     let op = self.random.pick(&all);
                     self.template(op);
                 }
-                8..17 => {
+                8..11 => {
+                    self.layer();
+                }
+                11..17 => {
                     self.free();
                 }
                 _ => {
@@ -94,28 +127,36 @@ impl Growing {
                 }
             }
         }
+        self.store_all();
     }
 
     /// Chooses the results and what the loss weighs.
     fn finish(&mut self) {
         self.program.steps = self.steps.pop().unwrap_or_default();
-        let given: Vec<Local> = self.program.args.iter().chain(&self.program.params).map(|g| g.local).collect();
-        let mut made: Vec<Local> = self.pool.iter().copied().filter(|v| !given.contains(v)).collect();
+        let mut given = self.program.states.clone();
+        given.extend(self.program.args.iter().chain(&self.program.params).map(|g| g.local));
+        // Types say sums and products of dimensions, but no quotients.
+        let says = |v: Local| self.ty(v).shape.iter().all(|d| !d.to_string().contains('('));
+        let mut made: Vec<Local> = self.pool.iter().copied().filter(|&v| !given.contains(&v) && says(v)).collect();
         if made.is_empty() {
-            made = self.pool.clone();
+            made = given;
         }
-        let most = if self.random.percent(15) { 20 } else { 6 };
+        let most = if self.random.percent(15) { 20 } else { 8 };
         let count = 1 + self.random.below(most);
         let last = made[made.len() - 1];
         let mut results = vec![last];
+        // What nothing reads would be computed for nothing.
+        let read: BTreeSet<Local> = self.program.steps.iter().flat_map(Step::reads).collect();
+        let unread: Vec<Local> = made.iter().copied().filter(|v| !read.contains(v)).collect();
         for _ in 1..count {
-            let v = self.random.pick(&made);
+            let often = !unread.is_empty() && self.random.percent(80);
+            let v = self.random.pick(if often { &unread } else { &made });
             if !results.contains(&v) && results.len() < 20 {
                 results.push(v);
             }
         }
         self.program.results = results.clone();
-        if self.program.params.is_empty() && self.program.fields.is_empty() {
+        if !self.program.states.is_empty() || self.program.params.is_empty() && self.program.fields.is_empty() {
             return;
         }
         for r in results {
@@ -173,10 +214,9 @@ impl Growing {
             self.program.params.push(Given { local: param, domain: Domain::Normal });
             let operands = vec![Operand::Local(local), Operand::Local(param)];
             let sum = if self.steps.len() == 1 { self.call("add", operands, &[]) } else { None };
-            return match sum {
-                Some(sum) => sum[0],
-                None => local,
-            };
+            if let Some(sum) = sum {
+                return sum[0];
+            }
         }
         self.pool.push(local);
         local
@@ -211,22 +251,9 @@ impl Growing {
         operands: Vec<Operand>,
         written: Vec<(Option<String>, String)>,
     ) -> Option<Vec<Local>> {
-        let mut positional = vec![];
-        let mut named = vec![];
-        for (name, text) in &written {
-            let value = attr(text)?;
-            match name {
-                Some(name) => named.push((name.clone(), value)),
-                None => positional.push(value),
-            }
-        }
-        let attrs = ops::resolve(op.attrs, positional, named).ok()?;
+        let attrs = resolved(op.attrs, &written)?;
         let types = self.operand_types(&operands)?;
         let results = infer(op, &types, &attrs)?;
-        let fits = |ty: &Type| {
-            let count = ty.count().eval(&|_| Some(1));
-            count.is_some_and(|n| (1..=ELEMENTS).contains(&n)) && ty.rank() <= 8
-        };
         if !results.iter().all(fits) {
             return None;
         }
@@ -258,6 +285,25 @@ impl Growing {
     fn with(&mut self, op: &str, x: Local, number: f64) -> Option<Local> {
         Some(self.call(op, vec![Operand::Local(x), Operand::Number(number)], &[])?[0])
     }
+}
+
+/// All attributes from those that are written.
+fn resolved(decls: &'static [AttrDecl], written: &[(Option<String>, String)]) -> Option<Attrs> {
+    let (mut positional, mut named) = (vec![], vec![]);
+    for (name, text) in written {
+        let value = attr(text)?;
+        match name {
+            Some(name) => named.push((name.clone(), value)),
+            None => positional.push(value),
+        }
+    }
+    ops::resolve(decls, positional, named).ok()
+}
+
+/// Whether a value of that type is small enough to compute.
+fn fits(ty: &Type) -> bool {
+    let count = ty.count().eval(&|_| Some(1));
+    count.is_some_and(|n| (1..=ELEMENTS).contains(&n)) && ty.rank() <= 8
 }
 
 /// The types of an op's results; `None` where it refuses.

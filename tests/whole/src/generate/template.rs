@@ -102,10 +102,6 @@ impl Growing {
                 (None, _, Part::Call(..)) => return None,
             }
         }
-        // Their bodies read states and lengths by attributes that the parser sets.
-        if matches!(op.name, "rnn" | "lstm" | "gru") {
-            return None;
-        }
         self.written(op, operands, written)
     }
 }
