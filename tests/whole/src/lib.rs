@@ -1,9 +1,11 @@
 //! Random whole programs: a seed in, the text of a `model!` out, and the judgement of what its compiled form computes.
 //!
 //! `generate` draws a program, `text` prints it, `run` runs what rustc made of it, and `judge` compares that with the
-//! oracle. The batch beside this crate compiles programs; the program of this crate drives batch after batch.
+//! oracle; `json` and `dump` hand both to `pytorch.py`. The batch beside this crate compiles programs; the program of this crate drives batch after batch.
 
+pub mod dump;
 pub mod generate;
+pub mod json;
 pub mod judge;
 pub mod program;
 pub mod random;

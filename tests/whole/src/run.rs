@@ -1,6 +1,7 @@
 //! Runs a compiled program on every instruction set: forward, gradients and three steps, each call at other dimensions
 //! and on memory that held garbage, and judges each by the oracle from the same parameters and states.
 
+use crate::dump::{self, Dump};
 use crate::judge::{Verdict, extents, function, model, oracles};
 use crate::program::{Given, Program};
 use crate::random::Random;
@@ -27,6 +28,7 @@ struct Case<'p> {
     model: Model,
     verdict: Verdict,
     looser: f64,
+    dump: Option<Dump>,
 }
 
 /// A call's tensors as random numbers of their domains.
@@ -60,7 +62,7 @@ fn draw(program: &Program, given: &[Given], round: usize, random: &mut Random) -
 impl<'p> Case<'p> {
     fn new(program: &'p Program) -> Result<Case<'p>, String> {
         let looser = if program.precision == "f32" { 1.0 } else { 1e4 };
-        Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser })
+        Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser, dump: Dump::asked() })
     }
 
     /// All parameters of the program at random, in the layout of the pool.
@@ -100,6 +102,29 @@ impl<'p> Case<'p> {
         (env, values)
     }
 
+    /// Compares a tensor of a device with what the oracles say, and notes it where a dump is asked for.
+    fn compare(&mut self, what: &str, name: &str, said: &[&Tensor], found: &[f32]) {
+        self.verdict.compare(&format!("{what}: {name}"), said, found, self.looser);
+        if let Some(dump) = self.dump.as_mut().filter(|_| found.len() == said[0].data.len()) {
+            dump.tensor(name, said, found);
+        }
+    }
+
+    /// Ends a call, whose tensors have been compared.
+    fn called(&mut self, trains: bool, round: usize, env: &Env) {
+        let Some(mut dump) = self.dump.take() else { return };
+        let weights = self.program.weighed.iter().map(|&(_, local)| local);
+        let locals = self.program.args.iter().map(|given| given.local).chain(weights);
+        dump.call(&dump::Given {
+            trains,
+            dims: DIMS[round],
+            key: KEY,
+            args: locals.zip(&env.args).collect(),
+            params: self.model.params.iter().map(|p| p.name.as_str()).zip(&env.params).collect(),
+        });
+        self.dump = Some(dump);
+    }
+
     fn value<C: Compiled, F: Function>(&mut self, round: usize, what: &str) -> Result<(), String> {
         let pool = self.parameters(C::SPEC.pool_len);
         let args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
@@ -115,9 +140,9 @@ impl<'p> Case<'p> {
             let place = F::result(&dims, k);
             let found = &scratch[place.offset..][..place.len];
             let tensors: Vec<&Tensor> = said.iter().map(|s| &s.results[k]).collect();
-            let name = format!("{what}: result v{}", self.program.results[k]);
-            self.verdict.compare(&name, &tensors, found, self.looser);
+            self.compare(what, &format!("result v{}", self.program.results[k]), &tensors, found);
         }
+        self.called(false, round, &env);
         Ok(())
     }
 
@@ -165,9 +190,12 @@ impl<'p> Case<'p> {
                 ran.map_err(|why| format!("{what}: {why}"))?;
                 let [at, _] = if only { G::outcome(&dims) } else { S::outcome(&dims) };
                 let losses: Vec<&Tensor> = said.iter().map(|s| &s.results[0]).collect();
-                self.verdict.compare(&format!("{what}: loss"), &losses, &scratch[at..=at], self.looser);
                 if only {
-                    self.gradients(&format!("{what}, step {round}: gradient"), &said, &gradients);
+                    self.compare(what, "loss", &losses, &scratch[at..=at]);
+                    self.gradients(&format!("{what}, step {round}"), &said, &gradients);
+                    self.called(true, round, &env);
+                } else {
+                    self.verdict.compare(&format!("{what}: loss"), &losses, &scratch[at..=at], self.looser);
                 }
             }
             self.updated(&format!("{what}, step {round}: new"), &said, &pool, &states);
@@ -193,7 +221,8 @@ impl<'p> Case<'p> {
             if let Effect::Gradient(id) = effect {
                 let param = self.model.param(*id);
                 let found = &pool[param.offset..param.offset + tensor.data.len()];
-                self.verdict.compare(&format!("{what} of {}", param.name), &effects(said, k), found, self.looser);
+                let name = format!("gradient of {}", param.name);
+                self.compare(what, &name, &effects(said, k), found);
             }
         }
     }
@@ -262,6 +291,9 @@ fn on_every_isa<'p>(
     for (position, isa) in precast::__rt::Isa::available().enumerate() {
         force_isa(Some(position));
         run(&mut case, &format!("{isa:?}"))?;
+        if let Some(dump) = case.dump.take() {
+            dump.write(program)?;
+        }
     }
     Ok(case.verdict)
 }

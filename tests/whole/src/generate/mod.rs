@@ -8,6 +8,8 @@ mod free;
 mod nested;
 mod template;
 
+pub(crate) use template::split;
+
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
@@ -274,7 +276,7 @@ fn infer(op: &Op, types: &[Type], attrs: &Attrs) -> Option<Vec<Type>> {
 }
 
 /// An attribute as it is written.
-fn attr(text: &str) -> Option<Attr> {
+pub(crate) fn attr(text: &str) -> Option<Attr> {
     let text = text.trim();
     Some(match text {
         "true" => Attr::Bool(true),
