@@ -77,7 +77,6 @@ plain("matmul", torch.matmul)
 plain("outer", lambda a, b: torch.einsum("...i,...j->...ij", a, b))
 plain("diag", torch.diag_embed)
 plain("trace", lambda x: x.diagonal(0, -2, -1).sum(-1))
-plain("unsqueeze", None)
 
 
 @op("prelu")
@@ -162,9 +161,6 @@ def running(call, x):
         # Equal extremes share the derivative.
         extreme = torch.amax if call.op == "cummax" else torch.amin
         y = torch.stack([extreme(x[: n + 1], 0) for n in range(len(x))])
-    elif whole(x):
-        # Products of int64 wrap as those of 32 bits do.
-        y = getattr(torch, call.op)(x, 0)
     else:
         y = getattr(torch, call.op)(x, 0)
     if call.exclusive:
@@ -174,13 +170,13 @@ def running(call, x):
 
 @op("sort", "argsort")
 def ordered(call, x):
-    found = torch.sort(x, call.axis, descending=call.descending, stable=True)
+    found = torch.sort(x, dim=call.axis, descending=call.descending, stable=True)
     return found.values if call.op == "sort" else found.indices
 
 
 @op("top_k")
 def top_k(call, x):
-    found = torch.sort(x, call.axis, descending=call.largest, stable=True)
+    found = torch.sort(x, dim=call.axis, descending=call.largest, stable=True)
     return tuple(part.narrow(call.axis, 0, call.k) for part in found)
 
 
@@ -270,7 +266,8 @@ def squeeze(call, x):
 
 @op("transpose")
 def transpose(call, x):
-    return x.transpose(-1, -2) if call.axes_given is None else x.permute(call.axes_given)
+    order = call.attrs["axes"]
+    return x.transpose(-1, -2) if order is None else x.permute(order)
 
 
 @op("broadcast_to")
@@ -386,7 +383,7 @@ def take(call, x, index):
     at, valid = inside(index, x.shape[axis])
     y = x.index_select(axis, at.flatten()).unflatten(axis, index.shape or (1,))
     y = y if index.ndim else y.squeeze(axis)
-    valid = valid.reshape(*[1] * axis, *index.shape, *[1] * (x.ndim - axis - 1))
+    valid = valid.reshape([1] * axis + list(index.shape) + [1] * (x.ndim - axis - 1))
     return torch.where(valid, y, outside(x))
 
 
