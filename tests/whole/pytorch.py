@@ -16,6 +16,7 @@ import math
 import pathlib
 import sys
 import traceback
+import warnings
 
 import torch
 
@@ -24,6 +25,8 @@ from pytorch_ops import OPS, Call, Unsupported
 
 torch.set_default_dtype(torch.float64)
 torch.set_num_threads(1)
+# They would end up among the verdicts.
+warnings.simplefilter("ignore")
 
 # The bounds of `src/judge.rs`.
 SPANS, RELATIVE, OF_LARGEST = 24.0, 4e-6, 4e-6

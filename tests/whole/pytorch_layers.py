@@ -288,8 +288,15 @@ loss("gaussian_nll_loss", "full", "eps")
 loss("poisson_nll_loss", "log_input", "full", "eps")
 loss("margin_ranking_loss", "margin")
 loss("hinge_embedding_loss", "margin")
-loss("soft_margin_loss")
 loss("triplet_margin_loss", "margin", "p", "eps", "swap")
+
+
+@op("soft_margin_loss")
+def soft_margin_loss(call, x, target):
+    if target.requires_grad:
+        # PyTorch derives nothing for the target.
+        return reduced(call, F.softplus(-target * x))
+    return F.soft_margin_loss(x, target, reduction=call.reduction)
 
 
 @op("cosine_embedding_loss")

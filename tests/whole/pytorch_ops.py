@@ -244,7 +244,7 @@ def rotary(call, x, position=None):
     pairs = x.unflatten(-1, (half, 2)) if call.interleaved else x.unflatten(-1, (2, half)).transpose(-1, -2)
     angle = position[..., None].double() * call.base ** (-torch.arange(half).double() / half)
     turn = torch.polar(torch.ones_like(angle), angle)
-    turned = torch.view_as_real(torch.view_as_complex(pairs.contiguous()) * turn)
+    turned = torch.view_as_real(torch.view_as_complex(pairs.clone(memory_format=torch.contiguous_format)) * turn)
     return (turned if call.interleaved else turned.transpose(-1, -2)).flatten(-2)
 
 
