@@ -29,7 +29,7 @@ torch.set_num_threads(1)
 warnings.simplefilter("ignore")
 
 # The bounds of `src/judge.rs`.
-SPANS, RELATIVE, OF_LARGEST = 24.0, 4e-6, 4e-6
+SPANS, RELATIVE, OF_LARGEST, LOOSE = 24.0, 4e-6, 4e-6, 1e4
 
 # How far PyTorch may be from the oracle that does not round, relative to the largest number: constants are f32 in one
 # of them, functions such as erf are approximated in both.
@@ -261,7 +261,7 @@ class Verdict:
         if x == found or math.isnan(x) and math.isnan(found):
             return True
         if dtype != "f32":
-            return None if low != high or self.looser > 1 else False
+            return None if low != high or self.looser >= LOOSE else False
         if not all(map(math.isfinite, (x, low, high))):
             # What is beyond f32, or NaN under some roundings only.
             agree = math.isfinite(low) == math.isfinite(high) == math.isfinite(exact)
@@ -271,7 +271,7 @@ class Verdict:
         bound = (SPANS * (high - low) + RELATIVE * abs(x) + OF_LARGEST * largest + 1e-37) * self.looser
         if abs(found - x) <= bound + (high - low):
             return True
-        choice = high - low > 1e-2 * (largest + 1e-30) or self.looser > 1 and bound > 1e-2 * largest
+        choice = high - low > 1e-2 * (largest + 1e-30) or self.looser >= LOOSE and bound > 1e-2 * largest
         return None if choice else False
 
     def exact(self, x, exact, span, largest):
@@ -286,7 +286,7 @@ def judge(path, counts):
     """Compares one program and prints a line where something is to be said."""
     file = json.loads(path.read_text())
     program = file["program"]
-    verdict = Verdict(1.0 if program["precision"] == "f32" else 1e4)
+    verdict = Verdict(file["looser"])
     unsupported, first = set(), None
     for number, call in enumerate(file["calls"]):
         what = f"{'loss' if call['trains'] else 'value'}, B = {call['dims']['B']}"

@@ -21,7 +21,7 @@ pub(crate) fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Prog
     let mut case = Case::new(program, LOOSER)?;
     values::<C, F>(&gpu, &mut case)?;
     steps::<C, S, G>(&gpu, &mut case)?;
-    Ok(case.verdict)
+    case.written()
 }
 
 /// Runs one that has nothing to train.
@@ -29,7 +29,7 @@ pub(crate) fn evaluated<C: Compiled, F: Function>(program: &Program) -> Result<V
     let gpu = Gpu::new().map_err(|why| why.to_string())?;
     let mut case = Case::new(program, LOOSER)?;
     values::<C, F>(&gpu, &mut case)?;
-    Ok(case.verdict)
+    case.written()
 }
 
 fn values<C: Compiled, F: Function>(gpu: &Gpu, case: &mut Case<'_>) -> Result<(), String> {

@@ -86,6 +86,17 @@ impl<'p> Case<'p> {
         Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser, dump: Dump::asked() })
     }
 
+    /// What the comparison came to, after the dump is written.
+    pub(crate) fn written(mut self) -> Result<Verdict, String> {
+        self.write()?;
+        Ok(self.verdict)
+    }
+
+    /// Writes the dump, where one is asked for and not yet written.
+    pub(crate) fn write(&mut self) -> Result<(), String> {
+        self.dump.take().map_or(Ok(()), |dump| dump.write(self.program, self.looser))
+    }
+
     /// All parameters of the program at random, in the layout of the pool.
     pub(crate) fn parameters(&self, len: usize) -> Vec<f32> {
         let mut random = Random(self.program.seed ^ 0xfeed);

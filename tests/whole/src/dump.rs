@@ -86,12 +86,16 @@ impl Dump {
         ]));
     }
 
-    /// Writes the file of the program.
+    /// Writes the file of the program, whose bounds are so many times wider than those of the CPU in f32.
     ///
     /// # Errors
     /// What the file system says.
-    pub fn write(self, program: &Program) -> Result<(), String> {
-        let all = Json::object([("program", program.json()), ("calls", Json::List(self.calls))]);
+    pub fn write(self, program: &Program, looser: f64) -> Result<(), String> {
+        let all = Json::object([
+            ("program", program.json()),
+            ("looser", Json::Number(looser)),
+            ("calls", Json::List(self.calls)),
+        ]);
         std::fs::create_dir_all(&self.folder)
             .and_then(|()| std::fs::write(self.folder.join(format!("{}.json", program.seed)), all.to_string()))
             .map_err(|why| format!("{}: {why}", self.folder.display()))

@@ -45,11 +45,9 @@ fn on_every_isa<'p>(
     for (position, isa) in Isa::available().enumerate() {
         force_isa(Some(position));
         run(&mut case, &format!("{isa:?}"))?;
-        if let Some(dump) = case.dump.take() {
-            dump.write(program)?;
-        }
+        case.write()?;
     }
-    Ok(case.verdict)
+    case.written()
 }
 
 fn value<F: Function>(call: &Call<'_>, parameters: &[f32]) -> Result<Vec<Vec<f32>>, String> {

@@ -37,7 +37,7 @@ pub fn told(program: &Program) -> Result<(), String> {
             case.called(trains, round, &env);
         }
     }
-    case.dump.map_or(Ok(()), |dump| dump.write(program))
+    case.write()
 }
 
 /// Notes the results or the loss and the gradients, under the names that machines give them.
