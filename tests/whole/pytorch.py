@@ -229,7 +229,8 @@ class Verdict:
     """The counts of a program."""
 
     def __init__(self, looser):
-        self.looser, self.judged, self.skipped, self.wrong, self.oracle = looser, 0, 0, [], []
+        self.looser, self.judged, self.skipped, self.undefined = looser, 0, 0, 0
+        self.wrong, self.oracle = [], []
 
     def compare(self, what, given, value):
         value = value.detach()
@@ -255,6 +256,9 @@ class Verdict:
                 at = all_[0]
                 text = f"{given[name][at]} instead of {numbers[at]}, largest {largest:.3g}, span of {rows[at][3:]}"
                 list_.append(f"{what} {given['shape']}: {len(all_)} of {len(rows)} wrong: element {at} is {text}")
+
+    def skip(self, given):
+        self.undefined += len(given["found"])
 
     def element(self, x, found, exact, low, high, largest, dtype):
         """Whether a number is right; None where the oracles disagree and the number is none of them."""
@@ -298,8 +302,12 @@ def judge(path, counts):
         except Exception as why:
             first = first or f"{what}: {type(why).__name__}: {str(why).splitlines()[0]} {traceback.extract_tb(why.__traceback__)[-1]}"
             continue
+        # What is no number has no derivative either.
+        undefined = call["trains"] and not bool(made["loss"].isfinite())
         for given in call["tensors"]:
-            if given["name"] in made:
+            if undefined and given["name"] != "loss":
+                verdict.skip(given)
+            elif given["name"] in made:
                 verdict.compare(f"{what}: {given['name']}", given, made[given["name"]])
             elif any(given["exact"]):
                 verdict.wrong.append(f"{what}: {given['name']} is not zero")
@@ -317,6 +325,7 @@ def judge(path, counts):
         counts["compared in part"] += bool(unsupported)
     counts[kind] += 1
     counts["numbers"] += verdict.judged
+    counts["derivatives of what is not finite"] += verdict.undefined
     if kind != "compared" or text:
         print(f"program {seed} {kind} {text}", flush=True)
     if verdict.oracle:

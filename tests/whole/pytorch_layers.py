@@ -287,8 +287,19 @@ loss("binary_cross_entropy_with_logits")
 loss("gaussian_nll_loss", "full", "eps")
 loss("poisson_nll_loss", "log_input", "full", "eps")
 loss("margin_ranking_loss", "margin")
-loss("hinge_embedding_loss", "margin")
 loss("triplet_margin_loss", "margin", "p", "eps", "swap")
+
+
+def signs(target):
+    """A target of the losses that know two classes."""
+    if not bool(((target == 1) | (target == -1)).all()):
+        raise Unsupported("a target that is neither 1 nor −1")
+    return target
+
+
+@op("hinge_embedding_loss")
+def hinge_embedding_loss(call, x, target):
+    return F.hinge_embedding_loss(x, signs(target), margin=call.margin, reduction=call.reduction)
 
 
 @op("soft_margin_loss")
@@ -302,5 +313,5 @@ def soft_margin_loss(call, x, target):
 @op("cosine_embedding_loss")
 def cosine_embedding_loss(call, a, b, target):
     rows = [x.reshape(-1, x.shape[-1]) for x in (a, b)]
-    y = F.cosine_embedding_loss(*rows, target.flatten(), margin=call.margin, reduction=call.reduction)
+    y = F.cosine_embedding_loss(*rows, signs(target).flatten(), margin=call.margin, reduction=call.reduction)
     return y.reshape(target.shape) if call.reduction == "none" else y
