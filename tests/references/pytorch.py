@@ -406,3 +406,6 @@ def rotary(x, position, base, interleaved):
 op("rotary(x)", lambda x: rotary(x, torch.arange(5.0), 10000.0, False), x=lambda: normal(2, 5, 6))
 op("rotary(x, at, base = 100.0, interleaved = true)", lambda x, at: rotary(x, at, 100.0, True),
    x=lambda: normal(2, 3, 4), at=lambda: below(9, 2, 1))
+
+# A row without variance, at which the derivative of the root is infinite.
+op("std(x, axis = 1)", lambda x: x.std(1), x=lambda: torch.cat([normal(2, 5), torch.ones(1, 5)]))
