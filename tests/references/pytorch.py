@@ -448,3 +448,6 @@ op("gaussian_nll_loss(x, y, v)", lambda x, y, v: F.gaussian_nll_loss(x, y, v.det
     [3e-7, 1e-3, 1.0, 2e-6]).float().double()[:, None].expand(4, 3).contiguous())
 op("poisson_nll_loss(x, y, log_input = false)", lambda x, y: F.poisson_nll_loss(x, y.detach(), log_input=False),
    x=lambda: torch.tensor([0.0, 1e-8, 1e-3, 2.0]).float().double(), y=lambda: positive(4))
+
+# A row without variance, at which the derivative of the root is infinite.
+op("std(x, axis = 1)", lambda x: x.std(1), x=lambda: torch.cat([normal(2, 5), torch.ones(1, 5)]))

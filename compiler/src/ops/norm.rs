@@ -141,7 +141,7 @@ pub(super) fn length(b: &mut Builder<'_>, x: Value, axes: &[usize], p: f64) -> R
 }
 
 /// A function of positive numbers, with the value and the derivative 0 at 0.
-fn above_zero(
+pub(super) fn above_zero(
     b: &mut Builder<'_>,
     x: Value,
     function: impl Fn(&mut Builder<'_>, Value) -> Result<Value, OpError>,

@@ -43,7 +43,7 @@ macro_rules! table {
 
 table! {
     SUM = "sum" "ReduceSum", Sum, Normal, "The sum over the axes.";
-    MAX = "max" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. The gradient goes to the first largest.";
-    MIN = "min" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. The gradient goes to the first smallest.";
+    MAX = "max" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
+    MIN = "min" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
     PROD = "prod" "ReduceProd", Prod, Positive, "The product over the axes.";
 }

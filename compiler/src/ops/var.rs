@@ -1,6 +1,7 @@
 //! `var(x, axis = …)` and `std(x, axis = …)`: variance and standard deviation over any axes.
 
 use super::axes::REDUCED;
+use super::norm::above_zero;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, ReduceOp};
@@ -49,7 +50,7 @@ macro_rules! table {
 
 table! {
     VAR = "var", "The variance `Σ (x − mean)² / (n − correction)` over the axes, in two passes.", |_, variance| Ok(variance);
-    STD = "std", "The standard deviation `√var(x)` over the axes.", |b, variance| b.unary(MapOp::Sqrt, variance);
+    STD = "std", "The standard deviation `√var(x)` over the axes; the derivative of equal elements is 0.", |b, variance| above_zero(b, variance, |b, x| b.unary(MapOp::Sqrt, x));
 }
 
 /// The variance with the axes kept. Two passes: the difference of large sums would lose the digits that matter.

@@ -44,9 +44,10 @@ fn main() {
 
 /// Draws a program and runs it through all stages.
 fn ready(seed: u64) -> Result<(), String> {
-    let model = whole::judge::checked(&whole::generate::program(seed).text())?;
+    let program = whole::generate::program(seed);
+    let model = whole::judge::checked(&program.text())?;
     drop(precast_compiler::pipeline::lower(model));
-    Ok(())
+    if std::env::var_os("PRECAST_DRY").is_some() { whole::told::told(&program) } else { Ok(()) }
 }
 
 /// Compiles and runs a batch; where rustc or a crash takes all along, each program alone.
@@ -55,15 +56,21 @@ fn compiled(seeds: &[u64], turn: usize, counts: &mut BTreeMap<&str, usize>) {
         return;
     }
     let list: Vec<String> = seeds.iter().map(ToString::to_string).collect();
-    // A tenth as a debug build, a tenth at opt-level 3, the others at the level that compiles soonest.
+    let on_the_gpu = cfg!(feature = "gpu") && std::env::var("PRECAST_DEVICE").is_ok_and(|device| device == "gpu");
+    // A tenth as a debug build, a tenth at opt-level 3, the others at the level that compiles soonest; where none of the
+    // compiled kernels runs, unoptimised.
     let level = match turn % 10 {
+        _ if on_the_gpu => 0,
         3 => 0,
         7 => 3,
         _ => 1,
     };
     let mut cargo = Command::new("cargo");
     cargo.args(["test", "-q", "-p", "whole-batch", "--test", "batch"]);
-    if level > 0 {
+    if cfg!(feature = "gpu") {
+        cargo.args(["--features", "gpu"]);
+    }
+    if level > 0 || on_the_gpu {
         cargo.arg("--release").arg(format!("--config=profile.release.package.whole-batch.opt-level={level}"));
         cargo.arg("--config=profile.release.debug=false");
     }

@@ -1,293 +1,26 @@
 //! Runs a compiled program on every instruction set: forward, gradients and three steps, each call at other dimensions
-//! and on memory that held garbage, and judges each by the oracle from the same parameters and states.
+//! and on memory that held garbage.
 
-use crate::judge::{Verdict, extents, function, model, oracles};
-use crate::program::{Given, Program};
-use crate::random::Random;
-use precast::__rt::{Compiled, Foreigns, Function, GROUPS, Memory, NUMBERS_AT, Optimizer, Step, StepMemory, force_isa};
-use precast_compiler::ir::model::{Effect, StateId};
-use precast_compiler::ir::{DType, Model};
-use precast_compiler::ops::Domain;
-use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
-
-/// What `B` and `T` are, call after call.
-const DIMS: [[i64; 2]; 3] = [[3, 2], [1, 4], [5, 1]];
-
-/// The random key of the steps.
-const KEY: [u32; 2] = [17, 42];
-
-/// The arguments of a call, for the oracle and for a device.
-struct Arguments {
-    tensors: Vec<Tensor>,
-    words: Vec<Vec<f32>>,
-}
-
-/// A program at work.
-struct Case<'p> {
-    program: &'p Program,
-    model: Model,
-    verdict: Verdict,
-    looser: f64,
-}
-
-/// A call's tensors as random numbers of their domains.
-fn draw(program: &Program, given: &[Given], round: usize, random: &mut Random) -> Arguments {
-    let mut made = Arguments { tensors: vec![], words: vec![] };
-    for given in given {
-        let ty = &program.types[given.local];
-        let shape = extents(&ty.shape, &|name| DIMS[round][usize::from(name == "T")]);
-        let numbers = given.domain.sample(shape.iter().product(), &mut || random.word());
-        let (data, words): (Data, Vec<f32>) = match ty.dtype {
-            DType::F32 => (Data::F32(numbers.clone()), numbers.iter().map(|&x| x as f32).collect()),
-            DType::I32 => {
-                let x: Vec<i32> = numbers.iter().map(|&x| x as i32).collect();
-                (Data::I32(x.clone()), x.iter().map(|&x| f32::from_bits(x as u32)).collect())
-            }
-            DType::U32 => {
-                let x: Vec<u32> = numbers.iter().map(|&x| x as u32).collect();
-                (Data::U32(x.clone()), x.iter().map(|&x| f32::from_bits(x)).collect())
-            }
-            DType::Bool => {
-                let x: Vec<bool> = numbers.iter().map(|&x| x != 0.0).collect();
-                (Data::Bool(x.clone()), x.iter().map(|&x| f32::from_bits(u32::from(x))).collect())
-            }
-        };
-        made.tensors.push(Tensor::new(shape, data));
-        made.words.push(words);
-    }
-    made
-}
-
-impl<'p> Case<'p> {
-    fn new(program: &'p Program) -> Result<Case<'p>, String> {
-        let looser = if program.precision == "f32" { 1.0 } else { 1e4 };
-        Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser })
-    }
-
-    /// All parameters of the program at random, in the layout of the pool.
-    fn parameters(&self, len: usize) -> Vec<f32> {
-        let mut random = Random(self.program.seed ^ 0xfeed);
-        let mut pool = vec![0.0; len];
-        for param in &self.model.params {
-            let count = param.stacked().count().as_const().unwrap_or(0) as usize;
-            // Running variances are positive.
-            let domain = if param.name.ends_with("running_var") { Domain::Positive } else { Domain::Normal };
-            let numbers = domain.sample(count, &mut || random.word());
-            pool[param.offset..param.offset + count].iter_mut().zip(&numbers).for_each(|(p, &x)| *p = 0.5 * x as f32);
-        }
-        pool
-    }
-
-    /// The parameters as the oracle has them.
-    fn tensors(&self, pool: &[f32]) -> Vec<Tensor> {
-        let one = |param: &precast_compiler::ir::model::Param| {
-            let shape = extents(&param.stacked().shape, &|_| 1);
-            let count: usize = shape.iter().product();
-            let words = &pool[param.offset..param.offset + count];
-            Tensor::floats(shape, words.iter().map(|&x| f64::from(x)).collect())
-        };
-        self.model.params.iter().map(one).collect()
-    }
-
-    fn env(&self, trains: bool, round: usize, tensors: Vec<Tensor>, pool: &[f32]) -> (Env, Vec<usize>) {
-        let dims = [("B", DIMS[round][0]), ("T", DIMS[round][1])];
-        let names = function(&self.model, trains).map(|f| f.dims.as_slice()).unwrap_or_default();
-        let values = names.iter().map(|d| DIMS[round][usize::from(d.name == "T")] as usize).collect();
-        let env = Env {
-            args: tensors,
-            dims: dims.iter().map(|(name, n)| ((*name).to_owned(), *n)).collect(),
-            params: self.tensors(pool),
-            key: KEY,
-            ..Env::default()
-        };
-        (env, values)
-    }
-
-    /// The first word of each state of a session and its extents, and the words of all.
-    fn states(&self, round: usize) -> (Vec<(usize, Vec<usize>)>, usize) {
-        let dims = |name: &str| DIMS[round][usize::from(name == "T")];
-        let at = |k: usize| self.model.state_offset(StateId(k as u32)).eval(&|n| Some(dims(n))).unwrap_or(0) as usize;
-        let states = self.model.states.iter().enumerate();
-        let all = states.map(|(k, state)| (at(k), extents(&state.stacked().shape, &dims))).collect();
-        (all, at(self.model.states.len()))
-    }
-
-    /// One call, or three of one session where the program keeps something.
-    fn value<C: Compiled, F: Function>(&mut self, round: usize, what: &str) -> Result<(), String> {
-        let mut session = vec![0.0; self.states(round).1];
-        if session.is_empty() {
-            return self.call::<C, F>([round, 0], what, &mut session);
-        }
-        (0..3).try_for_each(|call| self.call::<C, F>([round, call], &format!("{what}, call {call}"), &mut session))
-    }
-
-    fn call<C: Compiled, F: Function>(
-        &mut self,
-        [round, call]: [usize; 2],
-        what: &str,
-        session: &mut [f32],
-    ) -> Result<(), String> {
-        let pool = self.parameters(C::SPEC.pool_len);
-        let seed = self.program.seed + (round + 100 * call) as u64;
-        let args = draw(self.program, &self.program.args, round, &mut Random(seed));
-        let inputs: Vec<&[f32]> = args.words.iter().map(Vec::as_slice).collect();
-        let (mut env, dims) = self.env(false, round, args.tensors.clone(), &pool);
-        let (states, _) = self.states(round);
-        let kept = |(at, shape): &(usize, Vec<usize>)| {
-            let words = &session[*at..][..shape.iter().product()];
-            Tensor::floats(shape.clone(), words.iter().map(|&x| f64::from(x)).collect())
-        };
-        env.session = states.iter().map(kept).collect();
-        let said = oracles(function(&self.model, false).ok_or("no value")?, &self.model, &env)?;
-        let mut scratch = garbage(F::scratch(&dims).ok_or("too large")?, round);
-        let foreign = Foreigns::default();
-        let memory = Memory {
-            parameters: &pool,
-            session: &mut *session,
-            inputs: &inputs,
-            foreign: &foreign,
-            scratch: &mut scratch,
-        };
-        F::cpu(memory, &dims).map_err(|why| format!("{what}: {why}"))?;
-        for k in 0..said[0].results.len() {
-            let place = F::result(&dims, k);
-            let found = &scratch[place.offset..][..place.len];
-            let tensors: Vec<&Tensor> = said.iter().map(|s| &s.results[k]).collect();
-            let name = format!("{what}: result v{}", self.program.results[k]);
-            self.verdict.compare(&name, &tensors, found, self.looser);
-        }
-        for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
-            if let Effect::Stored(id) = effect {
-                let found = &session[states[id.0 as usize].0..][..tensor.data.len()];
-                let name = format!("{what}: {}", self.model.state(*id).name);
-                self.verdict.compare(&name, &effects(&said, k), found, self.looser);
-            }
-        }
-        Ok(())
-    }
-
-    fn values<C: Compiled, F: Function>(&mut self, isa: &str) -> Result<(), String> {
-        (0..DIMS.len()).try_for_each(|round| self.value::<C, F>(round, &format!("{isa}, B = {}", DIMS[round][0])))
-    }
-
-    fn steps<C: Compiled, S: Step, G: Step>(&mut self, what: &str) -> Result<(), String> {
-        let len = C::SPEC.pool_len;
-        let count = <S::Optimizer as Optimizer>::STATES.len();
-        let mut pool = self.parameters(len);
-        let mut states = vec![0.0; len * count];
-        let weights: Vec<Given> =
-            self.program.weighed.iter().map(|&(_, local)| Given { local, domain: Domain::Normal }).collect();
-        for round in 0..DIMS.len() {
-            let mut args = draw(self.program, &self.program.args, round, &mut Random(self.program.seed + round as u64));
-            let more = draw(self.program, &weights, round, &mut Random(self.program.seed ^ 0xabcd));
-            args.tensors.extend(more.tensors);
-            args.words.extend(more.words);
-            let (mut env, dims) = self.env(true, round, args.tensors.clone(), &pool);
-            let numbers = numbers::<S::Optimizer>(round as u64 + 1, &mut env);
-            env.states = states.chunks(len.max(1)).map(|s| s.iter().map(|&x| f64::from(x)).collect()).collect();
-            let said = oracles(function(&self.model, true).ok_or("no loss")?, &self.model, &env)?;
-            let inputs: Vec<&[f32]> = args.words.iter().map(Vec::as_slice).collect();
-            let mut gradients = self.unwritten(&said[0], len, round);
-            for only in [true, false] {
-                let words = if only { G::scratch(&dims) } else { S::scratch(&dims) };
-                let mut scratch = garbage(words.ok_or("too large")?, round);
-                let foreign = Foreigns::default();
-                let memory = StepMemory {
-                    parameters: &mut pool,
-                    gradients: &mut gradients,
-                    states: &mut states,
-                    numbers: &numbers,
-                    groups: &vec![0; len / 64],
-                    inputs: &inputs,
-                    foreign: &foreign,
-                    scratch: &mut scratch,
-                };
-                let ran = if only { G::cpu(memory, &dims) } else { S::cpu(memory, &dims) };
-                ran.map_err(|why| format!("{what}: {why}"))?;
-                let [at, _] = if only { G::outcome(&dims) } else { S::outcome(&dims) };
-                let losses: Vec<&Tensor> = said.iter().map(|s| &s.results[0]).collect();
-                self.verdict.compare(&format!("{what}: loss"), &losses, &scratch[at..=at], self.looser);
-                if only {
-                    self.gradients(&format!("{what}, step {round}: gradient"), &said, &gradients);
-                }
-            }
-            self.updated(&format!("{what}, step {round}: new"), &said, &pool, &states);
-        }
-        Ok(())
-    }
-
-    /// A pool of gradients as a step finds it: garbage where it writes, and the zeros of the start between parameters.
-    fn unwritten(&self, said: &Outputs, len: usize, round: usize) -> Vec<f32> {
-        let (mut pool, garbage) = (vec![0.0; len], garbage(len, round));
-        for (effect, tensor) in &said.effects {
-            if let Effect::Gradient(id) = effect {
-                let at = self.model.param(*id).offset;
-                pool[at..at + tensor.data.len()].copy_from_slice(&garbage[at..at + tensor.data.len()]);
-            }
-        }
-        pool
-    }
-
-    /// Compares the gradients that a step wrote.
-    fn gradients(&mut self, what: &str, said: &[Outputs], pool: &[f32]) {
-        for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
-            if let Effect::Gradient(id) = effect {
-                let param = self.model.param(*id);
-                let found = &pool[param.offset..param.offset + tensor.data.len()];
-                self.verdict.compare(&format!("{what} of {}", param.name), &effects(said, k), found, self.looser);
-            }
-        }
-    }
-
-    /// Compares the parameters and states that an update wrote.
-    fn updated(&mut self, what: &str, said: &[Outputs], pool: &[f32], states: &[f32]) {
-        for (k, (effect, tensor)) in said[0].effects.iter().enumerate() {
-            let count = tensor.data.len();
-            let (name, found) = match effect {
-                Effect::Weights => ("weights".to_owned(), &pool[..count]),
-                Effect::State(s) => (format!("state {s}"), &states[s * pool.len()..][..count]),
-                Effect::Companion(id) => {
-                    let param = self.model.param(*id);
-                    (param.name.clone(), &pool[param.offset..][..count])
-                }
-                Effect::Gradient(_) | Effect::Updated | Effect::Stored(_) => continue,
-            };
-            self.verdict.compare(&format!("{what} {name}"), &effects(said, k), found, self.looser);
-        }
-    }
-}
-
-/// What every oracle says of an effect.
-fn effects(said: &[Outputs], k: usize) -> Vec<&Tensor> {
-    said.iter().map(|outputs| &outputs.effects[k].1).collect()
-}
-
-/// Memory that no program may read before it wrote: NaN and numbers.
-fn garbage(words: usize, round: usize) -> Vec<f32> {
-    (0..words).map(|i| if (i + round) % 3 == 0 { 1e30 } else { f32::from_bits(0x7fc0_dead) }).collect()
-}
-
-/// The numbers of a step, for the device and for the oracle.
-fn numbers<O: Optimizer>(step: u64, env: &mut Env) -> Vec<f32> {
-    let mut row = vec![0.0; O::NUMBERS.len()];
-    O::default().row(step, &mut row);
-    let mut all = vec![0.0; NUMBERS_AT + row.len() * GROUPS];
-    (all[0], all[1], all[2]) = (f32::from_bits(KEY[0]), f32::from_bits(KEY[1]), f32::INFINITY);
-    for (k, &x) in row.iter().enumerate() {
-        all[NUMBERS_AT + k * GROUPS..][..GROUPS].fill(x);
-    }
-    env.numbers = row.iter().map(|&x| [f64::from(x); GROUPS]).collect();
-    all
-}
+use crate::case::{Call, Case, State, garbage};
+use crate::judge::Verdict;
+use crate::program::Program;
+use precast::__rt::{Compiled, Foreigns, Function, Isa, Memory, Step, StepMemory, force_isa};
 
 /// Runs one that trains.
 ///
 /// # Errors
 /// What could not run.
 pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) -> Result<Verdict, String> {
+    #[cfg(feature = "gpu")]
+    if crate::adapter::asked() {
+        return crate::adapter::trained::<C, F, S, G>(program);
+    }
     on_every_isa(program, |case, isa| {
-        case.values::<C, F>(isa)?;
-        case.steps::<C, S, G>(isa)
+        case.values(isa, C::SPEC.pool_len, value::<F>)?;
+        case.steps::<S::Optimizer>(isa, C::SPEC.pool_len, |only, call, numbers, state| match only {
+            true => step::<G>(call, numbers, state),
+            false => step::<S>(call, numbers, state),
+        })
     })
 }
 
@@ -296,17 +29,53 @@ pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) ->
 /// # Errors
 /// What could not run.
 pub fn evaluated<C: Compiled, F: Function>(program: &Program) -> Result<Verdict, String> {
-    on_every_isa(program, |case, isa| case.values::<C, F>(isa))
+    #[cfg(feature = "gpu")]
+    if crate::adapter::asked() {
+        return crate::adapter::evaluated::<C, F>(program);
+    }
+    on_every_isa(program, |case, isa| case.values(isa, C::SPEC.pool_len, value::<F>))
 }
 
+/// The best instruction set comes first, whose numbers other judges are given.
 fn on_every_isa<'p>(
     program: &'p Program,
     run: impl Fn(&mut Case<'p>, &str) -> Result<(), String>,
 ) -> Result<Verdict, String> {
-    let mut case = Case::new(program)?;
-    for (position, isa) in precast::__rt::Isa::available().enumerate() {
+    let mut case = Case::new(program, 1.0)?;
+    for (position, isa) in Isa::available().enumerate() {
         force_isa(Some(position));
         run(&mut case, &format!("{isa:?}"))?;
+        case.write()?;
     }
-    Ok(case.verdict)
+    case.written()
+}
+
+fn value<F: Function>(call: &Call<'_>, parameters: &[f32], session: &mut [f32]) -> Result<Vec<Vec<f32>>, String> {
+    let mut scratch = garbage(F::scratch(call.dims).ok_or("too large")?, call.round);
+    let foreign = Foreigns::default();
+    let memory = Memory { parameters, session, inputs: call.inputs, foreign: &foreign, scratch: &mut scratch };
+    F::cpu(memory, call.dims).map_err(|why| why.to_string())?;
+    let result = |k| {
+        let place = F::result(call.dims, k);
+        scratch[place.offset..][..place.len].to_vec()
+    };
+    Ok((0..call.results).map(result).collect())
+}
+
+fn step<S: Step>(call: &Call<'_>, numbers: &[f32], state: &mut State) -> Result<f32, String> {
+    let mut scratch = garbage(S::scratch(call.dims).ok_or("too large")?, call.round);
+    let foreign = Foreigns::default();
+    let groups = vec![0; state.parameters.len() / 64];
+    let memory = StepMemory {
+        parameters: &mut state.parameters,
+        gradients: &mut state.gradients,
+        states: &mut state.states,
+        numbers,
+        groups: &groups,
+        inputs: call.inputs,
+        foreign: &foreign,
+        scratch: &mut scratch,
+    };
+    S::cpu(memory, call.dims).map_err(|why| why.to_string())?;
+    Ok(scratch[S::outcome(call.dims)[0]])
 }

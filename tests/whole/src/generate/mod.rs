@@ -11,6 +11,7 @@ mod state;
 mod template;
 
 pub use layer::{declares, layers};
+pub(crate) use template::split;
 
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
@@ -320,7 +321,7 @@ fn infer(op: &Op, types: &[Type], attrs: &Attrs) -> Option<Vec<Type>> {
 }
 
 /// An attribute as it is written.
-fn attr(text: &str) -> Option<Attr> {
+pub(crate) fn attr(text: &str) -> Option<Attr> {
     let text = text.trim();
     Some(match text {
         "true" => Attr::Bool(true),

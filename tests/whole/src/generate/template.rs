@@ -145,7 +145,7 @@ fn matching(text: &str, open: usize) -> Option<usize> {
 }
 
 /// Splits at the commas outside of brackets and quotes.
-fn split(text: &str) -> Vec<&str> {
+pub(crate) fn split(text: &str) -> Vec<&str> {
     let (mut parts, mut depth, mut quoted, mut start) = (vec![], 0, false, 0);
     for (at, c) in text.char_indices() {
         match c {
