@@ -355,3 +355,12 @@ fn a_batch_of_one_spoils_no_running_statistics() {
     let numbers: Vec<&[f64]> = found.iter().map(Tensor::f64s).collect();
     assert_eq!(numbers, [[0.0, 0.0], [1.5, 2.5], [0.75, 3.0]]);
 }
+
+#[test]
+fn recurrent_layers_start_by_the_size_of_their_state() {
+    let source =
+        "pub struct M { gru: GRU(9, 4) } impl M { pub fn f(&self, x: f32[B, T, 9]) -> f32[B, T, 4] { self.gru(x).0 } }";
+    let model = &models(source)[0];
+    assert_eq!(model.params.len(), 4);
+    assert!(model.params.iter().all(|p| p.init == Init::Uniform { bound: 0.5 }));
+}
