@@ -1,4 +1,5 @@
-//! Buffers that become one: programs whose kernels write over what they read keep their other slots.
+//! Rewrites that save memory: programs whose kernels write over what they read keep their other slots, and what only looks
+//! like a rectifier, or like parts of a whole, stays as it is.
 
 #![allow(
     unreachable_pub,
@@ -40,6 +41,33 @@ fn a_streamed_slot_follows_its_number() {
             pub fn f(&self, x: f32[B, 4]) -> (f32[B, 3], f32[B, 4]) {
                 let s = softmax(x);
                 (self.head(tanh(x)), s * x)
+            }
+        }",
+    );
+}
+
+#[test]
+fn what_is_cut_off_below_zero_does_not_tell_the_test() {
+    holds(
+        "pub struct Net { a: Parameter(8) }
+        impl Net {
+            pub fn f(&self, x: f32[B, 8]) -> (f32[B, 8], bool[B, 8]) {
+                let y = x * self.a;
+                let below = y <= -0.5;
+                (where(below, 0.0, y), below)
+            }
+        }",
+    );
+}
+
+#[test]
+fn parts_of_a_sum_may_leave_out_the_end() {
+    holds(
+        "pub struct Net { a: Parameter(8) }
+        impl Net {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[B, 8]) -> f32 {
+                sum(square(self.a[0..3])) + sum(exp(self.a[3..5])) + 0.0 * sum(x)
             }
         }",
     );

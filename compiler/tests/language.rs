@@ -3,7 +3,7 @@
 use precast_compiler::diag::Diags;
 use precast_compiler::ir::model::{Init, Model, Results};
 use precast_compiler::ir::verify::{After, verify};
-use precast_compiler::oracle::{Env, Tensor, run};
+use precast_compiler::oracle::{Data, Env, Tensor, run};
 use precast_compiler::stages::{expand::expand, parse::parse, shape::shape};
 
 /// The models of a program without mistakes, expanded.
@@ -281,4 +281,86 @@ fn bounds_reach_the_model() {
     let models = models(source);
     let dims: Vec<_> = models[0].functions[0].dims.iter().map(|d| (d.name.as_str(), d.bound)).collect();
     assert_eq!(dims, [("B", None), ("T", Some(16))]);
+}
+
+#[test]
+fn running_extremes_of_integers_start_at_the_ends() {
+    let (x, y) = (Tensor::new([2], Data::I32(vec![-7, -9])), Tensor::words([2], vec![4_000_000_000, u32::MAX]));
+    let extremes = "(cummax(x, exclusive = true), cummin(x, exclusive = true), cummax(y, exclusive = true), cummin(y, exclusive = true))";
+    let found = eval("x: i32[2], y: u32[2]) -> (i32[2], i32[2], u32[2], u32[2])", extremes, vec![x, y]);
+    assert_eq!(found[0].data, Data::I32(vec![i32::MIN, -7]));
+    assert_eq!(found[1].data, Data::I32(vec![i32::MAX, -7]));
+    assert_eq!(found[2].data, Data::U32(vec![0, 4_000_000_000]));
+    assert_eq!(found[3].data, Data::U32(vec![u32::MAX, 4_000_000_000]));
+}
+
+#[test]
+fn a_certain_mistake_costs_a_hundred() {
+    let args = || vec![Tensor::floats([4], vec![0.0, 1.0, 0.0, 1.0]), Tensor::floats([4], vec![1.0, 0.0, 0.0, 1.0])];
+    let body = "binary_cross_entropy(x, y, reduction = \"none\")";
+    assert_eq!(eval("x: f32[4], y: f32[4]) -> f32[4]", body, args())[0].f64s(), [100.0, 100.0, 0.0, 0.0]);
+}
+
+#[test]
+fn what_dropout_keeps_makes_up_for_the_rest() {
+    let args = vec![Tensor::floats([64], vec![3.0; 64]), Tensor::words([2], vec![5, 7])];
+    let found = eval("x: f32[64], key: u32[2]) -> f32[64]", "dropout(x, 0.25, key = key)", args);
+    let kept = found[0].f64s().iter().filter(|x| **x == 4.0).count();
+    let dropped = found[0].f64s().iter().filter(|x| **x == 0.0).count();
+    assert!(kept + dropped == 64 && (40..57).contains(&kept), "{kept} kept, {dropped} dropped");
+}
+
+/// Mean and standard deviation.
+fn moments(x: &[f64]) -> (f64, f64) {
+    let mean = x.iter().sum::<f64>() / x.len() as f64;
+    (mean, (x.iter().map(|x| (x - mean).powi(2)).sum::<f64>() / x.len() as f64).sqrt())
+}
+
+#[test]
+fn draws_have_their_moments_and_bounds() {
+    let body = "let (a, b, c) = split_key(key, 3); (normal(a, [20000]), uniform(b, [20000]), bernoulli(c, [20000], p = 0.3).f32())";
+    let args = vec![Tensor::words([2], vec![11, 12])];
+    let found = eval("key: u32[2]) -> (f32[20000], f32[20000], f32[20000])", body, args);
+    let wanted = [(0.0, 1.0), (0.5, 1.0 / 12_f64.sqrt()), (0.3, 0.21_f64.sqrt())];
+    for (draws, (mean, std)) in found.iter().zip(wanted) {
+        let found = moments(draws.f64s());
+        // Three standard deviations of 20000 draws, whose own is at most 1.
+        assert!((found.0 - mean).abs() < 0.0213 * std && (found.1 / std - 1.0).abs() < 0.015, "{found:?}");
+    }
+    assert!(found[1].f64s().iter().all(|x| (0.0..1.0).contains(x)));
+}
+
+/// Otherwise numbers that were drawn from a key would be words of the keys that are derived from it.
+#[test]
+fn draws_and_derived_keys_have_nothing_in_common() {
+    let body = "let (a, b) = split_key(key, 2); (a, b, fold_in(key, 0), fold_in(key, 1), uniform(key, [4]))";
+    let results = "(u32[2], u32[2], u32[2], u32[2], f32[4])";
+    let found = eval(&format!("key: u32[2]) -> {results}"), body, vec![Tensor::words([2], vec![1, 2])]);
+    let words = |k: usize| match &found[k].data {
+        Data::U32(words) => words.clone(),
+        _ => panic!("keys are words"),
+    };
+    let (split, folded) = ([words(0), words(1)].concat(), [words(2), words(3)].concat());
+    for drawn in found[4].f64s().iter().map(|x| (x * 16_777_216.0) as u32) {
+        assert!(split.iter().chain(&folded).all(|word| word >> 8 != drawn), "{drawn}");
+    }
+    assert!(split.iter().all(|word| !folded.contains(word)), "{split:?} and {folded:?}");
+}
+
+#[test]
+fn a_batch_of_one_spoils_no_running_statistics() {
+    let args = vec![count(&[1, 2]), Tensor::floats([2], vec![2.0, 3.0]), Tensor::floats([2], vec![1.0, 4.0])];
+    let body = "batch_norm(x, mean, var, momentum = 0.25, training = true)";
+    let found = eval("x: f32[B, 2], mean: f32[2], var: f32[2]) -> (f32[B, 2], f32[2], f32[2])", body, args);
+    let numbers: Vec<&[f64]> = found.iter().map(Tensor::f64s).collect();
+    assert_eq!(numbers, [[0.0, 0.0], [1.5, 2.5], [0.75, 3.0]]);
+}
+
+#[test]
+fn recurrent_layers_start_by_the_size_of_their_state() {
+    let source =
+        "pub struct M { gru: GRU(9, 4) } impl M { pub fn f(&self, x: f32[B, T, 9]) -> f32[B, T, 4] { self.gru(x).0 } }";
+    let model = &models(source)[0];
+    assert_eq!(model.params.len(), 4);
+    assert!(model.params.iter().all(|p| p.init == Init::Uniform { bound: 0.5 }));
 }

@@ -191,3 +191,40 @@ fn every_place_and_iteration_draws_its_own_bits() {
     let next = Env { key: [1, 3], ..env.clone() };
     assert_ne!(kept(&env, 1), kept(&next, 1), "two steps");
 }
+
+/// The parameters `a` and `b`, which are ones, after a step at a rate of a tenth.
+fn stepped(x: [f64; 2], y: f64, skip_nonfinite: bool) -> (Vec<f64>, Vec<f64>) {
+    let text = "
+        pub struct Net { a: Parameter(2), b: Parameter(3) }
+        impl Net {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[2], y: f32) -> f32 { sum(x * self.a) + sum(square(self.b)) + y }
+        }
+    ";
+    let model = grad(expanded(text));
+    let at = training(&model);
+    let mut numbers = vec![[0.0; GROUPS]; 5];
+    (numbers[0], numbers[2]) = ([0.1; GROUPS], [1.0; GROUPS]);
+    let args = vec![Tensor::floats([2], x.to_vec()), Tensor::floats([], vec![y])];
+    let params = vec![Tensor::floats([2], vec![1.0; 2]), Tensor::floats([3], vec![1.0; 3])];
+    let env = Env { args, params, numbers, skip_nonfinite, ..Env::default() };
+    let outputs = run(&model.functions[at], &model, &env).unwrap();
+    let weights = outputs.effects.iter().find(|(effect, _)| *effect == Effect::Weights).unwrap().1.f64s();
+    let of = |k: usize, len: usize| weights[model.params[k].offset..][..len].to_vec();
+    (of(0, 2), of(1, 3))
+}
+
+#[test]
+fn a_step_whose_loss_alone_is_not_finite_is_skipped() {
+    assert_eq!(stepped([2.0, 3.0], 1.0, true), (vec![0.8, 0.7], vec![0.8; 3]));
+    for bad in [f64::NAN, f64::INFINITY] {
+        assert_eq!(stepped([2.0, 3.0], bad, true), (vec![1.0; 2], vec![1.0; 3]));
+        assert_eq!(stepped([2.0, 3.0], bad, false), (vec![0.8, 0.7], vec![0.8; 3]));
+    }
+}
+
+#[test]
+fn a_gradient_that_is_not_finite_spoils_its_own_weights_alone() {
+    let (a, b) = stepped([f64::NAN, 3.0], 1.0, false);
+    assert!(a[0].is_nan() && a[1] == 0.7 && b == [0.8; 3], "{a:?}, {b:?}");
+}

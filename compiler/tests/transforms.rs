@@ -200,6 +200,16 @@ fn second_derivatives_of_products_with_zeros() {
     }
 }
 
+/// As PyTorch has them: no derivative is infinite, or NaN, because a part of its formula is.
+#[test]
+fn derivatives_of_powers_at_zero() {
+    let args = [vector(&[0.0, 0.0, 0.0, 2.0]), vector(&[0.0, 1.0, 3.0, 0.0])];
+    let body = "grad(|x, y| sum(pow(x, y)), wrt = [0, 1])(x, y)";
+    let found = eval("x: f32[4], y: f32[4]) -> (f32[4], f32[4])", body, &args);
+    close(&found[0], &[0.0, 1.0, 0.0, 0.0]);
+    close(&found[1], &[0.0, 0.0, 0.0, 2_f64.ln()]);
+}
+
 const BLOCKS: &str = "
     pub struct Net { blocks: [Block; 3], head: Linear(4, 2) }
     struct Block { up: Linear(4, 4) }

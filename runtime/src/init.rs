@@ -174,6 +174,12 @@ mod tests {
         }
     }
 
+    /// Of 20000 draws 900 are further away, and are drawn again until they are not.
+    #[test]
+    fn what_is_too_far_is_drawn_again() {
+        assert!(draw(Init::TruncNormal { std: 1.0 }, 7, "weight").iter().all(|x| *x != 0.0));
+    }
+
     /// The share of draws below each tenth of the distribution is that of the distribution itself.
     #[test]
     fn distributions_have_their_quantiles() {

@@ -154,6 +154,16 @@ mod tests {
     }
 
     #[test]
+    fn small_labels_do_not_add_up_to_another_share() {
+        let labels: Vec<u32> = (0..30).map(|i| i / 3).collect();
+        let split = Split::stratified(&labels, 0.5, 5).unwrap();
+        assert_eq!((split.train.len(), split.test.len()), (15, 15));
+        for label in 0..10 {
+            assert!((1..3).contains(&split.test.iter().filter(|&&at| labels[at] == label).count()), "{label}");
+        }
+    }
+
+    #[test]
     fn what_makes_no_batches_is_an_error() {
         let error = Loader::new(&[1, 2], &[1], 2).unwrap_err();
         assert_eq!(error.to_string(), "a loader needs as many targets as inputs, but there are 1 targets and 2 inputs");

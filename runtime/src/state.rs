@@ -193,7 +193,7 @@ mod tests {
     use super::*;
     use alloc::vec;
 
-    static STATE: StateSpec = StateSpec {
+    const STATE: StateSpec = StateSpec {
         name: "stages.*.blocks.*.keys",
         dtype: "F32",
         shape: &[|dims| dims[0].checked_mul(2), |_| Some(3)],
@@ -207,5 +207,16 @@ mod tests {
         assert_eq!(STATE.extents(&[4]), Some(vec![8, 3]));
         assert_eq!(STATE.words(&[4]), Some((24, 144)));
         assert_eq!(STATE.words(&[usize::MAX / 2]), None);
+    }
+
+    #[test]
+    fn stacks_start_on_boundaries() {
+        const COUNT: StateSpec = StateSpec { name: "count", dtype: "U32", shape: &[], repeats: &[] };
+        static SPEC: ModelSpec =
+            ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[COUNT, STATE, COUNT], session: &[] };
+        let all = instances(&SPEC, &[4]);
+        let offsets: Vec<usize> = all.iter().map(|one| one.offset).collect();
+        assert_eq!(offsets, [0, 64, 88, 112, 136, 160, 184, 256]);
+        assert_eq!(words(&SPEC, &[4]), Some(320));
     }
 }

@@ -174,7 +174,9 @@ fn a_resumed_run_is_the_run_that_was_not_interrupted() {
         trainer.seed = 77;
         trainer.group("*.bias", |o| o.decay = 0.0).unwrap();
         if resume {
+            trainer.seed = 1;
             trainer.load(&path).unwrap();
+            assert_eq!((trainer.seed, trainer.steps()), (77, 9));
         }
         while trainer.steps() < steps {
             trainer.optimizer.rate *= 0.97;

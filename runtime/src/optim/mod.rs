@@ -61,6 +61,8 @@ mod tests {
     fn rows_follow_their_documented_order() {
         assert_eq!(row(&Sgd { momentum: 0.9, dampening: 0.1, ..Sgd::default() }, 1), [1e-3, 0.9, 1.0, 0.0, 0.0]);
         assert_eq!(row(&Sgd { momentum: 0.9, dampening: 0.1, ..Sgd::default() }, 2)[2], 0.9);
+        // Without momentum there is no buffer that could be dampened.
+        assert_eq!(row(&Sgd { momentum: 0.0, dampening: 0.1, ..Sgd::default() }, 2)[2], 1.0);
         assert_eq!(row(&RmsProp::default(), 5), [1e-2, 0.99, 1e-8, 0.0, 0.0]);
         let adamw = row(&AdamW::default(), 2);
         assert_eq!(adamw[..5], [1e-3, 0.9, 0.999, 1e-8, 1e-2]);

@@ -102,3 +102,18 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     bytes.extend(text.into_bytes());
     bytes
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_failed_save_leaves_nothing_beside() {
+        let directory = std::env::temp_dir().join(format!("precast-save-{}", std::process::id()));
+        let path = directory.join("taken");
+        fs::create_dir_all(&path).unwrap();
+        assert!(matches!(save(&path, &[], &[]), Err(Error::Io { .. })));
+        assert_eq!(fs::read_dir(&directory).unwrap().count(), 1);
+        fs::remove_dir_all(&directory).unwrap();
+    }
+}
