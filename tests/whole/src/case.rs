@@ -83,7 +83,9 @@ impl<'p> Case<'p> {
     /// A case whose numbers may be so many times farther from the oracle than those of the CPU.
     pub(crate) fn new(program: &'p Program, looser: f64) -> Result<Case<'p>, String> {
         let looser = if program.precision == "f32" { looser } else { LOOSE };
-        Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser, dump: Dump::asked() })
+        // What a session keeps is not written.
+        let dump = Dump::asked().filter(|_| program.states.is_empty());
+        Ok(Case { program, model: model(&program.text())?, verdict: Verdict::default(), looser, dump })
     }
 
     /// What the comparison came to, after the dump is written.

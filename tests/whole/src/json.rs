@@ -191,6 +191,14 @@ fn step(step: &Step) -> Json {
             ("over", Json::Whole(*over as i64)),
             ("results", Json::locals(&[*result])),
         ]),
+        Step::Store { state, part, operator, value, read } => Json::object([
+            ("kind", Json::text("store")),
+            ("state", Json::Whole(*state as i64)),
+            ("part", Json::text(part)),
+            ("operator", Json::text(operator)),
+            ("value", Json::Whole(*value as i64)),
+            ("results", Json::locals(read.as_slice())),
+        ]),
     }
 }
 
