@@ -23,6 +23,12 @@ model! {
         /// Powers.
         pub fn powers(&self, x: f32[N], y: f32[N]) -> f32[N] { pow(x, y) }
 
+        /// Exponentials, and whole numbers.
+        pub fn ends(&self, x: f32[N]) -> (f32[N], i32[N]) { (exp(x), x.i32()) }
+
+        /// Quotients and remainders.
+        pub fn divided(&self, a: i32[N], b: i32[N]) -> (i32[N], i32[N]) { (a / b, a % b) }
+
         /// The sign.
         pub fn signs(&self, x: f32[N]) -> f32[N] { sign(x) }
 
@@ -110,6 +116,25 @@ fn heads_of_one_feature_are_stored_and_have_gradients() {
             (wanted - found).abs() < 2e-6 * wanted.abs().max(1.0),
             "step {step}: {wanted} on the CPU, {found} on the GPU"
         );
+    }
+}
+
+#[test]
+fn exponentials_and_whole_numbers_reach_the_ends() {
+    let Some(gpu) = gpu() else { return };
+    let net = Numbers::init(3).on(&gpu).unwrap();
+    let x = [88.7, 88.2, -87.2, 89.0, 200.0, -200.0, f32::INFINITY, f32::NEG_INFINITY, f32::NAN];
+    for (found, x) in net.ends(&x).unwrap().0.into_iter().zip(x) {
+        let wanted = f64::from(x).exp() as f32;
+        assert!(same(&[found], &[wanted]) || (found / wanted - 1.0).abs() < 5e-7, "e^{x} is {wanted}, not {found}");
+    }
+    let x = [2_147_483_648.0, 2_147_483_520.0, 3e9, -2_147_483_648.0, -3e9, 1.9, -1.9, f32::NAN];
+    assert_eq!(net.ends(&x).unwrap().1, x.map(|x| x as i32));
+    let (a, b) = ([i32::MIN, i32::MIN, 7, -7, 7, i32::MIN], [-1, 1, 0, 2, -2, 3]);
+    let (quotients, remainders) = net.divided(&a, &b).unwrap();
+    for (k, (a, b)) in a.into_iter().zip(b).enumerate() {
+        let wanted = if b == 0 { (0, 0) } else { (a.wrapping_div(b), a.wrapping_rem(b)) };
+        assert_eq!((quotients[k], remainders[k]), wanted, "{a} by {b}");
     }
 }
 

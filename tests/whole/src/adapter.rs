@@ -71,7 +71,7 @@ fn steps<C: Compiled, S: Step, G: Step>(gpu: &Gpu, case: &mut Case<'_>) -> Resul
             gpu.read_gradients(&training, &mut state.gradients).await?;
             gpu.read_states(&training, &mut state.states).await?;
             gpu.read(&pool, 0, &mut state.parameters).await?;
-            precast::Result::Ok(outcome.loss)
+            Ok::<f32, precast::Error>(outcome.loss)
         };
         gpu.wait(ran).map_err(|why| why.to_string())
     })

@@ -23,12 +23,13 @@ impl Growing {
     }
 
     /// Assigns to every state, so that each is used.
-    pub(super) fn store_all(&mut self) -> Option<()> {
+    pub(super) fn store_all(&mut self) {
         for state in self.program.states.clone() {
             let ty = self.ty(state);
-            self.assign(state, String::new(), &ty)?;
+            if self.assign(state, String::new(), &ty).is_none() {
+                self.push(Step::Store { state, part: String::new(), operator: "=", value: state, read: None });
+            }
         }
-        Some(())
     }
 
     fn assign(&mut self, state: Local, part: String, ty: &Type) -> Option<()> {
