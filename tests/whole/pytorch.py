@@ -143,12 +143,14 @@ class Machine:
         prefix = f"f{step['field']}"
         own = [x for name, x in self.params.items() if name == prefix or name.startswith(prefix + ".")]
         attrs, name = dict(field["layer"]["attrs"]), field["layer"]["op"]
-        operands = [self.values[local] for local in step["operands"]]
+        operands, named = [self.values[local] for local in step["operands"]], {}
+        if name in ("rnn", "lstm", "gru") and operands[-1].dtype != torch.float64:
+            named["lengths"] = operands.pop()
         if name == "batch_norm" and self.trains:
             attrs["training"] = True
             call = Call(name, attrs, [], [], self, {})
             return self.results(step, OPS[name](call, *operands, *own)[0], name)
-        return self.apply(name, attrs, operands + own, {}, step)
+        return self.apply(name, attrs, operands + own, named, step)
 
     def branch(self, step):
         case = step["cases"][0 if bool(self.values[step["condition"]] > 0) else 1]
