@@ -72,3 +72,18 @@ fn parts_of_a_sum_may_leave_out_the_end() {
         }",
     );
 }
+
+/// What decides by order reads stored numbers: a kernel that computed them again might round them otherwise.
+#[test]
+fn what_is_ordered_is_computed_once() {
+    for ordered in ["sort(x * y + x)", "f32(argsort(x * y + x))", "top_k(x * y + x, 8).0"] {
+        let text = format!(
+            "pub struct Net {{}}
+            impl Net {{ pub fn f(&self, x: f32[B, 8], y: f32[B, 8]) -> f32[B, 8] {{ {ordered} }} }}"
+        );
+        for compiled in compile(&text) {
+            let kernels = compiled.plans.to_string();
+            assert_eq!(kernels.matches("mul_add").count(), 1, "{ordered}: {kernels}");
+        }
+    }
+}

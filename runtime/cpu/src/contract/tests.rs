@@ -621,6 +621,16 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// Images of so many rows that a long row of one is summed in several blocks.
+#[test]
+fn filters_of_large_images() {
+    let mut random = Random(11);
+    let c =
+        Convolution { batch: 2, channels: [2, 3], image: [61, 37], kernel: [3, 3], stride: 1, padding: 0, dilation: 1 };
+    check(&c.weight_gradient(&mut random));
+    check(&Convolution { batch: 1, padding: 1, ..c }.weight_gradient(&mut random));
+}
+
 /// Sums of equal products, whose rounding errors all have one sign: the error is that of a block of K, however many there are.
 #[test]
 fn the_error_of_long_sums_does_not_grow() {
