@@ -142,8 +142,17 @@ def reduction(call, x):
     return x
 
 
+def keys(x):
+    """What decides an order: equal sums that were added up in another order stay equal."""
+    if whole(x):
+        return x
+    mantissa, exponent = torch.frexp(x.detach())
+    return torch.ldexp(torch.round(mantissa * 2.0**44) / 2.0**44, exponent)
+
+
 @op("argmax", "argmin")
 def position(call, x):
+    x = keys(x)
     if call.axis is None:
         return getattr(torch, call.op)(x.flatten(), 0).reshape(call.shapes[0])
     return getattr(torch, call.op)(x, call.axis, keepdim=call.keepdims)
@@ -170,14 +179,15 @@ def running(call, x):
 
 @op("sort", "argsort")
 def ordered(call, x):
-    found = torch.sort(x, dim=call.axis, descending=call.descending, stable=True)
-    return found.values if call.op == "sort" else found.indices
+    at = torch.sort(keys(x), dim=call.axis, descending=call.descending, stable=True).indices
+    return x.gather(call.axis, at) if call.op == "sort" else at
 
 
 @op("top_k")
 def top_k(call, x):
-    found = torch.sort(x, dim=call.axis, descending=call.largest, stable=True)
-    return tuple(part.narrow(call.axis, 0, call.k) for part in found)
+    at = torch.sort(keys(x), dim=call.axis, descending=call.largest, stable=True).indices
+    at = at.narrow(call.axis, 0, call.k)
+    return x.gather(call.axis, at), at
 
 
 @op("normalize")
