@@ -68,14 +68,14 @@ impl Growing {
         match self.random.below(3) {
             0 => {
                 let y = self.float(&Type { dtype: DType::F32, ..ty.clone() })?;
-                let op = self.random.pick(&["less", "greater", "less_equal", "greater_equal"]);
+                let op = self.random.pick(&["lt", "gt", "le", "ge"]);
                 self.one(op, &[x, y], &[])
             }
             1 => {
-                let below = self.with("less", x, 0.4)?;
+                let below = self.with("lt", x, 0.4)?;
                 self.one("logical_not", &[below], &[])
             }
-            _ => self.with("greater", x, 0.1),
+            _ => self.with("gt", x, 0.1),
         }
     }
 

@@ -29,7 +29,7 @@ const MAPS: &[&str] = &[
     "hard_swish",
     "transpose",
 ];
-const PAIRS: &[&str] = &["add", "sub", "mul", "maximum", "minimum", "less", "greater", "where", "div"];
+const PAIRS: &[&str] = &["add", "sub", "mul", "maximum", "minimum", "lt", "gt", "where", "div"];
 
 impl Growing {
     /// One call, or a few that belong together.
@@ -118,7 +118,7 @@ impl Growing {
         let op = self.random.pick(PAIRS);
         match op {
             "where" => {
-                let condition = self.one("greater", &[x, y], &[])?;
+                let condition = self.one("gt", &[x, y], &[])?;
                 self.call(op, [condition, x, y].map(Operand::Local).to_vec(), &[])
             }
             "div" => {

@@ -243,7 +243,8 @@ impl Growing {
     /// A call; `None` where it is refused or makes too much.
     fn call(&mut self, op: &str, operands: Vec<Operand>, attrs: &[(&str, String)]) -> Option<Vec<Local>> {
         let written = attrs.iter().map(|(name, text)| ((!name.is_empty()).then(|| (*name).to_owned()), text.clone()));
-        self.written(ops::op(op)?, operands, written.collect())
+        let Some(op) = ops::op(op) else { unreachable!("the reference has no `{op}`") };
+        self.written(op, operands, written.collect())
     }
 
     fn written(
