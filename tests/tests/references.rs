@@ -29,11 +29,8 @@ fn on_the_cpu<C: Compiled, F: Function, G: Step<Optimizer = Sgd>>(name: &str) {
 /// The program on the GPU; without an adapter the test fails, unless the environment says that there is none.
 #[cfg(feature = "gpu")]
 fn on_the_gpu<C: Compiled, F: Function, G: Step<Optimizer = Sgd>>(name: &str) {
-    match Gpu::new() {
-        Ok(gpu) => Judged::new(name).run::<Gpu, C, F, G>(&gpu),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => println!("not run: {name}: {error}"),
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
-    }
+    let Some(gpu) = tests::gpu() else { return };
+    Judged::new(name).run::<Gpu, C, F, G>(&gpu);
 }
 
 /// A program with its model and what it is called with.
@@ -160,7 +157,7 @@ impl Judged {
             return vec![format!("{} results instead of {}", found.results.len(), stored.count())];
         }
         let one = |((call, stored), found): ((&String, &Stored), &Tensor)| {
-            difference(stored, &numbers(found)).map(|why| format!("`{call}`: {why}"))
+            difference(stored, &found.data.numbers()).map(|why| format!("`{call}`: {why}"))
         };
         stored.zip(&found.results).filter_map(one).collect()
     }
@@ -175,7 +172,7 @@ impl Judged {
                 let is_its = |effect: &Effect| matches!(effect, Effect::Gradient(p) if p.0 == id as u32);
                 let of = found.effects.iter().find(|(effect, _)| is_its(effect));
                 // A parameter through which no derivative flows has no gradient: it is zero.
-                let found = of.map_or_else(|| vec![0.0; stored.numbers.len()], |(_, gradient)| numbers(gradient));
+                let found = of.map_or_else(|| vec![0.0; stored.numbers.len()], |(_, gradient)| gradient.data.numbers());
                 let why = difference(stored, &found);
                 wrong.extend(why.map(|why| format!("`{}`: the gradient of {}: {why}", case.call, stored.name)));
             }
@@ -197,15 +194,6 @@ fn tensor(stored: &Stored) -> Tensor {
         other => panic!("references hold no {other}"),
     };
     Tensor::new(stored.shape.clone(), data)
-}
-
-fn numbers(tensor: &Tensor) -> Vec<f64> {
-    match &tensor.data {
-        Data::F32(x) => x.clone(),
-        Data::I32(x) => x.iter().map(|&x| f64::from(x)).collect(),
-        Data::U32(x) => x.iter().map(|&x| f64::from(x)).collect(),
-        Data::Bool(x) => x.iter().map(|&x| f64::from(u8::from(x))).collect(),
-    }
 }
 
 /// The numbers as pools hold them.

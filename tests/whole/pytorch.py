@@ -28,9 +28,6 @@ torch.set_num_threads(1)
 # They would end up among the verdicts.
 warnings.simplefilter("ignore")
 
-# The bounds of `src/judge.rs`.
-SPANS, RELATIVE, OF_LARGEST, LOOSE = 24.0, 4e-6, 2e-7, 1e4
-
 # How far PyTorch may be from the oracle that does not round, relative to the largest number: constants are f32 in one
 # of them, functions such as erf are approximated in both.
 EXACT = 1e-6
@@ -228,10 +225,11 @@ class Machine:
 
 
 class Verdict:
-    """The counts of a program."""
+    """The counts of a program, judged within the bounds of `src/judge.rs`, which its file holds."""
 
-    def __init__(self, looser):
-        self.looser, self.judged, self.skipped, self.undefined = looser, 0, 0, 0
+    def __init__(self, bounds, looser):
+        self.bounds, self.looser = bounds, looser
+        self.judged, self.skipped, self.undefined = 0, 0, 0
         self.wrong, self.oracle = [], []
 
     def compare(self, what, given, value):
@@ -264,10 +262,11 @@ class Verdict:
 
     def element(self, x, found, exact, low, high, largest, dtype):
         """Whether a number is right; None where the oracles disagree and the number is none of them."""
+        loose = self.looser >= self.bounds["loose"]
         if x == found or math.isnan(x) and math.isnan(found):
             return True
         if dtype != "f32":
-            return None if low != high or self.looser >= LOOSE else False
+            return None if low != high or loose else False
         if not all(map(math.isfinite, (x, low, high))):
             # WGSL lets a compiler assume that there is neither NaN nor infinity.
             if self.looser > 1:
@@ -277,10 +276,11 @@ class Verdict:
             return (False if abs(x) < 3.4e38 else x * found > 0 and math.isinf(found)) if agree else None
         if abs(x) > 3.4e38:
             return math.isinf(found)
-        bound = (SPANS * (high - low) + RELATIVE * abs(x) + OF_LARGEST * largest + 1e-37) * self.looser
+        spans, relative, of_largest = (self.bounds[name] for name in ("spans", "relative", "of_largest"))
+        bound = (spans * (high - low) + relative * abs(x) + of_largest * largest + 1e-37) * self.looser
         if abs(found - x) <= bound + (high - low):
             return True
-        choice = high - low > 1e-2 * (largest + 1e-30) or self.looser >= LOOSE and bound > 1e-2 * largest
+        choice = high - low > 1e-2 * (largest + 1e-30) or loose and bound > 1e-2 * largest
         return None if choice else False
 
     def exact(self, x, exact, span, largest):
@@ -295,7 +295,7 @@ def judge(path, counts):
     """Compares one program and prints a line where something is to be said."""
     file = json.loads(path.read_text())
     program = file["program"]
-    verdict = Verdict(file["looser"])
+    verdict = Verdict(file["bounds"], file["looser"])
     unsupported, first = set(), None
     for number, call in enumerate(file["calls"]):
         what = f"{'loss' if call['trains'] else 'value'}, B = {call['dims']['B']}"

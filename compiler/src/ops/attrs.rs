@@ -384,12 +384,14 @@ impl Attrs {
         }
     }
 
-    /// A constant integer of at least one; what is wrong otherwise.
+    /// The integer of an attribute that is required or has a default, if it is at least one.
+    ///
+    /// # Errors
+    /// `wrong-attribute` where it is not.
     pub fn positive(&self, name: &'static str) -> Result<i64, OpError> {
-        match self.int(name) {
-            Some(n) if n > 0 => Ok(n),
-            Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
-            None => Err(OpError::new("wrong-attribute", format!("`{name}` must be known at build time")).attr(name)),
+        match self.known(name) {
+            n if n > 0 => Ok(n),
+            n => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
         }
     }
 }

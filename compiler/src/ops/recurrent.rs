@@ -110,7 +110,7 @@ pub(super) fn params(attrs: &Attrs, gates: i64) -> Result<Vec<LayerParam>, OpErr
 
 /// The op's attributes, from the layer's.
 pub(super) fn op_attrs(attrs: &Attrs) -> Attrs {
-    Attrs(OP_ATTRS.iter().map(|decl| (decl.name, attrs.get(decl.name).clone())).collect())
+    attrs.only(&OP_ATTRS.iter().map(|decl| decl.name).collect::<Vec<_>>())
 }
 
 /// One step of a kind of recurrent layer.

@@ -283,7 +283,8 @@ impl Run<'_> {
                 let all: Vec<_> = self.effects.iter().filter_map(gradient).collect();
                 pool(place(model, words, all.iter().map(|(offset, t)| (*offset, &**t))))
             }
-            Source::State(k) => pool(self.env.states.get(k).cloned().unwrap_or_else(|| vec![0.0; words])),
+            // What is not trained lies at the end of the pool, and has no state.
+            Source::State(k) => pool(self.env.states.get(k).map_or(vec![0.0; words], |state| state[..words].to_vec())),
             Source::Group => {
                 let mut groups = self.env.groups.clone();
                 groups.resize(words / CHUNK, 0);

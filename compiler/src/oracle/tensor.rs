@@ -111,6 +111,26 @@ impl Data {
         all
     }
 
+    /// The elements as numbers, true as 1.
+    pub fn numbers(&self) -> Vec<f64> {
+        match self {
+            Data::F32(x) => x.clone(),
+            Data::I32(x) => x.iter().copied().map(f64::from).collect(),
+            Data::U32(x) => x.iter().copied().map(f64::from).collect(),
+            Data::Bool(x) => x.iter().copied().map(f64::from).collect(),
+        }
+    }
+
+    /// The elements as the words of a device, integers by their bits.
+    pub fn words(&self) -> Vec<f32> {
+        match self {
+            Data::F32(x) => x.iter().map(|&x| x as f32).collect(),
+            Data::I32(x) => x.iter().map(|&x| f32::from_bits(x as u32)).collect(),
+            Data::U32(x) => x.iter().map(|&x| f32::from_bits(x)).collect(),
+            Data::Bool(x) => x.iter().map(|&x| f32::from_bits(u32::from(x))).collect(),
+        }
+    }
+
     /// Zeros.
     pub fn zeros(dtype: DType, count: usize) -> Data {
         match dtype {

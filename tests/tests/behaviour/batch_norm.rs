@@ -183,11 +183,7 @@ fn steps_are_those_of_pytorch() {
 #[cfg(feature = "gpu")]
 #[test]
 fn steps_on_a_gpu_are_those_of_pytorch() {
-    let gpu = match precast::Gpu::new() {
-        Ok(gpu) => gpu,
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => return println!("not run: {error}"),
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
-    };
+    let Some(gpu) = tests::gpu() else { return };
     let mut model = normed().on(&gpu).unwrap();
     steps!("Sgd", model, SGD);
     compare_model("Sgd", &model.on(&Cpu).unwrap());

@@ -57,11 +57,7 @@ fn named_results_are_lent_too() -> precast::Result<()> {
 #[cfg(feature = "gpu")]
 #[test]
 fn a_gpu_gives_them_too() -> precast::Result<()> {
-    let gpu = match Gpu::new() {
-        Ok(gpu) => gpu,
-        Err(_) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => return Ok(()),
-        Err(error) => return Err(error),
-    };
+    let Some(gpu) = tests::gpu() else { return Ok(()) };
     let start = Net::init(3);
     let (loss, scores, positive, pairs, mean) = start.tuple(&X, &[2, 0])?;
     let mut net = start.on(&gpu)?;

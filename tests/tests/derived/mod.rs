@@ -38,11 +38,8 @@ pub(crate) fn on_the_cpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: 
 /// The program on the GPU; without an adapter the test fails, unless the environment says that there is none.
 #[cfg(feature = "gpu")]
 pub(crate) fn on_the_gpu<C: Compiled, F: Function, S: Step<Optimizer = Sgd>, G: Step<Optimizer = Sgd>>(name: &str) {
-    match Gpu::new() {
-        Ok(gpu) => Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name()),
-        Err(error) if std::env::var_os("PRECAST_WITHOUT_GPU").is_some() => println!("not run: {name}: {error}"),
-        Err(error) => panic!("{error}; PRECAST_WITHOUT_GPU=1 lets GPU tests pass on machines without one"),
-    }
+    let Some(gpu) = tests::gpu() else { return };
+    Case::new(name).run::<Gpu, C, F, S, G>(&gpu, &gpu.name());
 }
 
 /// A program, its calls, and what the oracles say of them.

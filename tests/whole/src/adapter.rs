@@ -10,11 +10,6 @@ use precast::{Blocking, Gpu};
 /// How much farther from the oracle numbers may be than on the CPU: WGSL allows its elementary functions more.
 const LOOSER: f64 = 8.0;
 
-/// Whether `PRECAST_DEVICE` asks for the GPU.
-pub(crate) fn asked() -> bool {
-    std::env::var("PRECAST_DEVICE").is_ok_and(|device| device == "gpu")
-}
-
 /// Runs one that trains.
 pub(crate) fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) -> Result<Verdict, String> {
     let gpu = Gpu::new().map_err(|why| why.to_string())?;

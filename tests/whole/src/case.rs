@@ -58,23 +58,14 @@ pub(crate) fn draw(program: &Program, given: &[Given], round: usize, random: &mu
         let ty = &program.types[given.local];
         let shape = extents(&ty.shape, &|name| DIMS[round][usize::from(name == "T")]);
         let numbers = given.domain.sample(shape.iter().product(), &mut || random.word());
-        let (data, words): (Data, Vec<f32>) = match ty.dtype {
-            DType::F32 => (Data::F32(numbers.clone()), numbers.iter().map(|&x| x as f32).collect()),
-            DType::I32 => {
-                let x: Vec<i32> = numbers.iter().map(|&x| x as i32).collect();
-                (Data::I32(x.clone()), x.iter().map(|&x| f32::from_bits(x as u32)).collect())
-            }
-            DType::U32 => {
-                let x: Vec<u32> = numbers.iter().map(|&x| x as u32).collect();
-                (Data::U32(x.clone()), x.iter().map(|&x| f32::from_bits(x)).collect())
-            }
-            DType::Bool => {
-                let x: Vec<bool> = numbers.iter().map(|&x| x != 0.0).collect();
-                (Data::Bool(x.clone()), x.iter().map(|&x| f32::from_bits(u32::from(x))).collect())
-            }
+        let data = match ty.dtype {
+            DType::F32 => Data::F32(numbers),
+            DType::I32 => Data::I32(numbers.into_iter().map(|x| x as i32).collect()),
+            DType::U32 => Data::U32(numbers.into_iter().map(|x| x as u32).collect()),
+            DType::Bool => Data::Bool(numbers.into_iter().map(|x| x != 0.0).collect()),
         };
+        made.words.push(data.words());
         made.tensors.push(Tensor::new(shape, data));
-        made.words.push(words);
     }
     made
 }

@@ -3,9 +3,10 @@
 //! the same oracle.
 
 use crate::json::Json;
+use crate::judge::{LOOSE, OF_LARGEST, RELATIVE, SPANS};
 use crate::program::Program;
 use precast_compiler::ir::DType;
-use precast_compiler::oracle::{Data, Tensor};
+use precast_compiler::oracle::Tensor;
 use std::path::PathBuf;
 
 /// The calls of a program so far.
@@ -41,13 +42,13 @@ impl Dump {
 
     /// Notes a tensor that the call made: its name, what the oracles say, and the words of the device.
     pub fn tensor(&mut self, name: &str, said: &[&Tensor], found: &[f32]) {
-        let numbers: Vec<Vec<f64>> = said.iter().map(|t| numbers(t)).collect();
+        let numbers: Vec<Vec<f64>> = said.iter().map(|t| t.data.numbers()).collect();
         // NaN of one rounding is NaN of the span.
         let span = |pick: fn(f64, f64) -> f64| {
             let joined = |a: f64, b: f64| if a.is_nan() || b.is_nan() { f64::NAN } else { pick(a, b) };
             Json::numbers((0..numbers[0].len()).filter_map(|k| numbers.iter().map(|x| x[k]).reduce(joined)))
         };
-        let dtype = dtype(&said[0].data);
+        let dtype = said[0].data.dtype();
         let number = |word: &f32| match dtype {
             DType::F32 => f64::from(*word),
             DType::I32 => f64::from(word.to_bits() as i32),
@@ -68,9 +69,9 @@ impl Dump {
     pub fn call(&mut self, given: &Given<'_>) {
         let tensor = |tensor: &Tensor| {
             Json::object([
-                ("dtype", Json::text(dtype(&tensor.data).name())),
+                ("dtype", Json::text(tensor.data.dtype().name())),
                 ("shape", Json::list(&tensor.shape, |&n| Json::Whole(n as i64))),
-                ("numbers", Json::numbers(numbers(tensor))),
+                ("numbers", Json::numbers(tensor.data.numbers())),
             ])
         };
         let args = given.args.iter().map(|(local, x)| (local.to_string(), tensor(x))).collect();
@@ -91,31 +92,15 @@ impl Dump {
     /// # Errors
     /// What the file system says.
     pub fn write(self, program: &Program, looser: f64) -> Result<(), String> {
+        let bounds = [("spans", SPANS), ("relative", RELATIVE), ("of_largest", OF_LARGEST), ("loose", LOOSE)];
         let all = Json::object([
             ("program", program.json()),
+            ("bounds", Json::object(bounds.map(|(name, x)| (name, Json::Number(x))))),
             ("looser", Json::Number(looser)),
             ("calls", Json::List(self.calls)),
         ]);
         std::fs::create_dir_all(&self.folder)
             .and_then(|()| std::fs::write(self.folder.join(format!("{}.json", program.seed)), all.to_string()))
             .map_err(|why| format!("{}: {why}", self.folder.display()))
-    }
-}
-
-fn numbers(tensor: &Tensor) -> Vec<f64> {
-    match &tensor.data {
-        Data::F32(x) => x.clone(),
-        Data::I32(x) => x.iter().copied().map(f64::from).collect(),
-        Data::U32(x) => x.iter().copied().map(f64::from).collect(),
-        Data::Bool(x) => x.iter().copied().map(f64::from).collect(),
-    }
-}
-
-fn dtype(data: &Data) -> DType {
-    match data {
-        Data::F32(_) => DType::F32,
-        Data::I32(_) => DType::I32,
-        Data::U32(_) => DType::U32,
-        Data::Bool(_) => DType::Bool,
     }
 }

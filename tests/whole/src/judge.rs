@@ -17,17 +17,17 @@ const ROUNDINGS: [Rounding; 6] = [
 ];
 
 /// How far beyond what the roundings span a number may be, in spans.
-const SPANS: f64 = 24.0;
+pub(crate) const SPANS: f64 = 24.0;
 
 /// The relative error of a well-conditioned number: chains of approximated functions, each of a few units in the last
 /// place.
-const RELATIVE: f64 = 4e-6;
+pub(crate) const RELATIVE: f64 = 4e-6;
 
 /// The error relative to the largest number of the tensor.
-const OF_LARGEST: f64 = 2e-7;
+pub(crate) const OF_LARGEST: f64 = 2e-7;
 
 /// How much wider the bounds are where products are made of fewer bits, so that choices may fall differently.
-pub const LOOSE: f64 = 1e4;
+pub(crate) const LOOSE: f64 = 1e4;
 
 /// What a comparison came to.
 #[derive(Clone, Default, Debug)]

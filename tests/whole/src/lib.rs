@@ -1,8 +1,8 @@
 //! Random whole programs: a seed in, the text of a `model!` out, and the judgement of what its compiled form computes.
 //!
-//! `generate` draws a program, `text` prints it, `run` and
-//! `adapter` run what rustc made of it on calls that `case` makes, and `judge` compares that with the
-//! oracle; `json` and `dump` hand both to `pytorch.py`. The batch beside this crate compiles programs; the program of this crate drives batch after batch.
+//! `generate` draws a program, `text` prints it, `run` and `adapter` run what rustc made of it on calls that `case` makes,
+//! and `judge` compares that with the oracle; `json` and `dump` hand both to `pytorch.py`, `told` without compiling. The
+//! batch beside this crate compiles programs; the program of this crate drives batch after batch.
 
 #[cfg(feature = "gpu")]
 mod adapter;

@@ -56,7 +56,7 @@ fn compiled(seeds: &[u64], turn: usize, counts: &mut BTreeMap<&str, usize>) {
         return;
     }
     let list: Vec<String> = seeds.iter().map(ToString::to_string).collect();
-    let on_the_gpu = cfg!(feature = "gpu") && std::env::var("PRECAST_DEVICE").is_ok_and(|device| device == "gpu");
+    let on_the_gpu = whole::run::on_the_gpu();
     // A tenth as a debug build, a tenth at opt-level 3, the others at the level that compiles soonest; where none of the
     // compiled kernels runs, unoptimised.
     let level = match turn % 10 {
@@ -72,7 +72,7 @@ fn compiled(seeds: &[u64], turn: usize, counts: &mut BTreeMap<&str, usize>) {
     }
     if level > 0 || on_the_gpu {
         cargo.arg("--release").arg(format!("--config=profile.release.package.whole-batch.opt-level={level}"));
-        cargo.arg("--config=profile.release.debug=false");
+        cargo.args(["--config=profile.release.debug=false", "--config=profile.release.lto='off'"]);
     }
     let Ok(output) = cargo.env("PRECAST_SEEDS", list.join(",")).output() else {
         return println!("cargo does not start");

@@ -6,13 +6,18 @@ use crate::judge::Verdict;
 use crate::program::Program;
 use precast::__rt::{Compiled, Foreigns, Function, Isa, Memory, Step, StepMemory, force_isa};
 
+/// Whether `PRECAST_DEVICE` asks for a GPU, which the feature `gpu` brings.
+pub fn on_the_gpu() -> bool {
+    cfg!(feature = "gpu") && std::env::var("PRECAST_DEVICE").is_ok_and(|device| device == "gpu")
+}
+
 /// Runs one that trains.
 ///
 /// # Errors
 /// What could not run.
 pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) -> Result<Verdict, String> {
     #[cfg(feature = "gpu")]
-    if crate::adapter::asked() {
+    if on_the_gpu() {
         return crate::adapter::trained::<C, F, S, G>(program);
     }
     on_every_isa(program, |case, isa| {
@@ -30,7 +35,7 @@ pub fn trained<C: Compiled, F: Function, S: Step, G: Step>(program: &Program) ->
 /// What could not run.
 pub fn evaluated<C: Compiled, F: Function>(program: &Program) -> Result<Verdict, String> {
     #[cfg(feature = "gpu")]
-    if crate::adapter::asked() {
+    if on_the_gpu() {
         return crate::adapter::evaluated::<C, F>(program);
     }
     on_every_isa(program, |case, isa| case.values(isa, C::SPEC.pool_len, value::<F>))

@@ -97,43 +97,37 @@ impl Program {
 
     fn steps(&self, steps: &[Step], depth: usize, out: &mut String) {
         for step in steps {
-            let indent = "    ".repeat(depth);
-            if let Step::Store { state, part, operator, value, read } = step {
-                let _ = writeln!(out, "{indent}self.s{state}{part} {operator} v{value};");
-                if let Some(read) = read {
-                    let _ = writeln!(out, "{indent}let v{read} = self.s{state};");
-                }
-                continue;
-            }
-            let (names, made) = self.step(step, depth);
-            let _ = writeln!(out, "{indent}let {names} = {made};");
+            let _ = writeln!(out, "{}{}", "    ".repeat(depth), self.step(step, depth));
         }
     }
 
-    fn step(&self, step: &Step, depth: usize) -> (String, String) {
+    fn step(&self, step: &Step, depth: usize) -> String {
+        let indent = "    ".repeat(depth);
         let locals = |all: &[Local]| list(all.iter().map(|v| format!("v{v}")));
-        let results = |all: &[Local]| tuple(all.iter().map(|v| format!("v{v}")).collect());
+        let bound = |to: &[Local], made: String| {
+            format!("let {} = {made};", tuple(to.iter().map(|v| format!("v{v}")).collect()))
+        };
         match step {
-            Step::Call(call) => (results(&call.results), self.written(call)),
+            Step::Call(call) => bound(&call.results, self.written(call)),
             Step::Layer { field, operands, results: to } => {
                 // What is no float after the first operand are the lengths of sequences, which have a name.
                 let operand = |(k, &v): (usize, &Local)| match self.types[v].dtype {
                     DType::U32 if k > 0 => format!("lengths = v{v}"),
                     DType::F32 | DType::I32 | DType::U32 | DType::Bool => format!("v{v}"),
                 };
-                (results(to), format!("self.f{field}({})", list(operands.iter().enumerate().map(operand))))
+                bound(to, format!("self.f{field}({})", list(operands.iter().enumerate().map(operand))))
             }
             Step::Branch { condition, cases, results: to } => {
                 let [a, b] = cases.each_ref().map(|case| self.braced(case, depth));
-                (results(to), format!("if v{condition} > 0.0 {a} else {b}"))
+                bound(to, format!("if v{condition} > 0.0 {a} else {b}"))
             }
             Step::Scan { over, axis, from, reverse, form, body, results: to } => {
                 let reverse = if *reverse { ", reverse = true" } else { "" };
                 let body = format!("|{}| {}", locals(&body.params), self.braced(body, depth));
-                (results(to), format!("{form}(v{over}, axis = {axis}{reverse}, from = v{from}, {body})"))
+                bound(to, format!("{form}(v{over}, axis = {axis}{reverse}, from = v{from}, {body})"))
             }
             Step::Map { over, body, results: to } => {
-                (results(to), format!("map(|{}| {})({})", locals(&body.params), self.braced(body, depth), locals(over)))
+                bound(to, format!("map(|{}| {})({})", locals(&body.params), self.braced(body, depth), locals(over)))
             }
             Step::Derive { how, of, body, results: to } => {
                 let name = match how {
@@ -144,15 +138,16 @@ impl Program {
                     Derivative::Vjp => "vjp",
                 };
                 let body = format!("|{}| {}", locals(&body.params), self.braced(body, depth));
-                (results(to), format!("{name}({body})({})", locals(of)))
+                bound(to, format!("{name}({body})({})", locals(of)))
             }
-            // It gives nothing; its text is that of a statement.
-            Step::Store { .. } => (String::new(), String::new()),
+            Step::Store { state, part, operator, value, read } => {
+                let read = read.map_or(String::new(), |read| format!("\n{indent}let v{read} = self.s{state};"));
+                format!("self.s{state}{part} {operator} v{value};{read}")
+            }
             Step::Repeat { field, over, result } => {
-                let indent = "    ".repeat(depth);
                 let inside =
                     format!("let mut x = v{over};\n{indent}    for block in self.f{field} {{ x = block(x); }}");
-                (format!("v{result}"), format!("{{\n{indent}    {inside}\n{indent}    x\n{indent}}}"))
+                bound(&[*result], format!("{{\n{indent}    {inside}\n{indent}    x\n{indent}}}"))
             }
         }
     }

@@ -8,7 +8,7 @@ use crate::random::Random;
 use precast::__rt::GROUPS;
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ops::optimizer;
-use precast_compiler::oracle::{Data, Outputs, Tensor};
+use precast_compiler::oracle::{Outputs, Tensor};
 
 /// Writes what the oracle says of a program where the environment asks for it.
 ///
@@ -43,7 +43,7 @@ pub fn told(program: &Program) -> Result<(), String> {
 /// Notes the results or the loss and the gradients, under the names that machines give them.
 fn noted(case: &mut Case<'_>, trains: bool, said: &[Outputs]) {
     let Some(dump) = case.dump.as_mut() else { return };
-    let mut note = |name: &str, tensors: &[&Tensor]| dump.tensor(name, tensors, &words(tensors[0]));
+    let mut note = |name: &str, tensors: &[&Tensor]| dump.tensor(name, tensors, &tensors[0].data.words());
     for k in 0..said[0].results.len() {
         let tensors: Vec<&Tensor> = said.iter().map(|s| &s.results[k]).collect();
         match trains {
@@ -56,15 +56,5 @@ fn noted(case: &mut Case<'_>, trains: bool, said: &[Outputs]) {
             let tensors: Vec<&Tensor> = said.iter().map(|s| &s.effects[k].1).collect();
             note(&format!("gradient of {}", case.model.param(*id).name), &tensors);
         }
-    }
-}
-
-/// The numbers as a machine holds them.
-fn words(tensor: &Tensor) -> Vec<f32> {
-    match &tensor.data {
-        Data::F32(x) => x.iter().map(|&x| x as f32).collect(),
-        Data::I32(x) => x.iter().map(|&x| f32::from_bits(x as u32)).collect(),
-        Data::U32(x) => x.iter().map(|&x| f32::from_bits(x)).collect(),
-        Data::Bool(x) => x.iter().map(|&x| f32::from_bits(u32::from(x))).collect(),
     }
 }

@@ -8,7 +8,7 @@ use core::ops::Range;
 
 use super::drive::{Call, JOB};
 use super::finish::{Destination, Sums};
-use super::pack;
+use super::pack::{self, BLOCK};
 use super::place::Place;
 use super::plan::{CHAIN, Left, Plan, Right, share};
 use crate::scratch::{LINE, lend};
@@ -23,8 +23,6 @@ const COLUMNS: usize = 2048;
 const ROWS: usize = 8;
 /// Least columns of a job.
 const NARROW: usize = 256;
-/// Rows of the matrix that are added up in one accumulator where K is long.
-const BLOCK: usize = 512;
 
 /// Does the work if it is of this kind.
 pub(super) fn stream(call: &Call<'_>, plan: &Plan<'_>) -> bool {

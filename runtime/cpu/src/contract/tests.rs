@@ -64,6 +64,10 @@ impl Owned {
             })
             .collect()
     }
+
+    fn operand<'a>(&'a self, windows: &'a [Window<'a>]) -> Operand<'a> {
+        Operand { data: &self.data, base: self.base, strides: &self.strides, windows }
+    }
 }
 
 /// A whole case; `strides` are the output's.
@@ -75,6 +79,12 @@ struct Case {
     strides: Vec<isize>,
     base: isize,
     words: usize,
+}
+
+impl Case {
+    fn axes(&self) -> Vec<Axis> {
+        self.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect()
+    }
 }
 
 fn indices(axes: &[(usize, Role)]) -> impl Iterator<Item = Vec<usize>> + '_ {
@@ -134,13 +144,9 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
         extra[at] = 0.5 * merged(&index, Role::N) + merged(&index, Role::M) + batch as f64;
     }
     let largest = size.iter().fold(0.0f64, |most, size| most.max(*size));
-    let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+    let axes = case.axes();
     let (left, right) = (case.lhs.view(), case.rhs.view());
-    let work = Contract {
-        axes: &axes,
-        lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
-        rhs: Operand { data: &case.rhs.data, base: case.rhs.base, strides: &case.rhs.strides, windows: &right },
-    };
+    let work = Contract { axes: &axes, lhs: case.lhs.operand(&left), rhs: case.rhs.operand(&right) };
     for isa in Isa::available() {
         let mut of_one_thread = Vec::new();
         for threads in [1, 2, 3] {
@@ -440,7 +446,7 @@ fn empty_axes_give_zeros_or_nothing() {
             .collect();
         let case = plain_case(&mut random, axes);
         let outputs = if zero == Role::K { case.words - 1 } else { 0 };
-        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+        let axes = case.axes();
         let work = Contract {
             axes: &axes,
             lhs: Operand { data: &[], base: 0, strides: &case.lhs.strides, windows: &[] },
@@ -657,14 +663,10 @@ fn the_error_of_long_sums_does_not_grow() {
     for mut case in [product(7, 40, 300_000), product(40, 64, 100_000), product(1, 300, 70_000), images] {
         case.lhs.data.fill(0.3);
         case.rhs.data.fill(0.3);
-        let axes: Vec<Axis> = case.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect();
+        let axes = case.axes();
         let count: usize = axes.iter().filter(|axis| axis.role == Role::K).map(|axis| axis.extent).product();
         let (left, right) = (case.lhs.view(), case.rhs.view());
-        let work = Contract {
-            axes: &axes,
-            lhs: Operand { data: &case.lhs.data, base: case.lhs.base, strides: &case.lhs.strides, windows: &left },
-            rhs: Operand { data: &case.rhs.data, base: case.rhs.base, strides: &case.rhs.strides, windows: &right },
-        };
+        let work = Contract { axes: &axes, lhs: case.lhs.operand(&left), rhs: case.rhs.operand(&right) };
         for isa in Isa::available() {
             let mut found = vec![0.0; case.words];
             let out = Output { data: &mut found, base: case.base, strides: &case.strides };
