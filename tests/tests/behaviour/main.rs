@@ -17,6 +17,7 @@ mod foreign_wgsl;
 mod gradients;
 mod one_value;
 mod optimisers;
+mod outside;
 mod precision;
 mod recurrent;
 mod repeats;

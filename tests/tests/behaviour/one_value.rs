@@ -240,3 +240,76 @@ fn nor_does_that_of_a_product_of_vectors() {
         assert!(relative.abs() <= 1e-6, "{isa}: {relative:e}");
     });
 }
+
+model! {
+    struct Layer { table: Embedding(4, 3), scale: Parameter([3], init = "ones") }
+    impl Layer { fn forward(&self, x: f32[B, 3], i: u32[B]) -> f32[B, 3] { x * self.scale + self.table(i) } }
+
+    /// What adds at indices in each turn of a loop, and beside other parts of one tensor.
+    pub struct Turns { layers: [Layer; 3], rows: Parameter([3, 4, 2], init = "ones") }
+
+    impl Turns {
+        /// Tables of repeated blocks.
+        #[train(Sgd)]
+        pub fn tables(&self, x: f32[B, 3], i: u32[B], w: f32[B, 3]) -> f32 {
+            let mut y = x;
+            for layer in self.layers { y = layer(y, i); }
+            sum(y * w)
+        }
+
+        /// Rows of each turn of a scan.
+        #[train(Sgd)]
+        pub fn scanned(&self, i: u32[5], w: f32[5, 2]) -> f32 {
+            sum(scan(self.rows, axis = 0, from = zeros([5, 2]), |state, row| {
+                let next = state + take(row, i) * w;
+                (next, next)
+            }))
+        }
+
+        /// A sum by index between two other tensors.
+        pub fn between(&self, x: f32[B, 2], i: u32[B], z: f32[1, 2]) -> f32[6, 2] {
+            concat([z, segment_sum(x, i, 4), z + 1], axis = 0)
+        }
+
+        /// The same along the last axis, where its rows do not follow each other.
+        pub fn beside(&self, x: f32[B, 2], i: u32[B], z: f32[4, 1]) -> f32[4, 4] {
+            concat([z, segment_sum(x, i, 4), z + 1], axis = 1)
+        }
+    }
+}
+
+#[test]
+fn what_adds_at_indices_leaves_other_turns_and_parts_alone() {
+    on_every_isa(|isa| {
+        let mut net = Turns::init(2);
+        let i = [1, 3, 1, 0, 1];
+        let w: [[f32; 3]; 5] = std::array::from_fn(|k| std::array::from_fn(|j| (k * 3 + j) as f32 - 5.0));
+        let mut sums = [[0.0; 3]; 4];
+        for (row, &at) in w.iter().zip(&i) {
+            (0..3).for_each(|j| sums[at as usize][j] += row[j]);
+        }
+        let gradients = net.trainer(Sgd::default()).tables_gradients(&[[0.5; 3]; 5], &i, &w).unwrap();
+        for layer in 0..3 {
+            let found = gradients.get(&format!("layers.{layer}.table.weight")).unwrap();
+            assert_eq!(found, sums.as_flattened(), "{isa}: layer {layer}");
+        }
+        let w: [[f32; 2]; 5] = std::array::from_fn(|k| [k as f32 + 1.0, -(k as f32)]);
+        let gradients = net.trainer(Sgd::default()).scanned_gradients(&i, &w).unwrap();
+        let mut rows = [[[0.0; 2]; 4]; 3];
+        for (turn, rows) in rows.iter_mut().enumerate() {
+            for (row, &at) in w.iter().zip(&i) {
+                // A turn's row stays in the states of all turns after it.
+                (0..2).for_each(|j| rows[at as usize][j] += (3 - turn) as f32 * row[j]);
+            }
+        }
+        assert_eq!(gradients.get("rows").unwrap(), rows.as_flattened().as_flattened(), "{isa}");
+        let sums = [[4.0, -3.0], [9.0, -6.0], [0.0, 0.0], [2.0, -1.0]];
+        let between = net.between(&w, &i, &[[7.0, 8.0]]).unwrap();
+        assert_eq!(between, [[7.0, 8.0], sums[0], sums[1], sums[2], sums[3], [8.0, 9.0]], "{isa}");
+        let beside = net.beside(&w, &i, &[[7.0], [8.0], [9.0], [10.0]]).unwrap();
+        for (at, row) in beside.iter().enumerate() {
+            let z = 7.0 + at as f32;
+            assert_eq!(row, &[z, sums[at][0], sums[at][1], z + 1.0], "{isa}: row {at}");
+        }
+    });
+}

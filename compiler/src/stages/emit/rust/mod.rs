@@ -12,6 +12,7 @@ mod product;
 mod recurrent;
 mod row;
 mod scalar;
+mod scatter;
 mod slices;
 mod together;
 mod variables;
@@ -144,7 +145,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
             return quote!(#head { #call });
         }
         Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
-        Skeleton::Scatter { .. } => (row::scatter(kernel), 1),
+        Skeleton::Scatter { .. } => (scatter::body(kernel), 1),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
     let body = if vectors > 1 { Body::Several(body, vectors) } else { Body::Once(body) };

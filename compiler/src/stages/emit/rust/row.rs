@@ -9,7 +9,7 @@ mod kept;
 
 use super::arith;
 use super::scalar::Printer;
-use super::variables::{accumulator, skip_name, slot_name, suffix_of_lanes, variable};
+use super::variables::{accumulator, skip_name, suffix_of_lanes, variable};
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Kernel, Pass, Skeleton, Store};
@@ -387,61 +387,4 @@ fn combine(op: ReduceOp) -> &'static str {
         ReduceOp::Max => "max",
         ReduceOp::Min => "min",
     }
-}
-
-/// A scatter: zeros, then one source after the other is added where its index says.
-pub(super) fn scatter(kernel: &Kernel) -> TokenStream {
-    let Skeleton::Scatter { outer, target, source, inner, index, store } = &kernel.skeleton else {
-        unreachable!("printed for scatter kernels only")
-    };
-    let printer = Printer::new(kernel, kernel.schedule.vector);
-    let definitions =
-        |ids: &mut dyn Iterator<Item = ExprId>| -> TokenStream { ids.map(|id| printer.define(id)).collect() };
-    // The index varies with the sources only, so what it needs is computed outside of the inner loops.
-    let mut early = vec![false; kernel.scalars.len()];
-    early[*index] = true;
-    for id in (0..early.len()).rev() {
-        if early[id] {
-            kernel.scalars[id].operands(&mut |o| early[o] = true);
-        }
-    }
-    let (before, after) = (
-        definitions(&mut (0..early.len()).filter(|&id| early[id])),
-        definitions(&mut (0..early.len()).filter(|&id| !early[id])),
-    );
-    let data = slot_name(store.slot);
-    let (value, position) = (variable(store.value), variable(*index));
-    let at_target = arith::axis(*target);
-    let extent = arith::dim(&kernel.axes[*target]);
-    let place = arith::index(&store.index, &|_| unreachable!("scatters store at affine places"));
-    let float = printer.dtype(store.value).is_float();
-    let named = |method: &str| format_ident!("{method}_{}", suffix_of_lanes(printer.dtype(store.value)));
-    let (load, put, sum, only) = (named("load"), named("store"), named("add"), named("reduce_max"));
-    let add = match kernel.schedule.vector {
-        Some(_) => quote!({
-            let old = s.#load(#data, #place, at);
-            s.#put(#data, #place, at, s.#sum(old, #value));
-        }),
-        None if float => quote!(#data[#place] += s.#only(#value);),
-        None => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
-    };
-    let loops = |axes: &[usize], body: TokenStream| {
-        axes.iter().rev().fold(body, |body, &axis| {
-            let (name, extent) = (arith::axis(axis), arith::dim(&kernel.axes[axis]));
-            match kernel.schedule.vector == Some(axis) {
-                true => quote!(rt::sweep!(S, #name, at, #extent, { #body });),
-                false => quote!(for #name in 0..#extent { #body }),
-            }
-        })
-    };
-    let added = loops(inner, quote!(#after #add));
-    let one = quote! {
-        let at = rt::Part::new(1);
-        #before
-        let #at_target = s.reduce_max_u(#position) as usize;
-        if #at_target < #extent { #added }
-    };
-    let all = loops(outer, loops(source, one));
-    let zero = if float { quote!(0.0) } else { quote!(0) };
-    quote!(#data.fill(#zero); #all)
 }
