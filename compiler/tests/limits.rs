@@ -1,4 +1,5 @@
-//! What one call of a driver holds: products and attention with more results, and products with more axes, are cut up.
+//! What one kernel holds: products and attention with more results than a driver stores, products with more axes, and
+//! positions that grow from move to move are cut up.
 
 #![allow(
     unreachable_pub,
@@ -13,7 +14,7 @@ mod judge;
 mod support;
 
 use judge::{check_memory, compile, judge, plain};
-use precast_compiler::ir::kernel::{Kernel, Skeleton};
+use precast_compiler::ir::kernel::{Expr, Kernel, Skeleton};
 use precast_compiler::ir::limits::{AXES_OF_A_PRODUCT, PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
 use support::Numbers;
 
@@ -94,4 +95,24 @@ fn a_product_of_many_axes_is_rows() {
     }";
     let kernels = kernels(text);
     assert!(kernels.iter().all(|k| !matches!(k.skeleton, Skeleton::Contract { .. })), "it was small enough");
+}
+
+/// Quotient and remainder of a position that was rolled do not cancel: the next roll has both, and so on.
+#[test]
+fn positions_that_grow_from_move_to_move_are_read_from_memory() {
+    let turn = "let y = reshape(roll(reshape(roll(y, 3, axis = 1), [B, 5, 7]), 2, axis = 2), [B, 35]);";
+    let text = format!(
+        "pub struct Net {{ own: Linear(35, 35) }} impl Net {{ pub fn f(&self, x: f32[B, 35]) -> f32[B, 35] {{
+            let y = self.own(x); {} tanh(y)
+        }} }}",
+        turn.repeat(16)
+    );
+    for kernel in kernels(&text) {
+        for scalar in &kernel.scalars {
+            if let Expr::Load { index, guards, .. } = scalar {
+                let longest = guards.iter().map(|guard| guard.index().atoms()).fold(index.atoms(), usize::max);
+                assert!(longest < 100, "{longest} atoms");
+            }
+        }
+    }
 }

@@ -111,6 +111,15 @@ impl Index {
             })
     }
 
+    /// How many atoms it has, those inside of divisions included.
+    pub fn atoms(&self) -> usize {
+        let inside = |(atom, _): &(Atom, Dim)| match atom {
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => 0,
+            Atom::Div(inner, _) | Atom::Mod(inner, _) => inner.atoms(),
+        };
+        self.terms.iter().map(|term| 1 + inside(term)).sum()
+    }
+
     /// Whether only axes and loop counters occur, each linearly.
     pub fn is_affine(&self) -> bool {
         self.terms.iter().all(|(atom, _)| match atom {

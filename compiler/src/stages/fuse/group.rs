@@ -4,7 +4,7 @@
 //! elementwise value that has to be in memory joins the kernel that computes what it is made of, if it needs
 //! it at the very position where it is computed and no cycle arises; otherwise it starts a map.
 
-use super::inline::{Body, Inliner, Stop};
+use super::inline::{Body, Inliner, Stop, is_intricate};
 use super::operand::Reading;
 use super::scope::Scope;
 use crate::ir::attend::Attention;
@@ -260,7 +260,7 @@ impl<'a> Grouping<'a> {
         let body = self.groups[group].body.clone();
         let forward = self.forward(value, &body, &mut BTreeMap::new());
         let spaces = self.groups[group].spaces.iter().filter(|(s, _)| *s == shape).map(|(_, at)| at.clone());
-        for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()) {
+        for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()).filter(|at| !is_intricate(at)) {
             if let Some((mut joined, id)) = self.attempt(&body, |inliner| inliner.value(value, &at, &[]))
                 && !self.cyclic(&joined, group, value)
                 && self.holds(group, &joined.exprs[id], &at)

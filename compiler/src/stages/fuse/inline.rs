@@ -50,6 +50,15 @@ pub(super) struct Inliner<'a> {
 
 type Inlined = Result<ExprId, Stop>;
 
+/// Atoms of a position from which on nothing more is moved in index arithmetic: each division that does not cancel is
+/// written twice, as quotient and remainder, so that a chain of reshapes, pads and rolls would grow by powers of two.
+const INTRICATE: usize = 32;
+
+/// Whether a position is so long that its value had better be read from memory.
+pub(super) fn is_intricate(at: &[Index]) -> bool {
+    at.iter().map(Index::atoms).sum::<usize>() > INTRICATE
+}
+
 impl Inliner<'_> {
     /// Appends a scalar, or finds the equal one.
     pub(super) fn expr(&mut self, expr: Expr) -> ExprId {
@@ -128,6 +137,9 @@ impl Inliner<'_> {
             return Ok(self.load(canon, index, guards.to_vec(), fill));
         }
         let node = self.scope.graph.node(value);
+        if is_intricate(at) && !matches!(node.kind, Kind::Counter(_) | Kind::Prim(Prim::Const(_) | Prim::Extent(_))) {
+            return Err(Stop::Materialise(canon));
+        }
         match &node.kind {
             Kind::Counter(depth) => Ok(self.expr(Expr::Index(Index::atom(Atom::Loop(*depth))))),
             Kind::StopGradient => self.value(node.args[0], at, guards),
