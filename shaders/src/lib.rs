@@ -27,6 +27,7 @@ macro_rules! blocks {
 
 blocks! {
     add_up
+    add_up_block
     argmax_before_f32
     argmax_before_i32
     argmax_before_u32
@@ -85,6 +86,7 @@ blocks! {
     tanh_f32
     threefry
     two_sum
+    two_sum_vec4
     u32_of
 }
 

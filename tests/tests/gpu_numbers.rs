@@ -43,8 +43,19 @@ model! {
         /// A mean and what is left, which are two passes over a row.
         pub fn centred(&self, x: f32[N]) -> f32 { mean(square(x - mean(x))) }
 
+        /// Each element, each row and each of many small products: more workgroups than a dispatch has along one axis.
+        pub fn many(&self, x: f32[N, 8, 8]) -> (f32[N, 8, 8], f32[N], f32[N, 8, 8]) {
+            (x + 1, max(reshape(x, [N, 64]), axis = 1), matmul(x, x))
+        }
+
         /// Short rows.
         pub fn rows(&self, x: f32[N, 24]) -> f32[N] { sum(x, axis = 1) }
+
+        /// Products of any depth, of which one has so few elements that a workgroup shares each sum.
+        pub fn products(&self, x: f32[N, 3], y: f32[N, 2]) -> f32[3, 2] { matmul(transpose(x), y) }
+
+        /// Many of them.
+        pub fn wide(&self, x: f32[N, 96], y: f32[N, 80]) -> f32[96, 80] { matmul(transpose(x), y) }
 
         /// Many addends into one of three elements.
         pub fn gathered(&self, x: f32[3], i: u32[N], u: f32[N]) -> f32[3] { index_add(x, i, u) }
@@ -224,6 +235,37 @@ fn sums_into_one_element_are_right_to_a_millionth() {
     let found = net.gathered(&[0.0, 0.0, 5.0], &vec![1; 60_000], &vec![0.1; 60_000]).unwrap();
     assert!((f64::from(found[1]) - 60_000.0 * f64::from(0.1f32)).abs() < 6e-3, "{found:?}");
     assert_eq!((found[0], found[2]), (0.0, 5.0));
+}
+
+#[test]
+fn products_are_right_however_deep_they_are() {
+    let Some(gpu) = gpu() else { return };
+    let net = Numbers::init(3).on(&gpu).unwrap();
+    let close = |found: f32, count: usize| {
+        let wanted = f64::from(0.3f32).powi(2) * count as f64;
+        assert!((f64::from(found) / wanted - 1.0).abs() < 8e-6, "{wanted} of {count} terms, not {found}");
+    };
+    for count in [4095, 4097, 1_000_001] {
+        let found = net.products(&vec![[0.3; 3]; count], &vec![[0.3; 2]; count]).unwrap();
+        found.as_flattened().iter().for_each(|found| close(*found, count));
+    }
+    for count in [513, 60_001] {
+        let found = net.wide(&vec![[0.3; 96]; count], &vec![[0.3; 80]; count]).unwrap();
+        found.as_flattened().iter().for_each(|found| close(*found, count));
+    }
+}
+
+#[test]
+fn a_dispatch_may_have_more_workgroups_than_one_axis_holds() {
+    let Some(gpu) = gpu() else { return };
+    let net = Numbers::init(3).on(&gpu).unwrap();
+    let x: Vec<[[f32; 8]; 8]> = (0..70_001).map(|n| [[(n % 1009) as f32; 8]; 8]).collect();
+    let (next, largest, squares) = net.many(&x).unwrap();
+    for n in 0..x.len() {
+        let number = (n % 1009) as f32;
+        assert_eq!(next[n], [[number + 1.0; 8]; 8], "{n}");
+        assert_eq!((largest[n], squares[n]), (number, [[8.0 * number * number; 8]; 8]), "{n}");
+    }
 }
 
 #[test]

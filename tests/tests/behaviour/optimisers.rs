@@ -1,6 +1,8 @@
 //! Every optimiser for a dozen steps, with all of its numbers, a group, clipping and a schedule, against its published
 //! formula in f64.
 
+#[cfg(feature = "gpu")]
+use super::numbers;
 use precast::prelude::*;
 
 model! {
@@ -192,4 +194,34 @@ fn a_function_may_be_trained_by_several_optimisers() {
     }
     let after = trainer.model().loss(&x, &y).unwrap();
     assert!(after < between && between < before, "{before} {between} {after}");
+}
+
+/// What a GPU keeps from call to call: buffers, which grow with the batch, and the groups of parameters.
+#[cfg(feature = "gpu")]
+#[test]
+fn a_gpu_steps_alike_when_batches_grow_and_groups_are_added() {
+    let Some(gpu) = tests::gpu() else { return };
+    let mut host = Twice::init(1);
+    let mut net = host.on(&gpu).unwrap();
+    let optimizer = || AdamW { rate: 0.05, ..default() };
+    let (mut on_cpu, mut on_gpu) = (host.trainer(optimizer()), net.trainer(optimizer()));
+    for (step, batch) in [2, 700, 1, 3, 70_000, 5].into_iter().enumerate() {
+        if step == 1 {
+            on_cpu.group("*.bias", |o| o.rate = 0.0).unwrap();
+            on_gpu.group("*.bias", |o| o.rate = 0.0).unwrap();
+        }
+        if step == 4 {
+            on_cpu.group("*.weight", |o| o.decay = 0.5).unwrap();
+            on_gpu.group("*.weight", |o| o.decay = 0.5).unwrap();
+        }
+        let x: Vec<[f32; 3]> = numbers(3 * batch, step as u32 + 1).as_chunks().0.to_vec();
+        let y: Vec<[f32; 1]> = x.iter().map(|x| [x[0] - 2.0 * x[1] + 0.5]).collect();
+        let (a, b) = (on_cpu.loss(&x, &y).unwrap(), on_gpu.loss(&x, &y).unwrap());
+        let (a, b) = (a.value().unwrap(), b.value().unwrap());
+        assert!((a - b).abs() <= 1e-5 * a.abs(), "step {step}: {a} on the CPU, {b} on the GPU");
+        let found = on_gpu.model().on(&Cpu).unwrap();
+        for ((name, _, a), (_, _, b)) in on_cpu.model().parameters().zip(found.parameters()) {
+            assert!(a.iter().zip(b).all(|(a, b)| (a - b).abs() < 1e-5), "step {step}: {name} is {a:?}, not {b:?}");
+        }
+    }
 }

@@ -2,7 +2,8 @@
 //!
 //! Comes in: a contract kernel and its tiles. Goes out: two loaders, a function for the result's elements, and an entry
 //! point. Always holds: each step brings a slab of both operands into shared memory, groups of four rows or columns to
-//! a word, and each invocation multiplies its cell from there; slices of the sum are added up in a fixed order.
+//! a word, and each invocation multiplies its cell from there; slices of the sum are added up in a fixed order,
+//! and so are blocks of long sums, with compensation.
 
 use super::names::Names;
 use super::numbers::{Sides, Tiles};
@@ -189,7 +190,10 @@ impl Contract<'_> {
             line(&mut w, 1, format!("let slice = lane / {}u;", self.tiles.slice_threads()));
         }
         self.each_block(|i, h| line(&mut w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
-        self.steps(&mut w);
+        match self.is_long() {
+            true => self.blocks(&mut w),
+            false => self.steps(&mut w, 1, "0", &self.names().dim(&self.extent(self.terms))),
+        }
         self.add_slices(&mut w);
         self.finish(&mut w);
         w + "}\n"
@@ -204,28 +208,56 @@ impl Contract<'_> {
         }
     }
 
+    /// Whether the sum may have more terms than are added up in one chain.
+    fn is_long(&self) -> bool {
+        self.extent(self.terms).as_const().is_none_or(|terms| terms > LONG * i64::from(self.tiles.slices))
+    }
+
+    /// The loop over blocks of the terms, whose sums are added up with compensation.
+    fn blocks(&self, w: &mut String) {
+        let (terms, step) = (self.names().dim(&self.extent(self.terms)), CHAIN * i64::from(self.tiles.slices));
+        self.each_block(|i, h| {
+            line(w, 1, format!("var total{i}{h} = mat4x4<f32>();"));
+            line(w, 1, format!("var lost{i}{h} = mat4x4<f32>();"));
+        });
+        line(w, 1, format!("for (var first = 0; first < {terms}; first += {step}) {{"));
+        line(w, 2, format!("let end = min(first + {step}, {terms});"));
+        self.steps(w, 2, "first", "end");
+        line(w, 2, "if first == 0 {");
+        self.each_block(|i, h| line(w, 3, format!("total{i}{h} = c{i}{h};")));
+        line(w, 2, "} else {");
+        self.each_block(|i, h| {
+            line(w, 3, format!("add_up_block(&total{i}{h}, &lost{i}{h}, c{i}{h}, no_bits());"));
+        });
+        line(w, 2, "}");
+        self.each_block(|i, h| line(w, 2, format!("c{i}{h} = mat4x4<f32>();")));
+        line(w, 1, "}");
+        self.each_block(|i, h| line(w, 1, format!("c{i}{h} = total{i}{h} + lost{i}{h};")));
+    }
+
     /// The loop over slabs. The next slab is on its way to registers while the present one is multiplied.
-    fn steps(&self, w: &mut String) {
-        let terms = self.names().dim(&self.extent(self.terms));
+    fn steps(&self, w: &mut String, indent: usize, from: &str, to: &str) {
         let depth = self.tiles.depth;
-        self.each_word(|side, j, register| line(w, 1, format!("var {register} = {};", self.fetch(side, j, "0"))));
-        line(w, 1, format!("for (var k = 0; k < {terms}; k += {depth}) {{"));
+        self.each_word(|side, j, register| line(w, indent, format!("var {register} = {};", self.fetch(side, j, from))));
+        line(w, indent, format!("for (var k = {from}; k < {to}; k += {depth}) {{"));
         self.each_word(|side, j, register| {
             let words = self.words(side);
             let e = format!("lane + {}u", j * self.tiles.threads());
             let at = format!("{}_{}[{}]", self.name, ARRAYS[side], self.address(side, &e));
             let whole = (j + 1) * self.tiles.threads() <= words;
             let guard = if whole { String::new() } else { format!("if {e} < {words}u ") };
-            line(w, 2, format!("{guard}{{ {at} = {register}; }}"));
+            line(w, indent + 1, format!("{guard}{{ {at} = {register}; }}"));
         });
-        line(w, 2, "workgroupBarrier();");
-        line(w, 2, format!("if k + {depth} < {terms} {{"));
+        line(w, indent + 1, "workgroupBarrier();");
+        line(w, indent + 1, format!("if k + {depth} < {to} {{"));
         let next = format!("k + {depth}");
-        self.each_word(|side, j, register| line(w, 3, format!("{register} = {};", self.fetch(side, j, &next))));
-        line(w, 2, "}");
-        self.multiply(w);
-        line(w, 2, "workgroupBarrier();");
-        line(w, 1, "}");
+        self.each_word(|side, j, register| {
+            line(w, indent + 2, format!("{register} = {};", self.fetch(side, j, &next)));
+        });
+        line(w, indent + 1, "}");
+        self.multiply(w, indent + 1);
+        line(w, indent + 1, "workgroupBarrier();");
+        line(w, indent, "}");
     }
 
     /// Words of four in a slab.
@@ -284,24 +316,24 @@ impl Contract<'_> {
         stride(self.terms) == Some(1) && stride(own) != Some(1)
     }
 
-    fn multiply(&self, w: &mut String) {
+    fn multiply(&self, w: &mut String, indent: usize) {
         let Tiles { rows, columns, depth, cell, slices } = self.tiles;
         let own = depth / slices;
         // Four steps in the text: the loop itself costs as much as one.
-        line(w, 2, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
+        line(w, indent, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
         for u in 0..4 {
             let first = if slices > 1 { format!("slice * {own}u + t + {u}u") } else { format!("t + {u}u") };
             for g in 0..cell[0] / 4 {
                 let at = format!("({first}) * {}u + y + {}u", rows / 4, g * (rows / cell[0]));
-                line(w, 3, format!("let a{u}{g} = {}_a[{at}];", self.name));
+                line(w, indent + 1, format!("let a{u}{g} = {}_a[{at}];", self.name));
             }
             for h in 0..cell[1] / 4 {
                 let at = format!("({first}) * {}u + x + {}u", columns / 4, h * (columns / cell[1]));
-                line(w, 3, format!("let b{u}{h} = {}_b[{at}];", self.name));
+                line(w, indent + 1, format!("let b{u}{h} = {}_b[{at}];", self.name));
             }
-            self.each_block(|i, h| line(w, 3, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
+            self.each_block(|i, h| line(w, indent + 1, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
         }
-        line(w, 2, "}");
+        line(w, indent, "}");
     }
 
     /// Adds the slices' blocks pairwise; the first slice ends up with the sum.
@@ -338,6 +370,12 @@ impl Contract<'_> {
         });
     }
 }
+
+/// Terms that one invocation adds up in one chain where there are many: a chain of equal numbers is off by 8 · 10⁻⁶ then.
+const CHAIN: i64 = 512;
+
+/// Terms of one invocation from which on they are cut into such chains.
+const LONG: i64 = 4096;
 
 /// The names of the slabs of rows and columns in shared memory, and of their loaders.
 const ARRAYS: [&str; 2] = ["a", "b"];
