@@ -365,6 +365,22 @@ fn movement_of_every_kind() {
     judge_text("movement", text, &plain);
 }
 
+/// The gradient of a transposed convolution reads its operand through windows; where a slice of the result is used, windows
+/// of the slice share their axes. Together they stay within the operand, one by one they do not.
+#[test]
+fn windows_that_share_axes() {
+    let text = "pub struct Net { p: Parameter([2, 3, 7]), k: Parameter([3, 5, 4]) }
+        impl Net {
+            #[train(Sgd)]
+            pub fn loss(&self, x: f32[8, T]) -> f32 {
+                let y = conv_transpose1d(self.p, self.k, stride = 2, padding = 1);
+                let z = reshape(reshape(y, [140])[28..36], [8, 1]);
+                sum(tanh(z * x))
+            }
+        }";
+    judge_text("windows", text, &plain);
+}
+
 /// Update rules that read old values at other places than they write.
 static ODD: [Optimizer; 4] = [
     odd("swap", |b, w, _, states, _| Ok((b.add(states[0], states[1])?, vec![w, states[0]]))),

@@ -255,6 +255,46 @@ impl<'a> Launch<'a> {
         self.put(put.slot, at, map_one(crate::ir::prim::MapOp::Add, &[before, value]), false)
     }
 
+    /// Refuses an operand that the driver would refuse, which looks through no windows that are never left, and takes every
+    /// coordinate of the others for possible at every position.
+    pub(super) fn reaches(&self, factor: &Factor) -> Tried<()> {
+        let mut walked = self.strides(&factor.path)?;
+        let mut looked = (0, 0);
+        for (path, divisor, extent, stride) in &factor.windows {
+            let window = self.strides(path)?;
+            let (first, last) = self.span(path.base, &window);
+            if *divisor == 1 && first >= 0 && last < *extent {
+                walked.iter_mut().zip(window).for_each(|(walked, step)| *walked += step * stride);
+                looked = (looked.0 + path.base * stride, looked.1 + path.base * stride);
+            } else {
+                let reach = (extent - 1) * stride;
+                looked = (looked.0 + reach.min(0), looked.1 + reach.max(0));
+            }
+        }
+        let (first, last) = self.span(factor.path.base, &walked);
+        let (low, high) = (first + looked.0, last + looked.1);
+        match self.extents.contains(&0) || low >= 0 && high < self.regions[factor.slot].len as i64 {
+            true => Ok(()),
+            false => Err(format!("an operand reaches {low}..={high} of slot {}", factor.slot)),
+        }
+    }
+
+    /// What each axis adds to an affine path.
+    fn strides(&self, path: &Path) -> Tried<Vec<i64>> {
+        let mut strides = vec![0; self.extents.len()];
+        for (step, factor) in &path.steps {
+            let Step::Axis(axis) = step else { return Err("an operand's index is not affine".into()) };
+            strides[*axis] += factor;
+        }
+        Ok(strides)
+    }
+
+    /// The smallest and the largest value over all positions.
+    fn span(&self, base: i64, strides: &[i64]) -> (i64, i64) {
+        let reaches = strides.iter().zip(&self.extents).map(|(stride, extent)| stride * (extent - 1));
+        reaches.fold((base, base), |(low, high), reach| (low + reach.min(0), high + reach.max(0)))
+    }
+
     /// An operand of a product; zero where a window is left.
     pub(super) fn operand(&mut self, factor: &Factor) -> Tried<f64> {
         let mut at = self.path(&factor.path)?;

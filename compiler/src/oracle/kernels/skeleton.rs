@@ -73,6 +73,8 @@ impl Launch<'_> {
         stores: &[Store],
     ) -> Tried<()> {
         let (left, right) = (self.numbers.factor(lhs), self.numbers.factor(rhs));
+        self.reaches(&left)?;
+        self.reaches(&right)?;
         let puts = self.numbers.puts(stores);
         self.each(results, &mut |launch, row| {
             launch.now = Moment { row, pass: 0, point: 0 };

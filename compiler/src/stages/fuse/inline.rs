@@ -80,11 +80,15 @@ impl Inliner<'_> {
         Ranges(&|atom| reach(atom, axes)).divide(index, by)
     }
 
+    /// The smallest and the largest value of an index, where they are known.
+    pub(super) fn bounds(&self, index: &Index) -> Option<(Dim, Dim)> {
+        let axes = &self.body.axes;
+        Ranges(&|atom| reach(atom, axes)).bounds(index)
+    }
+
     /// A number that an index stays below.
     pub(super) fn above(&self, index: &Index) -> Dim {
-        let axes = &self.body.axes;
-        let bounds = Ranges(&|atom| reach(atom, axes)).bounds(index);
-        bounds.map_or(Dim::from(i64::from(i32::MAX)), |(_, high)| high + Dim::from(1))
+        self.bounds(index).map_or(Dim::from(i64::from(i32::MAX)), |(_, high)| high + Dim::from(1))
     }
 
     /// The row-major position of an index in a shape.

@@ -5,8 +5,9 @@ use super::inline::{Body, Inliner};
 use super::scope::Scope;
 use crate::ir::Value;
 use crate::ir::dim::Dim;
-use crate::ir::index::{Atom, Index};
+use crate::ir::index::{Atom, Index, is_nonnegative};
 use crate::ir::kernel::{Expr, Guard, Reach};
+use std::cmp::Reverse;
 use std::collections::BTreeSet;
 
 /// An operand before its slot is numbered.
@@ -37,7 +38,36 @@ pub(super) fn read(
     }
     let inliner = Inliner { scope, roots, body: &mut Body::over(axes.to_vec()) };
     let (index, windows) = windows(&inliner, index, guards)?;
-    index.is_affine().then(|| Reading { value: body.slots[*slot], index, windows })
+    let source = body.slots[*slot];
+    let moved = source != scope.canon(value);
+    if !index.is_affine() || moved && !stays_inside(&inliner, &index, &windows, &scope.graph.ty(source).count()) {
+        return None;
+    }
+    Some(Reading { value: source, index, windows })
+}
+
+/// Whether no choice of an index and of a coordinate for each window, each within its own range, leaves the `count`
+/// elements. The driver takes nothing else for granted; of windows that share axes it can be wrong although every
+/// address is right. Without windows every choice is read.
+fn stays_inside(inliner: &Inliner<'_>, index: &Index, windows: &[Reach], count: &Dim) -> bool {
+    if windows.is_empty() {
+        return true;
+    }
+    // The turn of a loop, and what an index is computed from, choose the part that is read.
+    let mut walked = index.clone();
+    walked.terms.retain(|(atom, _)| matches!(atom, Atom::Axis(_)));
+    let Some((mut low, mut high)) = inliner.bounds(&walked) else { return false };
+    for window in windows {
+        let reach = window.stride.clone() * (window.extent.clone() - Dim::from(1));
+        if is_nonnegative(&window.stride) {
+            high = high + reach;
+        } else if is_nonnegative(&-window.stride.clone()) {
+            low = low + reach;
+        } else {
+            return false;
+        }
+    }
+    is_nonnegative(&low) && is_nonnegative(&(count.clone() - Dim::from(1) - high))
 }
 
 /// Splits the guarded coordinates off a flat index. Whatever the stride of a coordinate, the rest makes up for
@@ -59,30 +89,28 @@ fn windows(inliner: &Inliner<'_>, flat: &Index, guards: &[Guard]) -> Option<(Ind
             Some(known) => open.remove(known).1.clone(),
             None => inliner.above(&coordinate),
         };
-        let stride = division(&coordinate).and_then(|atom| coefficient(&rest, atom)).unwrap_or_default();
+        let stride = stride_of(&rest, &coordinate);
         rest = rest.plus(&coordinate.times(&-stride.clone()));
         windows.push(Reach { index: numerator.clone(), divisor: *divisor, extent, stride });
     }
+    // Of coordinates over the same axes the one over most of them bounds the others.
+    open.sort_by_key(|(coordinate, _)| Reverse(coordinate.terms.len()));
     for (coordinate, extent) in open {
-        let stride = coordinate.terms.iter().find_map(|(atom, c)| match atom {
-            Atom::Axis(_) => coefficient(&rest, atom)?.exact_div(c),
-            Atom::Loop(_) | Atom::Value(_) | Atom::Div(..) | Atom::Mod(..) => None,
-        });
-        let stride = stride.unwrap_or_default();
+        let stride = stride_of(&rest, coordinate);
         rest = rest.plus(&coordinate.times(&-stride.clone()));
         windows.push(Reach { index: coordinate.clone(), divisor: 1, extent: extent.clone(), stride });
     }
     windows.iter().all(|w| w.index.is_affine()).then_some((rest, windows))
 }
 
-fn coefficient(index: &Index, atom: &Atom) -> Option<Dim> {
-    index.terms.iter().find(|(a, _)| a == atom).map(|(_, c)| c.clone())
-}
-
-/// The division that is left in a coordinate.
-fn division(coordinate: &Index) -> Option<&Atom> {
-    coordinate.terms.iter().map(|(atom, _)| atom).find(|atom| match atom {
-        Atom::Div(..) => true,
-        Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => false,
-    })
+/// How often a coordinate is in an index, judged by its first division or axis.
+fn stride_of(index: &Index, coordinate: &Index) -> Dim {
+    let found = coordinate.terms.iter().find_map(|(atom, own)| match atom {
+        Atom::Axis(_) | Atom::Div(..) => {
+            let (_, factor) = index.terms.iter().find(|(other, _)| other == atom)?;
+            factor.exact_div(own)
+        }
+        Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => None,
+    });
+    found.unwrap_or_default()
 }
