@@ -1,5 +1,5 @@
 //! What one kernel holds: products and attention with more results than a driver stores, products with more axes, and
-//! positions that grow from move to move are cut up.
+//! positions that grow from move to move are cut up; what positions have in common is computed once.
 
 #![allow(
     unreachable_pub,
@@ -14,8 +14,10 @@ mod judge;
 mod support;
 
 use judge::{check_memory, compile, judge, plain};
+use precast_compiler::ir::index::{Atom, Index};
 use precast_compiler::ir::kernel::{Expr, Kernel, Skeleton};
 use precast_compiler::ir::limits::{AXES_OF_A_PRODUCT, PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
+use std::collections::BTreeSet;
 use support::Numbers;
 
 /// Compiles and judges a model; its kernels, none of which is beyond what its driver holds.
@@ -114,5 +116,41 @@ fn positions_that_grow_from_move_to_move_are_read_from_memory() {
                 assert!(longest < 100, "{longest} atoms");
             }
         }
+    }
+}
+
+/// Where a row is moved three times, each load divides for each move, and again in each of its guards.
+#[test]
+fn positions_divide_once() {
+    let turn = "let y = reshape(pad(y, low = 1, high = 2, axis = 1, mode = \"circular\")[.., 0..35], [B, 5, 7]);
+        let y = reshape(roll(y, 2, axis = 2), [B, 35]);";
+    let text = format!(
+        "pub struct Net {{}} impl Net {{ pub fn f(&self, x: f32[B, 35]) -> f32[B, 35] {{
+            let y = x; {} tanh(y) + concat(y[.., 3..], y[.., ..3], axis = 1)
+        }} }}",
+        turn.repeat(3)
+    );
+    fn divisions(index: &Index, all: &mut Vec<Atom>) {
+        for (atom, _) in &index.terms {
+            if let Atom::Div(inner, _) | Atom::Mod(inner, _) = atom {
+                divisions(inner, all);
+                all.push(atom.clone());
+            }
+        }
+    }
+    let count = |kernel: &Kernel| {
+        let mut all = vec![];
+        kernel.indices().iter().for_each(|index| divisions(index, &mut all));
+        let distinct: BTreeSet<&Atom> = all.iter().collect();
+        (all.len(), distinct.len())
+    };
+    let mut compiled = compile(&text).remove(0);
+    let before: usize = compiled.plans.kernels.iter().map(|kernel| count(kernel).0).sum();
+    compiled.plans.kernels.iter_mut().for_each(Kernel::share_divisions);
+    let after: Vec<(usize, usize)> = compiled.plans.kernels.iter().map(count).collect();
+    assert!(after.iter().all(|(all, distinct)| all == distinct), "{after:?}");
+    assert!(before > 500 && after.iter().all(|(all, _)| *all < 20), "{before} before, {after:?} after");
+    for b in [1, 5] {
+        judge(&text, &compiled, &[("B", b)], &plain);
     }
 }

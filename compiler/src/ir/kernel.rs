@@ -7,7 +7,7 @@
 use super::attend::Attention;
 use super::dim::Dim;
 use super::graph::Source;
-use super::index::{Atom, Index};
+use super::index::Index;
 use super::model::{Effect, ParamId, StateId};
 use super::precision::{Factor, Precision};
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
@@ -102,6 +102,19 @@ impl Expr {
         Some(Load { slot: *slot, index, guards })
     }
 
+    /// Calls `see` with every index map, to change it.
+    pub fn for_each_index(&mut self, see: &mut dyn FnMut(&mut Index)) {
+        match self {
+            Expr::Load { index, guards, .. } => {
+                see(index);
+                guards.iter_mut().for_each(|g| see(g.index_mut()));
+            }
+            Expr::Inside(guards) => guards.iter_mut().for_each(|g| see(g.index_mut())),
+            Expr::Index(index) => see(index),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+        }
+    }
+
     /// Calls `see` with every scalar that this one uses.
     pub fn operands(&self, see: &mut dyn FnMut(ExprId)) {
         let guarded = |guards: &[Guard], see: &mut dyn FnMut(ExprId)| {
@@ -116,31 +129,6 @@ impl Expr {
             Expr::Index(index) => index.values(see),
             Expr::Map(_, args) => args.iter().for_each(|&a| see(a)),
             Expr::Convert(_, arg) => see(*arg),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
-        }
-    }
-}
-
-impl Expr {
-    fn renumber(&mut self, new: &[ExprId]) {
-        let index_with = |index: &Index| {
-            index.map(&mut |atom| match atom {
-                Atom::Value(v) => Index::atom(Atom::Value(new[*v])),
-                Atom::Axis(_) | Atom::Loop(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
-            })
-        };
-        let guarded = |guards: &mut Vec<Guard>| {
-            guards.iter_mut().for_each(|g| *g.index_mut() = index_with(g.index()));
-        };
-        match self {
-            Expr::Load { index, guards, .. } => {
-                *index = index_with(index);
-                guarded(guards);
-            }
-            Expr::Inside(guards) => guarded(guards),
-            Expr::Index(index) => *index = index_with(index),
-            Expr::Map(_, args) => args.iter_mut().for_each(|a| *a = new[*a]),
-            Expr::Convert(_, arg) => *arg = new[*arg],
             Expr::Const(_) | Expr::Extent(_) | Expr::Accumulated { .. } => {}
         }
     }
@@ -341,17 +329,12 @@ impl Kernel {
 
     /// Calls `see` with every index map, to change it.
     pub fn for_each_index(&mut self, see: &mut dyn FnMut(&mut Index)) {
-        for scalar in &mut self.scalars {
-            match scalar {
-                Expr::Load { index, guards, .. } => {
-                    see(index);
-                    guards.iter_mut().for_each(|g| see(g.index_mut()));
-                }
-                Expr::Inside(guards) => guards.iter_mut().for_each(|g| see(g.index_mut())),
-                Expr::Index(index) => see(index),
-                Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-            }
-        }
+        self.scalars.iter_mut().for_each(|scalar| scalar.for_each_index(see));
+        self.for_each_place(see);
+    }
+
+    /// Calls `see` with every index map that is no scalar's, to change it.
+    pub fn for_each_place(&mut self, see: &mut dyn FnMut(&mut Index)) {
         match &mut self.skeleton {
             Skeleton::Row { passes, stores, .. } => {
                 let inner = passes.iter_mut().flat_map(|p| &mut p.stores);
@@ -374,22 +357,6 @@ impl Kernel {
         let mut all = vec![];
         self.clone().for_each_index(&mut |index| all.push(index.clone()));
         all
-    }
-
-    /// Drops the scalars that nothing uses.
-    pub fn prune(&mut self) {
-        let mut live = vec![false; self.scalars.len()];
-        self.uses().into_iter().for_each(|id| live[*id] = true);
-        for id in (0..live.len()).rev() {
-            if live[id] {
-                self.scalars[id].operands(&mut |o| live[o] = true);
-            }
-        }
-        let new: Vec<ExprId> = live.iter().scan(0, |n, &l| Some(std::mem::replace(n, *n + usize::from(l)))).collect();
-        self.uses().into_iter().for_each(|id| *id = new[*id]);
-        let mut keep = live.iter();
-        self.scalars.retain(|_| keep.next() == Some(&true));
-        self.scalars.iter_mut().for_each(|e| e.renumber(&new));
     }
 }
 

@@ -15,6 +15,7 @@ pub mod model;
 pub mod plan;
 pub mod precision;
 pub mod prim;
+mod share;
 pub mod simplify;
 mod slots;
 mod text;

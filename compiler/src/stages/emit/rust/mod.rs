@@ -144,12 +144,19 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
             let call = attend::call(kernel, attention);
             return quote!(#head { #call });
         }
-        Skeleton::Row { .. } => row::body(kernel, cut.as_ref()),
-        Skeleton::Scatter { .. } => (scatter::body(kernel), 1),
+        Skeleton::Row { .. } => row::body(&shared(kernel), cut.as_ref()),
+        Skeleton::Scatter { .. } => (scatter::body(&shared(kernel)), 1),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
     let body = if vectors > 1 { Body::Several(body, vectors) } else { Body::Once(body) };
     loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
+}
+
+/// The kernel as it is printed.
+fn shared(kernel: &Kernel) -> Kernel {
+    let mut kernel = kernel.clone();
+    kernel.share_divisions();
+    kernel
 }
 
 /// Loops, over vectors or over two or four of them at a time.

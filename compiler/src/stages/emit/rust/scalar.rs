@@ -3,7 +3,9 @@
 //! One axis runs through the lanes. A scalar that does not vary with it is the same in all lanes.
 
 use super::arith;
-use super::variables::{accumulator, base_name, skip_name, slot_name, suffix, suffix_of_lanes, variable};
+use super::variables::{
+    accumulator, base_name, position_name, skip_name, slot_name, suffix, suffix_of_lanes, variable,
+};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
@@ -21,6 +23,8 @@ pub(super) struct Printer<'a> {
     pub(super) cut: Vec<usize>,
     /// The element type of every scalar.
     dtypes: Vec<DType>,
+    /// Whether a scalar is used as a vector, not in positions alone.
+    as_vectors: Vec<bool>,
     /// Which axes each scalar varies with.
     pub(super) varying: Varying,
 }
@@ -28,7 +32,14 @@ pub(super) struct Printer<'a> {
 impl<'a> Printer<'a> {
     pub(super) fn new(kernel: &'a Kernel, vector: Option<usize>) -> Printer<'a> {
         let varying = Varying::of(kernel);
-        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], varying };
+        let mut as_vectors = vec![false; kernel.scalars.len()];
+        kernel.clone().uses().into_iter().for_each(|id| as_vectors[*id] = true);
+        for expr in &kernel.scalars {
+            if let Expr::Map(..) | Expr::Convert(..) = expr {
+                expr.operands(&mut |id| as_vectors[id] = true);
+            }
+        }
+        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], as_vectors, varying };
         for expr in &kernel.scalars {
             let dtype = printer.dtype_of(expr);
             printer.dtypes.push(dtype);
@@ -72,7 +83,20 @@ impl<'a> Printer<'a> {
     /// `let v3 = …;`
     pub(super) fn define(&self, id: ExprId) -> TokenStream {
         let (name, value) = (variable(id), self.expr(id));
-        quote!(let #name = #value;)
+        let Some(index) = self.position(id) else { return quote!(let #name = #value;) };
+        // A position that a guard will drop may lie before the first one.
+        let (at, position) = (position_name(id), arith::index(index, &|v| self.extract(v)));
+        let vector = self.as_vectors[id].then(|| quote!(let #name = #value;));
+        quote!(let #at = #position; #vector)
+    }
+
+    /// The index that a scalar is, where that is the same in all lanes.
+    fn position(&self, id: ExprId) -> Option<&Index> {
+        match &self.kernel.scalars[id] {
+            Expr::Index(index) if !self.index_varies(index) => Some(index),
+            Expr::Index(_) | Expr::Load { .. } | Expr::Const(_) | Expr::Extent(_) => None,
+            Expr::Inside(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => None,
+        }
     }
 
     fn expr(&self, id: ExprId) -> TokenStream {
@@ -83,14 +107,13 @@ impl<'a> Printer<'a> {
                 let dim = arith::dim(dim);
                 quote!(s.splat_u((#dim) as u32))
             }
-            Expr::Index(index) if self.index_varies(index) => {
-                let lanes = self.lanes(index);
-                quote!(s.u_from_i(#lanes))
+            Expr::Index(_) if self.position(id).is_some() => {
+                let at = position_name(id);
+                quote!(s.splat_u(#at as u32))
             }
             Expr::Index(index) => {
-                // A position that a guard will drop may lie before the first one.
-                let index = arith::signed(index, &|v| self.extract(v));
-                quote!(s.splat_u((#index) as u32))
+                let lanes = self.lanes(index);
+                quote!(s.u_from_i(#lanes))
             }
             Expr::Inside(guards) => self.mask(guards),
             Expr::Map(op, args) => self.map(*op, args),
@@ -104,6 +127,10 @@ impl<'a> Printer<'a> {
 
     /// A value that is the same in all lanes, as `usize`.
     fn extract(&self, id: ExprId) -> TokenStream {
+        if self.position(id).is_some() {
+            let at = position_name(id);
+            return quote!(#at);
+        }
         let name = variable(id);
         quote!((s.reduce_max_u(#name) as usize))
     }

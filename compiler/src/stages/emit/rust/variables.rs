@@ -10,6 +10,11 @@ pub(super) fn variable(id: ExprId) -> Ident {
     format_ident!("v{id}")
 }
 
+/// The variable of a scalar that is a position, the same in all lanes, as `usize`.
+pub(super) fn position_name(id: ExprId) -> Ident {
+    format_ident!("p{id}")
+}
+
 /// The variable of an accumulator.
 pub(super) fn accumulator(pass: usize, slot: usize) -> Ident {
     format_ident!("acc{pass}_{slot}")

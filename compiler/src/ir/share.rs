@@ -1,0 +1,118 @@
+//! The list of a kernel's scalars: what nothing uses is dropped, and what positions have in common is shared.
+//!
+//! In: a kernel. Out: the same kernel with other scalars. Always: a scalar stands behind those that it uses.
+
+use super::index::{Atom, Index};
+use super::kernel::{Expr, ExprId, Kernel};
+use std::collections::BTreeMap;
+
+impl Kernel {
+    /// Drops the scalars that nothing uses.
+    pub fn prune(&mut self) {
+        let mut live = vec![false; self.scalars.len()];
+        self.uses().into_iter().for_each(|id| live[*id] = true);
+        for id in (0..live.len()).rev() {
+            if live[id] {
+                self.scalars[id].operands(&mut |o| live[o] = true);
+            }
+        }
+        let new: Vec<ExprId> = live.iter().scan(0, |n, &l| Some(std::mem::replace(n, *n + usize::from(l)))).collect();
+        self.uses().into_iter().for_each(|id| *id = new[*id]);
+        let mut keep = live.iter();
+        self.scalars.retain(|_| keep.next() == Some(&true));
+        self.scalars.iter_mut().for_each(|scalar| scalar.renumber(&new, &mut |index| renumbered(index, &new)));
+    }
+
+    /// Divides once what is divided several times: each such quotient and remainder becomes a scalar. Movement that was
+    /// folded into positions repeats its divisions in every load, in every guard and in each other, by powers of two. Only
+    /// what cannot be negative is shared, since scalars of positions are `u32`.
+    ///
+    /// This hides from ranges and strides what a position varies with, and so comes last, before kernels are printed.
+    pub fn share_divisions(&mut self) {
+        let mut sharing = Sharing { often: BTreeMap::new(), known: BTreeMap::new(), scalars: vec![] };
+        let mut new = vec![];
+        self.scalars.iter_mut().for_each(|scalar| scalar.for_each_index(&mut |index| sharing.count(index)));
+        for mut scalar in std::mem::take(&mut self.scalars) {
+            scalar.renumber(&new, &mut |index| sharing.shared(index, &new));
+            new.push(sharing.scalars.len());
+            sharing.scalars.push(scalar);
+        }
+        self.uses().into_iter().for_each(|id| *id = new[*id]);
+        self.for_each_place(&mut |index| *index = renumbered(index, &new));
+        self.scalars = sharing.scalars;
+    }
+}
+
+impl Expr {
+    /// Replaces the scalars that it uses, in indices by `with`.
+    fn renumber(&mut self, new: &[ExprId], with: &mut dyn FnMut(&Index) -> Index) {
+        self.for_each_index(&mut |index| *index = with(index));
+        match self {
+            Expr::Map(_, args) => args.iter_mut().for_each(|a| *a = new[*a]),
+            Expr::Convert(_, arg) => *arg = new[*arg],
+            Expr::Load { .. }
+            | Expr::Inside(_)
+            | Expr::Index(_)
+            | Expr::Const(_)
+            | Expr::Extent(_)
+            | Expr::Accumulated { .. } => {}
+        }
+    }
+}
+
+/// The same index of scalars with other numbers.
+fn renumbered(index: &Index, new: &[ExprId]) -> Index {
+    index.map(&mut |atom| match atom {
+        Atom::Value(v) => Index::atom(Atom::Value(new[*v])),
+        Atom::Axis(_) | Atom::Loop(_) | Atom::Div(..) | Atom::Mod(..) => Index::atom(atom.clone()),
+    })
+}
+
+/// Quotients and remainders that become scalars.
+struct Sharing {
+    /// How often each occurs.
+    often: BTreeMap<Atom, usize>,
+    /// The scalars of those that were met.
+    known: BTreeMap<Atom, ExprId>,
+    /// The new scalars.
+    scalars: Vec<Expr>,
+}
+
+impl Sharing {
+    fn count(&mut self, index: &Index) {
+        for (atom, _) in &index.terms {
+            let (Atom::Div(inner, _) | Atom::Mod(inner, _)) = atom else { continue };
+            self.count(inner);
+            if Index::atom(atom.clone()).is_unsigned() {
+                *self.often.entry(atom.clone()).or_default() += 1;
+            }
+        }
+    }
+
+    /// An index of the old scalars as one of the new ones.
+    fn shared(&mut self, index: &Index, new: &[ExprId]) -> Index {
+        let mut sum = Index::constant(index.base.clone());
+        for (atom, factor) in &index.terms {
+            sum = sum.plus(&Index::atom(self.atom(atom, new)).times(factor));
+        }
+        sum
+    }
+
+    fn atom(&mut self, atom: &Atom, new: &[ExprId]) -> Atom {
+        if let Some(&known) = self.known.get(atom) {
+            return Atom::Value(known);
+        }
+        let divided = match atom {
+            Atom::Axis(_) | Atom::Loop(_) => return atom.clone(),
+            Atom::Value(v) => return Atom::Value(new[*v]),
+            Atom::Div(inner, by) => Atom::Div(Box::new(self.shared(inner, new)), by.clone()),
+            Atom::Mod(inner, by) => Atom::Mod(Box::new(self.shared(inner, new)), by.clone()),
+        };
+        if self.often.get(atom).is_none_or(|&often| often < 2) {
+            return divided;
+        }
+        self.scalars.push(Expr::Index(Index::atom(divided)));
+        self.known.insert(atom.clone(), self.scalars.len() - 1);
+        Atom::Value(self.scalars.len() - 1)
+    }
+}
