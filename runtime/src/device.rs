@@ -345,8 +345,12 @@ impl Device for Cpu {
         let words = F::scratch(dims).filter(|_| countable(inputs)).ok_or(Error::Overflow { function: F::NAME })?;
         let session = session.map_or(&mut [][..], Words::as_mut_slice);
         let (parameters, scratch) = (parameters.as_slice(), workspace.scratch.grow(words)?);
-        let _call = workspace.kept.as_mut().map(|kept| kept.enter(parameters));
-        F::cpu(Memory { parameters, session, inputs, foreign, scratch }, dims)
+        let memory = Memory { parameters, session, inputs, foreign, scratch };
+        let call = move || F::cpu(memory, dims);
+        match &mut workspace.kept {
+            Some(kept) => kept.lend(parameters, call),
+            None => call(),
+        }
     }
 
     #[inline]

@@ -1,11 +1,10 @@
 //! Packed copies of the parameters of a session.
 //!
 //! In: a piece of the parameters, the form in which it is read, and what packs it. Out: the packed words, made once. Always: a
-//! copy is asked for while [`Kept::enter`] lends out parameters that nobody can change as long as the copies live; outside of
-//! such a call, on the threads of the pool, and for everything that is no parameter there is none.
+//! copy is asked for while [`Kept::lend`] runs, which borrows parameters and copies so that nobody can change or drop them; outside
+//! of it, on the threads of the pool, and for everything that is no parameter there is none.
 
 use core::cell::Cell;
-use core::marker::PhantomData;
 use core::ops::Range;
 use core::ptr;
 
@@ -69,16 +68,20 @@ thread_local! {
     static CURRENT: Cell<*mut Kept> = const { Cell::new(ptr::null_mut()) };
 }
 
-/// A call of a session. The copies of the call around it come back at its end.
-pub struct Call<'k> {
-    around: *mut Kept,
-    kept: PhantomData<&'k mut Kept>,
+/// Gives the copies of the call around this one back, also where the call panics.
+struct Return(*mut Kept);
+
+impl Drop for Return {
+    #[inline]
+    fn drop(&mut self) {
+        CURRENT.set(self.0);
+    }
 }
 
 impl Kept {
-    /// Lends the copies to the calling thread. `parameters` must be the same, and hold the same numbers, in every call.
+    /// Runs `call`, which finds the copies on this thread. `parameters` must hold the same numbers in every call.
     #[inline]
-    pub fn enter<'k>(&'k mut self, parameters: &'k [f32]) -> Call<'k> {
+    pub fn lend<R>(&mut self, parameters: &[f32], call: impl FnOnce() -> R) -> R {
         let range = parameters.as_ptr_range();
         let range = range.start.addr()..range.end.addr();
         if self.parameters != range {
@@ -88,7 +91,8 @@ impl Kept {
             self.parameters = range;
         }
         self.next = 0;
-        Call { around: CURRENT.replace(self), kept: PhantomData }
+        let _return = Return(CURRENT.replace(self));
+        call()
     }
 
     /// The word at a place.
@@ -111,13 +115,6 @@ impl Kept {
     }
 }
 
-impl Drop for Call<'_> {
-    #[inline]
-    fn drop(&mut self) {
-        CURRENT.set(self.around);
-    }
-}
-
 /// The copy of the parameters from `from` on in the form `form`, which `pack` makes if there is none yet.
 ///
 /// The form is every number that `pack` depends on. `None` if these are no parameters of a session, or memory has run out.
@@ -127,7 +124,7 @@ pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl Fn
     if current.is_null() {
         return None;
     }
-    // SAFETY: `Call` borrows the copies mutably for as long as they are current, they are current on one thread only, and no
+    // SAFETY: `lend` borrows the copies mutably for as long as they are current, they are current on one thread only, and no
     // other reference to them is made while this one lives: `pack` packs, and calls no session.
     let current = unsafe { &mut *current };
     let address = from.addr();
@@ -182,10 +179,11 @@ mod tests {
         let parameters = [1.0, 2.0, 3.0];
         let (mut kept, mut packed) = (Kept::default(), 0);
         for _ in 0..2 {
-            let _call = kept.enter(&parameters);
-            assert_eq!(count(&parameters, &[1], &mut packed), Some(2.0));
-            assert_eq!(count(&parameters[2..], &[1], &mut packed), Some(6.0));
-            assert_eq!(count(&parameters, &[1, 2], &mut packed), Some(2.0));
+            kept.lend(&parameters, || {
+                assert_eq!(count(&parameters, &[1], &mut packed), Some(2.0));
+                assert_eq!(count(&parameters[2..], &[1], &mut packed), Some(6.0));
+                assert_eq!(count(&parameters, &[1, 2], &mut packed), Some(2.0));
+            });
         }
         assert_eq!(packed, 3);
         assert_eq!(kept.copies.len(), 3);
@@ -195,19 +193,20 @@ mod tests {
     fn copies_that_share_a_piece_do_not_meet() {
         let parameters = vec![0.0; MANY];
         let mut kept = Kept::default();
-        let _call = kept.enter(&parameters);
-        let sizes = [3, 40, 200, 7, 60];
-        let starts = sizes.map(|words| {
-            // SAFETY: as many words were asked for.
-            let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
-            super::kept(parameters.as_ptr(), &[words as isize], words, fill).unwrap()
+        kept.lend(&parameters, || {
+            let sizes = [3, 40, 200, 7, 60];
+            let starts = sizes.map(|words| {
+                // SAFETY: as many words were asked for.
+                let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
+                super::kept(parameters.as_ptr(), &[words as isize], words, fill).unwrap()
+            });
+            for (start, words) in starts.into_iter().zip(sizes) {
+                assert_eq!(start.addr() % 64, 0);
+                // SAFETY: the copy has these words, and lives as long as the call.
+                let copy = unsafe { core::slice::from_raw_parts(start, words) };
+                assert!(copy.iter().all(|x| *x == words as f32), "{words}");
+            }
         });
-        for (start, words) in starts.into_iter().zip(sizes) {
-            assert_eq!(start.addr() % 64, 0);
-            // SAFETY: the copy has these words, and lives as long as the call.
-            let copy = unsafe { core::slice::from_raw_parts(start, words) };
-            assert!(copy.iter().all(|x| *x == words as f32), "{words}");
-        }
     }
 
     #[test]
@@ -215,24 +214,34 @@ mod tests {
         let (first, second, mut packed) = ([1.0], [2.0], 0);
         let (mut outer, mut inner) = (Kept::default(), Kept::default());
         assert_eq!(count(&first, &[], &mut packed), None);
-        let around = outer.enter(&first);
-        {
-            let _call = inner.enter(&second);
-            assert_eq!(count(&first, &[], &mut packed), None);
-            assert_eq!(count(&second, &[], &mut packed), Some(4.0));
-        }
-        assert_eq!(count(&first, &[], &mut packed), Some(2.0));
-        drop(around);
+        outer.lend(&first, || {
+            inner.lend(&second, || {
+                assert_eq!(count(&first, &[], &mut packed), None);
+                assert_eq!(count(&second, &[], &mut packed), Some(4.0));
+            });
+            assert_eq!(count(&first, &[], &mut packed), Some(2.0));
+        });
         assert_eq!(count(&first, &[], &mut packed), None);
+    }
+
+    #[test]
+    fn a_call_that_panics_takes_its_copies_with_it() {
+        let (parameters, mut packed) = ([1.0], 0);
+        let mut kept = Kept::default();
+        let call = std::panic::AssertUnwindSafe(|| kept.lend(&parameters, || panic!("as it should")));
+        assert!(std::panic::catch_unwind(call).is_err());
+        drop(kept);
+        assert_eq!(count(&parameters, &[], &mut packed), None);
     }
 
     #[test]
     fn other_parameters_are_packed_anew() {
         let (first, second, mut packed) = ([1.0], [2.0], 0);
         let mut kept = Kept::default();
-        drop(kept.enter(&first));
-        let _call = kept.enter(&second);
-        assert_eq!(count(&second, &[], &mut packed), Some(4.0));
-        assert_eq!(count(&first, &[], &mut packed), None);
+        kept.lend(&first, || {});
+        kept.lend(&second, || {
+            assert_eq!(count(&second, &[], &mut packed), Some(4.0));
+            assert_eq!(count(&first, &[], &mut packed), None);
+        });
     }
 }

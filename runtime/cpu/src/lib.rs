@@ -25,6 +25,7 @@ mod pool;
 mod portable;
 mod recurrent;
 mod scratch;
+mod sealed;
 mod simd;
 mod sums;
 mod sweep;

@@ -197,8 +197,9 @@ pub trait Simd: Vectors {
     /// Applies a scalar function to each lane: for rare cases that are not worth vector code.
     #[inline(always)]
     fn lanes_f(self, x: Self::F, function: fn(f32) -> f32) -> Self::F {
+        const { assert!(Self::LANES <= MAX_LANES) };
         let mut lanes = [0.0; MAX_LANES];
-        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
         unsafe { self.store_raw_f(lanes.as_mut_ptr(), x) };
         for lane in &mut lanes[..Self::LANES] {
             *lane = function(*lane);
@@ -209,9 +210,10 @@ pub trait Simd: Vectors {
     /// Applies a scalar function to each pair of lanes.
     #[inline(always)]
     fn lanes2_f(self, x: Self::F, y: Self::F, function: fn(f32, f32) -> f32) -> Self::F {
+        const { assert!(Self::LANES <= MAX_LANES) };
         let mut lanes = [0.0; MAX_LANES];
         let mut other = [0.0; MAX_LANES];
-        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
         unsafe {
             self.store_raw_f(lanes.as_mut_ptr(), x);
             self.store_raw_f(other.as_mut_ptr(), y)
@@ -225,9 +227,10 @@ pub trait Simd: Vectors {
     /// Adds to `data[idx]` lane by lane, so that equal indices accumulate; lanes outside `m` or outside the slice add nothing.
     #[inline(always)]
     fn scatter_add_f(self, data: &mut [f32], idx: Self::I, m: Self::M, v: Self::F) {
+        const { assert!(Self::LANES <= MAX_LANES) };
         let mut indices = [-1i32; MAX_LANES];
         let mut values = [0.0f32; MAX_LANES];
-        // SAFETY: no vector has more than `MAX_LANES` lanes.
+        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
         unsafe {
             self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
             self.store_raw_f(values.as_mut_ptr(), v);

@@ -3,8 +3,21 @@
 //! In: a number of elements. Out: the loop body, once for whole vectors ([`Full`]) and once for the rest ([`Part`]).
 //! Always: every index below the length is covered exactly once, in ascending order.
 
-/// How many lanes a memory access touches.
-pub trait At: Copy {
+/// How many lanes a memory access touches: [`Full`] or [`Part`], and nobody else's word:
+///
+/// ```compile_fail,E0277
+/// #[derive(Clone, Copy)]
+/// struct Mine;
+///
+/// impl precast_cpu::At for Mine {
+///     const FULL: bool = true;
+///
+///     fn count(self, _: usize) -> usize {
+///         0
+///     }
+/// }
+/// ```
+pub trait At: Copy + super::sealed::Sealed {
     /// Whether all lanes are touched, known at compile time.
     const FULL: bool;
 

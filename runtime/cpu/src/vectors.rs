@@ -9,7 +9,7 @@ use super::Kernel;
 ///
 /// Suffixes name the type of lane: `f` is f32, `i` is i32, `u` is u32, `m` is a mask. Integer arithmetic wraps. Shift counts
 /// are taken modulo 32. Comparisons with NaN are false.
-pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + 'static {
+pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed + 'static {
     /// Lanes per vector.
     const LANES: usize;
     /// Whether `mul_add_f` rounds once.

@@ -86,6 +86,10 @@ fn compiled(seeds: &[u64], turn: usize, counts: &mut BTreeMap<&str, usize>) {
     if !is_debug {
         cargo.arg("--release").arg(format!("--config=profile.release.package.whole-batch.opt-level={level}"));
         cargo.args(["--config=profile.release.debug=false", "--config=profile.release.lto='off'"]);
+        if level == 0 {
+            // What is not optimised keeps its frames small, as in a debug build.
+            cargo.arg("--config=profile.release.package.precast-cpu.debug-assertions=true");
+        }
     }
     let Ok(output) = cargo.env("PRECAST_SEEDS", list.join(",")).output() else {
         return println!("cargo does not start");

@@ -3,6 +3,7 @@
 //! In: a tile of sums, hot in cache. Out: values in the outputs. Always: a tile reaches only its own rows and columns, so
 //! tiles of several threads never meet.
 
+use crate::vectors::MAX_LANES;
 use crate::{At, Isa, Kernel, Simd, run};
 
 /// What is done with the sums of a contraction before they are stored.
@@ -35,24 +36,55 @@ pub(super) struct Target {
     pub(super) column: isize,
 }
 
-/// A rectangle of finished sums.
+/// A rectangle of finished sums. How large it is, is the driver's to say:
+///
+/// ```compile_fail,E0616
+/// fn widen(tile: &mut precast_cpu::Tile<'_>) {
+///     tile.cols = usize::MAX;
+/// }
+/// ```
 pub struct Tile<'a> {
-    /// The index on each Batch axis.
-    pub batch: &'a [usize],
-    /// The first row, counted over all M axes.
-    pub m: usize,
-    /// The first column, counted over all N axes.
-    pub n: usize,
-    /// How many rows.
-    pub rows: usize,
-    /// How many columns.
-    pub cols: usize,
+    pub(super) batch: &'a [usize],
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
     pub(super) sums: *const f32,
     pub(super) pitch: usize,
     pub(super) targets: &'a [Target],
 }
 
-impl Tile<'_> {
+impl<'a> Tile<'a> {
+    /// The index on each Batch axis.
+    #[inline(always)]
+    pub fn batch(&self) -> &'a [usize] {
+        self.batch
+    }
+
+    /// The first row, counted over all M axes.
+    #[inline(always)]
+    pub fn m(&self) -> usize {
+        self.m
+    }
+
+    /// The first column, counted over all N axes.
+    #[inline(always)]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// How many rows.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many columns.
+    #[inline(always)]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
     /// The sums of row `r` from column `j` on.
     #[inline(always)]
     pub fn load<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
@@ -75,8 +107,9 @@ impl Tile<'_> {
             // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
             unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
         } else {
-            let mut lanes = [0.0; crate::vectors::MAX_LANES];
-            // SAFETY: no vector has more than `MAX_LANES` lanes; the rest as above.
+            const { assert!(S::LANES <= MAX_LANES) };
+            let mut lanes = [0.0; MAX_LANES];
+            // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted; the rest as above.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);
                 for (lane, value) in lanes.iter().enumerate().take(count) {

@@ -104,11 +104,11 @@ struct Both;
 impl Epilogue for Both {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, tile: &mut Tile<'_>) {
-        for r in 0..tile.rows {
-            crate::sweep!(S, j, at, tile.cols, {
+        for r in 0..tile.rows() {
+            crate::sweep!(S, j, at, tile.cols(), {
                 let sum = tile.load(s, r, j, at);
-                let column = s.add_f(s.f_from_u(s.iota_u()), s.splat_f((tile.n + j) as f32));
-                let row = s.splat_f((tile.m + r) as f32 + tile.batch.iter().sum::<usize>() as f32);
+                let column = s.add_f(s.f_from_u(s.iota_u()), s.splat_f((tile.n() + j) as f32));
+                let row = s.splat_f((tile.m() + r) as f32 + tile.batch().iter().sum::<usize>() as f32);
                 tile.store(s, 0, r, j, at, s.add_f(s.mul_add_f(column, s.splat_f(0.5), row), sum));
                 tile.store_u(s, 1, r, j, at, s.bits_f(s.add_f(sum, sum)));
             });
@@ -166,8 +166,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
                 for _ in 0..2 {
                     let mut again = vec![7.0; case.words];
                     let out = Output { data: &mut again, base: case.base, strides: &case.strides };
-                    let _call = kept.enter(parameters);
-                    contract(isa, threads, &work, &mut [out], &Plain);
+                    kept.lend(parameters, || contract(isa, threads, &work, &mut [out], &Plain));
                     assert_eq!(again, plain, "parameters that a session keeps change nothing");
                 }
             }
@@ -813,8 +812,7 @@ fn kept_parameters_change_no_bit() {
             for parameters in [&left, &right] {
                 let mut kept = crate::Kept::default();
                 for threads in [1, 2, 1] {
-                    let _call = kept.enter(parameters);
-                    let got = product(isa, threads, form, sizes, &left, &right);
+                    let got = kept.lend(parameters, || product(isa, threads, form, sizes, &left, &right));
                     let same = want.iter().zip(&got).all(|(a, b)| a.to_bits() == b.to_bits());
                     assert!(same, "{isa:?} {form:?} {sizes:?} {threads}");
                 }
@@ -836,8 +834,8 @@ fn long_kept_parameters_change_no_bit() {
             for parameters in [&left, &right] {
                 let mut kept = crate::Kept::default();
                 for _ in 0..2 {
-                    let _call = kept.enter(parameters);
-                    assert_eq!(product(isa, 2, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
+                    let got = kept.lend(parameters, || product(isa, 2, form, sizes, &left, &right));
+                    assert_eq!(got, want, "{isa:?} {form:?} {sizes:?}");
                 }
             }
         }

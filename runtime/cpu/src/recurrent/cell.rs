@@ -21,16 +21,18 @@ pub(super) struct Target {
     pub(super) parts: usize,
 }
 
-/// Some rows and columns of a state.
+/// Some rows and columns of a state. How many, is the driver's to say:
+///
+/// ```compile_fail,E0616
+/// fn widen(tile: &mut precast_cpu::Cells<'_>) {
+///     tile.cols = usize::MAX;
+/// }
+/// ```
 pub struct Cells<'a> {
-    /// The first row.
-    pub m: usize,
-    /// The first column.
-    pub n: usize,
-    /// How many rows.
-    pub rows: usize,
-    /// How many columns.
-    pub cols: usize,
+    pub(super) m: usize,
+    pub(super) n: usize,
+    pub(super) rows: usize,
+    pub(super) cols: usize,
     /// `[row][vector of columns][group][lane]`, and a vector for each group more.
     pub(super) sums: *const f32,
     pub(super) pitch: usize,
@@ -43,6 +45,30 @@ pub struct Cells<'a> {
 }
 
 impl Cells<'_> {
+    /// The first row.
+    #[inline(always)]
+    pub fn m(&self) -> usize {
+        self.m
+    }
+
+    /// The first column.
+    #[inline(always)]
+    pub fn n(&self) -> usize {
+        self.n
+    }
+
+    /// How many rows.
+    #[inline(always)]
+    pub fn rows(&self) -> usize {
+        self.rows
+    }
+
+    /// How many columns.
+    #[inline(always)]
+    pub fn cols(&self) -> usize {
+        self.cols
+    }
+
     /// The sums of group `g` of row `r` from column `j` on.
     #[inline(always)]
     pub fn sum<S: Simd, A: At>(&self, s: S, g: usize, r: usize, j: usize, at: A) -> S::F {

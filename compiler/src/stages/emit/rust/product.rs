@@ -197,16 +197,16 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
     });
     let batch = contract.batch.iter().enumerate().map(|(k, &axis)| {
         let (k, name) = (Literal::usize_unsuffixed(k), arith::axis(axis));
-        quote!(let #name = tile.batch[#k];)
+        quote!(let #name = tile.batch()[#k];)
     });
     let (row_name, column_name) = (arith::axis(rows), arith::axis(columns));
     quote! {
         #(#batch)*
-        for r in 0..tile.rows {
-            let #row_name = tile.m + r;
+        for r in 0..tile.rows() {
+            let #row_name = tile.m() + r;
             #(#row)*
-            rt::sweep!(S, j, at, tile.cols, {
-                let #column_name = tile.n + j;
+            rt::sweep!(S, j, at, tile.cols(), {
+                let #column_name = tile.n() + j;
                 #(#element)*
                 #(#stores)*
             });

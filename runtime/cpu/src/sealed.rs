@@ -1,0 +1,13 @@
+//! What only this crate can implement: memory is touched as far as its numbers say.
+
+/// A supertrait that nobody else can name.
+pub trait Sealed {}
+
+impl Sealed for crate::Full {}
+impl Sealed for crate::Part {}
+impl Sealed for crate::Portable {}
+#[cfg(target_arch = "x86_64")]
+impl Sealed for crate::Avx2 {}
+#[cfg(target_arch = "x86_64")]
+impl Sealed for crate::Avx512 {}
+impl<S: crate::Simd> Sealed for crate::Twice<S> {}
