@@ -316,11 +316,12 @@ fn walks<'s>(
     attend.heads[..heads].iter().copied().zip(strides.iter().copied()).chain(own)
 }
 
-/// The lowest and the highest word of an array that has elements.
+/// The lowest and the highest word of an array that has elements; a number beyond every slice is as far as it goes.
 fn span(base: isize, walks: impl Iterator<Item = (usize, isize)>) -> (isize, isize) {
     walks.fold((base, base), |(low, high), (extent, stride)| {
-        let reach = (extent.cast_signed() - 1) * stride;
-        (low + reach.min(0), high + reach.max(0))
+        let last = isize::try_from(extent).unwrap_or(isize::MAX) - 1;
+        let reach = last.saturating_mul(stride);
+        (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
     })
 }
 
@@ -354,6 +355,7 @@ fn place<'a>(
             count += 1;
         }
         by_stride[..count].sort_unstable();
+        // Nothing overflows: all of it lies within the slice.
         let mut reach = 0;
         for (stride, extent) in &by_stride[..count] {
             apart &= *stride > reach;

@@ -239,3 +239,36 @@ fn nan_reaches_the_results_of_its_row_only() {
         }
     }
 }
+
+/// Eight queries of 2⁶¹ words are none.
+#[test]
+fn strides_whose_products_overflow_are_refused() {
+    const FAR: isize = 1 << (isize::BITS - 3);
+    let data = vec![1.0; 9 * 9];
+    let plain: [[isize; 5]; 4] = [[0, 9, 0, 1, 0], [0, 0, 9, 1, 0], [0, 0, 9, 0, 1], [0, 9, 0, 0, 1]];
+    for (array, axis) in [(0, 1), (0, 3), (1, 2), (2, 2), (2, 4), (3, 1), (3, 4)] {
+        let (mut out, mut norms, mut strides) = (vec![0.0; 81], vec![0.0; 9], plain);
+        strides[array][axis] = FAR;
+        let [q, k, v] = [0, 1, 2].map(|at| Strided { data: &data, base: 0, strides: &strides[at] });
+        let work = Attend {
+            part: Attended::Output,
+            heads: &[1],
+            batch: 1,
+            queries: 9,
+            keys: 9,
+            features: 9,
+            values: 9,
+            causal: false,
+            scale: 1.0,
+            inputs: [q, k, v],
+            derivative: None,
+            mask: Mask::None,
+        };
+        let run = std::panic::AssertUnwindSafe(|| {
+            let out = &mut [Output { data: &mut out, base: 0, strides: &strides[3] }];
+            let norms = &mut [Output { data: &mut norms, base: 0, strides: &[0, 1, 0, 0, 0] }];
+            attend(Isa::best(), 1, &work, [out, norms, &mut []]);
+        });
+        assert!(std::panic::catch_unwind(run).is_err(), "array {array} along axis {axis}");
+    }
+}

@@ -77,11 +77,17 @@ pub struct Series<'a> {
 impl Series<'_> {
     /// Where turn 0 goes, and words from turn to turn.
     fn place(&mut self, turns: usize, rows: usize, columns: usize) -> (Target, usize) {
-        let width = self.parts * columns;
-        let end = self.base + (turns - 1) * self.turn + (rows - 1) * self.row + width;
+        let width = self.parts.saturating_mul(columns);
+        let end = end(self.base, [(turns, self.turn), (rows, self.row)]).saturating_add(width);
         assert!(end <= self.data.len() && (rows == 1 || self.row >= width), "recur: a malformed series");
         (Target { origin: self.data.as_mut_ptr().wrapping_add(self.base), row: self.row, parts: self.parts }, self.turn)
     }
+}
+
+/// The largest position of two axes, each with an extent of at least one and a stride; a number beyond every slice is as far as
+/// it goes.
+fn end(base: usize, axes: [(usize, usize); 2]) -> usize {
+    axes.iter().fold(base, |end, (extent, stride)| end.saturating_add((extent - 1).saturating_mul(*stride)))
 }
 
 /// Rows for each thread from which on they are cut.
@@ -117,7 +123,7 @@ fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
     for (target, series) in targets.iter_mut().zip(series.iter_mut()) {
         *target = series.place(turns, rows, columns);
     }
-    let panels = Panels { matrix, columns, groups, depth: state.parts() * columns, wide: rows == 1 };
+    let panels = Panels { matrix, columns, groups, depth: state.parts().saturating_mul(columns), wide: rows == 1 };
     panels.check();
     let states = state.place(turns, (rows, columns, groups));
     let cut = Cut::new(isa, threads, turns, rows, &panels);

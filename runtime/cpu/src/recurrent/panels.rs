@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use super::{CHUNK, Cut, Matrix};
+use super::{CHUNK, Cut, Matrix, end};
 use crate::Simd;
 use crate::vectors::MAX_LANES;
 
@@ -26,9 +26,10 @@ impl Panels<'_> {
     /// Panics unless the matrix lies within its slice.
     pub(super) fn check(&self) {
         let Matrix { data, base, column, step } = self.matrix;
-        let columns = self.groups * self.columns;
-        let last = columns.checked_sub(1).map(|n| base + n * column + (self.depth - 1) * step);
-        assert!(last.is_some_and(|last| last < data.len()), "recur: a matrix reaches outside its slice");
+        let columns = self.groups.saturating_mul(self.columns);
+        assert!(columns > 0 && self.depth > 0, "recur: an empty matrix");
+        let last = end(base, [(columns, column), (self.depth, step)]);
+        assert!(last < data.len(), "recur: a matrix reaches outside its slice");
     }
 
     pub(super) fn start(&self) -> *const f32 {

@@ -50,7 +50,7 @@ impl State<'_> {
     pub(super) fn place(self, turns: usize, (rows, columns, groups): (usize, usize, usize)) -> States {
         match self {
             State::Carried { state, spare } => {
-                let words = rows * columns;
+                let words = rows.saturating_mul(columns);
                 assert!(state.len() >= words && spare.len() >= words, "recur: a state has no room");
                 // The last turn writes to `state`, and the turns take the two in turn.
                 if turns % 2 == 1 {
@@ -59,7 +59,8 @@ impl State<'_> {
                 States::Carried { memory: [state.as_mut_ptr(), spare.as_mut_ptr()], row: columns }
             }
             State::Listed { mut states, sums, addend } => {
-                assert!(sums.len() >= rows * columns * groups, "recur: sums have no room");
+                let words = rows.saturating_mul(columns).saturating_mul(groups);
+                assert!(sums.len() >= words, "recur: sums have no room");
                 let (target, step) = states.place(turns, rows, columns);
                 let row = groups * columns;
                 let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row, parts: groups }, columns, groups };

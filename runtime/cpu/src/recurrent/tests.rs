@@ -298,3 +298,39 @@ fn a_panic_in_one_part_ends_the_others() {
         assert!(std::panic::catch_unwind(run).is_err());
     }
 }
+
+struct Set;
+
+impl Cell for Set {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, s: S, _: usize, tile: &mut Cells<'_>) {
+        for r in 0..tile.rows() {
+            crate::sweep!(S, j, at, tile.cols(), {
+                tile.next(s, 0, r, j, at, s.splat_f(7.0));
+                tile.store(s, 0, 0, r, j, at, s.splat_f(7.0));
+            });
+        }
+    }
+}
+
+/// Eight turns of 2⁶¹ words are none.
+#[test]
+fn strides_whose_products_overflow_are_refused() {
+    const FAR: usize = 1 << (usize::BITS - 3);
+    let matrix = vec![1.0; 9 * 9];
+    for (turn, row, column, step) in [(FAR, 9, 9, 1), (9, FAR, 9, 1), (9, 9, FAR, 1), (9, 9, 9, FAR)] {
+        let (mut state, mut spare, mut data) = (vec![0.0; 81], vec![0.0; 81], vec![0.0; 81]);
+        let work = Recurrence {
+            turns: 9,
+            reverse: false,
+            rows: 9,
+            columns: 9,
+            groups: 1,
+            state: State::Carried { state: &mut state, spare: &mut spare },
+            matrix: Matrix { data: &matrix, base: 0, column, step },
+            series: &mut [Series { data: &mut data, base: 0, row, turn, parts: 1 }],
+        };
+        let run = std::panic::AssertUnwindSafe(|| recur(Isa::best(), 1, work, &Set));
+        assert!(std::panic::catch_unwind(run).is_err(), "{turn} {row} {column} {step}");
+    }
+}
