@@ -77,6 +77,7 @@ blocks! {
     reduce_sum_i32
     reduce_sum_u32
     reduce_u32
+    rem_f32
     rem_i32
     rem_u32
     sigmoid

@@ -191,7 +191,7 @@ impl MapOp {
         }
     }
 
-    /// Whether the result is one of the arguments, or one up to its sign, or no float: nothing is rounded.
+    /// Whether the result is one of the arguments, or one up to its sign, or a remainder, or no float: nothing is rounded.
     pub fn is_exact(self) -> bool {
         use MapOp::*;
         match self {
@@ -233,8 +233,7 @@ impl MapOp {
             {
                 Err(format!("`{}` needs two values of one type, not {first} and {last}", self.name()))
             }
-            Add | Sub | Mul | Div | Max | Min => want(first != DType::Bool, "bool"),
-            Rem => want(matches!(first, DType::I32 | DType::U32), first.name()),
+            Add | Sub | Mul | Div | Rem | Max | Min => want(first != DType::Bool, "bool"),
             Pow => want(first.is_float(), first.name()),
             And | Or | Xor => want(!first.is_float(), first.name()),
             Shl | Shr => want(first == DType::U32, first.name()),

@@ -47,8 +47,9 @@ table! {
     DIV = "div" "number" Some("Div"), Positive, "The quotient `a / b`; integers truncate, and give 0 where `b` is 0.",
         |b, x, y| b.div(x, y);
     REM = "rem" "number" None, Positive,
-        "The remainder `a − b · trunc(a / b)`, with the sign of `a`, as Rust's `%`; integers give 0 where `b` is 0.",
-        remainder;
+        "The remainder `a − b · trunc(a / b)` without an error, with the sign of `a`, as Rust's `%`; integers give 0 where \
+         `b` is 0.",
+        |b, x, y| b.map(MapOp::Rem, &[x, y]);
     POW = "pow" "float" Some("Pow"), Positive, "The power `aᵇ`. A literal integer `b` up to 8 makes it products, so that any `a` is allowed.",
         power;
     MAXIMUM = "maximum" "number" Some("Max"), Normal, "The larger of two elements; NaN if either is.",
@@ -83,19 +84,6 @@ fn reshaped(arg: usize, rank: usize, shape: &[Dim]) -> String {
     format!("write `reshape({{{arg}}}, {})`", show(&shape))
 }
 
-fn remainder(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
-    if !b.dtype(x).is_float() {
-        return b.map(MapOp::Rem, &[x, y]);
-    }
-    let quotient = b.div(x, y)?;
-    let (down, up) = (b.unary(MapOp::Floor, quotient)?, b.unary(MapOp::Ceil, quotient)?);
-    let zero = b.constant(quotient, 0.0)?;
-    let negative = b.map(MapOp::Lt, &[quotient, zero])?;
-    let whole = b.select(negative, up, down)?;
-    let part = b.mul(y, whole)?;
-    b.sub(x, part)
-}
-
 fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
     let literal = match &b.graph.node(y).kind {
         Kind::Prim(Prim::Const(scalar)) if scalar.dtype() == DType::F32 => Some(scalar.as_f64()),
@@ -104,12 +92,11 @@ fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
     match literal.filter(|n| n.fract() == 0.0 && n.abs() <= 8.0) {
         None => b.map(MapOp::Pow, &[x, y]),
         Some(n) => {
-            let product = whole_power(b, x, n.abs() as u32)?;
-            if n >= 0.0 {
-                return Ok(product);
-            }
+            // The power of the inverse, not the inverse of the power: neither it nor its gradient leaves the floats before
+            // the result does.
             let one = b.constant(x, 1.0)?;
-            b.div(one, product)
+            let base = if n < 0.0 { b.div(one, x)? } else { x };
+            whole_power(b, base, n.abs() as u32)
         }
     }
 }

@@ -49,12 +49,13 @@ static SMOOTH_L1_LOSS: Op = Op {
         }
         let error = b.sub(args[0], args[1])?;
         let size = b.unary(MapOp::Abs, error)?;
-        let squared = b.mul(error, error)?;
-        let near = b.with(MapOp::Mul, squared, 0.5 / beta)?;
-        let far = b.with(MapOp::Sub, size, 0.5 * beta)?;
+        // The part of an error that counts in full squares, and the rest: no infinite error meets a slope of 0.
         let bound = b.constant(size, beta)?;
-        let small = b.map(MapOp::Lt, &[size, bound])?;
-        let each = b.select(small, near, far)?;
+        let near = b.map(MapOp::Min, &[size, bound])?;
+        let squared = b.mul(near, near)?;
+        let squared = b.with(MapOp::Mul, squared, 0.5 / beta)?;
+        let far = b.sub(size, near)?;
+        let each = b.add(squared, far)?;
         reduce(b, each, attrs)
     },
     examples: &[

@@ -19,13 +19,14 @@ static HUBER_LOSS: Op = Op {
         }
         let error = b.sub(args[0], args[1])?;
         let size = b.unary(MapOp::Abs, error)?;
-        let squared = b.mul(error, error)?;
-        let near = b.with(MapOp::Mul, squared, 0.5)?;
-        let far = b.with(MapOp::Sub, size, 0.5 * delta)?;
-        let far = b.with(MapOp::Mul, far, delta)?;
+        // The part of an error that counts in full squares, and the rest: no infinite error meets a slope of 0.
         let bound = b.constant(size, delta)?;
-        let small = b.map(MapOp::Le, &[size, bound])?;
-        let each = b.select(small, near, far)?;
+        let near = b.map(MapOp::Min, &[size, bound])?;
+        let squared = b.mul(near, near)?;
+        let squared = b.with(MapOp::Mul, squared, 0.5)?;
+        let far = b.sub(size, near)?;
+        let far = b.with(MapOp::Mul, far, delta)?;
+        let each = b.add(squared, far)?;
         reduce(b, each, attrs)
     },
     examples: &[

@@ -8,7 +8,9 @@ static WHERE: Op = Op {
     name: "where",
     signature: "(condition: bool[...], a: any[...], b: any[...]) -> any[...]",
     attrs: &[],
-    doc: "`a` where the condition holds and `b` elsewhere; all three broadcast. A branch that is not taken gets no gradient.",
+    doc: "`a` where the condition holds and `b` elsewhere; all three broadcast. A branch that is not taken gets a \
+          gradient of 0. Where that meets a slope that is not finite, as that of `sqrt` at 0, their product is NaN, as in \
+          PyTorch: bound what such a branch is computed from.",
     onnx: Some("Where"),
     body: |b, args, _| {
         if b.common_shape(args).is_err() {

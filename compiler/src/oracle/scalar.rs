@@ -118,11 +118,12 @@ fn binary(op: MapOp, a: f64, b: f64) -> f64 {
         Sub => a - b,
         Mul => a * b,
         Div => a / b,
+        Rem => a % b,
         Pow => a.powf(b),
         Max => largest(a, b),
         Min => -largest(-a, -b),
         Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Not | Rem | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
+        | Ceil | Round | Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` is not a function of two floats", op.name())
         }
     }

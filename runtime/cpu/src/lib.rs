@@ -51,7 +51,7 @@ pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 pub use simd::Simd;
-pub use sums::LongSum;
+pub use sums::{LongSum, Lost};
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;
 pub use vectors::Vectors;

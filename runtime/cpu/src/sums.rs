@@ -3,8 +3,9 @@
 //! In: sums of blocks. Out: their sum. Always: the error of the sum of blocks is that of one addition, however many they are,
 //! and a sum that overflows or holds an infinity is what plain addition makes of it.
 
-use super::Simd;
 use super::math::reduce::error_of_sum;
+use super::{Simd, Words};
+use core::cell::Cell;
 
 /// A sum, and what its last addition lost, which the next one makes up for (Kahan, "Further remarks on reducing truncation
 /// errors", 1965).
@@ -19,6 +20,12 @@ impl<S: Simd> LongSum<S> {
     #[inline(always)]
     pub fn zero(s: S) -> Self {
         LongSum { total: s.splat_f(0.0), lost: s.splat_f(0.0) }
+    }
+
+    /// A sum that goes on.
+    #[inline(always)]
+    pub fn resumed(total: S::F, lost: S::F) -> Self {
+        LongSum { total, lost }
     }
 
     /// Adds the sum of a block.
@@ -36,6 +43,43 @@ impl<S: Simd> LongSum<S> {
     #[inline(always)]
     pub fn rounded(self) -> S::F {
         self.total
+    }
+
+    /// What the last addition lost.
+    #[inline(always)]
+    pub fn lost(self) -> S::F {
+        self.lost
+    }
+}
+
+thread_local! {
+    static LOST: Cell<Words> = Cell::default();
+}
+
+/// What additions to words of a tensor lose, word by word: zeros, which whoever takes them leaves behind. A thread keeps them,
+/// so that a loop over the same work neither allocates nor clears.
+#[derive(Debug)]
+pub struct Lost(Words);
+
+impl Lost {
+    /// As many zeros or more. `None` if memory has run out.
+    pub fn take(words: usize) -> Option<Lost> {
+        let kept = LOST.take();
+        match kept.as_slice().len() >= words {
+            true => Some(Lost(kept)),
+            false => Words::zeroed(words).ok().map(Lost),
+        }
+    }
+
+    /// The words.
+    #[inline(always)]
+    pub fn words(&mut self) -> &mut [f32] {
+        self.0.as_mut_slice()
+    }
+
+    /// Keeps the words, which are zeros again, for whoever comes next.
+    pub fn give_back(self) {
+        LOST.set(self.0);
     }
 }
 

@@ -1,5 +1,6 @@
 //! Programs at the edges of the language: results that are arguments or parameters, functions without arguments,
-//! parameters without influence, repeats of one block, repeats in repeats, losses beside other results.
+//! parameters without influence, repeats of one block, repeats in repeats, losses beside other results, and the ends of
+//! the floats.
 
 use precast::prelude::*;
 
@@ -183,4 +184,52 @@ fn repeats_in_repeats_train_like_layers_written_out() {
     for ((name, _, a), (_, _, b)) in nest.parameters().zip(other.parameters()) {
         assert!(close(a, b), "{name}");
     }
+}
+
+model! {
+    /// What must be right at the ends of the floats.
+    pub struct Ends {}
+
+    impl Ends {
+        /// Remainders, by a number that varies and by a literal.
+        pub fn remainders(&self, a: f32[N], b: f32[N]) -> (f32[N], f32[N]) { (a % b, a % 0.1) }
+        /// Slopes of remainders.
+        pub fn slopes(&self, a: f32[N], b: f32[N]) -> (f32[N], f32[N]) { grad(|a, b| sum(a % b))(a, b) }
+        /// Slopes of inverse powers.
+        pub fn powers(&self, x: f32[N]) -> f32[N] { grad(|x| sum(pow(x, -8.0)))(x) }
+        /// Slopes of losses that grow linearly.
+        pub fn losses(&self, x: f32[N], y: f32[N]) -> (f32[N], f32[N]) {
+            (
+                grad(|x| huber_loss(x, y, reduction = "sum", delta = 2.0))(x),
+                grad(|x| smooth_l1_loss(x, y, reduction = "sum"))(x),
+            )
+        }
+    }
+}
+
+#[test]
+fn remainders_have_no_error() {
+    let a = [5.5, 1.0, 3.0, 7.801226, 475675.56, -5.5, f32::MAX, -0.0, 1.0, 100_000.0, 5.5, f32::INFINITY];
+    let b = [f32::INFINITY, 0.1, 1e-5, 2.6004088, -0.4262303, 0.5, 5.5, 2.0, 1e-45, 88.7, 0.0, 2.0];
+    let (found, by_a_tenth) = Ends::init(0).remainders(&a, &b).unwrap();
+    for (at, (a, b)) in a.into_iter().zip(b).enumerate() {
+        for (found, wanted) in [(found[at], a % b), (by_a_tenth[at], a % 0.1)] {
+            let same = found.to_bits() == wanted.to_bits() || found.is_nan() && wanted.is_nan();
+            assert!(same, "{a} % {b}: {found} and not {wanted}");
+        }
+    }
+    let (to_a, to_b) = Ends::init(0).slopes(&[7.5, -7.5, 5.0], &[2.0, 2.0, f32::INFINITY]).unwrap();
+    assert_eq!((to_a, to_b), (vec![1.0; 3], vec![-3.0, 3.0, 0.0]));
+}
+
+#[test]
+fn slopes_stay_finite_where_they_are() {
+    let x = [0.003f32, 0.001, 1000.0, -2.0];
+    for (slope, x) in Ends::init(0).powers(&x).unwrap().into_iter().zip(x) {
+        let wanted = -8.0 * f64::from(x).powi(-9);
+        assert!((f64::from(slope) / wanted - 1.0).abs() < 1e-5, "at {x}: {slope} and not {wanted}");
+    }
+    let (huber, smooth) = Ends::init(0).losses(&[f32::NEG_INFINITY, 1e30, 0.5, 0.0], &[0.0; 4]).unwrap();
+    assert_eq!(huber, [-2.0, 2.0, 0.5, 0.0]);
+    assert_eq!(smooth, [-1.0, 1.0, 0.5, 0.0]);
 }

@@ -242,6 +242,47 @@ fn nor_does_that_of_a_product_of_vectors() {
 }
 
 model! {
+    /// Sums by index, and the gradient of what is read there.
+    pub struct Indexed { table: Embedding(2, 19) }
+
+    impl Indexed {
+        /// Rows, and single numbers.
+        pub fn segments(&self, x: f32[N, 19], y: f32[N], i: u32[N]) -> (f32[3, 19], f32[3]) {
+            (segment_sum(x, i, 3), segment_sum(y, i, 3))
+        }
+
+        /// Rows that are read many times.
+        #[train(Sgd)]
+        pub fn loss(&self, i: u32[N]) -> f32 { mean(self.table(i)) }
+    }
+}
+
+#[test]
+fn nor_does_that_of_what_is_added_at_one_index() {
+    const COUNT: usize = 70_001;
+    let (x, y, i) = (vec![[0.1f32; 19]; COUNT], vec![0.1f32; COUNT], vec![1; COUNT]);
+    on_every_isa(|isa| {
+        let close = |found: f32, wanted: f64| {
+            let relative = f64::from(found) / wanted - 1.0;
+            assert!(relative.abs() <= 1e-6, "{isa}: {found} and not {wanted}: {relative:e}");
+        };
+        let mut net = Indexed::init(0);
+        // What is left beside the sums is gone at the next call.
+        for _ in 0..2 {
+            let (rows, numbers) = net.segments(&x, &y, &i).unwrap();
+            assert_eq!((rows[0], numbers[0], rows[2], numbers[2]), ([0.0; 19], 0.0, [0.0; 19], 0.0), "{isa}");
+            rows[1].into_iter().chain([numbers[1]]).for_each(|sum| close(sum, f64::from(0.1f32) * COUNT as f64));
+        }
+        let mut trainer = net.trainer(Sgd::default());
+        let gradients = trainer.loss_gradients(&i).unwrap();
+        gradients.get("table.weight").unwrap()[19..].iter().for_each(|slope| close(*slope, 1.0 / 19.0));
+        let infinite = [vec![f32::MAX; 600], vec![f32::INFINITY; 600]]
+            .map(|y| net.segments(&vec![[0.0; 19]; 600], &y, &[1; 600]).unwrap().1[1]);
+        assert_eq!(infinite, [f32::INFINITY; 2], "{isa}");
+    });
+}
+
+model! {
     struct Layer { table: Embedding(4, 3), scale: Parameter([3], init = "ones") }
     impl Layer { fn forward(&self, x: f32[B, 3], i: u32[B]) -> f32[B, 3] { x * self.scale + self.table(i) } }
 

@@ -74,6 +74,15 @@ pub(super) fn pull_back(
             let product = b.mul(g, quotient)?;
             b.unary(Neg, product)?
         }
+        (Rem, 0) => g,
+        (Rem, _) => {
+            // The whole quotient, which a division gives up to a rounding.
+            let multiple = b.sub(x, y)?;
+            let quotient = b.div(multiple, args[1])?;
+            let whole = b.unary(Round, quotient)?;
+            let product = b.mul(g, whole)?;
+            b.unary(Neg, product)?
+        }
         (Pow, 0) => {
             // b·aᵇ⁻¹; where b is 0 the power is constant, also at a = 0.
             let less = b.with(Sub, args[1], 1.0)?;
@@ -105,7 +114,7 @@ pub(super) fn pull_back(
             let zero = zero(b)?;
             b.select(x, zero, g)?
         }
-        (Sign | Floor | Ceil | Round | Not | Rem | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Threefry, _) => {
+        (Sign | Floor | Ceil | Round | Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Threefry, _) => {
             return Ok(None);
         }
     }))

@@ -346,6 +346,7 @@ impl<'a> Printer<'a> {
         };
         match op {
             Neg if dtype == DType::U32 || dtype == DType::Bool => unreachable!("shape has checked the types"),
+            Rem if dtype.is_float() => maths("rem"),
             Neg | Abs | Sqrt | Floor | Ceil | Round | Add | Sub | Mul | Div | Rem | Max | Min => plain(op.name()),
             Not | And | Or | Xor | Shl | Shr | Select | MulAdd => plain(op.name()),
             Eq if dtype == DType::Bool => quote!(s.not_m(s.xor_m(#a, #b))),

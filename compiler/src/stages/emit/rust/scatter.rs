@@ -1,16 +1,20 @@
 //! Scatters: zeros, then one source after the other is added where its index says.
 //!
 //! In: a scatter kernel. Out: its loops. Always: sources are added in their order, and of its slot a scatter writes only the
-//! elements that are its own, because a slot may be a stack of which each turn of a loop writes a slice.
+//! elements that are its own, because a slot may be a stack of which each turn of a loop writes a slice. One element may get
+//! any number of sources: where there are many, what each addition loses is kept beside it, and the next one makes up for it.
 
 use super::arith;
 use super::scalar::Printer;
 use super::variables::{slot_name, suffix_of_lanes, variable};
-use crate::ir::dim::Dim;
+use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{ExprId, Kernel, Skeleton, Store};
-use proc_macro2::TokenStream;
+use proc_macro2::{Literal, TokenStream};
 use quote::{format_ident, quote};
+
+/// Sources up to which one element may lose what it does: as many terms as a plain sum has.
+const MANY: i64 = 512;
 
 /// The body of a scatter kernel, over the slices of its slots.
 pub(super) fn body(kernel: &Kernel) -> TokenStream {
@@ -40,13 +44,14 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
     let float = printer.dtype(store.value).is_float();
     let named = |method: &str| format_ident!("{method}_{}", suffix_of_lanes(printer.dtype(store.value)));
     let (load, put, sum, only) = (named("load"), named("store"), named("add"), named("reduce_max"));
-    let add = match kernel.schedule.vector {
-        Some(_) => quote!({
+    let in_lanes = kernel.schedule.vector.is_some();
+    let add = match in_lanes {
+        true => quote!({
             let old = s.#load(#data, #place, at);
             s.#put(#data, #place, at, s.#sum(old, #value));
         }),
-        None if float => quote!(#data[#place] += s.#only(#value);),
-        None => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
+        false if float => quote!(#data[#place] += s.#only(#value);),
+        false => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
     };
     let loops = |axes: &[usize], body: TokenStream| {
         axes.iter().rev().fold(body, |body, &axis| {
@@ -57,17 +62,56 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
             }
         })
     };
-    let added = loops(inner, quote!(#after #add));
-    let one = quote! {
-        let at = rt::Part::new(1);
-        #before
-        let #at_target = s.reduce_max_u(#position) as usize;
-        if #at_target < #extent { #added }
+    let one = |added: TokenStream| {
+        let added = loops(inner, added);
+        let one = quote! {
+            let at = rt::Part::new(1);
+            #before
+            let #at_target = s.reduce_max_u(#position) as usize;
+            if #at_target < #extent { #added }
+        };
+        loops(outer, loops(source, one))
     };
-    let all = loops(outer, loops(source, one));
     let zero = if float { quote!(0.0) } else { quote!(0) };
     let zeros = zeros(kernel, &[&outer[..], &[*target], inner].concat(), store, &zero);
-    quote!(#zeros #all)
+    let plain = one(quote!(#after #add));
+    let sources = product(source.iter().map(|&axis| &kernel.axes[axis]));
+    if !float || sources.as_const().is_some_and(|n| n <= MANY) {
+        return quote!(#zeros #plain);
+    }
+    let (add, forget) = match in_lanes {
+        true => (
+            quote!({
+                let mut sum = rt::LongSum::resumed(s.load_f(#data, #place, at), s.load_f(lost.words(), #place, at));
+                sum.add(s, #value);
+                s.store_f(#data, #place, at, sum.rounded());
+                s.store_f(lost.words(), #place, at, sum.lost());
+            }),
+            quote!(s.store_f(lost.words(), #place, at, s.splat_f(0.0));),
+        ),
+        false => (
+            quote!({
+                let mut sum = rt::LongSum::resumed(s.splat_f(#data[#place]), s.splat_f(lost.words()[#place]));
+                sum.add(s, #value);
+                #data[#place] = s.reduce_max_f(sum.rounded());
+                lost.words()[#place] = s.reduce_max_f(sum.lost());
+            }),
+            quote!(lost.words()[#place] = 0.0;),
+        ),
+    };
+    let (exact, forgotten) = (one(quote!(#after #add)), one(forget));
+    let (sources, many) = (arith::dim(&sources), Literal::usize_unsuffixed(MANY as usize));
+    quote! {
+        #zeros
+        match if #sources > #many { rt::Lost::take(#data.len()) } else { core::option::Option::None } {
+            core::option::Option::Some(mut lost) => {
+                #exact
+                #forgotten
+                lost.give_back();
+            }
+            core::option::Option::None => { #plain }
+        }
+    }
 }
 
 /// Zeros in the elements that a scatter adds to, and nowhere else: its slot may be a stack, or hold other parts.
