@@ -10,7 +10,7 @@ use super::variables::{slot_name, suffix_of_lanes, variable};
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{ExprId, Kernel, Skeleton, Store};
-use proc_macro2::{Literal, TokenStream};
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 /// Sources up to which one element may lose what it does: as many terms as a plain sum has.
@@ -22,37 +22,11 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
         unreachable!("printed for scatter kernels only")
     };
     let printer = Printer::new(kernel, kernel.schedule.vector);
-    let definitions =
-        |ids: &mut dyn Iterator<Item = ExprId>| -> TokenStream { ids.map(|id| printer.define(id)).collect() };
-    // The index varies with the sources only, so what it needs is computed outside of the inner loops.
-    let mut early = vec![false; kernel.scalars.len()];
-    early[*index] = true;
-    for id in (0..early.len()).rev() {
-        if early[id] {
-            kernel.scalars[id].operands(&mut |o| early[o] = true);
-        }
-    }
-    let (before, after) = (
-        definitions(&mut (0..early.len()).filter(|&id| early[id])),
-        definitions(&mut (0..early.len()).filter(|&id| !early[id])),
-    );
-    let data = slot_name(store.slot);
-    let (value, position) = (variable(store.value), variable(*index));
+    let (before, after) = definitions(&printer, *index);
+    let position = variable(*index);
     let at_target = arith::axis(*target);
     let extent = arith::dim(&kernel.axes[*target]);
-    let place = arith::index(&store.index, &|_| unreachable!("scatters store at affine places"));
-    let float = printer.dtype(store.value).is_float();
-    let named = |method: &str| format_ident!("{method}_{}", suffix_of_lanes(printer.dtype(store.value)));
-    let (load, put, sum, only) = (named("load"), named("store"), named("add"), named("reduce_max"));
-    let in_lanes = kernel.schedule.vector.is_some();
-    let add = match in_lanes {
-        true => quote!({
-            let old = s.#load(#data, #place, at);
-            s.#put(#data, #place, at, s.#sum(old, #value));
-        }),
-        false if float => quote!(#data[#place] += s.#only(#value);),
-        false => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
-    };
+    let adding = Adding::new(&printer, store);
     let loops = |axes: &[usize], body: TokenStream| {
         axes.iter().rev().fold(body, |body, &axis| {
             let (name, extent) = (arith::axis(axis), arith::dim(&kernel.axes[axis]));
@@ -72,33 +46,16 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
         };
         loops(outer, loops(source, one))
     };
-    let zero = if float { quote!(0.0) } else { quote!(0) };
+    let zero = if adding.is_float { quote!(0.0) } else { quote!(0) };
     let zeros = zeros(kernel, &[&outer[..], &[*target], inner].concat(), store, &zero);
+    let add = adding.plain();
     let plain = one(quote!(#after #add));
     let sources = product(source.iter().map(|&axis| &kernel.axes[axis]));
-    if !float || sources.as_const().is_some_and(|n| n <= MANY) {
+    if !adding.is_float || sources.as_const().is_some_and(|n| n <= MANY) {
         return quote!(#zeros #plain);
     }
-    let (add, forget) = match in_lanes {
-        true => (
-            quote!({
-                let mut sum = rt::LongSum::resumed(s.load_f(#data, #place, at), s.load_f(lost.words(), #place, at));
-                sum.add(s, #value);
-                s.store_f(#data, #place, at, sum.rounded());
-                s.store_f(lost.words(), #place, at, sum.lost());
-            }),
-            quote!(s.store_f(lost.words(), #place, at, s.splat_f(0.0));),
-        ),
-        false => (
-            quote!({
-                let mut sum = rt::LongSum::resumed(s.splat_f(#data[#place]), s.splat_f(lost.words()[#place]));
-                sum.add(s, #value);
-                #data[#place] = s.reduce_max_f(sum.rounded());
-                lost.words()[#place] = s.reduce_max_f(sum.lost());
-            }),
-            quote!(lost.words()[#place] = 0.0;),
-        ),
-    };
+    let (add, forget) = adding.exact();
+    let data = &adding.data;
     let (exact, forgotten) = (one(quote!(#after #add)), one(forget));
     let (sources, many) = (arith::dim(&sources), Literal::usize_unsuffixed(MANY as usize));
     quote! {
@@ -110,6 +67,87 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
                 lost.give_back();
             }
             core::option::Option::None => { #plain }
+        }
+    }
+}
+
+/// Definitions of what the index needs, which varies with the sources only and so stands outside of the inner loops, and of
+/// the rest.
+fn definitions(printer: &Printer<'_>, index: ExprId) -> (TokenStream, TokenStream) {
+    let scalars = &printer.kernel.scalars;
+    let mut early = vec![false; scalars.len()];
+    early[index] = true;
+    for id in (0..early.len()).rev() {
+        if early[id] {
+            scalars[id].operands(&mut |o| early[o] = true);
+        }
+    }
+    let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
+    for (id, is_early) in early.into_iter().enumerate() {
+        if is_early { &mut before } else { &mut after }.extend(printer.define(id));
+    }
+    (before, after)
+}
+
+/// How a value is added to what is there.
+struct Adding {
+    data: Ident,
+    place: TokenStream,
+    value: Ident,
+    suffix: &'static str,
+    is_float: bool,
+    in_lanes: bool,
+}
+
+impl Adding {
+    fn new(printer: &Printer<'_>, store: &Store) -> Adding {
+        let dtype = printer.dtype(store.value);
+        Adding {
+            data: slot_name(store.slot),
+            place: arith::index(&store.index, &|_| unreachable!("scatters store at affine places")),
+            value: variable(store.value),
+            suffix: suffix_of_lanes(dtype),
+            is_float: dtype.is_float(),
+            in_lanes: printer.vector.is_some(),
+        }
+    }
+
+    fn plain(&self) -> TokenStream {
+        let Adding { data, place, value, suffix, .. } = self;
+        let named = |method: &str| format_ident!("{method}_{suffix}");
+        let (load, put, sum, only) = (named("load"), named("store"), named("add"), named("reduce_max"));
+        match self.in_lanes {
+            true => quote!({
+                let old = s.#load(#data, #place, at);
+                s.#put(#data, #place, at, s.#sum(old, #value));
+            }),
+            false if self.is_float => quote!(#data[#place] += s.#only(#value);),
+            false => quote!(#data[#place] = #data[#place].wrapping_add(s.#only(#value));),
+        }
+    }
+
+    /// With what the additions before have lost, which is kept in `lost`; and what makes that zero again.
+    fn exact(&self) -> (TokenStream, TokenStream) {
+        let Adding { data, place, value, .. } = self;
+        match self.in_lanes {
+            true => (
+                quote!({
+                    let mut sum = rt::LongSum::resumed(s.load_f(#data, #place, at), s.load_f(lost.words(), #place, at));
+                    sum.add(s, #value);
+                    s.store_f(#data, #place, at, sum.rounded());
+                    s.store_f(lost.words(), #place, at, sum.lost());
+                }),
+                quote!(s.store_f(lost.words(), #place, at, s.splat_f(0.0));),
+            ),
+            false => (
+                quote!({
+                    let mut sum = rt::LongSum::resumed(s.splat_f(#data[#place]), s.splat_f(lost.words()[#place]));
+                    sum.add(s, #value);
+                    #data[#place] = s.reduce_max_f(sum.rounded());
+                    lost.words()[#place] = s.reduce_max_f(sum.lost());
+                }),
+                quote!(lost.words()[#place] = 0.0;),
+            ),
         }
     }
 }
