@@ -139,18 +139,19 @@ impl Index {
         }
     }
 
-    /// The index with every atom replaced.
+    /// The index with every axis, loop counter and loaded index replaced, those inside of divisions included.
     pub fn map(&self, with: &mut dyn FnMut(&Atom) -> Index) -> Index {
-        let mut sum = Index::constant(self.base.clone());
-        for (atom, c) in &self.terms {
-            let new = match atom {
-                Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => with(atom),
-                Atom::Div(inner, by) => Index::atom(Atom::Div(Box::new(inner.map(with)), by.clone())),
-                Atom::Mod(inner, by) => Index::atom(Atom::Mod(Box::new(inner.map(with)), by.clone())),
-            };
-            sum = sum.plus(&new.times(c));
-        }
-        sum
+        self.replace(&mut |atom| match atom {
+            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => with(atom),
+            Atom::Div(inner, by) => Index::atom(Atom::Div(Box::new(inner.map(with)), by.clone())),
+            Atom::Mod(inner, by) => Index::atom(Atom::Mod(Box::new(inner.map(with)), by.clone())),
+        })
+    }
+
+    /// The index with the atoms of its terms replaced; what is inside of divisions is left to `with`.
+    pub fn replace(&self, with: &mut dyn FnMut(&Atom) -> Index) -> Index {
+        let terms = self.terms.iter().map(|(atom, c)| with(atom).times(c));
+        terms.fold(Index::constant(self.base.clone()), |sum, term| sum.plus(&term))
     }
 }
 

@@ -15,7 +15,7 @@ pub mod model;
 pub mod plan;
 pub mod precision;
 pub mod prim;
-mod share;
+mod scalars;
 pub mod simplify;
 mod slots;
 mod text;

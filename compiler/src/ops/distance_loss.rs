@@ -1,6 +1,6 @@
 //! Losses of differences: `l1_loss(input, target)` and `smooth_l1_loss(input, target, beta = 1)`.
 
-use super::loss::{REDUCTION, reduce};
+use super::loss::{REDUCTION, reduce, square_and_rest};
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 
@@ -47,15 +47,9 @@ static SMOOTH_L1_LOSS: Op = Op {
             let error = OpError::new("wrong-attribute", format!("`beta` must be positive, not {beta}")).attr("beta");
             return Err(if beta == 0.0 { error.help("write `l1_loss({0}, {1})`") } else { error });
         }
-        let error = b.sub(args[0], args[1])?;
-        let size = b.unary(MapOp::Abs, error)?;
-        // The part of an error that counts in full squares, and the rest: no infinite error meets a slope of 0.
-        let bound = b.constant(size, beta)?;
-        let near = b.map(MapOp::Min, &[size, bound])?;
-        let squared = b.mul(near, near)?;
+        let (squared, rest) = square_and_rest(b, args[0], args[1], beta)?;
         let squared = b.with(MapOp::Mul, squared, 0.5 / beta)?;
-        let far = b.sub(size, near)?;
-        let each = b.add(squared, far)?;
+        let each = b.add(squared, rest)?;
         reduce(b, each, attrs)
     },
     examples: &[

@@ -1,6 +1,6 @@
 //! `huber_loss(input, target, delta = 1)`.
 
-use super::loss::{REDUCTION, reduce};
+use super::loss::{REDUCTION, reduce, square_and_rest};
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 
@@ -17,15 +17,9 @@ static HUBER_LOSS: Op = Op {
         if delta <= 0.0 {
             return Err(OpError::new("wrong-attribute", format!("`delta` must be positive, not {delta}")).attr("delta"));
         }
-        let error = b.sub(args[0], args[1])?;
-        let size = b.unary(MapOp::Abs, error)?;
-        // The part of an error that counts in full squares, and the rest: no infinite error meets a slope of 0.
-        let bound = b.constant(size, delta)?;
-        let near = b.map(MapOp::Min, &[size, bound])?;
-        let squared = b.mul(near, near)?;
+        let (squared, rest) = square_and_rest(b, args[0], args[1], delta)?;
         let squared = b.with(MapOp::Mul, squared, 0.5)?;
-        let far = b.sub(size, near)?;
-        let far = b.with(MapOp::Mul, far, delta)?;
+        let far = b.with(MapOp::Mul, rest, delta)?;
         let each = b.add(squared, far)?;
         reduce(b, each, attrs)
     },

@@ -26,7 +26,8 @@ static KL_DIV: Op = Op {
         AttrDecl::optional("log_target", AttrKind::Bool, "false", "whether the target is a logarithm as well"),
     ],
     doc: "The divergence `target · (ln target − input)` of Kullback and Leibler (1951), where `input` is the logarithm \
-          of a probability; a target of 0 gives 0 where `input` is finite. The divergence of distributions is `reduction = \"batchmean\"`.",
+          of a probability; a target of 0 gives 0 where `input` is finite. The divergence of distributions is \
+          `reduction = \"batchmean\"`.",
     onnx: None,
     body: |b, args, attrs| {
         let (input, target) = (args[0], args[1]);

@@ -2,6 +2,7 @@
 
 use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
 use crate::ir::Value;
+use crate::ir::prim::MapOp;
 
 /// The attribute of all losses.
 pub(super) const REDUCTION: AttrDecl = AttrDecl::optional(
@@ -19,4 +20,19 @@ pub(super) fn reduce(b: &mut Builder<'_>, each: Value, attrs: &Attrs) -> Result<
         Some("sum") => b.sum(each, &all)?,
         _ => b.mean(each, &all)?,
     }])
+}
+
+/// Of the error of each element the square of what is within `bound`, and the rest: a loss of both that grows linearly beyond
+/// has a slope at an infinite error, too, because nothing infinite meets a slope of 0.
+pub(super) fn square_and_rest(
+    b: &mut Builder<'_>,
+    input: Value,
+    target: Value,
+    bound: f64,
+) -> Result<(Value, Value), OpError> {
+    let error = b.sub(input, target)?;
+    let size = b.unary(MapOp::Abs, error)?;
+    let bound = b.constant(size, bound)?;
+    let near = b.map(MapOp::Min, &[size, bound])?;
+    Ok((b.mul(near, near)?, b.sub(size, near)?))
 }

@@ -9,6 +9,7 @@
 //! and stores are `unsafe` for the caller, and its `#[target_feature]` frames are private to a dispatcher that always takes
 //! the best instruction set, so emitted safe code could neither be written against it nor be forced onto another one.
 
+mod area;
 mod attend;
 #[cfg(target_arch = "x86_64")]
 mod avx2;
@@ -35,6 +36,7 @@ mod words;
 
 pub mod math;
 
+pub use area::Area;
 pub use attend::{Attend, Attended, Mask, Strided, attend};
 #[cfg(target_arch = "x86_64")]
 pub use avx2::Avx2;

@@ -17,8 +17,7 @@ pub(crate) const TALL: Excuses = &[
 
 /// Panics outside tests.
 pub(crate) const PANICS: Excuses = &[
-    ("runtime/cpu/src/contract/epilogue.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
-    ("runtime/cpu/src/recurrent/cell.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
+    ("runtime/cpu/src/area.rs", "outside a tile", "safe code must not reach beyond it, as with slices"),
     ("runtime/cpu/src/", "are outside a slice of", "safe code must not reach beyond it, as with slices"),
 ];
 

@@ -89,22 +89,20 @@ fn windows(inliner: &Inliner<'_>, flat: &Index, guards: &[Guard]) -> Option<(Ind
             Some(known) => open.remove(known).1.clone(),
             None => inliner.above(&coordinate),
         };
-        let stride = stride_of(&rest, &coordinate);
-        rest = rest.plus(&coordinate.times(&-stride.clone()));
+        let stride = split_off(&mut rest, &coordinate);
         windows.push(Reach { index: numerator.clone(), divisor: *divisor, extent, stride });
     }
     // Of coordinates over the same axes the one over most of them bounds the others.
     open.sort_by_key(|(coordinate, _)| Reverse(coordinate.terms.len()));
     for (coordinate, extent) in open {
-        let stride = stride_of(&rest, coordinate);
-        rest = rest.plus(&coordinate.times(&-stride.clone()));
+        let stride = split_off(&mut rest, coordinate);
         windows.push(Reach { index: coordinate.clone(), divisor: 1, extent: extent.clone(), stride });
     }
     windows.iter().all(|w| w.index.is_affine()).then_some((rest, windows))
 }
 
-/// How often a coordinate is in an index, judged by its first division or axis.
-fn stride_of(index: &Index, coordinate: &Index) -> Dim {
+/// Takes a coordinate out of an index as often as it is in there, judged by its first division or axis; how often.
+fn split_off(index: &mut Index, coordinate: &Index) -> Dim {
     let found = coordinate.terms.iter().find_map(|(atom, own)| match atom {
         Atom::Axis(_) | Atom::Div(..) => {
             let (_, factor) = index.terms.iter().find(|(other, _)| other == atom)?;
@@ -112,5 +110,7 @@ fn stride_of(index: &Index, coordinate: &Index) -> Dim {
         }
         Atom::Loop(_) | Atom::Value(_) | Atom::Mod(..) => None,
     });
-    found.unwrap_or_default()
+    let stride = found.unwrap_or_default();
+    *index = index.plus(&coordinate.times(&-stride.clone()));
+    stride
 }

@@ -6,7 +6,7 @@
 use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
-use crate::contract::Output;
+use crate::contract::{Output, reach};
 use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 16;
@@ -316,22 +316,13 @@ fn walks<'s>(
     attend.heads[..heads].iter().copied().zip(strides.iter().copied()).chain(own)
 }
 
-/// The lowest and the highest word of an array that has elements; a number beyond every slice is as far as it goes.
-fn span(base: isize, walks: impl Iterator<Item = (usize, isize)>) -> (isize, isize) {
-    walks.fold((base, base), |(low, high), (extent, stride)| {
-        let last = isize::try_from(extent).unwrap_or(isize::MAX) - 1;
-        let reach = last.saturating_mul(stride);
-        (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
-    })
-}
-
 fn inside(words: usize, (low, high): (isize, isize)) {
     assert!(low >= 0 && high < words.cast_signed(), "attend: words {low} to {high} of a slice of {words}");
 }
 
 fn within<T>(attend: &Attend<'_>, of: &Strided<'_, T>, axes: &[Option<Axis>; 2]) {
     assert!(of.strides.len() == attend.heads.len() + 4, "attend: a stride for each axis");
-    inside(of.data.len(), span(of.base, walks(attend, of.strides, axes, attend.heads.len())));
+    inside(of.data.len(), reach(of.base, walks(attend, of.strides, axes, attend.heads.len())));
 }
 
 /// Checks outputs; tells whether no two indices of one meet in a word.
@@ -346,7 +337,7 @@ fn place<'a>(
     let mut apart = true;
     for (place, output) in places.all.iter_mut().zip(outputs) {
         assert!(output.strides.len() == attend.heads.len() + 4, "attend: a stride for each axis");
-        inside(output.data.len(), span(output.base, walks(attend, output.strides, axes, heads)));
+        inside(output.data.len(), reach(output.base, walks(attend, output.strides, axes, heads)));
         let mut by_stride = [(0usize, 1usize); MAX_HEADS + 2];
         let all = walks(attend, output.strides, axes, heads).filter(|(extent, _)| *extent > 1);
         let mut count = 0;
@@ -356,10 +347,10 @@ fn place<'a>(
         }
         by_stride[..count].sort_unstable();
         // Nothing overflows: all of it lies within the slice.
-        let mut reach = 0;
+        let mut end = 0;
         for (stride, extent) in &by_stride[..count] {
-            apart &= *stride > reach;
-            reach += stride * (extent - 1);
+            apart &= *stride > end;
+            end += stride * (extent - 1);
         }
         *place = (output.data.as_mut_ptr(), output.base, output.strides);
     }

@@ -4,7 +4,7 @@
 //! tiles of several threads never meet.
 
 use crate::vectors::MAX_LANES;
-use crate::{At, Isa, Kernel, Simd, run};
+use crate::{Area, At, Isa, Kernel, Simd, run};
 
 /// What is done with the sums of a contraction before they are stored.
 pub trait Epilogue: Sync {
@@ -40,15 +40,12 @@ pub(super) struct Target {
 ///
 /// ```compile_fail,E0616
 /// fn widen(tile: &mut precast_cpu::Tile<'_>) {
-///     tile.cols = usize::MAX;
+///     tile.area.cols = usize::MAX;
 /// }
 /// ```
 pub struct Tile<'a> {
     pub(super) batch: &'a [usize],
-    pub(super) m: usize,
-    pub(super) n: usize,
-    pub(super) rows: usize,
-    pub(super) cols: usize,
+    pub(super) area: Area,
     pub(super) sums: *const f32,
     pub(super) pitch: usize,
     pub(super) targets: &'a [Target],
@@ -61,35 +58,17 @@ impl<'a> Tile<'a> {
         self.batch
     }
 
-    /// The first row, counted over all M axes.
+    /// Its rows and columns.
     #[inline(always)]
-    pub fn m(&self) -> usize {
-        self.m
-    }
-
-    /// The first column, counted over all N axes.
-    #[inline(always)]
-    pub fn n(&self) -> usize {
-        self.n
-    }
-
-    /// How many rows.
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// How many columns.
-    #[inline(always)]
-    pub fn cols(&self) -> usize {
-        self.cols
+    pub fn area(&self) -> Area {
+        self.area
     }
 
     /// The sums of row `r` from column `j` on.
     #[inline(always)]
     pub fn load<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
         let count = at.count(S::LANES);
-        self.check(r, j, count);
+        self.area.check(r, j, count);
         let p = self.sums.wrapping_add(r * self.pitch + j);
         // SAFETY: `check` keeps the access within the tile, whose sums the driver has written.
         unsafe { if A::FULL { s.load_raw_f(p) } else { s.load_masked_raw_f(p, s.mask_first(count)) } }
@@ -99,10 +78,10 @@ impl<'a> Tile<'a> {
     #[inline(always)]
     pub fn store<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::F) {
         let count = at.count(S::LANES);
-        self.check(r, j, count);
+        self.area.check(r, j, count);
         let target = self.targets[output];
-        let row = (self.m + r).cast_signed() * target.row;
-        let p = target.origin.wrapping_offset(row + (self.n + j).cast_signed() * target.column);
+        let row = (self.area.m + r).cast_signed() * target.row;
+        let p = target.origin.wrapping_offset(row + (self.area.n + j).cast_signed() * target.column);
         if target.column == 1 {
             // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
             unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
@@ -123,14 +102,6 @@ impl<'a> Tile<'a> {
     #[inline(always)]
     pub fn store_u<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::U) {
         self.store(s, output, r, j, at, s.f_of_bits(v));
-    }
-
-    #[inline(always)]
-    #[allow(clippy::panic, reason = "an index outside a tile, as for a slice")]
-    fn check(&self, r: usize, j: usize, count: usize) {
-        if r >= self.rows || self.cols < count || j > self.cols - count {
-            panic!("outside a tile");
-        }
     }
 }
 

@@ -6,7 +6,7 @@
 use super::epilogue::{Sink, Target, Tile};
 use super::place::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
-use crate::{Isa, Simd};
+use crate::{Area, Isa, Simd};
 
 /// The batch index that a job works on, and where its results go.
 pub(super) struct Destination<'p> {
@@ -100,10 +100,7 @@ impl<'p> Goal<'p> {
         if let Some(sink) = self.sink {
             let mut tile = Tile {
                 batch: self.batch,
-                m: sums.m,
-                n: sums.n,
-                rows: sums.rows,
-                cols: sums.cols,
+                area: Area { m: sums.m, n: sums.n, rows: sums.rows, cols: sums.cols },
                 sums: sums.data,
                 pitch: sums.pitch,
                 targets: self.targets,

@@ -39,6 +39,7 @@ mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
+pub(crate) use place::reach;
 pub use turns::{Keeping, Steady};
 
 use super::Isa;

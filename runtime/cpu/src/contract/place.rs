@@ -185,14 +185,16 @@ impl<'a> Side<'a> {
 
 /// The least and the greatest value of `base + Σ strides·index`, saturating.
 pub(super) fn span(axes: &[Axis], base: isize, strides: &[isize]) -> (isize, isize) {
-    let (mut low, mut high) = (base, base);
-    for (axis, stride) in axes.iter().zip(strides) {
-        let last = isize::try_from(axis.extent.saturating_sub(1)).unwrap_or(isize::MAX);
+    reach(base, axes.iter().map(|axis| axis.extent).zip(strides.iter().copied()))
+}
+
+/// The least and the greatest position from `base` on along walks of an extent and a stride each, saturating.
+pub(crate) fn reach(base: isize, walks: impl Iterator<Item = (usize, isize)>) -> (isize, isize) {
+    walks.fold((base, base), |(low, high), (extent, stride)| {
+        let last = isize::try_from(extent.saturating_sub(1)).unwrap_or(isize::MAX);
         let reach = stride.saturating_mul(last);
-        low = low.saturating_add(reach.min(0));
-        high = high.saturating_add(reach.max(0));
-    }
-    (low, high)
+        (low.saturating_add(reach.min(0)), high.saturating_add(reach.max(0)))
+    })
 }
 
 /// The axes of one role, outer before inner. A merged axis goes by the number of its innermost part.

@@ -104,11 +104,11 @@ struct Both;
 impl Epilogue for Both {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, tile: &mut Tile<'_>) {
-        for r in 0..tile.rows() {
-            crate::sweep!(S, j, at, tile.cols(), {
+        for r in 0..tile.area().rows {
+            crate::sweep!(S, j, at, tile.area().cols, {
                 let sum = tile.load(s, r, j, at);
-                let column = s.add_f(s.f_from_u(s.iota_u()), s.splat_f((tile.n() + j) as f32));
-                let row = s.splat_f((tile.m() + r) as f32 + tile.batch().iter().sum::<usize>() as f32);
+                let column = s.add_f(s.f_from_u(s.iota_u()), s.splat_f((tile.area().n + j) as f32));
+                let row = s.splat_f((tile.area().m + r) as f32 + tile.batch().iter().sum::<usize>() as f32);
                 tile.store(s, 0, r, j, at, s.add_f(s.mul_add_f(column, s.splat_f(0.5), row), sum));
                 tile.store_u(s, 1, r, j, at, s.bits_f(s.add_f(sum, sum)));
             });

@@ -4,7 +4,8 @@
 //! stored for each of its elements. Always: a tile reaches only its own rows and columns, so tiles of several threads never
 //! meet.
 
-use crate::{At, Isa, Kernel, Simd, run};
+use crate::area::outside;
+use crate::{Area, At, Isa, Kernel, Simd, run};
 
 /// What follows the product in every turn.
 pub trait Cell: Sync {
@@ -25,14 +26,11 @@ pub(super) struct Target {
 ///
 /// ```compile_fail,E0616
 /// fn widen(tile: &mut precast_cpu::Cells<'_>) {
-///     tile.cols = usize::MAX;
+///     tile.area.cols = usize::MAX;
 /// }
 /// ```
 pub struct Cells<'a> {
-    pub(super) m: usize,
-    pub(super) n: usize,
-    pub(super) rows: usize,
-    pub(super) cols: usize,
+    pub(super) area: Area,
     /// `[row][vector of columns][group][lane]`, and a vector for each group more.
     pub(super) sums: *const f32,
     pub(super) pitch: usize,
@@ -45,34 +43,16 @@ pub struct Cells<'a> {
 }
 
 impl Cells<'_> {
-    /// The first row.
+    /// Its rows and columns.
     #[inline(always)]
-    pub fn m(&self) -> usize {
-        self.m
-    }
-
-    /// The first column.
-    #[inline(always)]
-    pub fn n(&self) -> usize {
-        self.n
-    }
-
-    /// How many rows.
-    #[inline(always)]
-    pub fn rows(&self) -> usize {
-        self.rows
-    }
-
-    /// How many columns.
-    #[inline(always)]
-    pub fn cols(&self) -> usize {
-        self.cols
+    pub fn area(&self) -> Area {
+        self.area
     }
 
     /// The sums of group `g` of row `r` from column `j` on.
     #[inline(always)]
     pub fn sum<S: Simd, A: At>(&self, s: S, g: usize, r: usize, j: usize, at: A) -> S::F {
-        self.check(r, j, at.count(S::LANES));
+        self.area.check(r, j, at.count(S::LANES));
         if g >= self.groups {
             outside();
         }
@@ -116,25 +96,12 @@ impl Cells<'_> {
 
     #[inline(always)]
     fn place(&self, target: &Target, p: usize, r: usize, j: usize, count: usize) -> usize {
-        self.check(r, j, count);
+        self.area.check(r, j, count);
         if p >= target.parts {
             outside();
         }
-        (self.m + r) * target.row + p * self.width + self.n + j
+        (self.area.m + r) * target.row + p * self.width + self.area.n + j
     }
-
-    #[inline(always)]
-    fn check(&self, r: usize, j: usize, count: usize) {
-        if r >= self.rows || self.cols < count || j > self.cols - count {
-            outside();
-        }
-    }
-}
-
-#[cold]
-#[allow(clippy::panic, reason = "an index outside a tile, as for a slice")]
-fn outside() -> ! {
-    panic!("outside a tile")
 }
 
 #[inline(always)]

@@ -18,7 +18,7 @@ use super::barrier::{Barrier, Broken, MOST};
 use super::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use super::kept::kept;
 use super::scratch::{LINE, Scratch, lend};
-use super::{Isa, Kernel, Simd, pool, run};
+use super::{Area, Isa, Kernel, Simd, pool, run};
 pub use cell::{Cell, Cells};
 use cell::{Finish, Sink, Target};
 use panels::Panels;
@@ -346,11 +346,9 @@ impl Step<'_> {
             Some(sums) if self.number == *turns => unsafe { sums.copy::<S, true>(s, patch) },
             Some(_) | None => {
                 let n = patch.vector * S::LANES;
+                let cols = (patch.vectors * S::LANES).min(panels.columns - n);
                 let mut cells = Cells {
-                    m: patch.m,
-                    n,
-                    rows: patch.rows,
-                    cols: (patch.vectors * S::LANES).min(panels.columns - n),
+                    area: Area { m: patch.m, n, rows: patch.rows, cols },
                     sums: self.sums,
                     pitch: patch.vectors * panels.groups * S::LANES,
                     groups: panels.groups,

@@ -12,8 +12,8 @@ struct Mean<'a> {
 impl Cell for Mean<'_> {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>) {
-        for r in 0..tile.rows() {
-            crate::sweep!(S, j, at, tile.cols(), {
+        for r in 0..tile.area().rows {
+            crate::sweep!(S, j, at, tile.area().cols, {
                 let old = tile.state(s, r, j, at);
                 let mut next = s.mul_add_f(old, s.splat_f(0.5), s.splat_f(self.x[turn]));
                 for g in 0..self.groups {
@@ -139,8 +139,8 @@ struct Slopes<'a> {
 impl Cell for Slopes<'_> {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, turn: usize, tile: &mut Cells<'_>) {
-        for r in 0..tile.rows() {
-            crate::sweep!(S, j, at, tile.cols(), {
+        for r in 0..tile.area().rows {
+            crate::sweep!(S, j, at, tile.area().cols, {
                 let mut mean = s.splat_f(self.x[turn]);
                 for g in 0..self.groups {
                     mean = s.mul_add_f(tile.sum(s, g, r, j, at), s.splat_f(0.25), mean);
@@ -276,7 +276,7 @@ struct Fail;
 impl Cell for Fail {
     #[inline(always)]
     fn apply<S: Simd>(&self, _: S, turn: usize, tile: &mut Cells<'_>) {
-        assert!(turn < 3 || tile.n() == 0, "the last columns fail");
+        assert!(turn < 3 || tile.area().n == 0, "the last columns fail");
     }
 }
 
@@ -304,8 +304,8 @@ struct Set;
 impl Cell for Set {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, _: usize, tile: &mut Cells<'_>) {
-        for r in 0..tile.rows() {
-            crate::sweep!(S, j, at, tile.cols(), {
+        for r in 0..tile.area().rows {
+            crate::sweep!(S, j, at, tile.area().cols, {
                 tile.next(s, 0, r, j, at, s.splat_f(7.0));
                 tile.store(s, 0, 0, r, j, at, s.splat_f(7.0));
             });

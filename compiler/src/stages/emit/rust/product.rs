@@ -167,17 +167,7 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
     let rewrite =
         |index: &Index| merge(&merge(index, contract.m, rows, &kernel.axes), contract.n, columns, &kernel.axes);
     let mut scalars = kernel.scalars.clone();
-    for scalar in &mut scalars {
-        match scalar {
-            Expr::Load { index, guards, .. } => {
-                *index = rewrite(index);
-                guards.iter_mut().for_each(|g| *g.index_mut() = rewrite(g.index()));
-            }
-            Expr::Inside(guards) => guards.iter_mut().for_each(|g| *g.index_mut() = rewrite(g.index())),
-            Expr::Index(index) => *index = rewrite(index),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-        }
-    }
+    scalars.iter_mut().for_each(|scalar| scalar.for_each_index(&mut |index| *index = rewrite(index)));
     kernel.scalars = scalars;
     let printer = Printer::new(&kernel, Some(columns));
     // What varies with neither the sum nor the columns is computed once for each row.
@@ -202,11 +192,12 @@ fn epilogue(contract: &Contract<'_>) -> TokenStream {
     let (row_name, column_name) = (arith::axis(rows), arith::axis(columns));
     quote! {
         #(#batch)*
-        for r in 0..tile.rows() {
-            let #row_name = tile.m() + r;
+        let area = tile.area();
+        for r in 0..area.rows {
+            let #row_name = area.m + r;
             #(#row)*
-            rt::sweep!(S, j, at, tile.cols(), {
-                let #column_name = tile.n() + j;
+            rt::sweep!(S, j, at, area.cols, {
+                let #column_name = area.n + j;
                 #(#element)*
                 #(#stores)*
             });

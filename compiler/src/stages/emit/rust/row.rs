@@ -149,20 +149,8 @@ impl Row<'_> {
             expr.operands(&mut |o| is_late |= late[o]);
             late.push(is_late);
         }
-        let needed = self.needed(&roots(passes, stores));
+        let needed = self.kernel.needed(&roots(passes, stores));
         (0..late.len()).filter(|&id| needed[id] && !late[id]).collect()
-    }
-
-    /// For each scalar whether the roots need it.
-    fn needed(&self, roots: &[ExprId]) -> Vec<bool> {
-        let mut needed = vec![false; self.kernel.scalars.len()];
-        roots.iter().for_each(|&r| needed[r] = true);
-        for id in (0..needed.len()).rev() {
-            if needed[id] {
-                self.kernel.scalars[id].operands(&mut |o| needed[o] = true);
-            }
-        }
-        needed
     }
 
     /// One row: the passes and the stores after them.

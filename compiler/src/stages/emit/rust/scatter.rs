@@ -74,14 +74,7 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
 /// Definitions of what the index needs, which varies with the sources only and so stands outside of the inner loops, and of
 /// the rest.
 fn definitions(printer: &Printer<'_>, index: ExprId) -> (TokenStream, TokenStream) {
-    let scalars = &printer.kernel.scalars;
-    let mut early = vec![false; scalars.len()];
-    early[index] = true;
-    for id in (0..early.len()).rev() {
-        if early[id] {
-            scalars[id].operands(&mut |o| early[o] = true);
-        }
-    }
+    let early = printer.kernel.needed(&[index]);
     let (mut before, mut after) = (TokenStream::new(), TokenStream::new());
     for (id, is_early) in early.into_iter().enumerate() {
         if is_early { &mut before } else { &mut after }.extend(printer.define(id));

@@ -134,14 +134,15 @@ fn map(own: &Recurrence) -> TokenStream {
         }
     });
     let stores = own.stores().iter().map(|store| put(own, store));
-    let row = own.rows.map(arith::axis).map(|row| quote!(let #row = tile.m() + r;));
+    let row = own.rows.map(arith::axis).map(|row| quote!(let #row = area.m + r;));
     let column = arith::axis(own.columns);
     quote! {
         #(#starts)*
-        for r in 0..tile.rows() {
+        let area = tile.area();
+        for r in 0..area.rows {
             #row
-            rt::sweep!(S, j, at, tile.cols(), {
-                let #column = tile.n() + j;
+            rt::sweep!(S, j, at, area.cols, {
+                let #column = area.n + j;
                 #(#scalars)*
                 #(#stores)*
             });

@@ -27,7 +27,7 @@ impl Row<'_> {
             && !self.kept.contains(&Some(0));
         // Their sums are one chain each.
         let short = self.block(first).is_none() || self.kernel.axes[inner].as_const().is_some_and(|n| n <= SHORT);
-        let needed = self.needed(&roots(std::slice::from_ref(first), &[]));
+        let needed = self.kernel.needed(&roots(std::slice::from_ref(first), &[]));
         let mut needed = needed.iter().enumerate().filter(|&(_, needed)| *needed).map(|(id, _)| id);
         loops
             && streams

@@ -7,15 +7,22 @@ use super::kernel::{Expr, ExprId, Kernel};
 use std::collections::BTreeMap;
 
 impl Kernel {
-    /// Drops the scalars that nothing uses.
-    pub fn prune(&mut self) {
-        let mut live = vec![false; self.scalars.len()];
-        self.uses().into_iter().for_each(|id| live[*id] = true);
-        for id in (0..live.len()).rev() {
-            if live[id] {
-                self.scalars[id].operands(&mut |o| live[o] = true);
+    /// For each scalar whether the roots need it.
+    pub fn needed(&self, roots: &[ExprId]) -> Vec<bool> {
+        let mut needed = vec![false; self.scalars.len()];
+        roots.iter().for_each(|&root| needed[root] = true);
+        for id in (0..needed.len()).rev() {
+            if needed[id] {
+                self.scalars[id].operands(&mut |operand| needed[operand] = true);
             }
         }
+        needed
+    }
+
+    /// Drops the scalars that nothing uses.
+    pub fn prune(&mut self) {
+        let roots: Vec<ExprId> = self.uses().into_iter().map(|id| *id).collect();
+        let live = self.needed(&roots);
         let new: Vec<ExprId> = live.iter().scan(0, |n, &l| Some(std::mem::replace(n, *n + usize::from(l)))).collect();
         self.uses().into_iter().for_each(|id| *id = new[*id]);
         let mut keep = live.iter();
@@ -91,11 +98,7 @@ impl Sharing {
 
     /// An index of the old scalars as one of the new ones.
     fn shared(&mut self, index: &Index, new: &[ExprId]) -> Index {
-        let mut sum = Index::constant(index.base.clone());
-        for (atom, factor) in &index.terms {
-            sum = sum.plus(&Index::atom(self.atom(atom, new)).times(factor));
-        }
-        sum
+        index.replace(&mut |atom| Index::atom(self.atom(atom, new)))
     }
 
     fn atom(&mut self, atom: &Atom, new: &[ExprId]) -> Atom {
