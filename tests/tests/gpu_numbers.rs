@@ -3,6 +3,7 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+use precast::View;
 use precast::prelude::*;
 use tests::gpu;
 
@@ -66,6 +67,17 @@ model! {
             sum(concat([y, y], axis = 2))
         }
 
+        /// How much each value weighs, over all queries.
+        pub fn weights(&self, q: f32[B, T, 5], k: f32[B, S, 5], v: f32[B, S], mask: f32[S]) -> f32[B, S] {
+            grad(|v| sum(attend(q, k, reshape(v, [B, S, 1]), reshape(mask, [1, 1, S]))))(v)
+        }
+
+        /// The same for one query, and how the squares of all weights depend on the queries.
+        pub fn weights_of_one(&self, q: f32[B, 1, 5], k: f32[B, S, 5], v: f32[B, S]) -> (f32[B, S], f32[B, 1, 5]) {
+            let weights = |q, v| grad(|v| sum(attend(q, k, reshape(v, [B, S, 1]))))(v);
+            (weights(q, v), grad(|q| sum(square(weights(q, v))))(q))
+        }
+
         /// Keys of one feature.
         #[train(Sgd)]
         pub fn loss(&self, x: f32[B, 5, 4]) -> f32 { mean(attend(self.queries(x), self.keys(x), x) * x) }
@@ -127,6 +139,44 @@ fn heads_of_one_feature_are_stored_and_have_gradients() {
             (wanted - found).abs() < 2e-6 * wanted.abs().max(1.0),
             "step {step}: {wanted} on the CPU, {found} on the GPU"
         );
+    }
+}
+
+/// However large scores are, gradients find the weights that values had.
+#[test]
+fn weights_of_attention_add_up_to_one() {
+    let gpu = gpu();
+    let host = Numbers::init(3);
+    let net = gpu.as_ref().map(|gpu| host.on(gpu).unwrap());
+    let rows = |count: usize, factor: f32| -> Vec<[f32; 5]> {
+        numbers(5 * count).chunks(5).map(|row| std::array::from_fn(|n| row[n] * factor)).collect()
+    };
+    for (queries, keys) in [(3, 3), (70, 1), (1, 1), (40, 90)] {
+        let v = View::new(&[1.0; 180][..2 * keys], [2, keys]).unwrap();
+        for (factor, hidden) in [(1.0, -1e9), (30.0, 0.0), (5e3, 0.0), (5e5, 0.0), (1.0, -3e38)] {
+            let (q, k) = (rows(2 * queries, factor), rows(2 * keys, factor));
+            let (q, k) = (View::new(&q, [2, queries]).unwrap(), View::new(&k, [2, keys]).unwrap());
+            let mask = vec![hidden; keys];
+            let on_cpu = host.weights(q, k, v, &mask).unwrap();
+            let on_gpu = net.as_ref().map(|net| net.weights(q, k, v, &mask).unwrap());
+            for (place, weights) in [("CPU", Some(on_cpu)), ("GPU", on_gpu)] {
+                let Some(weights) = weights else { continue };
+                let (sum, all) = (weights.data().iter().sum::<f32>(), (2 * queries) as f32);
+                assert!(
+                    (sum - all).abs() <= 2e-5 * all,
+                    "{place}: weights of {all} queries times {factor} add up to {sum}"
+                );
+            }
+        }
+    }
+    // A single key.
+    let (q, k) = (rows(2, 5e5).into_iter().map(|row| [row]).collect::<Vec<_>>(), rows(2, 5e5));
+    let (k, v) = (View::new(&k, [2, 1]).unwrap(), View::new(&[1.0; 2], [2, 1]).unwrap());
+    let on_cpu = host.weights_of_one(&q, k, v).unwrap();
+    let on_gpu = net.as_ref().map(|net| net.weights_of_one(&q, k, v).unwrap());
+    for (weights, slopes) in [Some(on_cpu), on_gpu].into_iter().flatten() {
+        assert_eq!(weights.data(), [1.0, 1.0]);
+        assert!(slopes.as_flattened().as_flattened().iter().all(|x| *x == 0.0), "{slopes:?}");
     }
 }
 

@@ -5,8 +5,10 @@
 //! Always: no part needs memory for the scores.
 //!
 //! With `s = scale · q·kᵀ` (plus a float mask; −∞ where a bool mask is false or, if causal, where a key's position is
-//! above its query's), the norm is `n = log Σ eˢ` over the keys and the output `Σ eˢ⁻ⁿ v`. A query that sees no key has
-//! the norm +∞, so that its probabilities are zero and its output and derivatives too.
+//! above its query's), `m` the largest score of a query and `r = 1 / Σ eˢ⁻ᵐ` over the keys, the output is `r Σ eˢ⁻ᵐ v`. A query
+//! that sees no key has `m = 0` and `r = 0`, so that its output and its derivatives are zero.
+//!
+//! `m` and `r` stay apart: `m - log r`, one number for both, forgets the sum where scores are large, and a gradient with it.
 
 use super::dim::Dim;
 use super::kernel::{ExprId, Store};
@@ -26,30 +28,33 @@ pub struct Attend {
 }
 
 /// What is asked for. All take `(q, k, v, …)` and the mask, if there is one, as the last argument; the derivatives take
-/// `(q, k, v, g, norm, delta)` with the cotangent `g` of the output and the sums `delta` of `g · output` over `E`.
+/// `(q, k, v, g, m, delta)` with `r` times the cotangent of the output as `g`, and the sums `delta` of `g · output` over `E`.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
 pub enum Part {
     /// The output, `[A.., H, T, E]`.
     Output,
-    /// The norm, `[A.., H, T]`.
-    Norm,
-    /// The cotangent of `q`: `scale · Σ ds · k` for `ds = p · (g·vᵀ − delta)` and `p = eˢ⁻ⁿ`.
+    /// The largest score of a query, `[A.., H, T]`.
+    Max,
+    /// The reciprocal of a query's sum of exponentials, `[A.., H, T]`.
+    Reciprocal,
+    /// The cotangent of `q`: `scale · Σ ds · k` for `ds = e · (g·vᵀ − delta)` and `e = eˢ⁻ᵐ`.
     Query,
     /// The cotangent of `k`: `scale · Σ ds · q` over queries and the heads that share it.
     Key,
-    /// The cotangent of `v`: `Σ p · g` over queries and the heads that share it.
+    /// The cotangent of `v`: `Σ e · g` over queries and the heads that share it.
     Value,
 }
 
 impl Part {
     /// Every one, in order.
-    pub const ALL: [Part; 5] = [Part::Output, Part::Norm, Part::Query, Part::Key, Part::Value];
+    pub const ALL: [Part; 6] = [Part::Output, Part::Max, Part::Reciprocal, Part::Query, Part::Key, Part::Value];
 
     /// Its name in the text form.
     pub fn name(self) -> &'static str {
         match self {
             Part::Output => "output",
-            Part::Norm => "norm",
+            Part::Max => "max",
+            Part::Reciprocal => "reciprocal",
             Part::Query => "query",
             Part::Key => "key",
             Part::Value => "value",
@@ -64,7 +69,7 @@ impl Part {
     /// The arguments besides the mask.
     pub fn inputs(self) -> usize {
         match self {
-            Part::Output | Part::Norm => 3,
+            Part::Output | Part::Max | Part::Reciprocal => 3,
             Part::Query | Part::Key | Part::Value => 6,
         }
     }
@@ -102,11 +107,11 @@ impl Attend {
         }
         let mut output = q.clone();
         output.shape[rank - 1] = v.shape[rank - 1].clone();
-        let norm = Type::new(DType::F32, &q.shape[..rank - 1]);
-        if let [_, _, _, g, n, delta, ..] = args
-            && (**g != output || **n != norm || **delta != norm)
+        let number = Type::new(DType::F32, &q.shape[..rank - 1]);
+        if let [_, _, _, g, max, delta, ..] = args
+            && (**g != output || **max != number || **delta != number)
         {
-            return Err(format!("{g}, {n} and {delta} for an output {output}"));
+            return Err(format!("{g}, {max} and {delta} for an output {output}"));
         }
         if let Some(mask) = args.get(inputs) {
             let scores = [&q.shape[..rank - 1], &k.shape[rank - 2..rank - 1]].concat();
@@ -118,7 +123,7 @@ impl Attend {
         }
         Ok(match self.part {
             Part::Output => output,
-            Part::Norm => norm,
+            Part::Max | Part::Reciprocal => number,
             Part::Query => q.clone(),
             Part::Key => k.clone(),
             Part::Value => v.clone(),
@@ -129,12 +134,12 @@ impl Attend {
 /// The loops of an attention kernel: for every position of `batch` a head of keys and values, with the query heads of
 /// `shared`, which see it.
 ///
-/// A kernel of [`Part::Output`] gives the output (accumulator 0, over batch, shared, queries and values) and the norm (1, over
-/// batch, shared and queries), one of [`Part::Query`] its cotangent (0, over batch, shared, queries and features), and one
+/// A kernel of [`Part::Output`] gives the output (accumulator 0, over batch, shared, queries and values), the largest score (1)
+/// and the reciprocal of the sum (2, both over batch, shared and queries), one of [`Part::Query`] its cotangent (0, over batch, shared, queries and features), and one
 /// of [`Part::Key`] the cotangents of keys (0, over batch, keys and features) and of values (1, over batch, keys and values).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attention {
-    /// What is computed; the norm belongs to the output and the values to the keys.
+    /// What is computed; what is known of each query belongs to the output, and the values to the keys.
     pub attend: Attend,
     /// Batches and heads of keys and values.
     pub batch: Vec<usize>,
@@ -148,7 +153,7 @@ pub struct Attention {
     pub features: Vec<usize>,
     /// Features of values.
     pub values: Vec<usize>,
-    /// Affine loads without guards: `q`, `k`, `v`, and in the derivatives `g`, the norm and `delta`.
+    /// Affine loads without guards: `q`, `k`, `v`, and in the derivatives `g`, `m` and `delta`.
     pub reads: Vec<ExprId>,
     /// An affine load of what is added to a score, or of whether it counts.
     pub mask: Option<ExprId>,

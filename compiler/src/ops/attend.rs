@@ -273,10 +273,10 @@ impl Scores {
     fn part(&self, b: &mut Builder<'_>, part: Part, args: &[Value]) -> Result<Value, OpError> {
         let Scores { lead, values, .. } = self;
         let axis = b.rank(*values) - 1;
-        // In the derivatives: `p`, `g` by groups, and the slopes of the scores.
-        let probabilities = |b: &mut Builder<'_>| {
-            let norm = self.column(b, args[4])?;
-            let less = b.sub(*values, norm)?;
+        // In the derivatives: the exponentials, `g` by groups, and the slopes of the scores.
+        let exponentials = |b: &mut Builder<'_>| {
+            let largest = self.column(b, args[4])?;
+            let less = b.sub(*values, largest)?;
             b.unary(MapOp::Exp, less)
         };
         let cotangent = |b: &mut Builder<'_>| {
@@ -284,29 +284,31 @@ impl Scores {
             b.reshape(args[3], &[&self.shape[..], &tail].concat())
         };
         let slopes = |b: &mut Builder<'_>| {
-            let (p, g, delta) = (probabilities(b)?, cotangent(b)?, self.column(b, args[5])?);
+            let (e, g, delta) = (exponentials(b)?, cotangent(b)?, self.column(b, args[5])?);
             let products = b.contract(&format!("{lead}hte,{lead}se->{lead}hts"), g, self.v)?;
             let less = b.sub(products, delta)?;
-            let weighed = b.mul(p, less)?;
+            let weighed = b.mul(e, less)?;
             b.with(MapOp::Mul, weighed, self.scale)
         };
         match part {
-            Part::Output | Part::Norm => {
+            Part::Output | Part::Max | Part::Reciprocal => {
                 // A query that sees nothing is shifted by 0, so that its sum is 0.
                 let largest = b.reduce_keep(ReduceOp::Max, *values, &[axis])?;
                 let none = b.with(MapOp::Eq, largest, f64::NEG_INFINITY)?;
                 let zero = b.f32(0.0)?;
                 let shift = b.select(none, zero, largest)?;
                 let shift = b.stop_gradient(shift);
+                if part == Part::Max {
+                    return Ok(shift);
+                }
                 let less = b.sub(*values, shift)?;
                 let powers = b.unary(MapOp::Exp, less)?;
                 let sum = b.reduce_keep(ReduceOp::Sum, powers, &[axis])?;
                 let one = b.f32(1.0)?;
                 let sum = b.select(none, one, sum)?;
-                if part == Part::Norm {
-                    let log = b.unary(MapOp::Log, sum)?;
-                    let (norm, infinite) = (b.add(log, shift)?, b.f32(f64::INFINITY)?);
-                    return b.select(none, infinite, norm);
+                if part == Part::Reciprocal {
+                    let reciprocal = b.div(one, sum)?;
+                    return b.select(none, zero, reciprocal);
                 }
                 let p = b.div(powers, sum)?;
                 b.contract(&format!("{lead}hts,{lead}se->{lead}hte"), p, self.v)
@@ -320,8 +322,8 @@ impl Scores {
                 b.contract(&format!("{lead}hts,{lead}htd->{lead}sd"), slopes, self.q)
             }
             Part::Value => {
-                let (p, g) = (probabilities(b)?, cotangent(b)?);
-                b.contract(&format!("{lead}hts,{lead}hte->{lead}se"), p, g)
+                let (e, g) = (exponentials(b)?, cotangent(b)?);
+                b.contract(&format!("{lead}hts,{lead}hte->{lead}se"), e, g)
             }
         }
     }

@@ -8,7 +8,7 @@ pub(super) fn apply(attend: &Attend, args: &[&Tensor]) -> Tensor {
     let heads = Heads::of(attend, args);
     let shape = match attend.part {
         Part::Output => [&args[0].shape[..heads.rank - 1], &[heads.features[1]]].concat(),
-        Part::Norm => args[0].shape[..heads.rank - 1].to_vec(),
+        Part::Max | Part::Reciprocal => args[0].shape[..heads.rank - 1].to_vec(),
         Part::Query => args[0].shape.clone(),
         Part::Key => args[1].shape.clone(),
         Part::Value => args[2].shape.clone(),
@@ -98,20 +98,19 @@ impl<'a> Heads<'a> {
         let scores = self.scores(head, t);
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, super::scalar::largest);
         let sum: f64 = scores.iter().map(|s| (s - largest).exp()).sum();
-        // What sees nothing has no probabilities.
         let nothing = largest == f64::NEG_INFINITY;
-        let own_norm = if nothing { f64::INFINITY } else { largest + sum.ln() };
-        let norm = match self.attend.part {
-            Part::Output | Part::Norm => own_norm,
-            Part::Query | Part::Key | Part::Value => self.args[4].f64s()[row],
+        let (own, reciprocal) = if nothing { (0.0, 0.0) } else { (largest, 1.0 / sum) };
+        let (largest, factor) = match self.attend.part {
+            Part::Max | Part::Reciprocal => {
+                data[row] = if self.attend.part == Part::Max { own } else { reciprocal };
+                return;
+            }
+            Part::Output => (own, reciprocal),
+            Part::Query | Part::Key | Part::Value => (self.args[4].f64s()[row], 1.0),
         };
-        if self.attend.part == Part::Norm {
-            data[row] = norm;
-            return;
-        }
         let scale = self.attend.scale.as_f64();
         for (s, score) in scores.into_iter().enumerate() {
-            let p = (score - norm).exp();
+            let p = factor * (score - largest).exp();
             let other = head / self.shared * self.keys + s;
             let (q, k, v) = (self.row(0, row, d), self.row(1, other, d), self.row(2, other, e));
             let slope = || {
@@ -124,7 +123,7 @@ impl<'a> Heads<'a> {
                 Part::Query => add(&mut data[row * d..][..d], slope(), k),
                 Part::Key => add(&mut data[other * d..][..d], slope(), q),
                 Part::Value => add(&mut data[other * e..][..e], p, self.row(3, row, e)),
-                Part::Norm => unreachable!("the norm is the sum alone"),
+                Part::Max | Part::Reciprocal => unreachable!("they are numbers of the query alone"),
             }
         }
     }

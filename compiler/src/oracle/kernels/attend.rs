@@ -11,12 +11,13 @@ impl Launch<'_> {
         let Attention { batch, shared, queries, keys, features, values, stores, .. } = attention;
         let puts = self.numbers.puts(stores);
         // Which axes each result is over.
-        let axes: [Vec<usize>; 2] = match attention.attend.part {
-            Part::Output | Part::Norm => {
-                [[&batch[..], shared, queries, values].concat(), [&batch[..], shared, queries].concat()]
+        let axes: Vec<Vec<usize>> = match attention.attend.part {
+            Part::Output | Part::Max | Part::Reciprocal => {
+                let of_query = [&batch[..], shared, queries].concat();
+                vec![[&of_query[..], values].concat(), of_query.clone(), of_query]
             }
-            Part::Query => [[&batch[..], shared, queries, features].concat(), vec![]],
-            Part::Key | Part::Value => [[&batch[..], keys, features].concat(), [&batch[..], keys, values].concat()],
+            Part::Query => vec![[&batch[..], shared, queries, features].concat()],
+            Part::Key | Part::Value => vec![[&batch[..], keys, features].concat(), [&batch[..], keys, values].concat()],
         };
         for (slot, axes) in axes.iter().enumerate() {
             let of_slot =
@@ -26,7 +27,7 @@ impl Launch<'_> {
                 continue;
             }
             self.each(axes, &mut |launch, row| {
-                launch.now = Moment { row: row * 2 + slot, pass: 0, point: 0 };
+                launch.now = Moment { row: row * axes.len() + slot, pass: 0, point: 0 };
                 let result = launch.result(attention, slot)?;
                 launch.finished = vec![vec![Scalar::F32(result); slot + 1]];
                 launch.forget();
@@ -41,13 +42,13 @@ impl Launch<'_> {
         let Attention { shared, queries, keys, reads, .. } = attention;
         let mut sum = 0.0;
         match (attention.attend.part, slot) {
-            (Part::Output | Part::Norm, _) => {
-                let (scores, norm) = self.scores(attention)?;
-                if slot == 1 {
-                    return Ok(norm);
+            (Part::Output | Part::Max | Part::Reciprocal, _) => {
+                let (scores, largest, reciprocal) = self.scores(attention)?;
+                if slot > 0 {
+                    return Ok(if slot == 1 { largest } else { reciprocal });
                 }
                 self.each(keys, &mut |launch, s| {
-                    sum += (scores[s] - norm).exp() * launch.float(reads[2])?;
+                    sum += reciprocal * (scores[s] - largest).exp() * launch.float(reads[2])?;
                     Ok(())
                 })?;
             }
@@ -118,16 +119,16 @@ impl Launch<'_> {
     fn slope(&mut self, attention: &Attention) -> Tried<f64> {
         let score = self.score(attention)?;
         let product = self.product(attention, &attention.values, [3, 2])?;
-        let (norm, delta) = (self.float(attention.reads[4])?, self.float(attention.reads[5])?);
-        Ok(attention.attend.scale.as_f64() * (score - norm).exp() * (product - delta))
+        let (largest, delta) = (self.float(attention.reads[4])?, self.float(attention.reads[5])?);
+        Ok(attention.attend.scale.as_f64() * (score - largest).exp() * (product - delta))
     }
 
     fn position(&self, axes: &[usize]) -> i64 {
         axes.first().and_then(|&a| self.at[a]).unwrap_or(0)
     }
 
-    /// All scores of a query, and their norm.
-    fn scores(&mut self, attention: &Attention) -> Tried<(Vec<f64>, f64)> {
+    /// All scores of a query, the largest, and the reciprocal of the sum of their exponentials.
+    fn scores(&mut self, attention: &Attention) -> Tried<(Vec<f64>, f64, f64)> {
         let mut scores = vec![];
         self.each(&attention.keys, &mut |launch, _| {
             scores.push(launch.score(attention)?);
@@ -135,7 +136,7 @@ impl Launch<'_> {
         })?;
         let largest = scores.iter().copied().fold(f64::NEG_INFINITY, crate::oracle::scalar::largest);
         let sum: f64 = scores.iter().map(|s| (s - largest).exp()).sum();
-        let norm = if largest == f64::NEG_INFINITY { f64::INFINITY } else { largest + sum.ln() };
-        Ok((scores, norm))
+        let (largest, reciprocal) = if largest == f64::NEG_INFINITY { (0.0, 0.0) } else { (largest, 1.0 / sum) };
+        Ok((scores, largest, reciprocal))
     }
 }

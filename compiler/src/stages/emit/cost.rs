@@ -84,7 +84,8 @@ fn of_attention(part: Part, args: &[&Type]) -> Dim {
     let (d, e) = (q[rank - 1].clone(), v[rank - 1].clone());
     // Products with keys and values, and for each pair the factor, the exponential and what becomes of it.
     let (keys, values, others) = match part {
-        Part::Norm => (1, 0, 3),
+        Part::Max => (1, 0, 2),
+        Part::Reciprocal => (1, 0, 3),
         Part::Output => (1, 1, 3),
         Part::Query | Part::Key => (2, 1, 4),
         Part::Value => (1, 1, 2),

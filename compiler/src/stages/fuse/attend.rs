@@ -13,7 +13,8 @@ use crate::ir::{DType, Value};
 fn kernel_of(part: Part) -> (Part, usize) {
     match part {
         Part::Output => (Part::Output, 0),
-        Part::Norm => (Part::Output, 1),
+        Part::Max => (Part::Output, 1),
+        Part::Reciprocal => (Part::Output, 2),
         Part::Query => (Part::Query, 0),
         Part::Key => (Part::Key, 0),
         Part::Value => (Part::Key, 1),
@@ -55,7 +56,7 @@ impl Space {
     fn result(&self, part: Part) -> Vec<Index> {
         match part {
             Part::Output => self.at(true, &[0, 3]),
-            Part::Norm => self.at(true, &[0]),
+            Part::Max | Part::Reciprocal => self.at(true, &[0]),
             Part::Query => self.at(true, &[0, 2]),
             Part::Key => self.at(false, &[1, 2]),
             Part::Value => self.at(false, &[1, 3]),

@@ -19,7 +19,11 @@ pub(super) fn pull_back(
     match attend.part {
         // A mask that learns is as large as the scores, or its cotangent is a sum over them.
         Part::Output if !wanted.get(3).is_some_and(|w| *w) => output(b, attend, args, y, g, wanted),
-        Part::Output | Part::Norm | Part::Query | Part::Key | Part::Value => specified(b, attend, args, g, wanted),
+        // Whatever is subtracted from the scores cancels: with the exponentials, their sum changes.
+        Part::Max => Ok(vec![None; args.len()]),
+        Part::Output | Part::Reciprocal | Part::Query | Part::Key | Part::Value => {
+            specified(b, attend, args, g, wanted)
+        }
     }
 }
 
@@ -32,10 +36,14 @@ fn output(
     wanted: &[bool],
 ) -> Result<Vec<Option<Value>>, OpError> {
     let part = |part| Prim::Attend(Attend { part, ..attend.clone() });
-    let norm = b.prim(part(Part::Norm), args)?;
+    let max = b.prim(part(Part::Max), args)?;
+    let reciprocal = b.prim(part(Part::Reciprocal), args)?;
+    let column = [b.shape(reciprocal), vec![1.into()]].concat();
+    let reciprocal = b.reshape(reciprocal, &column)?;
+    let g = b.mul(g, reciprocal)?;
     let products = b.map(MapOp::Mul, &[g, y])?;
     let delta = b.sum(products, &[b.rank(y) - 1])?;
-    let mut all = vec![args[0], args[1], args[2], g, norm, delta];
+    let mut all = vec![args[0], args[1], args[2], g, max, delta];
     all.extend(args.get(3));
     let parts = [Part::Query, Part::Key, Part::Value].into_iter().zip(wanted);
     let mut cotangents =
@@ -43,6 +51,9 @@ fn output(
     cotangents.resize(args.len(), None);
     Ok(cotangents)
 }
+
+/// The argument of the derivatives that is subtracted from the scores.
+const LARGEST: usize = 4;
 
 /// Differentiates the specification in a graph of its own and appends that.
 fn specified(
@@ -59,7 +70,13 @@ fn specified(
         .collect();
     let (inputs, seed) = inputs.split_at(args.len());
     let inside = &mut Builder { graph: &mut graph, span: b.span, training: true, sites: &mut 0, loops: vec![] };
-    let value = attention(inside, attend, inputs)?;
+    let mut args = inputs.to_vec();
+    if attend.part.inputs() > LARGEST {
+        // Scores are rounded otherwise here than in the kernels. So what is subtracted from them is the largest of these.
+        let all: Vec<Value> = inputs[..3].iter().chain(&inputs[attend.part.inputs()..]).copied().collect();
+        args[LARGEST] = attention(inside, &Attend { part: Part::Max, ..attend.clone() }, &all)?;
+    }
+    let value = attention(inside, attend, &args)?;
     let wrt: Vec<Value> = inputs.iter().zip(wanted).filter(|(_, w)| **w).map(|(v, _)| *v).collect();
     let cotangents = reverse::pull_back(&mut graph, &[(value, seed[0])], &wrt)?;
     let appended = append(b, &graph, &given);

@@ -88,14 +88,16 @@ impl Iteration {
         Ok(Iteration { combined, forward: count, seeds, gradients })
     }
 
-    /// Whether a node computes a forward value: the body's own, results that it gained, and norms of attention, which
-    /// the forward kernel gives for nothing.
+    /// Whether a node computes a forward value: the body's own, results that it gained, and what attention knows of
+    /// each query, which the forward kernel gives for nothing.
     fn is_forward(&self, value: Value) -> bool {
         let node = self.combined.node(value);
         let own = |v: &Value| (v.0 as usize) < self.forward;
         let gained = match &node.kind {
             Kind::Result(_) => own(&node.args[0]),
-            Kind::Prim(Prim::Attend(attend)) => attend.part == Part::Norm && node.args.iter().all(own),
+            Kind::Prim(Prim::Attend(attend)) => {
+                matches!(attend.part, Part::Max | Part::Reciprocal) && node.args.iter().all(own)
+            }
             _ => false,
         };
         gained || (value.0 as usize) < self.forward

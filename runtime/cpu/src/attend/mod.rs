@@ -1,12 +1,13 @@
 //! Attention and its derivatives: scores are made tile by tile, used, and forgotten.
 //!
 //! In: queries, keys and values as strided arrays, a mask, an order of positions. Out: for every query the sum of the values
-//! weighed by the softmax of its scores, and the logarithm of the softmax's sum; or the derivatives. Always: memory grows
+//! weighed by the softmax of its scores, its largest score, and the reciprocal of the softmax's sum; or the derivatives. Always:
+//! every kernel rounds a score in the same way, so that none exceeds the largest of its query; memory grows
 //! with the number of queries and keys, not with their product; nothing is allocated after the first call at a size; results
 //! do not depend on the number of threads.
 //!
 //! The scheme is that of Dao et al., *FlashAttention*, 2022: the softmax runs along with its largest score, and derivatives
-//! compute probabilities again from the logarithm of the sum. The kernel of keys sums over queries by itself, so that no two
+//! compute exponentials again from the largest score. The kernel of keys sums over queries by itself, so that no two
 //! jobs write one word.
 
 mod other;
@@ -31,7 +32,8 @@ use plan::{Plan, RESULTS, is_short};
 /// What is computed, as the first, the second and the third result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Attended {
-    /// The output, and the norm: the logarithm of the sum of the exponentials, +∞ where a query sees no key.
+    /// The output; the largest score of each query; and the reciprocal of the sum of the exponentials of its scores less the
+    /// largest. Both numbers are 0 where a query sees no key.
     Output,
     /// The cotangent of the queries.
     Query,
@@ -84,7 +86,8 @@ pub struct Attend<'a> {
     pub scale: f32,
     /// Queries, keys and values.
     pub inputs: [Strided<'a>; 3],
-    /// The cotangent of the output, the norm, and the sum of cotangent times output; for derivatives.
+    /// For derivatives: the cotangent of the output times the reciprocal of the sum, the largest score, and the sum of the first
+    /// times the output.
     pub derivative: Option<[Strided<'a>; 3]>,
     /// Which scores count.
     pub mask: Mask<'a>,
@@ -111,7 +114,8 @@ pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Out
         pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
     };
     // Of long heads, blocks of queries and blocks of keys are different jobs.
-    if results[2].is_empty() || is_short(attend, lanes) {
+    let all_cotangents = attend.part == Attended::Key && !results[2].is_empty();
+    if !all_cotangents || is_short(attend, lanes) {
         return compute(attend, results);
     }
     let [keys, values, queries] = results;

@@ -5,13 +5,13 @@ use super::plan::{Matrix, Plan};
 use crate::Simd;
 use crate::vectors::MAX_LANES;
 
-/// Packs a matrix into tiles of columns: word `(tile · columns + c) · width + j` is column `c` of row `tile · width + j`.
-/// What is beyond the last row is anything.
+/// Packs a matrix into tiles of columns: word `(tile · columns + c) · width + j` is a factor times column `c` of row
+/// `tile · width + j`. What is beyond the last row is anything.
 ///
 /// # Safety
 /// `to` must be valid for writing all tiles.
 #[inline(always)]
-pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, to: *mut f32) {
+pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, factor: f32, to: *mut f32) {
     let tile = plan.tile;
     let mut first = 0;
     while first < from.rows {
@@ -36,6 +36,12 @@ pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, to: *
                         let x = row.wrapping_offset(at.cast_signed() * from.column).read();
                         to.add(at * tile + j + lane).write(x);
                     }
+                }
+            }
+            if factor != 1.0 {
+                for at in (0..from.columns).map(|column| to.wrapping_add(column * tile + j)) {
+                    // SAFETY: as above; the vector was written.
+                    unsafe { s.store_raw_f(at, s.mul_f(s.load_raw_f(at), s.splat_f(factor))) };
                 }
             }
             j += S::LANES;

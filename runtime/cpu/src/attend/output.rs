@@ -1,11 +1,10 @@
-//! The output and the norm: scores of a tile, the softmax as far as it is known, and the sum of values.
+//! The output, and what is known of each query: scores of a tile, the softmax as far as it is known, and the sum of values.
 
 use super::other::{self, Wide};
 use super::own::{self, Product};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
 use crate::Simd;
-use crate::math;
 use core::ops::Range;
 
 /// Where things lie in scratch memory.
@@ -50,7 +49,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
         // SAFETY: the caller's.
         unsafe {
             if packed != head / plan.shared {
-                other::panels(s, plan, &keys, memory.add(room.keys));
+                other::panels(s, plan, &keys, 1.0, memory.add(room.keys));
                 values = other::wide(s, plan, &own, memory.add(room.values));
                 packed = head / plan.shared;
             }
@@ -215,11 +214,11 @@ pub(super) unsafe fn finish<S: Simd>(
         // SAFETY: the caller's.
         unsafe { own::store(s, &target, row, sums, factor) };
     }
-    let mut log = [0.0];
-    s.store_f(&mut log, 0, own::one(), math::log(s, s.splat_f(total)));
-    let norm = if nothing { f32::INFINITY } else { most + log[0] };
-    for target in plan.targets(1, head, Axis::Queries, Axis::Values) {
-        // SAFETY: as above.
-        unsafe { target.data.wrapping_offset(row.cast_signed() * target.row).write(norm) };
+    let largest = if nothing { 0.0 } else { most };
+    for (result, number) in [(1, largest), (2, factor)] {
+        for target in plan.targets(result, head, Axis::Queries, Axis::Values) {
+            // SAFETY: as above.
+            unsafe { target.data.wrapping_offset(row.cast_signed() * target.row).write(number) };
+        }
     }
 }

@@ -124,7 +124,7 @@ impl<'a> Plan<'a> {
             tile: columns.next_multiple_of(lanes).min(COLUMNS).max(lanes),
             lanes,
             tall,
-            single: near && rows <= FEW && matches!(attend.part, Attended::Output),
+            single: near && rows <= FEW && is_output_alone(attend, &results),
             short: is_short(attend, lanes),
             apart: true,
         };
@@ -149,9 +149,9 @@ impl<'a> Plan<'a> {
         within(attend, k, &[Some(Keys), Some(Features)]);
         within(attend, v, &[Some(Keys), Some(Values)]);
         match (&attend.derivative, attend.part) {
-            (Some([g, norm, delta]), _) => {
+            (Some([g, largest, delta]), _) => {
                 within(attend, g, &[Some(Queries), Some(Values)]);
-                within(attend, norm, &[Some(Queries), None]);
+                within(attend, largest, &[Some(Queries), None]);
                 within(attend, delta, &[Some(Queries), None]);
             }
             (None, Attended::Output) => {}
@@ -225,7 +225,7 @@ impl<'a> Plan<'a> {
         self.matrix(&self.attend.inputs[k], head, rows, columns)
     }
 
-    /// The cotangent of the output, or a row of numbers for each query: norm (1), delta (2).
+    /// The cotangent of the output, or a row of numbers for each query: largest score (1), delta (2).
     pub(super) fn derivative(&self, k: usize, head: usize) -> Matrix {
         let Some(all) = &self.attend.derivative else { unreachable!("the plan was checked") };
         self.matrix(&all[k], head, Axis::Queries, Axis::Values)
@@ -263,6 +263,11 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Whether no derivative is to find the scores as they were: keys that are read where they lie are summed up in another order.
+fn is_output_alone(attend: &Attend<'_>, results: &[&mut [Output<'_>]; RESULTS]) -> bool {
+    matches!(attend.part, Attended::Output) && results[1].is_empty()
+}
+
 /// Whether queries run along the lanes: there is a vector of them or nearly, and heads have jobs enough.
 pub(super) fn is_short(attend: &Attend<'_>, lanes: usize) -> bool {
     let Attend { queries, keys, features, values, .. } = *attend;
@@ -284,9 +289,10 @@ fn heads(attend: &Attend<'_>) -> usize {
 fn result_axes(attend: &Attend<'_>) -> [([Option<Axis>; 2], usize); RESULTS] {
     use Axis::{Features, Keys, Queries, Values};
     let (all, batch) = (attend.heads.len(), attend.batch);
+    let of_query = ([Some(Queries), None], all);
     let of_queries = ([Some(Queries), Some(Features)], all);
     match attend.part {
-        Attended::Output => [([Some(Queries), Some(Values)], all), ([Some(Queries), None], all), ([None, None], all)],
+        Attended::Output => [([Some(Queries), Some(Values)], all), of_query, of_query],
         Attended::Query => [of_queries, ([None, None], all), ([None, None], all)],
         Attended::Key => [([Some(Keys), Some(Features)], batch), ([Some(Keys), Some(Values)], batch), of_queries],
     }

@@ -1,6 +1,6 @@
 //! Short heads: scores with queries along the lanes.
 //!
-//! In: a plan whose queries and keys are a few hundred at most. Out: the output and the norm. Always: a panel of two vectors
+//! In: a plan whose queries and keys are a few hundred at most. Out: the output, and two numbers of each query. Always: a panel of two vectors
 //! of queries meets all keys that it sees at once. So the softmax is arithmetic between vectors, with nothing to reduce
 //! across lanes and nothing to scale again, and the products read the scores as they were written, as rows or as columns.
 
@@ -9,7 +9,7 @@ use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{LaneMask, power};
 use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use crate::vectors::MAX_LANES;
-use crate::{Full, Simd, math};
+use crate::{Full, Simd};
 use core::ops::Range;
 
 /// Vectors of a panel.
@@ -105,7 +105,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
             };
             multiply(s, &scores);
             let mask = LaneMask::new(plan, head);
-            let (factors, norms) = softmax(s, plan, &panel, &mask, at(room.scores));
+            let numbers = softmax(s, plan, &panel, &mask, at(room.scores));
             let weighed = Product {
                 rows: panel.count,
                 vectors: values / S::LANES,
@@ -120,7 +120,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
                 add: false,
             };
             multiply(s, &weighed);
-            finish(s, plan, head, &panel, (at(room.sums), values), &factors, &norms);
+            finish(s, plan, head, &panel, (at(room.sums), values), &numbers);
         }
     }
 }
@@ -222,7 +222,7 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
 /// A number for each query of a panel.
 pub(super) type Numbers = [f32; VECTORS * MAX_LANES];
 
-/// Makes powers of scores, and for each query the factor of its sums and its norm.
+/// Makes powers of scores, and for each query its largest score and the factor of its sums.
 #[inline(always)]
 unsafe fn softmax<S: Simd>(
     s: S,
@@ -230,8 +230,8 @@ unsafe fn softmax<S: Simd>(
     panel: &Panel,
     mask: &LaneMask<'_>,
     scores: *mut f32,
-) -> (Numbers, Numbers) {
-    let (mut factors, mut norms) = ([0.0; VECTORS * MAX_LANES], [0.0; VECTORS * MAX_LANES]);
+) -> [Numbers; 2] {
+    let [mut largest, mut factors] = [[0.0; VECTORS * MAX_LANES]; 2];
     let never = s.splat_f(f32::NEG_INFINITY);
     for vector in 0..panel.vectors {
         let first = panel.first + vector * S::LANES;
@@ -261,11 +261,10 @@ unsafe fn softmax<S: Simd>(
         // The power of the largest score is 1. NaN is not nothing.
         let nothing = s.eq_f(total, s.splat_f(0.0));
         let factor = s.select_f(nothing, s.splat_f(0.0), s.div_f(s.splat_f(1.0), total));
-        let norm = s.select_f(nothing, s.splat_f(f32::INFINITY), s.add_f(most, math::log(s, total)));
+        s.store_f(&mut largest, vector * S::LANES, Full, shift);
         s.store_f(&mut factors, vector * S::LANES, Full, factor);
-        s.store_f(&mut norms, vector * S::LANES, Full, norm);
     }
-    (factors, norms)
+    [largest, factors]
 }
 
 /// The lanes whose queries, from `first` on, see a key, as far as the order of positions goes.
@@ -285,11 +284,10 @@ unsafe fn finish<S: Simd>(
     head: usize,
     panel: &Panel,
     (sums, wide): (*const f32, usize),
-    factors: &Numbers,
-    norms: &Numbers,
+    numbers: &[Numbers; 2],
 ) {
     for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
-        for (r, factor) in factors[..panel.count].iter().enumerate() {
+        for (r, factor) in numbers[1][..panel.count].iter().enumerate() {
             // SAFETY: the sums have these words, and the queries belong to this job.
             unsafe {
                 let sums = core::slice::from_raw_parts(sums.add(r * wide), plan.attend.values);
@@ -297,11 +295,13 @@ unsafe fn finish<S: Simd>(
             }
         }
     }
-    for target in plan.targets(1, head, Axis::Queries, Axis::Values) {
-        for (r, norm) in norms[..panel.count].iter().enumerate() {
-            let at = (panel.first + r).cast_signed() * target.row;
-            // SAFETY: as above.
-            unsafe { target.data.wrapping_offset(at).write(*norm) };
+    for (result, numbers) in [1, 2].into_iter().zip(numbers) {
+        for target in plan.targets(result, head, Axis::Queries, Axis::Values) {
+            for (r, number) in numbers[..panel.count].iter().enumerate() {
+                let at = (panel.first + r).cast_signed() * target.row;
+                // SAFETY: as above.
+                unsafe { target.data.wrapping_offset(at).write(*number) };
+            }
         }
     }
 }

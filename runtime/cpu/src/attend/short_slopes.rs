@@ -1,7 +1,7 @@
 //! The derivatives of short heads, with queries along the lanes.
 //!
 //! In: a plan whose queries and keys are a few hundred at most. Out: the cotangent of the queries, a panel after the other,
-//! or those of keys and values, and of queries too, a head after the other. Always: probabilities and slopes of a panel are made once, and read
+//! or those of keys and values, and of queries too, a head after the other. Always: exponentials and slopes of a panel are made once, and read
 //! as columns by what belongs to queries and as rows by what belongs to keys.
 
 use super::Attended;
@@ -19,7 +19,7 @@ struct Room {
     /// Queries and cotangents: of a panel, or of the head.
     rows: [usize; 2],
     turned: [usize; 2],
-    /// Probabilities and slopes.
+    /// Exponentials and slopes.
     scores: [usize; 2],
     /// Sums of keys and values, and of a panel of queries.
     sums: [usize; 2],
@@ -140,7 +140,7 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
                 if plan.with_queries() {
                     weigh_keys(s, plan, (query_head, 2), &panel, room, memory);
                 }
-                // Slopes weigh queries; probabilities weigh cotangents.
+                // Slopes weigh queries; exponentials weigh cotangents.
                 for (k, weights) in [(0, room.scores[1]), (1, room.scores[0])] {
                     let wide = plan.padded(widths[k]);
                     let product = Product {
@@ -181,7 +181,7 @@ unsafe fn keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memory:
     }
 }
 
-/// Makes the probabilities and the slopes of a panel, whose rows are copied to row `row` on; those of queries are scaled.
+/// Makes the exponentials and the slopes of a panel, whose rows are copied to row `row` on; those of queries are scaled.
 #[inline(always)]
 unsafe fn slopes<S: Simd>(
     s: S,
@@ -216,16 +216,16 @@ unsafe fn slopes<S: Simd>(
         }
     }
     let mask = LaneMask::new(plan, head);
-    let [norms, deltas] = [1, 2].map(|k| numbers(plan, k, head, panel));
+    let [largest, deltas] = [1, 2].map(|k| numbers(plan, k, head, panel));
     for vector in 0..panel.vectors {
         let first = panel.first + vector * S::LANES;
-        let norm = s.load_f(&norms, vector * S::LANES, Full);
+        let largest = s.load_f(&largest, vector * S::LANES, Full);
         let delta = s.load_f(&deltas, vector * S::LANES, Full);
         for key in 0..panel.seen {
             let [p_at, slope_at] = room.scores.map(|word| at(word + (key * VECTORS + vector) * S::LANES));
             // SAFETY: the products have written the rows of all keys that are seen.
             unsafe {
-                let mut p = power(s, s.sub_f(mask.apply(s, s.load_raw_f(p_at), key), norm));
+                let mut p = power(s, s.sub_f(mask.apply(s, s.load_raw_f(p_at), key), largest));
                 if plan.attend.causal && key > first {
                     p = s.select_f(seen(s, plan, first, key), p, s.splat_f(0.0));
                 }
@@ -236,7 +236,7 @@ unsafe fn slopes<S: Simd>(
     }
 }
 
-/// The norms (1) or deltas (2) of a panel.
+/// The largest scores (1) or deltas (2) of a panel.
 #[inline(always)]
 fn numbers(plan: &Plan<'_>, k: usize, head: usize, panel: &Panel) -> Numbers {
     let from = plan.derivative(k, head);

@@ -1,4 +1,4 @@
-//! The derivatives: probabilities again from the norm, the slopes of the scores, and the sums that they weigh.
+//! The derivatives: exponentials again from the largest score, the slopes of the scores, and the sums that they weigh.
 //!
 //! A kernel of queries has queries as rows and keys as columns; a kernel of keys the other way round, and it sums over the
 //! query heads that share the keys.
@@ -18,11 +18,11 @@ pub(super) struct Room {
     wide: [usize; 2],
     /// The rows of a block, by features and by values.
     own: [usize; 2],
-    /// Probabilities and slopes of a register tile.
+    /// Exponentials and slopes of a register tile.
     scores: usize,
     slopes: usize,
     sums: [usize; 2],
-    /// Norms and deltas of rows, or of columns.
+    /// Largest scores and deltas of rows, or of columns.
     numbers: [usize; 2],
     pub(super) end: usize,
 }
@@ -120,7 +120,9 @@ unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room:
     for (k, from) in sides.other.iter().enumerate() {
         // SAFETY: the memory has room for panels and copies.
         unsafe {
-            other::panels(s, plan, from, memory.add(room.panels[k]));
+            // Queries are scaled, on whichever side, so that a score is the same in all kernels.
+            let factor = if k == 0 && is_of_keys(plan) { plan.attend.scale } else { 1.0 };
+            other::panels(s, plan, from, factor, memory.add(room.panels[k]));
             if k == 0 || is_of_keys(plan) {
                 packed.wide[k] = other::wide(s, plan, from, memory.add(room.wide[k]));
             }
@@ -129,7 +131,7 @@ unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room:
     packed
 }
 
-/// Copies norms and deltas: of the block's rows, or of all columns.
+/// Copies largest scores and deltas: of the block's rows, or of all columns.
 #[inline(always)]
 unsafe fn numbers(plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room, memory: *mut f32) {
     let queries = if is_of_keys(plan) { 0..plan.columns } else { rows.clone() };
@@ -146,7 +148,7 @@ unsafe fn numbers(plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room
 #[inline(always)]
 unsafe fn begin<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, rows: &Range<usize>, room: &Room, memory: *mut f32) {
     for (k, from) in sides.own.iter().enumerate() {
-        let factor = if k == 0 { plan.attend.scale } else { 1.0 };
+        let factor = if k == 0 && !is_of_keys(plan) { plan.attend.scale } else { 1.0 };
         // SAFETY: the memory has room for the rows and the sums.
         unsafe {
             own::copy(s, from, rows.start, rows.len(), factor, memory.add(room.own[k]), from.columns);
@@ -199,7 +201,7 @@ unsafe fn block<S: Simd>(
                 Tile { head, first, low, high, rows: rows.start + at.start..rows.start + at.end, start: at.start };
             // SAFETY: as above.
             unsafe { slopes(s, plan, &place, room, memory) };
-            // Slopes weigh features; probabilities weigh cotangents.
+            // Slopes weigh features; exponentials weigh cotangents.
             let weights = [results[1], results[0]];
             for k in 0..if is_of_keys(plan) { 2 } else { 1 } {
                 let wide = plan.padded(widths[k]);
@@ -234,7 +236,7 @@ struct Tile {
     start: usize,
 }
 
-/// Makes probabilities of scores, and slopes of the products of cotangents and values.
+/// Makes exponentials of scores, and slopes of the products of cotangents and values.
 #[inline(always)]
 unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memory: *mut f32) {
     let mask = RowMask::new(plan, tile.head);
@@ -243,7 +245,7 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
     for (r, row) in tile.rows.clone().enumerate() {
         let at = r * plan.tile + tile.low;
         // SAFETY: the memory has a row of scores and one of slopes for each row of a register tile, and the numbers.
-        let (scores, slopes, norms, deltas) = unsafe {
+        let (scores, slopes, largest, deltas) = unsafe {
             let numbers =
                 |k: usize, at: usize, len: usize| core::slice::from_raw_parts(memory.add(room.numbers[k] + at), len);
             let (from, len) = if is_of_keys(plan) { (first, columns) } else { (tile.start + r, 1) };
@@ -259,14 +261,14 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
         scores[..counted.start].fill(f32::NEG_INFINITY);
         scores[counted.end..].fill(f32::NEG_INFINITY);
         mask.apply(s, &mut scores[counted.clone()], row, first + counted.start);
-        let of_columns = norms.len() == columns && is_of_keys(plan);
-        let (norm, delta) = (s.splat_f(norms[0]), s.splat_f(deltas[0]));
+        let of_columns = largest.len() == columns && is_of_keys(plan);
+        let own = (s.splat_f(largest[0]), s.splat_f(deltas[0]));
         crate::sweep!(S, j, at, columns, {
-            let (norm, delta) = match of_columns {
-                true => (s.load_f(norms, j, at), s.load_f(deltas, j, at)),
-                false => (norm, delta),
+            let (largest, delta) = match of_columns {
+                true => (s.load_f(largest, j, at), s.load_f(deltas, j, at)),
+                false => own,
             };
-            let p = power(s, s.sub_f(s.load_f(scores, j, at), norm));
+            let p = power(s, s.sub_f(s.load_f(scores, j, at), largest));
             s.store_f(scores, j, at, p);
             let slope = s.mul_f(p, s.sub_f(s.load_f(slopes, j, at), delta));
             s.store_f(slopes, j, at, slope);

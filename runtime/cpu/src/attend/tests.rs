@@ -92,10 +92,10 @@ impl Case {
         }
     }
 
-    /// Output, norm, and the cotangents of queries, keys and values.
-    fn expected(&self, data: &Data) -> [Vec<f64>; 5] {
+    /// Output, largest score, reciprocal of the sum, and the cotangents of queries, keys and values.
+    fn expected(&self, data: &Data) -> [Vec<f64>; 6] {
         let (t_all, s_all, d, e) = (self.queries, self.keys, self.features, self.values);
-        let mut out = [t_all * e, t_all, t_all * d].map(|n| vec![0.0; self.heads() * n]);
+        let mut out = [t_all * e, t_all, t_all, t_all * d].map(|n| vec![0.0; self.heads() * n]);
         let mut of_keys = [s_all * d, s_all * e].map(|n| vec![0.0; self.batch * n]);
         let row = |x: &[f32], at: usize, width: usize| -> Vec<f64> {
             x[at * width..][..width].iter().map(|x| f64::from(*x)).collect()
@@ -115,8 +115,8 @@ impl Case {
                 let scores: Vec<f64> = (0..s_all).map(score).collect();
                 let most = scores.iter().copied().fold(f64::NEG_INFINITY, f64::max);
                 let total: f64 = scores.iter().map(|s| (s - most).exp()).sum();
-                out[1][at] = if most == f64::NEG_INFINITY { f64::INFINITY } else { most + total.ln() };
-                let p: Vec<f64> = scores.iter().map(|s| (s - out[1][at]).exp()).collect();
+                (out[1][at], out[2][at]) = if most == f64::NEG_INFINITY { (0.0, 0.0) } else { (most, 1.0 / total) };
+                let p: Vec<f64> = scores.iter().map(|s| (s - out[1][at]).exp() * out[2][at]).collect();
                 let mut y = vec![0.0; e];
                 for s in 0..s_all {
                     y.iter_mut().zip(row(&data.v, key(s), e)).for_each(|(y, v)| *y += p[s] * v);
@@ -128,18 +128,18 @@ impl Case {
                     let add = |to: &mut [f64], from: Vec<f64>, by: f64| {
                         to.iter_mut().zip(from).for_each(|(to, x)| *to += by * x);
                     };
-                    add(&mut out[2][at * d..][..d], row(&data.k, key(s), d), slope);
+                    add(&mut out[3][at * d..][..d], row(&data.k, key(s), d), slope);
                     add(&mut of_keys[0][key(s) * d..][..d], q.clone(), slope);
                     add(&mut of_keys[1][key(s) * e..][..e], g.clone(), p[s]);
                 }
             }
         }
-        let ([y, n, dq], [dk, dv]) = (out, of_keys);
-        [y, n, dq, dk, dv]
+        let ([y, m, r, dq], [dk, dv]) = (out, of_keys);
+        [y, m, r, dq, dk, dv]
     }
 
     /// The same by the driver.
-    fn computed(&self, data: &Data, isa: Isa, threads: usize) -> [Vec<f32>; 5] {
+    fn computed(&self, data: &Data, isa: Isa, threads: usize) -> [Vec<f32>; 6] {
         let (t, s, d, e) = (self.queries, self.keys, self.features, self.values);
         let sizes = |list: [usize; 6]| list.map(usize::cast_signed);
         let of_q = sizes([self.shared * t * d, t * d, d, 0, 1, 0]);
@@ -172,14 +172,15 @@ impl Case {
             mask,
         };
         let zeros = |n: usize| vec![f32::NAN; n];
-        let (mut y, mut n) = (zeros(self.heads() * t * e), zeros(self.heads() * t));
+        let [mut y, mut m, mut r] = [t * e, t, t].map(|n| zeros(self.heads() * n));
         fn out<'a>(data: &'a mut [f32], strides: &'a [isize]) -> [Output<'a>; 1] {
             [Output { data, base: 0, strides }]
         }
-        attend(isa, threads, &whole, [&mut out(&mut y, &of_g), &mut out(&mut n, &of_n), &mut []]);
-        let rows = y.chunks(e).zip(data.g.chunks(e));
+        attend(isa, threads, &whole, [&mut out(&mut y, &of_g), &mut out(&mut m, &of_n), &mut out(&mut r, &of_n)]);
+        let g: Vec<f32> = data.g.chunks(e).zip(&r).flat_map(|(g, r)| g.iter().map(move |g| g * r)).collect();
+        let rows = y.chunks(e).zip(g.chunks(e));
         let delta: Vec<f32> = rows.map(|(y, g)| y.iter().zip(g).map(|(y, g)| y * g).sum()).collect();
-        let derivative = Some([input(&data.g, &of_g), input(&n, &of_n), input(&delta, &of_n)]);
+        let derivative = Some([input(&g, &of_g), input(&m, &of_n), input(&delta, &of_n)]);
         let (mut dq, mut dk, mut dv) = (zeros(data.q.len()), zeros(data.k.len()), zeros(data.v.len()));
         let of_queries = Attend { part: Attended::Query, derivative, ..whole };
         attend(isa, threads, &of_queries, [&mut out(&mut dq, &of_q), &mut [], &mut []]);
@@ -192,7 +193,7 @@ impl Case {
             let same = |(x, y): (&f32, &f32)| x == y || x.is_nan() && y.is_nan();
             assert!(alone.iter().zip(together).all(same), "{self:?} {isa:?}: all cotangents at once");
         }
-        [y, n, dq, dk, dv]
+        [y, m, r, dq, dk, dv]
     }
 }
 
@@ -208,6 +209,30 @@ fn it_is_what_is_defined() {
                 for (at, (got, want)) in got.iter().zip(want).enumerate() {
                     let close = (f64::from(*got) - want).abs() <= 3e-6 * largest || f64::from(*got) == *want;
                     assert!(close, "{case:?} {isa:?}: element {at} of result {k} is {got}, not {want}");
+                }
+            }
+        }
+    }
+}
+
+/// However large scores are, the weights of a query's values add up to 1: of a single key there is one weight, 1, and of keys
+/// that a mask drowns equal ones.
+#[test]
+fn weights_add_up_to_one_however_large_scores_are() {
+    let cases = [[64, 64], [17, 1], [4, 1], [1, 1], [2, 40], [130, 257], [300, 20], [5, 9]];
+    for (n, [queries, keys]) in cases.into_iter().enumerate() {
+        for (factor, hidden) in [(20.0, 0.0), (64.0, 0.0), (6e3, 0.0), (6e5, 0.0), (1.0, -1e9), (1.0, -3e38)] {
+            let case = case([1, 2], [queries, keys], [24 + n, 3], n % 2 == 1, u8::from(hidden != 0.0));
+            let mut data = case.data();
+            data.q.iter_mut().chain(&mut data.k).for_each(|x| *x *= factor);
+            data.g.fill(1.0);
+            data.added.fill(hidden);
+            for isa in Isa::available() {
+                let [.., dv] = case.computed(&data, isa, 1);
+                for c in 0..3 {
+                    let sum: f32 = dv.iter().skip(c).step_by(3).sum();
+                    let all = (2 * queries) as f32;
+                    assert!((sum - all).abs() <= 1e-5 * all, "{case:?} {isa:?}, scores times {factor}: {sum} of {all}");
                 }
             }
         }
@@ -232,10 +257,10 @@ fn nan_reaches_the_results_of_its_row_only() {
     let mut data = case.data();
     data.q[5 * 8] = f32::NAN;
     for isa in Isa::available() {
-        let [y, n, ..] = case.computed(&data, isa, 1);
+        let [y, _, r, ..] = case.computed(&data, isa, 1);
         for t in 0..20 {
             assert_eq!(y[t * 8].is_nan(), t == 5, "{isa:?} {t}");
-            assert_eq!(n[t].is_nan(), t == 5, "{isa:?} {t}");
+            assert_eq!(r[t].is_nan(), t == 5, "{isa:?} {t}");
         }
     }
 }

@@ -2,7 +2,6 @@
 
 use super::arith;
 use super::product::{base, strides};
-use super::together::OF_QUERIES;
 use super::variables::slot_name;
 use crate::ir::DType;
 use crate::ir::attend::{Attention, Part};
@@ -32,9 +31,9 @@ pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
         Some((DType::Bool, mask)) => quote!(rt::Mask::Seen(#mask)),
         Some((DType::I32 | DType::U32, _)) => unreachable!("the shape rule refused a mask of integers"),
     };
-    let outputs = [0, 1, OF_QUERIES].map(|slot| arrays.outputs(slot));
+    let outputs = [0, 1, 2].map(|slot| arrays.outputs(slot));
     let part = match attention.attend.part {
-        Part::Output | Part::Norm => quote!(rt::Attended::Output),
+        Part::Output | Part::Max | Part::Reciprocal => quote!(rt::Attended::Output),
         Part::Query => quote!(rt::Attended::Query),
         Part::Key | Part::Value => quote!(rt::Attended::Key),
     };

@@ -10,7 +10,7 @@ use crate::ir::kernel::{BufferId, Expr, ExprId, Kernel, KernelId, Skeleton, Step
 use crate::ir::plan::Plans;
 
 /// The accumulator of the queries' cotangent.
-pub(super) const OF_QUERIES: usize = 2;
+const OF_QUERIES: usize = 2;
 
 /// The plans with such kernels.
 pub(super) fn together(plans: &Plans) -> Plans {

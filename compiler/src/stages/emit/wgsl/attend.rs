@@ -29,7 +29,7 @@ pub(super) struct Attend<'a> {
 }
 
 /// The names of the reads, in their order.
-const READS: [&str; 6] = ["q", "k", "v", "g", "norm", "delta"];
+const READS: [&str; 6] = ["q", "k", "v", "g", "max", "delta"];
 
 impl Attend<'_> {
     /// Prints the kernel.
@@ -42,7 +42,7 @@ impl Attend<'_> {
         text += &self.results();
         text + &match (self.is_single(), self.attention.attend.part) {
             (true, _) => self.single(),
-            (false, Part::Output | Part::Norm) => self.output(),
+            (false, Part::Output | Part::Max | Part::Reciprocal) => self.output(),
             (false, Part::Query) => self.query(),
             (false, Part::Key | Part::Value) => self.key(),
         }
@@ -50,7 +50,7 @@ impl Attend<'_> {
 
     /// Whether each head has one query only, for which a workgroup shares the keys.
     pub(super) fn is_single(&self) -> bool {
-        let of_output = matches!(self.attention.attend.part, Part::Output | Part::Norm);
+        let of_output = matches!(self.attention.attend.part, Part::Output | Part::Max | Part::Reciprocal);
         of_output && self.attention.queries.iter().all(|&a| self.scalars.kernel.axes[a].is(1))
     }
 
@@ -182,13 +182,13 @@ impl Attend<'_> {
     /// Functions that store an element of each result.
     fn results(&self) -> String {
         let Attention { queries, keys, features, values, stores, .. } = self.attention;
-        let of_part: [(&[usize], &[usize]); 2] = match self.attention.attend.part {
-            Part::Output | Part::Norm => [(queries, values), (queries, &[])],
-            Part::Query => [(queries, features), (queries, &[])],
-            Part::Key | Part::Value => [(keys, features), (keys, values)],
+        let of_part: &[(&[usize], &[usize])] = match self.attention.attend.part {
+            Part::Output | Part::Max | Part::Reciprocal => &[(queries, values), (queries, &[]), (queries, &[])],
+            Part::Query => &[(queries, features)],
+            Part::Key | Part::Value => &[(keys, features), (keys, values)],
         };
         let mut text = String::new();
-        for (slot, (rows, columns)) in of_part.into_iter().enumerate() {
+        for (slot, (rows, columns)) in of_part.iter().enumerate() {
             let own: Vec<Store> = stores.iter().filter(|s| self.slot(s) == slot).cloned().collect();
             let mut body = Body::new(self.scalars);
             // Heads of one feature have no axis of it any more, and still come four to a vector.
@@ -268,13 +268,17 @@ impl Attend<'_> {
             let words = self.words(side);
             w.open(format!("for (var e = lane; e < {}u; e += {THREADS}u)", tile * words));
             w.line(format!("let at = min(first + i32(e / {words}u), {columns} - 1);"));
-            w.line(format!("{name}_{}[e] = {name}_{}(head, at, 4 * i32(e % {words}u));", OTHER[side], READS[k]));
+            let factor = if k == 0 { format!(" * {}", self.scale()) } else { String::new() };
+            w.line(format!(
+                "{name}_{}[e] = {name}_{}(head, at, 4 * i32(e % {words}u)){factor};",
+                OTHER[side], READS[k]
+            ));
             w.close();
         }
         if self.is_of_keys() {
             w.open(format!("if lane < {tile}u"));
             w.line(format!("let at = min(first + i32(lane), {columns} - 1);"));
-            w.line(format!("{name}_numbers[lane] = vec2<f32>({name}_norm(head, at), {name}_delta(head, at));"));
+            w.line(format!("{name}_numbers[lane] = vec2<f32>({name}_max(head, at), {name}_delta(head, at));"));
             w.close();
         }
         w.line("workgroupBarrier();");
@@ -337,7 +341,8 @@ impl Attend<'_> {
         w.line("let nothing = total == 0.0f;");
         w.line("let inverse = select(1.0f / total, 0.0f, nothing);");
         self.finish(&mut w, 0, 1, "o", "inverse");
-        w.line(format!("{}_store1(head, row, 0, select(most + log_f32(total), infinity(), nothing));", self.name));
+        w.line(format!("{}_store1(head, row, 0, select(most, 0.0f, nothing));", self.name));
+        w.line(format!("{}_store2(head, row, 0, inverse);", self.name));
         w.close();
         w.text
     }
@@ -348,13 +353,13 @@ impl Attend<'_> {
         w.line("let head = own;");
         self.own(&mut w, 0, "q", "head", Some(&self.scale()));
         self.own(&mut w, 3, "g", "head", None);
-        w.line(format!("let norm = {name}_norm(head, row);"));
+        w.line(format!("let most = {name}_max(head, row);"));
         w.line(format!("let delta = {name}_delta(head, row);"));
         self.sums(&mut w, 0, "d");
         self.tiles(&mut w, [1, 2]);
         w.line(format!("let score = {name}_masked(head, row, first + j, {});", self.dot(0, "q")));
-        w.open(format!("if !(score <= {LOWEST} || norm > {HIGHEST})"));
-        w.line(format!("let slope = exp_f32(score - norm) * ({} - delta);", self.dot(1, "g")));
+        w.open(format!("if !(score <= {LOWEST})"));
+        w.line(format!("let slope = exp_f32(min(score - most, 0.0f)) * ({} - delta);", self.dot(1, "g")));
         self.add(&mut w, 0, "d", "slope");
         w.close();
         self.end_tiles(&mut w);
@@ -369,7 +374,7 @@ impl Attend<'_> {
         let shared = self.size(&self.attention.shared);
         self.head(&mut w);
         let first = format!("own * {shared}");
-        self.own(&mut w, 1, "k", &first, Some(&self.scale()));
+        self.own(&mut w, 1, "k", &first, None);
         self.own(&mut w, 2, "v", &first, None);
         self.sums(&mut w, 0, "d");
         self.sums(&mut w, 1, "e");
@@ -378,8 +383,8 @@ impl Attend<'_> {
         self.tiles(&mut w, [0, 3]);
         w.line(format!("let numbers = {name}_numbers[j];"));
         w.line(format!("let score = {name}_masked(head, first + j, row, {});", self.dot(0, "k")));
-        w.open(format!("if !(score <= {LOWEST} || numbers.x > {HIGHEST})"));
-        w.line("let p = exp_f32(score - numbers.x);");
+        w.open(format!("if !(score <= {LOWEST})"));
+        w.line("let p = exp_f32(min(score - numbers.x, 0.0f));");
         w.line(format!("let slope = p * ({} - numbers.y);", self.dot(1, "v")));
         self.add(&mut w, 0, "d", "slope");
         self.add(&mut w, 1, "e", "p");
@@ -388,7 +393,7 @@ impl Attend<'_> {
         w.close();
         w.line(format!("if start + i32(lane) >= {} {{ return; }}", self.size(&self.attention.keys)));
         w.line(format!("let head = own * {shared};"));
-        self.finish(&mut w, 0, 0, "d", &self.scale());
+        self.finish(&mut w, 0, 0, "d", "1.0f");
         self.finish(&mut w, 1, 1, "e", "1.0f");
         w.close();
         w.text
@@ -397,8 +402,6 @@ impl Attend<'_> {
 
 /// The lowest number: the score of a key that is not seen, and of everything below.
 pub(super) const LOWEST: &str = "-3.4028234663852886e38f";
-/// The highest number: norms above it are those of queries that see nothing.
-const HIGHEST: &str = "3.4028234663852886e38f";
 
 /// The names of the tiles in shared memory: by features and by values.
 const OTHER: [&str; 2] = ["a", "b"];

@@ -25,7 +25,8 @@ impl Attend<'_> {
         self.meet(&mut w);
         self.store_sums(&mut w);
         w.open("if lane == 0u");
-        w.line(format!("{name}_store1(head, 0, 0, select(most + log_f32(total), infinity(), nothing));"));
+        w.line(format!("{name}_store1(head, 0, 0, select(most, 0.0f, nothing));"));
+        w.line(format!("{name}_store2(head, 0, 0, inverse);"));
         w.close();
         w.close();
         w.text
