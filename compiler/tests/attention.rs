@@ -90,7 +90,7 @@ fn heads_are_read_and_written_where_they_lie() {
 }
 
 #[test]
-fn a_repeated_block_keeps_its_norms() {
+fn a_repeated_block_keeps_the_largest_scores() {
     let text = "
         pub struct Deep { layers: [Layer; 3] }
         struct Layer { qkv: Linear(8, 24) }

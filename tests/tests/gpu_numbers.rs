@@ -176,7 +176,8 @@ fn weights_of_attention_add_up_to_one() {
     let on_gpu = net.as_ref().map(|net| net.weights_of_one(&q, k, v).unwrap());
     for (weights, slopes) in [Some(on_cpu), on_gpu].into_iter().flatten() {
         assert_eq!(weights.data(), [1.0, 1.0]);
-        assert!(slopes.as_flattened().as_flattened().iter().all(|x| *x == 0.0), "{slopes:?}");
+        // Terms as large as keys cancel.
+        assert!(slopes.as_flattened().as_flattened().iter().all(|x| x.abs() <= 1e-7 * 5e5), "{slopes:?}");
     }
 }
 

@@ -252,8 +252,9 @@ impl Scores {
         let lead: String = ('a'..'l').take(rank - 2).collect();
         let scale = attend.scale.as_f64();
         let grouped = b.reshape(args[0], &[&shape[..], &q[rank - 2..]].concat())?;
-        let products = b.contract(&format!("{lead}htd,{lead}sd->{lead}hts"), grouped, args[1])?;
-        let mut values = b.with(MapOp::Mul, products, scale)?;
+        // Queries are scaled, not scores: a product next to the difference from the largest score could be rounded with it.
+        let scaled = b.with(MapOp::Mul, grouped, scale)?;
+        let mut values = b.contract(&format!("{lead}htd,{lead}sd->{lead}hts"), scaled, args[1])?;
         let all = b.shape(values);
         if let Some(&mask) = args.get(attend.part.inputs()) {
             let mask = spread(b, mask, &shape, &all)?;
