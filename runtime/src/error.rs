@@ -154,6 +154,19 @@ pub enum Error {
         /// The number of rows.
         most: usize,
     },
+    /// A number of an optimiser would make parameters of no use; nothing was updated.
+    Optimizer {
+        /// The optimiser.
+        optimizer: &'static str,
+        /// The number.
+        number: &'static str,
+        /// What it is.
+        value: f32,
+        /// What it must be.
+        demand: &'static str,
+        /// The patterns of the groups that made it so, in order; none where it is set in `Trainer::optimizer`.
+        patterns: Vec<String>,
+    },
     /// A file is not a safetensors file.
     Format {
         /// The file.
@@ -307,6 +320,13 @@ impl fmt::Display for Error {
             ),
             Error::TooManyGroups { pattern, most } => {
                 write!(f, "with group `{pattern}` the parameters fall into more than {most} groups")
+            }
+            Error::Optimizer { optimizer, number, value, demand, patterns } => {
+                write!(f, "`{number}` of `{optimizer}` must be {demand}, but it is {value}")?;
+                match patterns.as_slice() {
+                    [] => Ok(()),
+                    groups => write!(f, " for parameters of the group `{}`", groups.join("` and `")),
+                }
             }
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
             Error::Tensors { path, model, differences } => {

@@ -7,7 +7,7 @@ use alloc::{boxed::Box, string::String, vec, vec::Vec};
 use crate::{
     device::{GROUPS, NUMBERS_AT},
     error::{Error, Result},
-    optim::Optimizer,
+    optim::{self, Optimizer},
     spec::{CHUNK, ModelSpec, matches},
 };
 
@@ -60,7 +60,10 @@ impl<O: Optimizer> Groups<O> {
     }
 
     /// Writes the numbers of a step, counted from 1.
-    pub(crate) fn fill(&mut self, optimizer: &O, step: u64, key: [u32; 2], skip_nonfinite: bool) {
+    ///
+    /// # Errors
+    /// If a number, as the groups leave it, is none that updates parameters by finite numbers.
+    pub(crate) fn fill(&mut self, optimizer: &O, step: u64, key: [u32; 2], skip_nonfinite: bool) -> Result<()> {
         let (settings, numbers) = self.numbers.split_at_mut(NUMBERS_AT);
         settings[0] = f32::from_bits(key[0]);
         settings[1] = f32::from_bits(key[1]);
@@ -71,6 +74,15 @@ impl<O: Optimizer> Groups<O> {
             for &group in groups {
                 (self.groups[group].1)(&mut optimizer);
             }
+            let mut refused = None;
+            optimizer.visit(&mut |number, value| {
+                let demand = optim::demand(number, *value).map(|demand| (number, *value, demand));
+                refused = refused.or(demand);
+            });
+            if let Some((number, value, demand)) = refused {
+                let patterns = groups.iter().map(|&group| self.groups[group].0.clone()).collect();
+                return Err(Error::Optimizer { optimizer: O::NAME, number, value, demand, patterns });
+            }
             let mut row = [0.0; MOST_NUMBERS];
             let row = &mut row[..O::NUMBERS.len()];
             optimizer.row(step, row);
@@ -78,6 +90,7 @@ impl<O: Optimizer> Groups<O> {
                 column[at] = number;
             }
         }
+        Ok(())
     }
 }
 
@@ -137,7 +150,7 @@ mod tests {
         let mut groups = Groups::<AdamW>::new(&SPEC);
         groups.add(&SPEC, "*.bias", Box::new(|o| o.decay = 0.0)).unwrap();
         groups.add(&SPEC, "blocks.*", Box::new(|o| o.rate *= 0.5)).unwrap();
-        groups.fill(&AdamW { rate: 1.0, clip: Some(2.5), ..AdamW::default() }, 1, [7, 8], true);
+        groups.fill(&AdamW { rate: 1.0, clip: Some(2.5), ..AdamW::default() }, 1, [7, 8], true).unwrap();
         assert_eq!(groups.numbers[..5].iter().map(|x| x.to_bits()).collect::<Vec<_>>(), [7, 8, 2.5f32.to_bits(), 1, 0]);
         assert_eq!(groups.chunks, [1, 1, 1, 1, 2, 0]);
         let row = |index: usize| (groups.numbers[NUMBERS_AT + index], groups.numbers[NUMBERS_AT + 4 * GROUPS + index]);

@@ -174,7 +174,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         inputs: &[&[f32]],
     ) -> Result<<M::Device as Device>::Loss> {
         let key = [random::threefry(random::key(self.seed), [TRAINING, 0])[0], self.steps as u32];
-        self.groups.fill(&self.optimizer, self.steps + 1, key, self.skip_nonfinite);
+        self.groups.fill(&self.optimizer, self.steps + 1, key, self.skip_nonfinite)?;
         let weights = self.model.weights_mut();
         let training = match &mut self.training {
             Some(training) => training,

@@ -41,6 +41,19 @@ fn visit_clip(clip: &mut Option<f32>, visit: &mut dyn FnMut(&'static str, &mut f
     *clip = value.is_finite().then_some(value);
 }
 
+/// What a number must be, if it is not.
+pub(crate) fn demand(name: &str, value: f32) -> Option<&'static str> {
+    let (fits, demand) = match name {
+        "beta1" | "beta2" => ((0.0..1.0).contains(&value), "at least 0 and less than 1"),
+        "alpha" => ((0.0..=1.0).contains(&value), "from 0 to 1"),
+        // Infinity stands for none.
+        "clip" => (value >= 0.0, "at least 0"),
+        "dampening" => (value.is_finite(), "finite"),
+        _ => (value >= 0.0 && value.is_finite(), "finite and at least 0"),
+    };
+    (!fits).then_some(demand)
+}
+
 /// 1 - betaᵗ, which undoes the pull of a moving average towards its start at zero.
 fn correction(beta: f32, step: u64) -> f32 {
     (1.0 - f64::from(beta).powf(step as f64)) as f32

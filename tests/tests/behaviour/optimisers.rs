@@ -225,3 +225,31 @@ fn a_gpu_steps_alike_when_batches_grow_and_groups_are_added() {
         }
     }
 }
+
+#[test]
+fn numbers_that_would_ruin_parameters_are_refused() {
+    let (mut net, x, y) = (Bowl::init(1), [1.0; 3], [2.0; 2]);
+    let mut trainer = net.trainer(AdamW::default());
+    let spoil: [(fn(&mut AdamW), &str); 8] = [
+        (|o| o.rate = f32::NAN, "`rate` of `AdamW` must be finite and at least 0, but it is NaN"),
+        (|o| o.rate = -1.0, "`rate` of `AdamW` must be finite and at least 0, but it is -1"),
+        (|o| o.decay = f32::INFINITY, "`decay` of `AdamW` must be finite and at least 0, but it is inf"),
+        (|o| o.epsilon = -1e-8, "`epsilon` of `AdamW` must be finite and at least 0, but it is -0.00000001"),
+        (|o| o.beta1 = 1.0, "`beta1` of `AdamW` must be at least 0 and less than 1, but it is 1"),
+        (|o| o.beta2 = f32::NAN, "`beta2` of `AdamW` must be at least 0 and less than 1, but it is NaN"),
+        (|o| o.clip = Some(-1.0), "`clip` of `AdamW` must be at least 0, but it is -1"),
+        (|o| o.clip = Some(f32::NAN), "`clip` of `AdamW` must be at least 0, but it is NaN"),
+    ];
+    for (spoil, says) in spoil {
+        spoil(&mut trainer.optimizer);
+        assert_eq!(trainer.adamw(&x, &y).unwrap_err().to_string(), says);
+        trainer.optimizer = AdamW { clip: Some(f32::INFINITY), ..AdamW::default() };
+    }
+    trainer.group("b", |o| o.rate /= 0.0).unwrap();
+    let says = "`rate` of `AdamW` must be finite and at least 0, but it is inf for parameters of the group `b`";
+    assert_eq!(trainer.adamw(&x, &y).unwrap_err().to_string(), says);
+    assert_eq!(trainer.steps(), 0);
+    trainer.group("*", |o| o.rate = 0.1).unwrap();
+    assert!(trainer.adamw(&x, &y).unwrap().value().unwrap().is_finite());
+    assert!(net.parameters().all(|(_, _, values)| values.iter().all(|x| x.is_finite())));
+}
