@@ -62,7 +62,7 @@ impl<O: Optimizer> Groups<O> {
     /// Writes the numbers of a step, counted from 1.
     ///
     /// # Errors
-    /// If a number, as the groups leave it, is none that updates parameters by finite numbers.
+    /// If a number, as the groups leave it, is none to update parameters by.
     pub(crate) fn fill(&mut self, optimizer: &O, step: u64, key: [u32; 2], skip_nonfinite: bool) -> Result<()> {
         let (settings, numbers) = self.numbers.split_at_mut(NUMBERS_AT);
         settings[0] = f32::from_bits(key[0]);
@@ -74,12 +74,7 @@ impl<O: Optimizer> Groups<O> {
             for &group in groups {
                 (self.groups[group].1)(&mut optimizer);
             }
-            let mut refused = None;
-            optimizer.visit(&mut |number, value| {
-                let demand = optim::demand(number, *value).map(|demand| (number, *value, demand));
-                refused = refused.or(demand);
-            });
-            if let Some((number, value, demand)) = refused {
+            if let Some((number, value, demand)) = optim::unfit(&mut optimizer) {
                 let patterns = groups.iter().map(|&group| self.groups[group].0.clone()).collect();
                 return Err(Error::Optimizer { optimizer: O::NAME, number, value, demand, patterns });
             }

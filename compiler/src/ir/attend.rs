@@ -135,8 +135,9 @@ impl Attend {
 /// `shared`, which see it.
 ///
 /// A kernel of [`Part::Output`] gives the output (accumulator 0, over batch, shared, queries and values), the largest score (1)
-/// and the reciprocal of the sum (2, both over batch, shared and queries), one of [`Part::Query`] its cotangent (0, over batch, shared, queries and features), and one
-/// of [`Part::Key`] the cotangents of keys (0, over batch, keys and features) and of values (1, over batch, keys and values).
+/// and the reciprocal of the sum (2, both over batch, shared and queries), one of [`Part::Query`] its cotangent (0, over batch,
+/// shared, queries and features), and one of [`Part::Key`] the cotangents of keys (0, over batch, keys and features) and of
+/// values (1, over batch, keys and values).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attention {
     /// What is computed; what is known of each query belongs to the output, and the values to the keys.

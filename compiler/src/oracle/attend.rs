@@ -96,16 +96,10 @@ impl<'a> Heads<'a> {
     fn query(&self, head: usize, t: usize, data: &mut [f64]) {
         let ([d, e], row) = (self.features, head * self.queries + t);
         let scores = self.scores(head, t);
-        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, super::scalar::largest);
-        let sum: f64 = scores.iter().map(|s| (s - largest).exp()).sum();
-        let nothing = largest == f64::NEG_INFINITY;
-        let (own, reciprocal) = if nothing { (0.0, 0.0) } else { (largest, 1.0 / sum) };
         let (largest, factor) = match self.attend.part {
-            Part::Max | Part::Reciprocal => {
-                data[row] = if self.attend.part == Part::Max { own } else { reciprocal };
-                return;
-            }
-            Part::Output => (own, reciprocal),
+            Part::Max => return data[row] = largest_and_reciprocal(&scores).0,
+            Part::Reciprocal => return data[row] = largest_and_reciprocal(&scores).1,
+            Part::Output => largest_and_reciprocal(&scores),
             Part::Query | Part::Key | Part::Value => (self.args[4].f64s()[row], 1.0),
         };
         let scale = self.attend.scale.as_f64();
@@ -127,6 +121,15 @@ impl<'a> Heads<'a> {
             }
         }
     }
+}
+
+/// The largest of a query's scores, and the reciprocal of the sum of their exponentials less it; 0 where it sees no key.
+pub(super) fn largest_and_reciprocal(scores: &[f64]) -> (f64, f64) {
+    let largest = scores.iter().copied().fold(f64::NEG_INFINITY, super::scalar::largest);
+    if largest == f64::NEG_INFINITY {
+        return (0.0, 0.0);
+    }
+    (largest, 1.0 / scores.iter().map(|s| (s - largest).exp()).sum::<f64>())
 }
 
 fn add(to: &mut [f64], factor: f64, from: &[f64]) {

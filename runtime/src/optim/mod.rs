@@ -41,8 +41,18 @@ fn visit_clip(clip: &mut Option<f32>, visit: &mut dyn FnMut(&'static str, &mut f
     *clip = value.is_finite().then_some(value);
 }
 
+/// The first number that is none to update parameters by: its name, what it is, and what it must be.
+pub(crate) fn unfit(optimizer: &mut impl Optimizer) -> Option<(&'static str, f32, &'static str)> {
+    let mut found = None;
+    optimizer.visit(&mut |name, value| {
+        let own = demand(name, *value).map(|demand| (name, *value, demand));
+        found = found.or(own);
+    });
+    found
+}
+
 /// What a number must be, if it is not.
-pub(crate) fn demand(name: &str, value: f32) -> Option<&'static str> {
+fn demand(name: &str, value: f32) -> Option<&'static str> {
     let (fits, demand) = match name {
         "beta1" | "beta2" => ((0.0..1.0).contains(&value), "at least 0 and less than 1"),
         "alpha" => ((0.0..=1.0).contains(&value), "from 0 to 1"),

@@ -5,6 +5,7 @@ use super::race::Moment;
 use crate::ir::attend::{Attention, Part};
 use crate::ir::kernel::{Expr, ExprId};
 use crate::ir::prim::Scalar;
+use crate::oracle::attend::largest_and_reciprocal;
 
 impl Launch<'_> {
     pub(super) fn attend(&mut self, attention: &Attention) -> Tried<()> {
@@ -43,7 +44,8 @@ impl Launch<'_> {
         let mut sum = 0.0;
         match (attention.attend.part, slot) {
             (Part::Output | Part::Max | Part::Reciprocal, _) => {
-                let (scores, largest, reciprocal) = self.scores(attention)?;
+                let scores = self.scores(attention)?;
+                let (largest, reciprocal) = largest_and_reciprocal(&scores);
                 if slot > 0 {
                     return Ok(if slot == 1 { largest } else { reciprocal });
                 }
@@ -127,16 +129,13 @@ impl Launch<'_> {
         axes.first().and_then(|&a| self.at[a]).unwrap_or(0)
     }
 
-    /// All scores of a query, the largest, and the reciprocal of the sum of their exponentials.
-    fn scores(&mut self, attention: &Attention) -> Tried<(Vec<f64>, f64, f64)> {
+    /// All scores of a query.
+    fn scores(&mut self, attention: &Attention) -> Tried<Vec<f64>> {
         let mut scores = vec![];
         self.each(&attention.keys, &mut |launch, _| {
             scores.push(launch.score(attention)?);
             Ok(())
         })?;
-        let largest = scores.iter().copied().fold(f64::NEG_INFINITY, crate::oracle::scalar::largest);
-        let sum: f64 = scores.iter().map(|s| (s - largest).exp()).sum();
-        let (largest, reciprocal) = if largest == f64::NEG_INFINITY { (0.0, 0.0) } else { (largest, 1.0 / sum) };
-        Ok((scores, largest, reciprocal))
+        Ok(scores)
     }
 }

@@ -2,9 +2,9 @@
 //!
 //! In: queries, keys and values as strided arrays, a mask, an order of positions. Out: for every query the sum of the values
 //! weighed by the softmax of its scores, its largest score, and the reciprocal of the softmax's sum; or the derivatives. Always:
-//! every kernel rounds a score in the same way, so that none exceeds the largest of its query; memory grows
-//! with the number of queries and keys, not with their product; nothing is allocated after the first call at a size; results
-//! do not depend on the number of threads.
+//! every kernel that a derivative goes with rounds a score in the same way, so that none exceeds the largest of its query;
+//! memory grows with the number of queries and keys, not with their product; nothing is allocated after the first call at a
+//! size; results do not depend on the number of threads.
 //!
 //! The scheme is that of Dao et al., *FlashAttention*, 2022: the softmax runs along with its largest score, and derivatives
 //! compute exponentials again from the largest score. The kernel of keys sums over queries by itself, so that no two

@@ -265,7 +265,7 @@ impl<'a> Plan<'a> {
 
 /// Whether no derivative is to find the scores as they were: keys that are read where they lie are summed up in another order.
 fn is_output_alone(attend: &Attend<'_>, results: &[&mut [Output<'_>]; RESULTS]) -> bool {
-    matches!(attend.part, Attended::Output) && results[1].is_empty()
+    matches!(attend.part, Attended::Output) && results[1].is_empty() && results[2].is_empty()
 }
 
 /// Whether queries run along the lanes: there is a vector of them or nearly, and heads have jobs enough.

@@ -1,8 +1,8 @@
 //! Short heads: scores with queries along the lanes.
 //!
-//! In: a plan whose queries and keys are a few hundred at most. Out: the output, and two numbers of each query. Always: a panel of two vectors
-//! of queries meets all keys that it sees at once. So the softmax is arithmetic between vectors, with nothing to reduce
-//! across lanes and nothing to scale again, and the products read the scores as they were written, as rows or as columns.
+//! In: a plan whose queries and keys are a few hundred at most. Out: the output, and two numbers of each query. Always: a panel
+//! of two vectors of queries meets all keys that it sees at once. So the softmax is arithmetic between vectors, with nothing to
+//! reduce across lanes and nothing to scale again, and the products read the scores as they were written, as rows or as columns.
 
 use super::own;
 use super::plan::{Axis, Matrix, Plan, Words};
@@ -286,8 +286,9 @@ unsafe fn finish<S: Simd>(
     (sums, wide): (*const f32, usize),
     numbers: &[Numbers; 2],
 ) {
+    let [_, factors] = numbers;
     for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
-        for (r, factor) in numbers[1][..panel.count].iter().enumerate() {
+        for (r, factor) in factors[..panel.count].iter().enumerate() {
             // SAFETY: the sums have these words, and the queries belong to this job.
             unsafe {
                 let sums = core::slice::from_raw_parts(sums.add(r * wide), plan.attend.values);

@@ -1,8 +1,8 @@
 //! The derivatives of short heads, with queries along the lanes.
 //!
 //! In: a plan whose queries and keys are a few hundred at most. Out: the cotangent of the queries, a panel after the other,
-//! or those of keys and values, and of queries too, a head after the other. Always: exponentials and slopes of a panel are made once, and read
-//! as columns by what belongs to queries and as rows by what belongs to keys.
+//! or those of keys and values, and of queries too, a head after the other. Always: exponentials and slopes of a panel are made
+//! once, and read as columns by what belongs to queries and as rows by what belongs to keys.
 
 use super::Attended;
 use super::own;

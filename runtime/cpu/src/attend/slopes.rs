@@ -27,17 +27,18 @@ pub(super) struct Room {
     pub(super) end: usize,
 }
 
-/// The matrices of a query head: own and other rows, by features and by values.
+/// The matrices of a query head, each with the factor of its packed rows: own and other rows, by features and by values.
 struct Sides {
-    own: [Matrix; 2],
-    other: [Matrix; 2],
+    own: [(Matrix, f32); 2],
+    other: [(Matrix, f32); 2],
 }
 
 impl Sides {
     #[inline(always)]
     fn new(plan: &Plan<'_>, head: usize) -> Sides {
-        let queries = [plan.input(0, head), plan.derivative(0, head)];
-        let keys = [plan.input(1, head), plan.input(2, head)];
+        // Queries are scaled, on whichever side, so that a score is the same in all kernels.
+        let queries = [(plan.input(0, head), plan.attend.scale), (plan.derivative(0, head), 1.0)];
+        let keys = [(plan.input(1, head), 1.0), (plan.input(2, head), 1.0)];
         match is_of_keys(plan) {
             false => Sides { own: queries, other: keys },
             true => Sides { own: keys, other: queries },
@@ -57,7 +58,7 @@ impl Room {
         let most = plan.most();
         // Values of keys are not summed up in a kernel of queries.
         let rows = |plan: &Plan<'_>, k: usize| match k == 0 || is_of_keys(plan) {
-            true => other::wide_words(plan, &other[k]),
+            true => other::wide_words(plan, &other[k].0),
             false => 0,
         };
         let numbers = if is_of_keys(plan) { plan.columns.next_multiple_of(plan.tile) } else { most };
@@ -117,12 +118,10 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 #[inline(always)]
 unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room: &Room, memory: *mut f32) -> Packed {
     let mut packed = Packed { head, wide: [Wide { data: memory, row: 0 }; 2] };
-    for (k, from) in sides.other.iter().enumerate() {
+    for (k, (from, factor)) in sides.other.iter().enumerate() {
         // SAFETY: the memory has room for panels and copies.
         unsafe {
-            // Queries are scaled, on whichever side, so that a score is the same in all kernels.
-            let factor = if k == 0 && is_of_keys(plan) { plan.attend.scale } else { 1.0 };
-            other::panels(s, plan, from, factor, memory.add(room.panels[k]));
+            other::panels(s, plan, from, *factor, memory.add(room.panels[k]));
             if k == 0 || is_of_keys(plan) {
                 packed.wide[k] = other::wide(s, plan, from, memory.add(room.wide[k]));
             }
@@ -147,11 +146,10 @@ unsafe fn numbers(plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room
 /// Copies the block's rows, and clears the sums.
 #[inline(always)]
 unsafe fn begin<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, rows: &Range<usize>, room: &Room, memory: *mut f32) {
-    for (k, from) in sides.own.iter().enumerate() {
-        let factor = if k == 0 && !is_of_keys(plan) { plan.attend.scale } else { 1.0 };
+    for (k, (from, factor)) in sides.own.iter().enumerate() {
         // SAFETY: the memory has room for the rows and the sums.
         unsafe {
-            own::copy(s, from, rows.start, rows.len(), factor, memory.add(room.own[k]), from.columns);
+            own::copy(s, from, rows.start, rows.len(), *factor, memory.add(room.own[k]), from.columns);
             memory.add(room.sums[k]).write_bytes(0, rows.len() * plan.padded(from.columns));
         }
     }

@@ -127,7 +127,8 @@ impl Attend<'_> {
         parts.iter().for_each(|(position, axes)| body.split(position, axes));
     }
 
-    /// A function for four features of a row, zeros beyond the last.
+    /// A function for four features of a row, zeros beyond the last. Those of queries are scaled, so that a score is the same in
+    /// all kernels.
     fn loader(&self, k: usize, read: ExprId) -> String {
         let Attention { queries, keys, features, values, .. } = self.attention;
         let (rows, columns) = [(queries, features), (keys, features), (keys, values), (queries, values)][k];
@@ -141,10 +142,11 @@ impl Attend<'_> {
         let value = body.value(read);
         body.line(format!("return {value};"));
         let (name, of) = (self.name, READS[k]);
+        let factor = if k == 0 { format!(" * {}", self.scale()) } else { String::new() };
         let four: Vec<String> = (0..4).map(|n| format!("{name}_{of}_at(head, at, c + {n})")).collect();
         format!(
             "fn {name}_{of}_at(head: i32, at: i32, c: i32) -> f32 {{\n{}}}\n\n\
-             fn {name}_{of}(head: i32, at: i32, c: i32) -> vec4<f32> {{\n    return vec4<f32>({});\n}}\n\n",
+             fn {name}_{of}(head: i32, at: i32, c: i32) -> vec4<f32> {{\n    return vec4<f32>({}){factor};\n}}\n\n",
             body.text,
             four.join(", ")
         )
@@ -242,10 +244,9 @@ impl Attend<'_> {
     }
 
     /// Loads a row into registers `{to}0`, `{to}1`, ….
-    fn own(&self, w: &mut Lines, k: usize, to: &str, head: &str, factor: Option<&str>) {
-        let factor = factor.map(|f| format!(" * {f}")).unwrap_or_default();
+    fn own(&self, w: &mut Lines, k: usize, to: &str, head: &str) {
         for c in 0..self.words(side(k)) {
-            w.line(format!("let {to}{c} = {}_{}({head}, row, {}){factor};", self.name, READS[k], 4 * c));
+            w.line(format!("let {to}{c} = {}_{}({head}, row, {});", self.name, READS[k], 4 * c));
         }
     }
 
@@ -268,11 +269,7 @@ impl Attend<'_> {
             let words = self.words(side);
             w.open(format!("for (var e = lane; e < {}u; e += {THREADS}u)", tile * words));
             w.line(format!("let at = min(first + i32(e / {words}u), {columns} - 1);"));
-            let factor = if k == 0 { format!(" * {}", self.scale()) } else { String::new() };
-            w.line(format!(
-                "{name}_{}[e] = {name}_{}(head, at, 4 * i32(e % {words}u)){factor};",
-                OTHER[side], READS[k]
-            ));
+            w.line(format!("{name}_{}[e] = {name}_{}(head, at, 4 * i32(e % {words}u));", OTHER[side], READS[k]));
             w.close();
         }
         if self.is_of_keys() {
@@ -319,7 +316,7 @@ impl Attend<'_> {
         let mut w = Lines::default();
         self.head(&mut w);
         w.line("let head = own;");
-        self.own(&mut w, 0, "q", "head", Some(&self.scale()));
+        self.own(&mut w, 0, "q", "head");
         self.sums(&mut w, 1, "o");
         w.line(format!("var most = {LOWEST};"));
         w.line("var total = 0.0f;");
@@ -351,8 +348,8 @@ impl Attend<'_> {
         let (mut w, name) = (Lines::default(), self.name);
         self.head(&mut w);
         w.line("let head = own;");
-        self.own(&mut w, 0, "q", "head", Some(&self.scale()));
-        self.own(&mut w, 3, "g", "head", None);
+        self.own(&mut w, 0, "q", "head");
+        self.own(&mut w, 3, "g", "head");
         w.line(format!("let most = {name}_max(head, row);"));
         w.line(format!("let delta = {name}_delta(head, row);"));
         self.sums(&mut w, 0, "d");
@@ -374,8 +371,8 @@ impl Attend<'_> {
         let shared = self.size(&self.attention.shared);
         self.head(&mut w);
         let first = format!("own * {shared}");
-        self.own(&mut w, 1, "k", &first, None);
-        self.own(&mut w, 2, "v", &first, None);
+        self.own(&mut w, 1, "k", &first);
+        self.own(&mut w, 2, "v", &first);
         self.sums(&mut w, 0, "d");
         self.sums(&mut w, 1, "e");
         w.open(format!("for (var other = 0; other < {shared}; other++)"));

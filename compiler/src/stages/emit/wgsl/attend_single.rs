@@ -35,9 +35,8 @@ impl Attend<'_> {
     /// The softmax over every 64th key.
     fn own_keys(&self, w: &mut Lines) {
         let (name, keys) = (self.name, self.size(&self.attention.keys));
-        let scale = super::scalars::literal(crate::ir::prim::Scalar::F32(self.attention.attend.scale.as_f64()));
         for c in 0..self.words(0) {
-            w.line(format!("let q{c} = {name}_q(head, 0, {}) * {scale};", 4 * c));
+            w.line(format!("let q{c} = {name}_q(head, 0, {});", 4 * c));
         }
         (0..self.words(1)).for_each(|c| w.line(format!("var o{c} = vec4<f32>();")));
         w.line(format!("var own_most = {LOWEST};"));
