@@ -174,12 +174,14 @@ pub enum Error {
         /// What is wrong with it.
         reason: String,
     },
-    /// The tensors of a file are not those of the model.
+    /// The tensors of a file are not those of the model, or of the state of its session.
     Tensors {
         /// The file.
         path: PathBuf,
         /// The name of the model.
         model: &'static str,
+        /// What was to be read from the file.
+        part: Part,
         /// Every difference.
         differences: Vec<Difference>,
     },
@@ -223,7 +225,17 @@ pub enum Error {
     },
 }
 
-/// One way in which the tensors of a file differ from those of a model.
+/// What a file of tensors is read into.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Part {
+    /// The parameters of a model, and the states of its optimizer.
+    Parameters,
+    /// The state of a session.
+    State,
+}
+
+/// One way in which the tensors of a file differ from those that are expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
@@ -329,8 +341,11 @@ impl fmt::Display for Error {
                 }
             }
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Error::Tensors { path, model, differences } => {
-                write!(f, "{} does not fit `{model}`:", path.display())?;
+            Error::Tensors { path, model, part, differences } => {
+                match part {
+                    Part::Parameters => write!(f, "{} does not fit `{model}`:", path.display())?,
+                    Part::State => write!(f, "{} does not fit the state of a session of `{model}`:", path.display())?,
+                }
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
             Error::Checkpoint { path, differences } => {
@@ -412,13 +427,13 @@ impl fmt::Display for Difference {
         match self {
             Difference::Missing { name, shape } => write!(f, "`{name}` {shape:?} is missing"),
             Difference::Unexpected { name, shape } => {
-                write!(f, "`{name}` {shape:?} is no parameter of the model")
+                write!(f, "`{name}` {shape:?} is not expected")
             }
             Difference::Shape { name, found, expected } => {
-                write!(f, "`{name}` is {found:?}, but the model has {expected:?}")
+                write!(f, "`{name}` is {found:?}, but should be {expected:?}")
             }
             Difference::Dtype { name, found, expected } => {
-                write!(f, "`{name}` holds {found}, but the model has {expected}")
+                write!(f, "`{name}` holds {found}, but should hold {expected}")
             }
         }
     }

@@ -39,7 +39,7 @@ mod view;
 mod weights;
 
 pub use device::{Blocking, Cpu, Device};
-pub use error::{Difference, Error, LoaderError, Result};
+pub use error::{Difference, Error, LoaderError, Part, Result};
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use gradients::Gradients;

@@ -14,7 +14,7 @@ use precast_cpu::Words;
 use crate::{
     bind::Dim,
     device::{Compiled, Device},
-    error::{Error, Result},
+    error::{Error, Part, Result},
     safetensors::{self, Reader, Tensor},
     spec::{CHUNK, ModelSpec},
     storage::differ,
@@ -177,7 +177,7 @@ impl<D: Device> State<D> {
         let mut reader = Reader::open(path)?;
         let all = instances(self.spec, &self.dims);
         let expected = all.iter().map(|one| (one.name.clone(), one.dtype, one.shape.clone()));
-        differ(self.spec, expected, &reader)?;
+        differ(self.spec, Part::State, expected, &reader)?;
         let mut words = Words::zeroed(self.words)?;
         for one in &all {
             let entry = reader.tensors[&one.name].clone();

@@ -8,7 +8,7 @@ use precast_cpu::Words;
 
 use crate::{
     device::{Blocking, Compiled, Cpu, Device},
-    error::{Difference, Error, Result},
+    error::{Difference, Error, Part, Result},
     safetensors::{self, Entry, Reader, Tensor},
     spec::{ModelSpec, ParameterSpec},
     weights::Weights,
@@ -108,12 +108,13 @@ pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> R
         stored(spec, prefix)
             .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
     });
-    differ(spec, all, reader)
+    differ(spec, Part::Parameters, all, reader)
 }
 
 /// The file has exactly the tensors of these names, element types and shapes.
 pub(crate) fn differ(
     spec: &ModelSpec,
+    part: Part,
     all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
     reader: &Reader,
 ) -> Result<()> {
@@ -144,7 +145,7 @@ pub(crate) fn differ(
     if differences.is_empty() {
         return Ok(());
     }
-    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, differences })
+    Err(Error::Tensors { path: reader.path.clone(), model: spec.name, part, differences })
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.

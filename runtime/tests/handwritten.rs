@@ -150,10 +150,10 @@ fn a_file_that_does_not_fit_changes_nothing_and_every_difference_is_listed() {
     assert_eq!(
         shown,
         [
-            "`hidden.weight` is [2, 16], but the model has [16, 2]",
-            "`hidden.bias` holds F64, but the model has F32",
+            "`hidden.weight` is [2, 16], but should be [16, 2]",
+            "`hidden.bias` holds F64, but should hold F32",
             "`output.bias` [2] is missing",
-            "`outputs.bias` [2] is no parameter of the model",
+            "`outputs.bias` [2] is not expected",
         ]
     );
     std::fs::write(&path, b"short").unwrap();

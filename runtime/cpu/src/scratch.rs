@@ -41,8 +41,18 @@ impl<T: Copy> Scratch<T> {
 
 /// Lends the scratch in `cell` to `work`. A nested loan gets an empty one.
 pub(super) fn lend<T, R>(cell: &'static LocalKey<Cell<Scratch<T>>>, work: impl FnOnce(&mut Scratch<T>) -> R) -> R {
-    let mut scratch = cell.take();
+    let mut scratch = take(cell);
     let result = work(&mut scratch);
-    cell.set(scratch);
+    put(cell, scratch);
     result
+}
+
+/// What the thread keeps in `cell`: nothing where the thread ends and a destructor of another thread-local value calls.
+pub(super) fn take<T: Default>(cell: &'static LocalKey<Cell<T>>) -> T {
+    cell.try_with(Cell::take).unwrap_or_default()
+}
+
+/// Keeps `value` for whoever comes next on this thread, if it does not end.
+pub(super) fn put<T>(cell: &'static LocalKey<Cell<T>>, value: T) {
+    let _ = cell.try_with(|kept| kept.set(value));
 }

@@ -4,7 +4,7 @@
 //! and a sum that overflows or holds an infinity is what plain addition makes of it.
 
 use super::math::reduce::error_of_sum;
-use super::{Simd, Words};
+use super::{Simd, Words, scratch};
 use core::cell::Cell;
 
 /// A sum, and what its last addition lost, which the next one makes up for (Kahan, "Further remarks on reducing truncation
@@ -64,7 +64,7 @@ pub struct Lost(Words);
 impl Lost {
     /// As many zeros or more. `None` if memory has run out.
     pub fn take(words: usize) -> Option<Lost> {
-        let kept = LOST.take();
+        let kept = scratch::take(&LOST);
         match kept.as_slice().len() >= words {
             true => Some(Lost(kept)),
             false => Words::zeroed(words).ok().map(Lost),
@@ -79,7 +79,7 @@ impl Lost {
 
     /// Keeps the words, which are zeros again, for whoever comes next.
     pub fn give_back(self) {
-        LOST.set(self.0);
+        scratch::put(&LOST, self.0);
     }
 }
 

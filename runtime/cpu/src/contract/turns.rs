@@ -11,7 +11,7 @@ use super::hold;
 use super::pack::{BLOCK, TRANSPOSE};
 use super::place::Place;
 use super::plan::Plan;
-use crate::scratch::{LINE, Scratch};
+use crate::scratch::{self, LINE, Scratch};
 use crate::{Isa, run};
 
 thread_local! {
@@ -26,7 +26,7 @@ impl Keeping {
     /// Room for `count` operands.
     #[must_use]
     pub fn new(count: usize) -> Self {
-        let mut all = STEADY.take();
+        let mut all = scratch::take(&STEADY);
         if all.len() < count {
             all.resize_with(count, Steady::default);
         }
@@ -46,9 +46,7 @@ impl Keeping {
 
 impl Drop for Keeping {
     fn drop(&mut self) {
-        let all = core::mem::take(&mut self.0);
-        // A thread that ends has nowhere to put it.
-        let _ = STEADY.try_with(|kept| kept.set(all));
+        scratch::put(&STEADY, core::mem::take(&mut self.0));
     }
 }
 
