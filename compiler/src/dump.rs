@@ -77,7 +77,11 @@ impl Dumps {
 
     #[cfg(feature = "gpu")]
     fn shaders(&mut self, model: &Model, plans: &Plans) {
-        self.push(model, "emit", "wgsl", crate::stages::emit::wgsl::wgsl(model, plans).wgsl);
+        let emitted = crate::stages::emit::wgsl::wgsl(model, plans);
+        self.push(model, "emit", "wgsl", emitted.wgsl);
+        if !emitted.foreign.is_empty() {
+            self.push(model, "emit", "foreign.wgsl", emitted.foreign);
+        }
     }
 
     #[cfg(not(feature = "gpu"))]

@@ -63,14 +63,13 @@ impl ForeignFn {
         (text, format!("{prefix}{}({})", self.name, args.join(", ")))
     }
 
-    /// Where the element at `i0`, `i1` … lies, row-major.
+    /// Where the element at `i0`, `i1` … lies, row-major; at the end of an axis where the position is beyond it.
     fn position(&self, prefix: &str, ty: &Type) -> String {
         let mut text = String::new();
         for (axis, dim) in ty.shape.iter().enumerate() {
-            text = match axis {
-                0 => "i0".to_owned(),
-                _ => format!("({text}) * {} + i{axis}", self.extent_of(prefix, dim)),
-            };
+            let extent = self.extent_of(prefix, dim);
+            let index = format!("min(i{axis}, {extent} - 1u)");
+            text = if axis == 0 { index } else { format!("({text}) * {extent} + {index}") };
         }
         if text.is_empty() { "0u".to_owned() } else { text }
     }
@@ -252,7 +251,9 @@ mod tests {
         let function =
             ForeignFn { name: "f".into(), args: vec![("x".into(), ty.clone())], results: vec![ty], wgsl: None };
         let text = function.surroundings("", &|_, at| at.to_owned());
-        assert!(text.contains("return ((i0) * precast_extent1 + i1) * 3u + i2;"), "{text}");
+        let wanted =
+            "return ((min(i0, B - 1u)) * precast_extent1 + min(i1, precast_extent1 - 1u)) * 3u + min(i2, 3u - 1u);";
+        assert!(text.contains(wanted), "{text}");
         assert_eq!(function.element("").1, "f(rest, i1, i2)");
     }
 }

@@ -25,4 +25,4 @@ pub use device::{Adapter, Created, Gpu};
 
 /// What emitted code names; programs do not.
 #[doc(hidden)]
-pub use program::{Command, Entry, ForeignCall, Launch, Needs, Plan, Pool, Program};
+pub use program::{Command, Entry, Foreign, ForeignCall, Launch, Needs, Plan, Pool, Program};

@@ -13,6 +13,8 @@ use std::sync::OnceLock;
 pub(super) struct Pipelines {
     program: &'static Program,
     module: wgpu::ShaderModule,
+    /// The module of entry points that run WGSL of the user.
+    foreign: Option<wgpu::ShaderModule>,
     pub(super) layouts: Vec<Layout>,
     /// For each entry point its layout and, once a plan needed it, its pipeline.
     entries: Vec<(usize, OnceLock<wgpu::ComputePipeline>)>,
@@ -31,9 +33,11 @@ impl Pipelines {
     pub(super) fn new(gpu: &Gpu, program: &'static Program) -> Result<Self> {
         check_needs(gpu, program)?;
         let module = gpu.scoped(|| create_module(gpu, program))?;
+        let has_foreign = !program.foreign.wgsl.is_empty();
+        let foreign = has_foreign.then(|| gpu.scoped(|| create_foreign_module(gpu, program))).transpose()?;
         let (layouts, of_entry) = gpu.scoped(|| create_layouts(gpu, program))?;
         let entries = of_entry.into_iter().map(|layout| (layout, OnceLock::new())).collect();
-        Ok(Self { program, module, layouts, entries })
+        Ok(Self { program, module, foreign, layouts, entries })
     }
 
     /// Compiles the entry points of a plan that no plan needed before; natively as many at once as there are cores.
@@ -97,12 +101,13 @@ impl Pipelines {
     fn create(&self, gpu: &Gpu, entry: u16) {
         let (layout, pipeline) = &self.entries[entry as usize];
         let name = self.program.entries[entry as usize].name;
+        let foreign = self.foreign.as_ref().filter(|_| usize::from(entry) >= self.program.foreign.first);
         pipeline.get_or_init(|| {
             gpu.count(Kind::Pipeline);
             gpu.device().create_compute_pipeline(&wgpu::ComputePipelineDescriptor {
                 label: Some(name),
                 layout: Some(&self.layouts[*layout].pipeline),
-                module: &self.module,
+                module: foreign.unwrap_or(&self.module),
                 entry_point: Some(name),
                 compilation_options: wgpu::PipelineCompilationOptions {
                     constants: &[],
@@ -133,11 +138,20 @@ fn check_needs(gpu: &Gpu, program: &Program) -> Result<()> {
 
 fn create_module(gpu: &Gpu, program: &Program) -> wgpu::ShaderModule {
     gpu.count(Kind::Module);
-    let text =
-        wgpu::ShaderModuleDescriptor { label: Some("precast"), source: wgpu::ShaderSource::Wgsl(program.wgsl.into()) };
+    let text = text(program.wgsl);
     // SAFETY: the compiler proved every static index, guards every index that depends on data, and emits only loops
     // whose bounds are known on entry; clamping indices again costs up to a third of a matrix product's time.
     unsafe { gpu.device().create_shader_module_trusted(text, wgpu::ShaderRuntimeChecks::unchecked()) }
+}
+
+/// Every index is checked and every loop ends in what the user wrote.
+fn create_foreign_module(gpu: &Gpu, program: &Program) -> wgpu::ShaderModule {
+    gpu.count(Kind::Module);
+    gpu.device().create_shader_module(text(program.foreign.wgsl))
+}
+
+fn text(wgsl: &'static str) -> wgpu::ShaderModuleDescriptor<'static> {
+    wgpu::ShaderModuleDescriptor { label: Some("precast"), source: wgpu::ShaderSource::Wgsl(wgsl.into()) }
 }
 
 fn create_layouts(gpu: &Gpu, program: &Program) -> (Vec<Layout>, Vec<usize>) {

@@ -178,6 +178,15 @@ pub struct Plan {
     pub commands: &'static [Command],
 }
 
+/// The entry points that run WGSL of the user.
+#[derive(Clone, Copy, Debug)]
+pub struct Foreign {
+    /// Their text; empty if there are none.
+    pub wgsl: &'static str,
+    /// The first of them among all entry points; they are the last ones.
+    pub first: usize,
+}
+
 /// What the program needs from a device; checked once.
 #[derive(Clone, Copy, Debug)]
 pub struct Needs {
@@ -190,9 +199,11 @@ pub struct Needs {
 /// Everything that the compiler printed for one model.
 #[derive(Clone, Copy, Debug)]
 pub struct Program {
-    /// The module's text, validated while it was printed.
+    /// The text of the entry points that are the compiler's own, validated while it was printed.
     pub wgsl: &'static str,
-    /// Its entry points.
+    /// Those that run WGSL of the user.
+    pub foreign: Foreign,
+    /// All entry points.
     pub entries: &'static [Entry],
     /// How deep repeats are nested.
     pub loops: usize,

@@ -26,6 +26,7 @@ static NET: Program = Program {
     loops: 4,
     dims: 2,
     call: 4 + 2 + 4,
+    foreign: Foreign { wgsl: "", first: usize::MAX },
     needs: Needs { workgroup_bytes: 256, workgroup_threads: 64 },
 };
 

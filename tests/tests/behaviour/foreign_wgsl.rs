@@ -22,6 +22,14 @@ model! {
     extern fn norm(x: f32[2 * N]) -> f32
         with wgsl = "fn norm() -> f32 { var s = 0.0; for (var i = 0u; i < 6u; i++) { s += x(i) * x(i); } return sqrt(s); }";
 
+    extern fn beyond(x: f32[N, 3]) -> f32[N]
+        with wgsl = "
+            fn beyond(n: u32) -> f32 {
+                var lanes = array(1.0, 2.0, 4.0);
+                return x(n, 1000000u) + 10.0 * x(4000000000u, 1u) + 0.0 * lanes[n * 1000000u + u32(x(0u, 0u))];
+            }
+        ";
+
     struct Block { layer: Linear(5, 5), beta: Parameter([], init = "ones") }
     impl Block {
         fn forward(&self, x: f32[B, 5]) -> f32[B, 5] { x + swish(self.layer(x), self.beta) }
@@ -38,6 +46,7 @@ model! {
         }
         pub fn turned(&self, ids: u32[B, T], by: i32) -> u32[T, B] { transposed(ids, by) + transposed(ids + 1, by) }
         pub fn length(&self, x: f32[6]) -> f32 { norm(x) }
+        pub fn far(&self, x: f32[B, 3]) -> f32[B] { beyond(x) }
         #[train(AdamW)]
         pub fn loss(&self, x: f32[B, 5], wanted: f32[B, 5]) -> f32 {
             let mut y = x;
@@ -130,4 +139,13 @@ fn a_gpu_runs_the_wgsl() {
         let found = trainer.loss(&x, &wanted).unwrap().value().unwrap();
         assert!((expected - found).abs() < 1e-4 * expected, "step {step}: {expected} on the CPU, {found} on the GPU");
     }
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn on_a_gpu_positions_end_where_arguments_end() {
+    let Some(gpu) = tests::gpu() else { return };
+    let model = Swishes::init(7).on(&gpu).unwrap();
+    let x = [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]];
+    assert_eq!(model.far(&x).unwrap(), [53.0, 56.0]);
 }

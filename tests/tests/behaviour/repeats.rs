@@ -117,3 +117,99 @@ fn dropout_draws_in_training_only() {
     let (one, two, again) = (drawn(1), drawn(2), drawn(1));
     assert!(one == again && one != two && one != evaluated);
 }
+
+/// A gradient of 0 and none at all are two things where weights decay.
+mod unused {
+    use precast::prelude::*;
+
+    model! {
+        /// Blocks with parameters that the loss does not depend on.
+        pub struct Spare(depth = 3) {
+            blocks: [Block; depth],
+            pairs: [Pair; depth],
+        }
+
+        struct Block {
+            used: Linear(4, 4),
+            unused: Linear(4, 4),
+        }
+
+        struct Pair {
+            inner: [Block; 2],
+            beside: Linear(4, 4),
+        }
+
+        impl Block {
+            fn forward(&self, x: f32[.., 4]) -> f32[.., 4] {
+                tanh(self.used(x))
+            }
+
+            fn other(&self, x: f32[.., 4]) -> f32[.., 4] {
+                self.unused(x)
+            }
+        }
+
+        impl Pair {
+            /// What is beside reaches a value that nobody reads.
+            fn forward(&self, x: f32[.., 4], seen: f32[.., 4]) -> (f32[.., 4], f32[.., 4]) {
+                let mut y = x;
+                for block in self.inner {
+                    y = block(y);
+                }
+                (y, seen + self.beside(y))
+            }
+        }
+
+        impl Spare {
+            /// The outputs of all blocks.
+            pub fn apply(&self, x: f32[B, 4]) -> f32[B, 4] {
+                let mut x = x;
+                for block in self.blocks {
+                    x = block(x);
+                }
+                let mut seen = x;
+                for pair in self.pairs {
+                    let (y, z) = pair(x, seen);
+                    x = y;
+                    seen = z;
+                }
+                x
+            }
+
+            /// What only this needs.
+            pub fn other(&self, x: f32[B, 4]) -> f32[B, 4] {
+                let mut x = x;
+                for block in self.blocks {
+                    x = block.other(x);
+                }
+                for pair in self.pairs {
+                    for block in pair.inner {
+                        x = block.other(x);
+                    }
+                }
+                x
+            }
+
+            /// The mean of squares.
+            #[train(AdamW)]
+            pub fn loss(&self, x: f32[B, 4]) -> f32 {
+                mean(square(self.apply(x)))
+            }
+        }
+    }
+
+    #[test]
+    fn unused_parameters_of_repeated_blocks_stay_as_they_are() {
+        let mut model = Spare::init(1);
+        let before = model.clone();
+        let mut trainer = model.trainer(AdamW { rate: 0.1, decay: 0.5, ..AdamW::default() });
+        for _ in 0..3 {
+            trainer.loss(&[[1.0, 2.0, 3.0, 4.0]]).unwrap().value().unwrap();
+        }
+        drop(trainer);
+        for ((name, _, now), (_, _, then)) in model.parameters().zip(before.parameters()) {
+            let stays = name.contains("unused") || name.contains("beside");
+            assert_eq!(now == then, stays, "{name}");
+        }
+    }
+}

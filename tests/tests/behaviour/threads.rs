@@ -95,3 +95,33 @@ fn models_sessions_and_trainers_cross_threads() {
     sync::<PolicySession<'_>>();
     send::<PolicyTrainer<'_, Adam>>();
 }
+
+/// A thread-local value that calls a model when the thread ends, after what kernels keep for the thread is gone.
+struct Last(Policy);
+
+impl Drop for Last {
+    fn drop(&mut self) {
+        let observations = observations();
+        self.0.act(&observations).unwrap();
+        self.0.session().act(&observations).unwrap();
+        let targets = vec![[0.5; 2]; observations.len()];
+        let mut trainer = self.0.trainer(Adam::default());
+        trainer.loss(&observations, &targets).unwrap().value().unwrap();
+        CALLED.store(true, std::sync::atomic::Ordering::Relaxed);
+    }
+}
+
+static CALLED: std::sync::atomic::AtomicBool = std::sync::atomic::AtomicBool::new(false);
+
+#[test]
+fn models_run_in_destructors_of_thread_locals() {
+    thread_local! {
+        static LAST: std::cell::OnceCell<Last> = const { std::cell::OnceCell::new() };
+    }
+    let thread = std::thread::spawn(|| {
+        // What is registered first is destroyed last or first, by system; the kernels' own values come after it here.
+        LAST.with(|last| last.get_or_init(|| Last(Policy::init(1))).0.act(&observations()).unwrap());
+    });
+    thread.join().unwrap();
+    assert!(CALLED.load(std::sync::atomic::Ordering::Relaxed));
+}

@@ -1,6 +1,6 @@
 use super::*;
-use alloc::vec;
 use crate::safetensors::Reader;
+use alloc::vec;
 use std::process::{Command, Stdio};
 
 /// A directory of a test by itself, removed with what is in it.
@@ -46,7 +46,6 @@ fn read(path: &Path) -> f32 {
     assert!(values.iter().all(|value| *value == values[0]));
     values[0]
 }
-
 
 #[test]
 fn a_failed_save_leaves_nothing_beside() {

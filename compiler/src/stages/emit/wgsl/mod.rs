@@ -1,6 +1,6 @@
 //! Prints the WGSL of a model and the static tables of its dispatches.
 //!
-//! Comes in: a model with its memory plans. Goes out: one WGSL module, validated, and Rust items that hand it to the
+//! Comes in: a model with its memory plans. Goes out: a WGSL module, and another one of what users wrote, validated, and Rust items that hand it to the
 //! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
 //! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
@@ -33,8 +33,10 @@ use std::fmt::Write;
 
 /// What the GPU back end emits for a model.
 pub struct Emitted {
-    /// The module's text.
+    /// The module of all entry points that are the compiler's own.
     pub wgsl: String,
+    /// The module of those that run WGSL of the user; empty if there are none.
+    pub foreign: String,
     /// The named dimensions of all functions, in the order in which calls pass them.
     pub dims: Vec<String>,
     /// The entry points of the text that are kernels.
@@ -66,15 +68,22 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
         entry.bytes = printed.bytes;
     }
     entries.choices.iter().for_each(|&pool| body += &format!("{}\n", choose::print(pool)));
-    for (number, entry) in entries.foreign.iter().enumerate() {
-        body += &format!("{}\n", entry.print(number, model, &names));
+    let foreign = entries.foreign.iter().enumerate().map(|(number, entry)| entry.print(number, model, &names) + "\n");
+    let (wgsl, foreign) = (module(&names, &body), module(&names, &foreign.collect::<String>()));
+    let items = tables::tables(model, plans, &names, &entries, (&wgsl, &foreign));
+    Emitted { wgsl, foreign, dims, entries: entries.list, items }
+}
+
+/// The text of a module with these entry points, validated; nothing if there are none.
+fn module(names: &Names, entries: &str) -> String {
+    if entries.is_empty() {
+        return String::new();
     }
-    let blocks = precast_shaders::used_by(&body);
-    let mut wgsl = String::new();
-    let _ = write!(wgsl, "{}{blocks}{body}", names.preamble(&format!("{blocks}{body}")));
+    let blocks = precast_shaders::used_by(entries);
+    let body = format!("{blocks}{entries}");
+    let wgsl = names.preamble(&body) + &body;
     validate::validate(&wgsl);
-    let items = tables::tables(model, plans, &names, &entries, &wgsl);
-    Emitted { wgsl, dims, entries: entries.list, items }
+    wgsl
 }
 
 /// An entry point: a kernel bound to buffers of the device.

@@ -15,7 +15,13 @@ use proc_macro2::{Literal, TokenStream};
 use quote::quote;
 
 /// Prints `PROGRAM` and `PLANS`.
-pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entries, wgsl: &str) -> TokenStream {
+pub(super) fn tables(
+    model: &Model,
+    plans: &Plans,
+    names: &Names,
+    entries: &Entries,
+    (wgsl, of_foreign_functions): (&str, &str),
+) -> TokenStream {
     let tables = Tables { model, names, entries };
     let listed = entries.list.iter().map(|entry| {
         let pool = |write| {
@@ -40,6 +46,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entr
         })
     });
     let listed = listed.chain(choices).chain(foreign);
+    let first_foreign = entries.list.len() + entries.choices.len();
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
     let of_choice = if entries.choices.is_empty() { 0 } else { choose::THREADS };
     let of_foreign = if entries.foreign.is_empty() { 0 } else { foreign::THREADS };
@@ -55,6 +62,7 @@ pub(super) fn tables(model: &Model, plans: &Plans, names: &Names, entries: &Entr
     quote! {
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
+            foreign: rt::gpu::Foreign { wgsl: #of_foreign_functions, first: #first_foreign },
             entries: &[#(#listed),*],
             loops: #loops,
             dims: #dims,
