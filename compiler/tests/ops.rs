@@ -2,6 +2,7 @@
 //! derivatives on the oracle.
 
 #![allow(unreachable_pub, dead_code, reason = "the shared module is public to all tests")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 #[path = "support/call.rs"]
 mod call;

@@ -55,8 +55,10 @@ fn model(layer: &str, states: &[&str], all: usize, start: bool, ends: bool) -> S
 }
 
 /// One stored case: its name, the steps, and the named tensors.
-fn cases() -> Vec<(String, usize, Vec<(String, Vec<f64>)>)> {
-    let mut cases: Vec<(String, usize, Vec<(String, Vec<f64>)>)> = vec![];
+type Case = (String, usize, Vec<(String, Vec<f64>)>);
+
+fn cases() -> Vec<Case> {
+    let mut cases: Vec<Case> = vec![];
     for line in include_str!("recurrent/reference.txt").lines() {
         let mut words = line.split(' ');
         let (head, second) = (words.next().unwrap(), words.next().unwrap());

@@ -95,7 +95,7 @@ fn cotangents_are_pulled_back() {
     close(&found[2], &wanted);
     // With a cotangent of one it is the gradient, and it can be differentiated and mapped.
     let source = "map(|x| grad(|x| vjp(|x| x * x * x)(x, 1.0).1)(x))(x)";
-    let found = eval("x: f32[3]) -> f32[3]", source, &[x.clone()]);
+    let found = eval("x: f32[3]) -> f32[3]", source, std::slice::from_ref(&x));
     close(&found[0], &x.f64s().iter().map(|x| 6.0 * x).collect::<Vec<_>>());
 }
 

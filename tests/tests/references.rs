@@ -1,6 +1,12 @@
 //! Ops and layers against PyTorch: the oracle computes the stored results and gradients, and each device what the oracle does.
 
-#![allow(dead_code, missing_docs, clippy::all, reason = "the models are generated, and only their plans are run")]
+#![allow(
+    dead_code,
+    missing_docs,
+    clippy::all,
+    clippy::panic,
+    reason = "the models are generated, and only their plans are run"
+)]
 
 use precast::__rt::{Compiled, Foreigns, Function, GROUPS, NUMBERS_AT, Step, StepCall};
 #[cfg(feature = "gpu")]

@@ -120,8 +120,11 @@ pub(super) struct Cell {
     /// How many tensors the state has; the first is the output.
     pub(super) states: usize,
     /// The next state from the products with the input and with the state, and from the state.
-    pub(super) step: fn(&mut Builder<'_>, Value, Value, &[Value]) -> Result<Vec<Value>, OpError>,
+    pub(super) step: Step,
 }
+
+/// Writes one step.
+type Step = fn(&mut Builder<'_>, Value, Value, &[Value]) -> Result<Vec<Value>, OpError>;
 
 /// The output for every step, and the last state of every layer and direction.
 pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cell) -> Result<Vec<Value>, OpError> {

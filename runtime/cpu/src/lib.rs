@@ -52,7 +52,7 @@ pub use kept::Kept;
 pub use parallel::{Split, parallel};
 pub use portable::Portable;
 pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
-pub use simd::Simd;
+pub use simd::{Simd, Skip};
 pub use sums::{LongSum, Lost};
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;

@@ -2,6 +2,8 @@
 //!
 //! In: slices and scalars. Out: slices and scalars. Always: no method touches memory outside its slice.
 
+use core::marker::PhantomData;
+
 use super::{At, Vectors};
 
 /// Slices of fewer words are written through the caches: 8 MiB, beyond what a core has to itself.
@@ -9,6 +11,14 @@ const LARGE: usize = 1 << 21;
 
 /// The most lanes that a kernel sees at once.
 const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;
+
+/// The addresses at which vectors of `S` are written past the caches.
+#[derive(Clone, Copy, Debug)]
+pub struct Skip<S> {
+    /// The bits that such an address has not.
+    bits: usize,
+    of: PhantomData<S>,
+}
 
 /// What kernels are written against: the arithmetic of [`Vectors`], and memory as slices.
 ///
@@ -97,20 +107,22 @@ pub trait Simd: Vectors {
             at += 16;
         }
     }
-    /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses without these bits, none
+    /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses that are aligned, at none
     /// where the slice is small.
     #[inline(always)]
-    fn skip(self, len: usize) -> usize {
-        if len < LARGE { usize::MAX } else { (4 * Self::LANES).min(64) - 1 }
+    fn skip(self, len: usize) -> Skip<Self> {
+        let bits = if len < LARGE { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
+        Skip { bits, of: PhantomData }
     }
     /// As [`Simd::store_f`], past the caches where `skip` allows. Other threads see it after [`Vectors::settle`].
     #[inline(always)]
-    fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: usize) {
+    fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: Skip<Self>) {
         let count = at.count(Self::LANES);
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
-        if A::FULL && p.addr() & skip == 0 {
-            // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned.
+        if A::FULL && p.addr() & skip.bits == 0 {
+            // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
+            // only `skip` makes these bits.
             unsafe { self.stream_raw_f(p, v) }
         } else {
             self.store_f(data, index, at, v);

@@ -34,8 +34,8 @@ pub(super) async fn run(gpu: &Gpu, arena: &mut Arena, name: &str, foreign: &Fore
             foreign.call(step.function, step.name, &given, &mut results)?;
         }
         gpu.scoped(|| {
-            let all = step.call.results.iter().zip(&rooms);
-            all.map(|(result, room)| arena.write(result.pool, result.offset, room)).collect::<Result<()>>()
+            let mut all = step.call.results.iter().zip(&rooms);
+            all.try_for_each(|(result, room)| arena.write(result.pool, result.offset, room))
         })??;
     }
     Ok(first)

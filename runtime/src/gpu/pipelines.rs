@@ -64,7 +64,9 @@ impl Pipelines {
             let shares = missing.chunks(missing.len().div_ceil(cores));
             let running: Vec<_> = shares.map(|share| threads.spawn(move || create(share))).collect();
             let gone = || Err(Error::Device { reason: "a thread that compiled pipelines panicked".to_owned() });
-            running.into_iter().fold(Ok(()), |all, thread| all.and(thread.join().unwrap_or_else(|_| gone())))
+            // All are joined, also after one that failed.
+            let ends: Vec<_> = running.into_iter().map(|thread| thread.join().unwrap_or_else(|_| gone())).collect();
+            ends.into_iter().collect()
         })
     }
 

@@ -230,7 +230,8 @@ fn a_gpu_steps_alike_when_batches_grow_and_groups_are_added() {
 fn numbers_that_would_ruin_parameters_are_refused() {
     let (mut net, x, y) = (Bowl::init(1), [1.0; 3], [2.0; 2]);
     let mut trainer = net.trainer(AdamW::default());
-    let spoil: [(fn(&mut AdamW), &str); 8] = [
+    type Spoil = fn(&mut AdamW);
+    let spoil: [(Spoil, &str); 8] = [
         (|o| o.rate = f32::NAN, "`rate` of `AdamW` must be finite and at least 0, but it is NaN"),
         (|o| o.rate = -1.0, "`rate` of `AdamW` must be finite and at least 0, but it is -1"),
         (|o| o.decay = f32::INFINITY, "`decay` of `AdamW` must be finite and at least 0, but it is inf"),

@@ -230,8 +230,8 @@ fn frames_one_by_one_are_the_loop() {
     let mut session = model.session(RecurrentDims { B: 2 }).unwrap();
     assert_eq!(session.seen().unwrap(), (0, &[[0.0; 5]; 2][..]));
     for _ in 0..2 {
-        for t in 0..3 {
-            session.step(&[all[0][t], all[1][t]]).unwrap();
+        for (&first, &second) in all[0].iter().zip(&all[1]) {
+            session.step(&[first, second]).unwrap();
         }
         let (frames, h) = session.seen().unwrap();
         assert_eq!(frames, 3);

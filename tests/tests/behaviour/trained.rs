@@ -31,8 +31,8 @@ fn results_are_those_before_the_update() -> precast::Result<()> {
     for turn in 0..3 {
         let (loss, scores, positive, pairs, mean) = net.tuple(&X, &[2, 0])?;
         let mut trainer = net.trainer(Sgd { rate: 0.5, ..default() });
-        let (trained, lent, signs, view, number): (_, &[[f32; 4]], &[[bool; 4]], View<'_, f32, 2>, f32) =
-            trainer.tuple(&X, &[2, 0])?;
+        let (trained, lent, signs, view, number) = trainer.tuple(&X, &[2, 0])?;
+        let (lent, signs, view): (&[[f32; 4]], &[[bool; 4]], View<'_, f32, 2>) = (lent, signs, view);
         assert_eq!((lent, signs, number), (&scores[..], &positive[..], mean), "turn {turn}");
         assert_eq!((view.data(), view.dims()), (pairs.data(), [2, 2]));
         assert_eq!(trained.value()?, loss);

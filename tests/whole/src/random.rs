@@ -15,7 +15,7 @@ impl Random {
 
     /// A number below `n`, which is positive.
     pub fn below(&mut self, n: usize) -> usize {
-        (u64::from(self.word()) * n as u64 >> 32) as usize
+        ((u64::from(self.word()) * n as u64) >> 32) as usize
     }
 
     /// True this often in a hundred.

@@ -118,8 +118,8 @@ impl Case {
                 (out[1][at], out[2][at]) = if most == f64::NEG_INFINITY { (0.0, 0.0) } else { (most, 1.0 / total) };
                 let p: Vec<f64> = scores.iter().map(|s| (s - out[1][at]).exp() * out[2][at]).collect();
                 let mut y = vec![0.0; e];
-                for s in 0..s_all {
-                    y.iter_mut().zip(row(&data.v, key(s), e)).for_each(|(y, v)| *y += p[s] * v);
+                for (s, p) in p.iter().enumerate() {
+                    y.iter_mut().zip(row(&data.v, key(s), e)).for_each(|(y, v)| *y += p * v);
                 }
                 let delta = dot(&y, &g);
                 out[0][at * e..][..e].copy_from_slice(&y);

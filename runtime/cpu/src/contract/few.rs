@@ -94,9 +94,10 @@ unsafe fn quarter<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32,
     }
     let mut distance = parts / 2;
     while distance > 0 {
-        for part in 0..distance {
-            for vector in 0..VECTORS {
-                sums[part][vector] = s.add_f(sums[part][vector], sums[part + distance][vector]);
+        let (half, others) = sums.split_at_mut(distance);
+        for (sums, others) in half.iter_mut().zip(others) {
+            for (sum, other) in sums.iter_mut().zip(others) {
+                *sum = s.add_f(*sum, *other);
             }
         }
         distance /= 2;

@@ -121,10 +121,22 @@ pub struct Contract<'a> {
     pub rhs: Operand<'a>,
 }
 
+/// More multiplications than any machine makes.
+const MOST: usize = 1 << 56;
+
+/// Panics where a product of extents, with what is added to fill vectors and lines, might not fit a number: everything that
+/// is planned counts in such products.
+#[inline(always)]
+fn check_extents(axes: &[Axis]) {
+    let all = axes.iter().fold(1usize, |all, axis| all.saturating_mul(axis.extent.max(1)));
+    assert!(all <= MOST, "contract: more multiplications than can be counted");
+}
+
 /// Computes `contract` on at most `threads` threads and hands each tile of sums to `epilogue`.
 ///
 /// # Panics
-/// If an operand or output reaches outside its slice, or outputs overlap themselves, which the compiler has excluded.
+/// If an operand or output reaches outside its slice, outputs overlap themselves, or there are more multiplications than can
+/// be counted, which the compiler has excluded.
 pub fn contract<E: Epilogue>(
     isa: Isa,
     threads: usize,
@@ -147,6 +159,7 @@ pub fn contract_kept<E: Epilogue>(
     epilogue: &E,
     kept: Option<&mut Steady>,
 ) {
+    check_extents(contract.axes);
     let finish = epilogue::Finish(epilogue);
     drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
 }

@@ -919,3 +919,29 @@ fn small_products_have_the_same_bits_alone_and_in_a_batch() {
         }
     }
 }
+
+/// Operands of one word that is read everywhere: their extents say more than memory holds.
+#[test]
+fn extents_whose_product_is_no_number_are_refused() {
+    let big = 1 << 32;
+    let axis = |extent, role| Axis { extent, role };
+    let axes = [axis(big, Role::M), axis(2, Role::N), axis(big, Role::K)];
+    let word = [1.0];
+    let operand = Operand { data: &word, base: 0, strides: &[0; 3], windows: &[] };
+    let contract = Contract { axes: &axes, lhs: operand, rhs: operand };
+    for precision in [None, Some(Precision::Bf16)] {
+        let call = std::panic::AssertUnwindSafe(|| {
+            let mut out = [0.0; 2];
+            let mut outputs = [Output { data: &mut out, base: 0, strides: &[0, 1, 0] }];
+            match precision {
+                None => super::contract(Isa::best(), 1, &contract, &mut outputs, &Plain),
+                Some(precision) => {
+                    let narrow = Narrow { precision, parameter: Factor::Right };
+                    contract_narrow(Isa::best(), 1, narrow, &contract, &mut outputs, &Plain, None);
+                }
+            }
+        });
+        let panic = std::panic::catch_unwind(call).unwrap_err();
+        assert_eq!(panic.downcast_ref(), Some(&"contract: more multiplications than can be counted"));
+    }
+}

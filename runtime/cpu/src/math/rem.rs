@@ -60,7 +60,8 @@ mod tests {
         for isa in Isa::available() {
             for round in 0..20_000 {
                 let mut operands = [[0.0f32; 64]; 2];
-                for at in 0..64 {
+                let [dividends, divisors] = &mut operands;
+                for (dividend, divisor) in dividends.iter_mut().zip(divisors) {
                     let sign = |x: f32, word: u32| if word & 1 == 1 { -x } else { x };
                     let b = match round % 3 {
                         0 => special[word() as usize % special.len()],
@@ -74,7 +75,7 @@ mod tests {
                         2 => b * (word() % 100_000) as f32,
                         _ => f32::from_bits((b * (word() % 100_000) as f32).to_bits().wrapping_sub(1)),
                     };
-                    (operands[0][at], operands[1][at]) = (sign(a, word()), sign(b, word()));
+                    (*dividend, *divisor) = (sign(a, word()), sign(b, word()));
                 }
                 let mut found = [0.0; 64];
                 run(isa, Rems(&operands, &mut found));

@@ -216,7 +216,7 @@ impl Growing {
             v = self.one("roll", &[v], &[("", by.to_string()), last.clone()])?;
         }
         if self.random.percent(12) {
-            v = self.one("flip", &[v], &[last.clone()])?;
+            v = self.one("flip", &[v], std::slice::from_ref(&last))?;
         }
         let cut = |from: i64, step: i64| {
             let end = (from + (m - 1) * step + 1).to_string();

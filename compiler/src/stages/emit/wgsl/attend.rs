@@ -223,8 +223,8 @@ impl Attend<'_> {
     fn head(&self, w: &mut Lines) {
         let name = self.name;
         let (tile, rows) = (self.tile(), self.size(self.rows()[0]));
-        for side in 0..2 {
-            w.line(format!("var<workgroup> {name}_{}: array<vec4<f32>, {}>;", OTHER[side], tile * self.words(side)));
+        for (side, other) in OTHER.iter().enumerate() {
+            w.line(format!("var<workgroup> {name}_{other}: array<vec4<f32>, {}>;", tile * self.words(side)));
         }
         if self.is_of_keys() {
             w.line(format!("var<workgroup> {name}_numbers: array<vec2<f32>, {tile}>;"));

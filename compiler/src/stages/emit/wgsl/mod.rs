@@ -29,7 +29,6 @@ pub use names::Pool;
 use numbers::{Grid, Tiles, sides};
 use proc_macro2::TokenStream;
 use scalars::Scalars;
-use std::fmt::Write;
 
 /// What the GPU back end emits for a model.
 pub struct Emitted {

@@ -107,6 +107,7 @@ pub fn contract_narrow<E: Epilogue>(
     epilogue: &E,
     kept: Option<&mut Steady>,
 ) {
+    super::check_extents(contract.axes);
     let finish = epilogue::Finish(epilogue);
     let call = drive::call(isa, threads, if E::PLAIN { None } else { Some(&finish) });
     product(&call, narrow, None, contract, outputs, kept);

@@ -184,7 +184,7 @@ unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, con
         *half = T::sums_line(s, line);
     }
     for column in 0..STEP {
-        let line = T::sums_line(s, core::array::from_fn(|row| half[row][column]));
+        let line = T::sums_line(s, half.map(|half| half[column]));
         for (row, element) in line.iter().enumerate() {
             if row < rows && column < columns {
                 // SAFETY: the caller vouches for the pixels that there are.
