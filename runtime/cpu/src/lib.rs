@@ -4,6 +4,8 @@
 //! instruction set of the machine. Always: an intrinsic runs only inside a `#[target_feature]` frame that an ISA token
 //! has opened, safe code can neither read nor write outside a slice, and results do not depend on the number of threads.
 //!
+//! This crate has no interface of its own: `precast` hands it to emitted code, and it changes with what the compiler emits.
+//!
 //! The ISA layer is our own. `rten-simd` 0.27 builds quickly, but it has no 32-bit unsigned arithmetic, no gathers or
 //! scatters, no shifts by a vector, no mask logic beyond `and`, and no floor, ceiling or square root. Its masked loads
 //! and stores are `unsafe` for the caller, and its `#[target_feature]` frames are private to a dispatcher that always takes

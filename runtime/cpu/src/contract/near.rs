@@ -7,13 +7,14 @@
 use core::mem::MaybeUninit;
 
 use super::dot::{self, Line, Shape};
-use super::drive::Call;
+use super::drive::{Call, JOB};
 use super::finish::{Goal, Sums};
 use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::pack::BLOCK;
-use super::place::MAX_AXES;
+use super::place::{MAX_AXES, Place};
 use super::plan::{self, MAX_OUTPUTS, share};
 use super::{Contract, Output};
+use crate::scratch::lend;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, run};
 
@@ -34,7 +35,15 @@ pub(super) fn near(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outp
     let (left, right) = dot::operands(contract, shape);
     let goal =
         Goal { batch: &[0; MAX_AXES][..batch], targets: &targets[..outputs.len()], isa: call.isa, sink: call.sink };
-    run(call.isa, Product { left, rows, m, right, step: k.rhs, n: n.extent, k: k.extent, goal });
+    let product = |padded| Product { left, rows, m, right, step: k.rhs, n: n.extent, k: k.extent, padded, goal };
+    if n.extent >= call.lanes {
+        run(call.isa, product(None));
+    } else {
+        lend(&JOB, |scratch| {
+            let (padded, _) = scratch.provide(k.extent * call.lanes, 0, Place::NOWHERE);
+            run(call.isa, product(Some(padded)));
+        });
+    }
     true
 }
 
@@ -65,6 +74,8 @@ struct Product<'a> {
     step: isize,
     n: usize,
     k: usize,
+    /// Room for a vector of each k, where the columns fill none.
+    padded: Option<*mut f32>,
     goal: Goal<'a>,
 }
 
@@ -72,19 +83,18 @@ impl Kernel for Product<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         const { assert!(S::ROWS <= ROWS) }
-        let Product { left, rows, m, right, step, n, k, goal } = self;
+        let Product { left, rows, m, right, step, n, k, padded, goal } = self;
         let mut waiting = MaybeUninit::<[f32; ROWS * VECTORS * MAX_LANES]>::uninit();
         let waiting = waiting.as_mut_ptr().cast::<f32>();
-        let mut padded = MaybeUninit::<[f32; BLOCK * MAX_LANES]>::uninit();
         let vectors = if n >= VECTORS * S::LANES { VECTORS } else { 1 };
         let (width, tiles) = (vectors * S::LANES, m.extent.div_ceil(S::ROWS));
-        let (right, step, straight) = if n >= width {
-            (right, step, goal.straight())
-        } else {
-            let padded = padded.as_mut_ptr().cast::<f32>();
-            // SAFETY: `near` has checked `n` words for each of at most `BLOCK` ks, and `padded` has a vector for each.
-            unsafe { pad(s, right, step, (k, n), padded) };
-            (padded.cast_const(), width.cast_signed(), None)
+        let (right, step, straight) = match padded {
+            None => (right, step, goal.straight()),
+            Some(padded) => {
+                // SAFETY: `near` has checked `n` words for each k, fewer than a vector has, and lends a vector for each.
+                unsafe { pad(s, right, step, (k, n), padded) };
+                (padded.cast_const(), width.cast_signed(), None)
+            }
         };
         let mut column = 0;
         while column < n {

@@ -945,3 +945,15 @@ fn extents_whose_product_is_no_number_are_refused() {
         assert_eq!(panic.downcast_ref(), Some(&"contract: more multiplications than can be counted"));
     }
 }
+
+/// Threads of other programs may have small stacks: on Linux the smallest that a system gives is 16 KiB.
+#[test]
+fn products_need_little_stack() {
+    let thread = std::thread::Builder::new().stack_size(32 << 10).spawn(|| {
+        let mut random = Random(23);
+        for (m, n, k) in [(1, 10, 64), (32, 10, 64), (4, 7, 500), (64, 64, 300), (9, 3, 3000), (200, 33, 70)] {
+            check(&plain_case(&mut random, vec![(m, Role::M), (n, Role::N), (k, Role::K)]));
+        }
+    });
+    thread.unwrap().join().unwrap();
+}
