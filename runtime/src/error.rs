@@ -235,6 +235,16 @@ pub enum Part {
     State,
 }
 
+impl Part {
+    /// What stands before the name of a model.
+    fn of(self) -> &'static str {
+        match self {
+            Part::Parameters => "",
+            Part::State => "the state of a session of ",
+        }
+    }
+}
+
 /// One way in which the tensors of a file differ from those that are expected.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -342,10 +352,7 @@ impl fmt::Display for Error {
             }
             Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
             Error::Tensors { path, model, part, differences } => {
-                match part {
-                    Part::Parameters => write!(f, "{} does not fit `{model}`:", path.display())?,
-                    Part::State => write!(f, "{} does not fit the state of a session of `{model}`:", path.display())?,
-                }
+                write!(f, "{} does not fit {}`{model}`:", path.display(), part.of())?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
             Error::Checkpoint { path, differences } => {

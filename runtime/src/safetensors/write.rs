@@ -218,5 +218,4 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
 }
 
 #[cfg(test)]
-#[path = "write/tests.rs"]
 mod tests;

@@ -1,3 +1,5 @@
+//! What is saved is whole, whoever is killed, and only what was named is changed.
+
 use super::*;
 use crate::safetensors::Reader;
 use alloc::vec;
