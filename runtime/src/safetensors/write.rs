@@ -38,8 +38,10 @@ pub(crate) fn save(path: &Path, metadata: &[(&str, String)], tensors: &[Tensor<'
     let save = || {
         let target = followed(path)?;
         match OpenOptions::new().write(true).open(&target) {
-            Ok(old) if old.metadata()?.is_file() => replace(&target, Some(&old.metadata()?), metadata, tensors),
-            Ok(other) => write(&other, metadata, tensors),
+            Ok(file) => match file.metadata()? {
+                old if old.is_file() => replace(&target, Some(&old), metadata, tensors),
+                _ => write(&file, metadata, tensors),
+            },
             Err(error) if error.kind() == io::ErrorKind::NotFound => replace(&target, None, metadata, tensors),
             Err(error) => Err(error),
         }
@@ -140,12 +142,11 @@ impl Beside {
             #[cfg(not(unix))]
             let _ = old;
             let file = options.open(&path)?;
-            // Another call may have taken the file for an abandoned one before it was locked.
-            match file.try_lock() {
-                Err(TryLockError::WouldBlock) => {}
-                // Where nothing can be locked, nothing is taken for abandoned.
-                Ok(()) | Err(TryLockError::Error(_)) if fs::exists(&path)? => return Ok((file, path)),
-                Ok(()) | Err(TryLockError::Error(_)) => {}
+            // Another call may have taken the file for an abandoned one before it was locked. Where nothing can be locked,
+            // nothing is taken for abandoned.
+            let is_taken = matches!(file.try_lock(), Err(TryLockError::WouldBlock));
+            if !is_taken && fs::exists(&path)? {
+                return Ok((file, path));
             }
         }
     }

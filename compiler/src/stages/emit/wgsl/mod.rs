@@ -1,8 +1,8 @@
 //! Prints the WGSL of a model and the static tables of its dispatches.
 //!
-//! Comes in: a model with its memory plans. Goes out: a WGSL module, and another one of what users wrote, validated, and Rust items that hand it to the
-//! runtime. Always holds: one entry point per unique kernel and choice of buffers, however often and at whatever offset
-//! it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
+//! Comes in: a model with its memory plans. Goes out: a WGSL module, and another one of what users wrote, both validated, and
+//! Rust items that hand them to the runtime. Always holds: one entry point per unique kernel and choice of buffers, however
+//! often and at whatever offset it is launched; nothing grows with the depth of a repeat; the same input gives the same bytes.
 
 mod attend;
 mod attend_single;
@@ -119,6 +119,11 @@ struct Entries {
 }
 
 impl Entries {
+    /// The number of the first entry point that runs WGSL of the user.
+    fn first_foreign(&self) -> usize {
+        self.list.len() + self.choices.len()
+    }
+
     fn find(&self, kernel: usize, pools: &[Pool]) -> Option<usize> {
         self.list.iter().position(|entry| entry.kernel == kernel && entry.pools == pools)
     }

@@ -20,7 +20,7 @@ pub(super) fn tables(
     plans: &Plans,
     names: &Names,
     entries: &Entries,
-    (wgsl, of_foreign_functions): (&str, &str),
+    (wgsl, foreign_wgsl): (&str, &str),
 ) -> TokenStream {
     let tables = Tables { model, names, entries };
     let listed = entries.list.iter().map(|entry| {
@@ -46,7 +46,7 @@ pub(super) fn tables(
         })
     });
     let listed = listed.chain(choices).chain(foreign);
-    let first_foreign = entries.list.len() + entries.choices.len();
+    let first_foreign = entries.first_foreign();
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
     let of_choice = if entries.choices.is_empty() { 0 } else { choose::THREADS };
     let of_foreign = if entries.foreign.is_empty() { 0 } else { foreign::THREADS };
@@ -62,7 +62,7 @@ pub(super) fn tables(
     quote! {
         pub(super) static PROGRAM: rt::gpu::Program = rt::gpu::Program {
             wgsl: #wgsl,
-            foreign: rt::gpu::Foreign { wgsl: #of_foreign_functions, first: #first_foreign },
+            foreign: rt::gpu::Foreign { wgsl: #foreign_wgsl, first: #first_foreign },
             entries: &[#(#listed),*],
             loops: #loops,
             dims: #dims,
@@ -151,7 +151,7 @@ impl Tables<'_> {
         let groups = numbers[0].ceil_div(foreign::THREADS.into());
         let buffers = args.iter().chain(results).map(|(buffer, _)| self.offset(*buffer, function, plan));
         let launch = launch(&groups, buffers.chain(numbers), function);
-        let entry = (self.entries.list.len() + self.entries.choices.len() + number) as u16;
+        let entry = (self.entries.first_foreign() + number) as u16;
         quote!(rt::gpu::Command::Dispatch { entry: #entry, launch: #launch })
     }
 
