@@ -213,3 +213,73 @@ mod unused {
         }
     }
 }
+
+/// What a block leaves to the next one is of no use behind the last.
+mod last {
+    use precast::prelude::*;
+
+    model! {
+        /// Blocks of blocks, each of which gives a term of the result and what the next one reads.
+        pub struct Highway(depth = 3) {
+            blocks: [Block; depth],
+            groups: [Group; 2],
+        }
+
+        struct Block {
+            mix: Linear(5, 5),
+            up: Linear(5, 5),
+        }
+
+        struct Group {
+            inner: [Block; 3],
+            beside: Linear(5, 5),
+        }
+
+        impl Block {
+            fn forward(&self, h: f32[.., 5], y: f32[.., 5]) -> (f32[.., 5], f32[.., 5]) {
+                (tanh(self.mix(h)), y + tanh(self.up(h)))
+            }
+        }
+
+        impl Group {
+            fn forward(&self, h: f32[.., 5], y: f32[.., 5]) -> (f32[.., 5], f32[.., 5]) {
+                let mut state = (h, self.beside(y));
+                for block in self.inner {
+                    state = block(state.0, state.1);
+                }
+                state
+            }
+        }
+
+        impl Highway {
+            /// The mean of squares.
+            #[train(AdamW)]
+            pub fn loss(&self, x: f32[B, 5]) -> f32 {
+                let mut first = (x, x);
+                for block in self.blocks {
+                    first = block(first.0, first.1);
+                }
+                let mut second = (x, first.1);
+                for group in self.groups {
+                    second = group(second.0, second.1);
+                }
+                mean(square(second.1))
+            }
+        }
+    }
+
+    #[test]
+    fn what_the_last_block_leaves_behind_is_not_trained() {
+        let mut model = Highway::init(1);
+        let before = model.clone();
+        let mut trainer = model.trainer(AdamW { rate: 0.1, decay: 0.5, ..AdamW::default() });
+        for _ in 0..3 {
+            trainer.loss(&[[1.0, 2.0, 3.0, 4.0, 5.0]]).unwrap().value().unwrap();
+        }
+        drop(trainer);
+        for ((name, _, now), (_, _, then)) in model.parameters().zip(before.parameters()) {
+            let stays = ["blocks.2.mix", "groups.1.inner.2.mix"].iter().any(|last| name.contains(last));
+            assert_eq!(now == then, stays, "{name}");
+        }
+    }
+}

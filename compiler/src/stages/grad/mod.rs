@@ -14,6 +14,7 @@ mod keep;
 mod lanes;
 mod map;
 mod movement;
+mod reach;
 mod repeat;
 mod reverse;
 mod rules;

@@ -1,6 +1,7 @@
 //! The tail of a training step: a function with a loss in, the same with gradients, clipping, update and
 //! effects out.
 
+use super::reach::{self, Reach};
 use super::reverse::{pull_back, write};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
 use crate::ir::model::{Effect, Function};
@@ -8,6 +9,8 @@ use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Dim, Graph, Kind, Model, Param, ParamId, Type, Value};
 use crate::ops::{Builder, OpError, Optimizer};
 use proc_macro2::Span;
+use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// PyTorch's `clip_grad_norm_` divides by the norm plus this.
 const CLIP_EPSILON: f64 = 1e-6;
@@ -16,12 +19,14 @@ const CLIP_EPSILON: f64 = 1e-6;
 pub(super) fn complete(model: &Model, function: &mut Function, optimizer: &'static Optimizer) {
     let loss = function.graph.outputs[0];
     let trained: Vec<ParamId> = model.trained().filter(|id| !function.frozen.contains(id)).collect();
+    let reached = reach::params(&function.graph, loss);
     let gradients = gradients(model, &mut function.graph, loss, &trained);
     let gradients = gradients.unwrap_or_else(|error| unreachable!("rules are well typed: {}", error.message));
     let has_one = |id: &ParamId| gradients.iter().any(|(effect, _)| *effect == Effect::Gradient(*id));
     function.frozen = model.trained().filter(|id| !has_one(id)).collect();
     let companions = std::mem::replace(&mut function.effects, gradients);
-    let update = Update { model, optimizer, loss, frozen: &function.frozen };
+    let still = still(model, &function.frozen, &reached);
+    let update = Update { model, optimizer, loss, still };
     match update.append(&mut function.graph, &companions) {
         Ok(effects) => function.effects.extend(effects),
         Err(error) => unreachable!("updates are well typed: {}", error.message),
@@ -39,6 +44,27 @@ fn gradients(model: &Model, graph: &mut Graph, loss: Value, ids: &[ParamId]) -> 
     Ok(ids.iter().zip(arrived).filter_map(effect).collect())
 }
 
+/// The words of the pool without a gradient, in ascending ranges: the frozen parameters, and those of single blocks
+/// that the loss does not depend on.
+fn still(model: &Model, frozen: &[ParamId], reached: &BTreeMap<ParamId, Reach>) -> Vec<Range<usize>> {
+    let mut params: Vec<(ParamId, &Param)> = model.trained().map(|id| (id, model.param(id))).collect();
+    params.sort_by_key(|(_, param)| param.offset);
+    let mut all: Vec<Range<usize>> = vec![];
+    for (id, param) in params {
+        let elements = param.stacked().count().as_const().map_or(0, |n| n as usize);
+        let reach = reached.get(&id).filter(|_| !frozen.contains(&id)).unwrap_or(&Reach::Nothing);
+        for Range { start, end } in reach.rest(elements) {
+            // Nothing lies between its end and the next chunk.
+            let end = if end == elements { end.next_multiple_of(CHUNK) } else { end };
+            match all.last_mut() {
+                Some(last) if last.end == param.offset + start => last.end = param.offset + end,
+                _ => all.push(param.offset + start..param.offset + end),
+            }
+        }
+    }
+    all
+}
+
 /// The node of a parameter stack.
 fn param(model: &Model, graph: &mut Graph, id: ParamId, span: Span) -> Value {
     let known = graph.values().find(|v| matches!(graph.node(*v).kind, Kind::Param(p) if p == id));
@@ -50,8 +76,8 @@ struct Update<'a> {
     model: &'a Model,
     optimizer: &'static Optimizer,
     loss: Value,
-    /// The trained parameters that stay as they are.
-    frozen: &'a [ParamId],
+    /// The words of the pool that stay as they are.
+    still: Vec<Range<usize>>,
 }
 
 impl Update<'_> {
@@ -94,43 +120,20 @@ impl Update<'_> {
         Ok(effects)
     }
 
-    /// Whether each word of the pool belongs to a parameter that is not frozen; none where all do.
+    /// Whether each word of the pool has a gradient; none where all do.
     fn moves(&self, b: &mut Builder<'_>, pool: &Type) -> Result<Option<Value>, OpError> {
-        if self.frozen.is_empty() {
-            return Ok(None);
-        }
-        let chunk = b.iota(&pool.shape, 0)?;
+        let (chunk, lane) = (b.iota(&pool.shape, 0)?, b.iota(&pool.shape, 1)?);
         let mut moves = None;
-        for (first, end) in self.moving_chunks() {
-            let (first, end) = (b.constant(chunk, first as f64)?, b.constant(chunk, end as f64)?);
-            let (above, below) = (b.map(MapOp::Le, &[first, chunk])?, b.map(MapOp::Lt, &[chunk, end])?);
-            let inside = b.map(MapOp::And, &[above, below])?;
+        for Range { start, end } in &self.still {
+            let (from, to) = (before(b, chunk, lane, *start)?, before(b, chunk, lane, *end)?);
+            let past = b.unary(MapOp::Not, to)?;
+            let outside = b.map(MapOp::Or, &[from, past])?;
             moves = Some(match moves {
-                Some(others) => b.map(MapOp::Or, &[others, inside])?,
-                None => inside,
+                Some(others) => b.map(MapOp::And, &[others, outside])?,
+                None => outside,
             });
         }
-        match moves {
-            Some(moves) => Ok(Some(moves)),
-            None => b.full(DType::Bool, &pool.shape, 0.0).map(Some),
-        }
-    }
-
-    /// The chunks of parameters that are not frozen, as ranges with neighbours joined.
-    fn moving_chunks(&self) -> Vec<(usize, usize)> {
-        let mut ranges: Vec<(usize, usize)> = vec![];
-        let mut params: Vec<&Param> =
-            self.model.trained().filter(|id| !self.frozen.contains(id)).map(|id| self.model.param(id)).collect();
-        params.sort_by_key(|param| param.offset);
-        for param in params {
-            let words = param.stacked().count().as_const().map_or(0, |n| n as usize);
-            let (first, end) = (param.offset / CHUNK, (param.offset + words).div_ceil(CHUNK));
-            match ranges.last_mut() {
-                Some((_, last)) if *last == first => *last = end,
-                _ => ranges.push((first, end)),
-            }
-        }
-        ranges
+        Ok(moves)
     }
 
     /// The numbers of each chunk's parameter group, in the shape of the pool.
@@ -152,6 +155,19 @@ impl Update<'_> {
         let always = b.with(MapOp::Eq, skip, 0.0)?;
         b.map(MapOp::Or, &[both, always])
     }
+}
+
+/// Whether each word of the pool lies before that one. Words have no numbers of their own: a pool may have more than
+/// an index can count.
+fn before(b: &mut Builder<'_>, chunk: Value, lane: Value, word: usize) -> Result<Value, OpError> {
+    let earlier = b.with(MapOp::Lt, chunk, (word / CHUNK) as f64)?;
+    if word.is_multiple_of(CHUNK) {
+        return Ok(earlier);
+    }
+    let same = b.with(MapOp::Eq, chunk, (word / CHUNK) as f64)?;
+    let first = b.with(MapOp::Lt, lane, (word % CHUNK) as f64)?;
+    let within = b.map(MapOp::And, &[same, first])?;
+    b.map(MapOp::Or, &[earlier, within])
 }
 
 /// The Euclidean norm of all gradients. Chunks are summed first, so that many of them are summed at a time.
