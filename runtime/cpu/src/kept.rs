@@ -33,12 +33,59 @@ pub struct Kept {
     next: usize,
 }
 
+/// The layouts that parameters are copied to.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) enum Packing {
+    /// Panels of columns of a right operand.
+    Panels,
+    /// Row tiles of a left operand.
+    Tiles,
+    /// Row tiles of the filters of a convolution whose image is spread out.
+    FilterTiles,
+    /// A small matrix in vectors of columns.
+    Columns,
+    /// The state's matrix of a recurrent layer.
+    Recurrence,
+    /// Filters after Winograd's transform.
+    Winograd,
+    /// Panels of columns in bf16.
+    Bf16,
+    /// Panels of columns in int8, with their scales.
+    Int8,
+}
+
+/// What tells the copies of one place apart.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(super) struct Form<'a> {
+    pub(super) packing: Packing,
+    /// The length of the copy.
+    pub(super) words: usize,
+    /// Every number that the packed words depend on, beside the parameters.
+    pub(super) numbers: &'a [isize],
+}
+
 #[derive(Debug)]
 struct Copied {
     address: usize,
-    form: Box<[isize]>,
+    packing: Packing,
+    words: usize,
+    numbers: Box<[isize]>,
     /// The piece, and the first word in it.
     place: (usize, usize),
+}
+
+impl Copied {
+    fn form(&self) -> Form<'_> {
+        Form { packing: self.packing, words: self.words, numbers: &self.numbers }
+    }
+
+    /// Whether it has this form, whose numbers are too few for a call that compares memory.
+    #[inline(always)]
+    fn has(&self, form: Form<'_>) -> bool {
+        let differ = || self.numbers.iter().zip(form.numbers).fold(0, |differ, (a, b)| differ | (a ^ b));
+        let alike = self.packing == form.packing && self.words == form.words;
+        alike && self.numbers.len() == form.numbers.len() && differ() == 0
+    }
 }
 
 /// Memory of copies, which is reached through one pointer only: a copy is written while others are read.
@@ -115,11 +162,10 @@ impl Kept {
     }
 }
 
-/// The copy of the parameters from `from` on in the form `form`, which `pack` makes if there is none yet.
-///
-/// The form is every number that `pack` depends on. `None` if these are no parameters of a session, or memory has run out.
+/// The copy of the parameters from `from` on in the form `form`, which `pack` makes if there is none yet: as many words
+/// as the form says. `None` if these are no parameters of a session, or memory has run out.
 #[inline]
-pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl FnOnce(*mut f32)) -> Option<*const f32> {
+pub(super) fn kept(from: *const f32, form: Form<'_>, pack: impl FnOnce(*mut f32)) -> Option<*const f32> {
     let current = CURRENT.get();
     if current.is_null() {
         return None;
@@ -134,38 +180,37 @@ pub(super) fn kept(from: *const f32, form: &[isize], words: usize, pack: impl Fn
     let next = current.next;
     if let Some(copy) = current.copies.get(next)
         && copy.address == address
-        && same(&copy.form, form)
+        && copy.has(form)
     {
         current.next += 1;
         return Some(current.at(copy.place));
     }
-    match current.copies.binary_search_by(|copy| (copy.address, &*copy.form).cmp(&(address, form))) {
+    match current.copies.binary_search_by(|copy| (copy.address, copy.form()).cmp(&(address, form))) {
         Ok(at) => {
             current.next = at + 1;
             Some(current.at(current.copies[at].place))
         }
         Err(at) => {
+            let Form { packing, words, numbers } = form;
             let place = current.room(words)?;
             let start = current.at(place);
             pack(start);
-            current.copies.insert(at, Copied { address, form: form.into(), place });
+            current.copies.insert(at, Copied { address, packing, words, numbers: numbers.into(), place });
             Some(start)
         }
     }
-}
-
-/// Whether two forms are equal; they are too short for a call that compares memory.
-#[inline(always)]
-fn same(a: &[isize], b: &[isize]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differ, (a, b)| differ | (a ^ b)) == 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
-    fn count(from: &[f32], form: &[isize], packed: &mut usize) -> Option<f32> {
-        let copy = kept(from.as_ptr(), form, 1, |to| {
+    fn columns(words: usize, numbers: &[isize]) -> Form<'_> {
+        Form { packing: Packing::Columns, words, numbers }
+    }
+
+    fn count(from: &[f32], numbers: &[isize], packed: &mut usize) -> Option<f32> {
+        let copy = kept(from.as_ptr(), columns(1, numbers), |to| {
             *packed += 1;
             // SAFETY: one word was asked for.
             unsafe { to.write(from[0] * 2.0) };
@@ -198,7 +243,7 @@ mod tests {
             let starts = sizes.map(|words| {
                 // SAFETY: as many words were asked for.
                 let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
-                super::kept(parameters.as_ptr(), &[words as isize], words, fill).unwrap()
+                super::kept(parameters.as_ptr(), columns(words, &[]), fill).unwrap()
             });
             for (start, words) in starts.into_iter().zip(sizes) {
                 assert_eq!(start.addr() % 64, 0);
@@ -207,6 +252,28 @@ mod tests {
                 assert!(copy.iter().all(|x| *x == words as f32), "{words}");
             }
         });
+    }
+
+    #[test]
+    fn copies_of_other_packings_and_lengths_are_others() {
+        let (parameters, mut kept, mut packed) = ([1.0], Kept::default(), 0);
+        let forms = [
+            (Packing::Tiles, 1, &[2, 3][..]),
+            (Packing::Panels, 1, &[2, 3]),
+            (Packing::Panels, 2, &[2, 3]),
+            (Packing::Panels, 2, &[2]),
+        ];
+        for _ in 0..2 {
+            kept.lend(&parameters, || {
+                for (packing, words, numbers) in forms {
+                    // Out of the order in which they were made, too.
+                    for _ in 0..2 {
+                        super::kept(parameters.as_ptr(), Form { packing, words, numbers }, |_| packed += 1).unwrap();
+                    }
+                }
+            });
+        }
+        assert_eq!(packed, forms.len());
     }
 
     #[test]

@@ -3,7 +3,7 @@
 //! In: rows that are contiguous along K, and the matrix, `[vector of columns][k][column]`. Out: sums. Always: each sum is the
 //! one that [`super::dot`] makes, to the last bit: `LANES` partial sums that are added up in halves.
 
-use crate::kept::kept;
+use crate::kept::{Form, Packing, kept};
 use crate::vectors::MAX_LANES;
 use crate::{Isa, Kernel, Simd, run};
 
@@ -23,9 +23,9 @@ pub(super) fn columns(
     if n * k > MOST || n < lanes {
         return None;
     }
-    let form = [3, n.cast_signed(), k.cast_signed(), pitch, lanes.cast_signed()];
+    let numbers = &[n.cast_signed(), k.cast_signed(), pitch, lanes.cast_signed()];
     let words = k * n.next_multiple_of(VECTORS * lanes);
-    kept(from, &form, words, |to| run(isa, Turn { from, n, k, pitch, to }))
+    kept(from, Form { packing: Packing::Columns, words, numbers }, |to| run(isa, Turn { from, n, k, pitch, to }))
 }
 
 /// Packs the columns.

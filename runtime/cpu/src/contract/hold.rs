@@ -9,37 +9,37 @@ use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
-use crate::kept::kept;
+use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch};
 use crate::{Isa, Kernel, Simd, run};
 
 /// Numbers that tell packed layouts apart.
-struct Form {
-    numbers: [isize; 4 * MAX_AXES + 8],
+struct Numbers {
+    all: [isize; 4 * MAX_AXES + 5],
     count: usize,
 }
 
-impl Form {
-    fn new(kind: isize, sizes: [usize; 3], side: &Side<'_>, groups: [&Group; 2]) -> Form {
-        let mut form = Form { numbers: [kind; 4 * MAX_AXES + 8], count: 1 };
-        sizes.iter().for_each(|size| form.push(size.cast_signed()));
+impl Numbers {
+    fn new(sizes: [usize; 3], side: &Side<'_>, groups: [&Group; 2]) -> Numbers {
+        let mut numbers = Numbers { all: [0; 4 * MAX_AXES + 5], count: 0 };
+        sizes.iter().for_each(|size| numbers.push(size.cast_signed()));
         for group in groups {
-            form.push(group.count.cast_signed());
+            numbers.push(group.count.cast_signed());
             for at in 0..group.count {
-                form.push(group.extent[at].cast_signed());
-                form.push(side.strides[group.number(at)]);
+                numbers.push(group.extent[at].cast_signed());
+                numbers.push(side.strides[group.number(at)]);
             }
         }
-        form
+        numbers
     }
 
     fn push(&mut self, number: isize) {
-        self.numbers[self.count] = number;
+        self.all[self.count] = number;
         self.count += 1;
     }
 
-    fn numbers(&self) -> &[isize] {
-        &self.numbers[..self.count]
+    fn as_slice(&self) -> &[isize] {
+        &self.all[..self.count]
     }
 }
 
@@ -57,8 +57,9 @@ pub(super) fn right(
     (temp, table): (*mut f32, &mut [Place]),
 ) -> Option<*const f32> {
     let from = start(plan, &plan.rhs)?;
-    let form = Form::new(1, [width, plan.run, plan.per_run], &plan.rhs, [&plan.n, &plan.k]);
-    kept(from, form.numbers(), words(plan, width), |to| run(isa, Whole { plan, width, to, temp, table }))
+    let numbers = Numbers::new([width, plan.run, plan.per_run], &plan.rhs, [&plan.n, &plan.k]);
+    let form = Form { packing: Packing::Panels, words: words(plan, width), numbers: numbers.as_slice() };
+    kept(from, form, |to| run(isa, Whole { plan, width, to, temp, table }))
 }
 
 /// Words of the whole right operand in panels of `width` columns.
@@ -75,8 +76,9 @@ pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (u
 /// The kept left operand, in row tiles.
 pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
     let from = start(plan, &plan.lhs)?;
-    let form = Form::new(2, [tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
-    kept(from, form.numbers(), left::words(plan), |to| left::share(call, plan, tiles, to))
+    let numbers = Numbers::new([tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
+    let form = Form { packing: Packing::Tiles, words: left::words(plan), numbers: numbers.as_slice() };
+    kept(from, form, |to| left::share(call, plan, tiles, to))
 }
 
 /// What packing needs for a moment.

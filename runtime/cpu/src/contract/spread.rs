@@ -16,7 +16,7 @@ use super::place::{Group, Place, Side, Walk};
 use super::plan::{Left, Plan, SHARED};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
-use crate::kept::kept;
+use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
@@ -131,10 +131,10 @@ impl<'a> Setup<'a> {
     /// The packed left operand that the session keeps, if that would otherwise be read where it lies.
     fn kept(&self) -> Option<*const f32> {
         let (plan, rows) = (self.plan, self.call.rows.cast_signed());
-        let form = [6, plan.m.total.cast_signed(), plan.k.total.cast_signed(), self.in_place?, rows];
+        let numbers = &[plan.m.total.cast_signed(), plan.k.total.cast_signed(), self.in_place?, rows];
         let from = plan.lhs.data.as_ptr().wrapping_offset(plan.lhs.base);
         let pack = |left: *mut f32| pool::parallel(self.call.threads, self.tiles, &Lefts { setup: self, left });
-        kept(from, &form, self.left_words(), pack)
+        kept(from, Form { packing: Packing::FilterTiles, words: self.left_words(), numbers }, pack)
     }
 
     /// Words of a copy, with what whole vectors read beyond its end.

@@ -23,7 +23,7 @@ use super::finish::{Destination, Sums};
 use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::place::Place;
 use super::plan::{Plan, share};
-use crate::kept::kept;
+use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 use cut::{Cut, Sizes};
@@ -151,8 +151,7 @@ impl<'a> Setup<'a> {
     /// The transformed filters that the session keeps, if they are its parameters.
     fn kept(&self) -> Option<*const f32> {
         let Setup { call, plan, filters, panels, cut } = self;
-        let form = [
-            5,
+        let numbers = &[
             plan.m.total.cast_signed(),
             filters.channels.cast_signed(),
             filters.row,
@@ -166,7 +165,8 @@ impl<'a> Setup<'a> {
             let task = Task { setup: self, list: core::ptr::null(), patches: core::ptr::null_mut(), filters: to };
             pool::parallel(call.threads, *panels, &Part { task: &task, kind: Kind::Filters(to) });
         };
-        kept(filters.weights(&plan.lhs, 0, 0), &form, panels * self.panel_words(), pack)
+        let words = panels * self.panel_words();
+        kept(filters.weights(&plan.lhs, 0, 0), Form { packing: Packing::Winograd, words, numbers }, pack)
     }
 }
 

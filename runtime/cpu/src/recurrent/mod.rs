@@ -16,7 +16,7 @@ use core::ops::Range;
 
 use super::barrier::{Barrier, Broken, MOST};
 use super::contract::kernel::{self, Ahead, Block, Rows, Steps};
-use super::kept::kept;
+use super::kept::{Form, Packing, kept};
 use super::scratch::{LINE, Scratch, lend};
 use super::{Area, Isa, Kernel, Simd, pool, run};
 pub use cell::{Cell, Cells};
@@ -127,8 +127,8 @@ fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
     panels.check();
     let states = state.place(turns, (rows, columns, groups));
     let cut = Cut::new(isa, threads, turns, rows, &panels);
-    let form = panels.form(&cut, isa.lanes());
-    let packed = kept(panels.start(), &form, panels.words(isa.lanes()), |to| {
+    let (words, numbers) = (panels.words(isa.lanes()), &panels.numbers(&cut, isa.lanes()));
+    let packed = kept(panels.start(), Form { packing: Packing::Recurrence, words, numbers }, |to| {
         run(isa, Pack { panels: &panels, cut: &cut, parts: 0..cut.parts, to });
     });
     let turns = Turns { isa, turns, reverse, states, targets, series: series.len(), panels, packed, cut, sink };

@@ -42,11 +42,11 @@ impl Panels<'_> {
     }
 
     /// The numbers that tell packed forms apart.
-    pub(super) fn form(&self, cut: &Cut, lanes: usize) -> [isize; 10] {
+    pub(super) fn numbers(&self, cut: &Cut, lanes: usize) -> [isize; 9] {
         let parts = if cut.by_rows { 1 } else { cut.parts };
         let Matrix { column, step, .. } = self.matrix;
         let (columns, groups, depth) = (self.columns, self.groups, self.depth);
-        [4, columns, groups, depth, column, step, lanes, parts, usize::from(self.wide), CHUNK].map(usize::cast_signed)
+        [columns, groups, depth, column, step, lanes, parts, usize::from(self.wide), CHUNK].map(usize::cast_signed)
     }
 
     /// The panels of `width` vectors of columns: the first vector of each, and how many it has.

@@ -13,7 +13,7 @@ use crate::contract::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use crate::contract::place::{Group, MAX_AXES, Place, Side};
 use crate::contract::turns::Steady;
 use crate::contract::{Axis, Operand, Role};
-use crate::kept::kept;
+use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Isa, Kernel, Simd, run};
 
@@ -38,8 +38,13 @@ impl Panels<'_> {
     /// Lends the panels to `work`.
     pub(super) fn lend(&self, steady: Option<&mut Steady>, work: impl FnOnce(*const u32)) {
         let from = self.operand.data.as_ptr().wrapping_offset(self.operand.base);
-        let (form, count) = self.form();
-        if let Some(words) = kept(from, &form[..count], self.words(), |to| self.pack(to)) {
+        let packing = match self.precision {
+            Precision::Bf16 => Packing::Bf16,
+            Precision::Int8 => Packing::Int8,
+        };
+        let (numbers, count) = self.numbers();
+        let form = Form { packing, words: self.words(), numbers: &numbers[..count] };
+        if let Some(words) = kept(from, form, |to| self.pack(to)) {
             work(words.cast());
         } else if let Some(steady) = steady {
             work(steady.words(self.words(), |to| self.pack(to)).cast());
@@ -53,23 +58,19 @@ impl Panels<'_> {
     }
 
     /// Numbers that tell packed layouts apart.
-    fn form(&self) -> ([isize; 2 * MAX_AXES + 3], usize) {
-        let kind = match self.precision {
-            Precision::Bf16 => 7,
-            Precision::Int8 => 8,
-        };
-        let mut form = [kind; 2 * MAX_AXES + 3];
-        let mut count = 1;
+    fn numbers(&self) -> ([isize; 2 * MAX_AXES + 2], usize) {
+        let mut numbers = [0; 2 * MAX_AXES + 2];
+        let mut count = 0;
         for role in [self.role, Role::K] {
             let of_role = self.axes.iter().zip(self.operand.strides).filter(|(axis, _)| axis.role == role);
             for (axis, &stride) in of_role.filter(|(axis, _)| axis.extent > 1) {
-                form[count..count + 2].copy_from_slice(&[axis.extent.cast_signed(), stride]);
+                numbers[count..count + 2].copy_from_slice(&[axis.extent.cast_signed(), stride]);
                 count += 2;
             }
-            form[count] = 0;
+            numbers[count] = 0;
             count += 1;
         }
-        (form, count)
+        (numbers, count)
     }
 
     /// Words of all panels.
