@@ -38,7 +38,7 @@ macro_rules! vectors {
         #[inline(always)]
         #[allow(unused_unsafe)]
         fn $name($self, $($arg: Self::$t),+) -> Self::$out {
-            // SAFETY: the token proves that the machine has the instructions.
+            // SAFETY: the token proves that the machine has AVX2 and FMA, and the body touches no memory.
             unsafe { $body }
         }
     )*};
@@ -49,7 +49,7 @@ macro_rules! fold {
     ($self:ident; $($name:ident: $t:ident -> $e:ty = $op:ident, $to:expr, $from:expr;)*) => {$(
         #[inline(always)]
         fn $name($self, x: Self::$t) -> $e {
-            // SAFETY: the token proves that the machine has the instructions.
+            // SAFETY: the token proves that the machine has AVX2; halves are folded in registers.
             unsafe {
                 let v = $to(x);
                 let v = $to($self.$op($from(v), $from(_mm256_permute2x128_si256::<1>(v, v))));
@@ -67,7 +67,7 @@ macro_rules! by_lane {
         fn $name($self, a: Self::$t, b: Self::$t) -> Self::$t {
             let mut left = [<$e>::default(); LANES];
             let mut right = [<$e>::default(); LANES];
-            // SAFETY: the arrays have as many words as a vector has lanes.
+            // SAFETY: each array has `LANES` words, as a vector has, and the token proves AVX2.
             unsafe {
                 _mm256_storeu_si256(left.as_mut_ptr().cast(), a);
                 _mm256_storeu_si256(right.as_mut_ptr().cast(), b);
@@ -76,7 +76,7 @@ macro_rules! by_lane {
                 let $a = *out;
                 *out = $body;
             }
-            // SAFETY: as above.
+            // SAFETY: `left` has `LANES` words, all of them initialised, and the token proves AVX2.
             unsafe { _mm256_loadu_si256(left.as_ptr().cast()) }
         }
     )*};
@@ -87,27 +87,27 @@ macro_rules! memory {
         = $i_load:ident $i_load_masked:ident $i_store:ident $i_store_masked:ident $i_gather:ident $zero:ident $mask:path;)*) => {$(
         #[inline(always)]
         unsafe fn $load($self, p: *const $e) -> Self::$t {
-            // SAFETY: the caller vouches for `LANES` words; the token for the instructions.
+            // SAFETY: `p` is valid for reading `LANES` words by this method's contract, and the token proves AVX2.
             unsafe { $i_load(p.cast()) }
         }
         #[inline(always)]
         unsafe fn $load_masked($self, p: *const $e, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be read at each lane in `m`, no other is read, and the token proves AVX2.
             unsafe { $i_load_masked(p.cast(), m) }
         }
         #[inline(always)]
         unsafe fn $store($self, p: *mut $e, v: Self::$t) {
-            // SAFETY: the caller vouches for `LANES` words; the token for the instructions.
+            // SAFETY: `p` is valid for writing `LANES` words by this method's contract, and the token proves AVX2.
             unsafe { $i_store(p.cast(), v) }
         }
         #[inline(always)]
         unsafe fn $store_masked($self, p: *mut $e, m: Self::M, v: Self::$t) {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be written at each lane in `m`, no other is written; the token proves AVX2.
             unsafe { $i_store_masked(p.cast(), m, v) }
         }
         #[inline(always)]
         unsafe fn $gather($self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be read at the index of each lane in `m`, no others; the token proves AVX2.
             unsafe { $i_gather::<4>($zero(), p.cast(), idx, $mask(m)) }
         }
         #[inline(always)]
@@ -115,7 +115,8 @@ macro_rules! memory {
             let mut indices = [-1i32; LANES];
             let mut words = [<$e>::default(); LANES];
             let mut chosen = [0i32; LANES];
-            // SAFETY: the arrays have as many words as a vector has lanes, and the caller vouches for the lanes of the mask.
+            // SAFETY: the arrays have `LANES` words, by contract `p` may be written at the index of each lane in `m`, where
+            // `chosen` is not 0, and the token proves AVX2.
             unsafe {
                 _mm256_storeu_si256(indices.as_mut_ptr().cast(), idx);
                 _mm256_storeu_si256(chosen.as_mut_ptr().cast(), m);
@@ -143,12 +144,12 @@ impl Vectors for Avx2 {
 
     #[inline]
     fn enter<K: Kernel>(self, kernel: K) {
-        // SAFETY: the token proves that the machine has the features of the frame.
+        // SAFETY: the token proves that the machine has AVX2, BMI2 and FMA, which `frame` enables.
         unsafe { frame(self, kernel) }
     }
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2, BMI2 and FMA, which `call` enables.
         unsafe { call(self, kernel) }
     }
 
@@ -281,17 +282,17 @@ impl Vectors for Avx2 {
 
     #[inline(always)]
     fn splat_f(self, x: f32) -> Self::F {
-        // SAFETY: the token proves that the machine has the instructions.
+        // SAFETY: the token proves that the machine has AVX2; a broadcast touches no memory.
         unsafe { _mm256_set1_ps(x) }
     }
     #[inline(always)]
     fn splat_i(self, x: i32) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; a broadcast touches no memory.
         unsafe { _mm256_set1_epi32(x) }
     }
     #[inline(always)]
     fn splat_u(self, x: u32) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; a broadcast touches no memory.
         unsafe { _mm256_set1_epi32(x.cast_signed()) }
     }
     #[inline(always)]
@@ -300,7 +301,7 @@ impl Vectors for Avx2 {
     }
     #[inline(always)]
     fn iota_i(self) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the lanes are constants.
         unsafe { _mm256_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7) }
     }
     #[inline(always)]
@@ -313,54 +314,55 @@ impl Vectors for Avx2 {
     }
     #[inline(always)]
     fn any_m(self, x: Self::M) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the mask is in a register.
         unsafe { _mm256_movemask_epi8(x) != 0 }
     }
     #[inline(always)]
     fn all_m(self, x: Self::M) -> bool {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the mask is in a register.
         unsafe { _mm256_movemask_epi8(x) == -1 }
     }
     #[inline(always)]
     fn shl_const_i<const N: u32>(self, x: Self::I) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the shift is of a register.
         unsafe { _mm256_sllv_epi32(x, self.splat_i(N as i32)) }
     }
     #[inline(always)]
     fn shr_const_i<const N: u32>(self, x: Self::I) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the shift is of a register.
         unsafe { _mm256_srav_epi32(x, self.splat_i(N as i32)) }
     }
     #[inline(always)]
     fn shl_const_u<const N: u32>(self, x: Self::U) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the shift is of a register.
         unsafe { _mm256_sllv_epi32(x, self.splat_i(N as i32)) }
     }
     #[inline(always)]
     fn shr_const_u<const N: u32>(self, x: Self::U) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX2; the shift is of a register.
         unsafe { _mm256_srlv_epi32(x, self.splat_i(N as i32)) }
     }
 
     #[inline(always)]
     unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
-        // SAFETY: the caller vouches for the words and their alignment, and settles; the token for the instructions.
+        // SAFETY: by contract `p` is valid for writing `LANES` words and aligned to 32 bytes, and other threads read them
+        // after `settle` only; the token proves AVX2.
         unsafe { _mm256_stream_ps(p, v) }
     }
     #[inline(always)]
     fn fetch_raw(self, p: *const f32) {
-        // SAFETY: a prefetch touches nothing, and every machine with a token has it.
+        // SAFETY: a prefetch accesses nothing, wherever `p` points; SSE comes with AVX2, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
     #[inline(always)]
     fn settle(self) {
-        // SAFETY: every machine with a token has the instruction.
+        // SAFETY: the fence only orders stores; SSE comes with AVX2, which the token proves.
         unsafe { _mm_sfence() }
     }
 
     #[inline(always)]
     fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
-        // SAFETY: the token proves that the machine has the instructions.
+        // SAFETY: the token proves that the machine has AVX2; lanes move between registers.
         unsafe {
             let mixed = _mm256_castps_pd(_mm256_shuffle_ps::<0x88>(a, b));
             _mm256_castpd_ps(_mm256_permute4x64_pd::<0xd8>(mixed))
@@ -369,7 +371,7 @@ impl Vectors for Avx2 {
 
     #[inline(always)]
     fn prefetch(self, p: *const f32) {
-        // SAFETY: the token proves that the machine has the instruction, which never faults.
+        // SAFETY: a prefetch never faults, wherever `p` points; SSE comes with AVX2, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
 
@@ -378,7 +380,8 @@ impl Vectors for Avx2 {
         // Loads put rows r and r + 4 into the halves of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
-            // SAFETY: the caller vouches for both sides, the token for the instructions.
+            // SAFETY: by contract each of `LANES` rows, a multiple of 4, has `at + LANES` words, so it has these 4, and
+            // `to` has `count` rows, the only ones written; the token proves AVX2.
             unsafe {
                 let mut v = [_mm256_setzero_ps(); 4];
                 for (r, v) in v.iter_mut().enumerate() {
@@ -407,7 +410,7 @@ impl Vectors for Avx2 {
 
     #[inline(always)]
     unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
-        // SAFETY: the caller vouches for 8 words, the token for the instructions.
+        // SAFETY: `to` is valid for writing 8 words by this method's contract, and the token proves AVX2.
         unsafe {
             // Halves of two vectors are added, then quarters of four, then all that is left of eight.
             let mut halves = [_mm256_setzero_ps(); 4];

@@ -43,7 +43,7 @@ macro_rules! vectors {
         #[inline(always)]
         #[allow(unused_unsafe)]
         fn $name($self, $($arg: Self::$t),+) -> Self::$out {
-            // SAFETY: the token proves that the machine has the instructions.
+            // SAFETY: the token proves that the machine has AVX-512, and the body touches no memory.
             unsafe { $body }
         }
     )*};
@@ -54,7 +54,7 @@ macro_rules! fold {
     ($self:ident; $($name:ident: $t:ident -> $e:ty = $op:ident, $to:expr, $from:expr;)*) => {$(
         #[inline(always)]
         fn $name($self, x: Self::$t) -> $e {
-            // SAFETY: the token proves that the machine has the instructions.
+            // SAFETY: the token proves that the machine has AVX-512; halves are folded in registers.
             unsafe {
                 let v = $to(x);
                 let v = $to($self.$op($from(v), $from(_mm512_shuffle_i32x4::<0x4e>(v, v))));
@@ -73,7 +73,7 @@ macro_rules! by_lane {
         fn $name($self, a: Self::$t, b: Self::$t) -> Self::$t {
             let mut left = [<$e>::default(); LANES];
             let mut right = [<$e>::default(); LANES];
-            // SAFETY: the arrays have as many words as a vector has lanes.
+            // SAFETY: each array has `LANES` words, as a vector has, and the token proves AVX-512.
             unsafe {
                 _mm512_storeu_si512(left.as_mut_ptr().cast(), a);
                 _mm512_storeu_si512(right.as_mut_ptr().cast(), b);
@@ -82,7 +82,7 @@ macro_rules! by_lane {
                 let $a = *out;
                 *out = $body;
             }
-            // SAFETY: as above.
+            // SAFETY: `left` has `LANES` words, all of them initialised, and the token proves AVX-512.
             unsafe { _mm512_loadu_si512(left.as_ptr().cast()) }
         }
     )*};
@@ -93,32 +93,32 @@ macro_rules! memory {
         = $i_load:ident $i_load_masked:ident $i_store:ident $i_store_masked:ident $i_gather:ident $i_scatter:ident $zero:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $load($self, p: *const $e) -> Self::$t {
-            // SAFETY: the caller vouches for `LANES` words; the token for the instructions.
+            // SAFETY: `p` is valid for reading `LANES` words by this method's contract, and the token proves AVX-512.
             unsafe { $i_load(p.cast()) }
         }
         #[inline(always)]
         unsafe fn $load_masked($self, p: *const $e, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be read at each lane in `m`, no other is read, and the token proves AVX-512.
             unsafe { $i_load_masked(m, p.cast()) }
         }
         #[inline(always)]
         unsafe fn $store($self, p: *mut $e, v: Self::$t) {
-            // SAFETY: the caller vouches for `LANES` words; the token for the instructions.
+            // SAFETY: `p` is valid for writing `LANES` words by this method's contract, and the token proves AVX-512.
             unsafe { $i_store(p.cast(), v) }
         }
         #[inline(always)]
         unsafe fn $store_masked($self, p: *mut $e, m: Self::M, v: Self::$t) {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be written at each lane in `m`, no other is written; the token proves AVX-512.
             unsafe { $i_store_masked(p.cast(), m, v) }
         }
         #[inline(always)]
         unsafe fn $gather($self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be read at the index of each lane in `m`, no others; the token proves AVX-512.
             unsafe { $i_gather::<4>($zero(), m, idx, p.cast()) }
         }
         #[inline(always)]
         unsafe fn $scatter($self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
-            // SAFETY: the caller vouches for the lanes of the mask; the others are not accessed.
+            // SAFETY: by contract `p` may be written at the index of each lane in `m`, no others; the token proves AVX-512.
             unsafe { $i_scatter::<4>(p.cast(), m, idx, v) }
         }
     )*};
@@ -137,12 +137,12 @@ impl Vectors for Avx512 {
 
     #[inline]
     fn enter<K: Kernel>(self, kernel: K) {
-        // SAFETY: the token proves that the machine has the features of the frame.
+        // SAFETY: the token proves that the machine has AVX-512, AVX2, BMI2 and FMA, which `frame` enables.
         unsafe { frame(self, kernel) }
     }
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512, AVX2, BMI2 and FMA, which `call` enables.
         unsafe { call(self, kernel) }
     }
 
@@ -272,17 +272,17 @@ impl Vectors for Avx512 {
 
     #[inline(always)]
     fn splat_f(self, x: f32) -> Self::F {
-        // SAFETY: the token proves that the machine has the instructions.
+        // SAFETY: the token proves that the machine has AVX-512; a broadcast touches no memory.
         unsafe { _mm512_set1_ps(x) }
     }
     #[inline(always)]
     fn splat_i(self, x: i32) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; a broadcast touches no memory.
         unsafe { _mm512_set1_epi32(x) }
     }
     #[inline(always)]
     fn splat_u(self, x: u32) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; a broadcast touches no memory.
         unsafe { _mm512_set1_epi32(x.cast_signed()) }
     }
     #[inline(always)]
@@ -291,7 +291,7 @@ impl Vectors for Avx512 {
     }
     #[inline(always)]
     fn iota_i(self) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; the lanes are constants.
         unsafe { _mm512_setr_epi32(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15) }
     }
     #[inline(always)]
@@ -312,50 +312,51 @@ impl Vectors for Avx512 {
     }
     #[inline(always)]
     fn shl_const_i<const N: u32>(self, x: Self::I) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; the shift is of a register.
         unsafe { _mm512_slli_epi32::<N>(x) }
     }
     #[inline(always)]
     fn shr_const_i<const N: u32>(self, x: Self::I) -> Self::I {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; the shift is of a register.
         unsafe { _mm512_srai_epi32::<N>(x) }
     }
     #[inline(always)]
     fn shl_const_u<const N: u32>(self, x: Self::U) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; the shift is of a register.
         unsafe { _mm512_slli_epi32::<N>(x) }
     }
     #[inline(always)]
     fn shr_const_u<const N: u32>(self, x: Self::U) -> Self::U {
-        // SAFETY: as above.
+        // SAFETY: the token proves that the machine has AVX-512; the shift is of a register.
         unsafe { _mm512_srli_epi32::<N>(x) }
     }
 
     #[inline(always)]
     fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
-        // SAFETY: the table has as many words as a vector has lanes; the token proves that there are the instructions.
+        // SAFETY: the table has 16 words, as many as a vector has lanes, and the token proves AVX-512.
         unsafe { _mm512_permutexvar_ps(at, _mm512_loadu_ps(table.as_ptr())) }
     }
 
     #[inline(always)]
     unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
-        // SAFETY: the caller vouches for the words and their alignment, and settles; the token for the instructions.
+        // SAFETY: by contract `p` is valid for writing `LANES` words and aligned to 64 bytes, and other threads read them
+        // after `settle` only; the token proves AVX-512.
         unsafe { _mm512_stream_ps(p, v) }
     }
     #[inline(always)]
     fn fetch_raw(self, p: *const f32) {
-        // SAFETY: a prefetch touches nothing, and every machine with a token has it.
+        // SAFETY: a prefetch accesses nothing, wherever `p` points; SSE comes with AVX-512, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
     #[inline(always)]
     fn settle(self) {
-        // SAFETY: every machine with a token has the instruction.
+        // SAFETY: the fence only orders stores; SSE comes with AVX-512, which the token proves.
         unsafe { _mm_sfence() }
     }
 
     #[inline(always)]
     fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
-        // SAFETY: the token proves that the machine has the instructions.
+        // SAFETY: the token proves that the machine has AVX-512; lanes move between registers.
         unsafe {
             let lanes = _mm512_setr_epi32(0, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 30);
             _mm512_permutex2var_ps(a, lanes, b)
@@ -364,7 +365,7 @@ impl Vectors for Avx512 {
 
     #[inline(always)]
     fn prefetch(self, p: *const f32) {
-        // SAFETY: the token proves that the machine has the instruction, which never faults.
+        // SAFETY: a prefetch never faults, wherever `p` points; SSE comes with AVX-512, which the token proves.
         unsafe { _mm_prefetch::<_MM_HINT_T1>(p.cast()) }
     }
 
@@ -373,7 +374,8 @@ impl Vectors for Avx512 {
         // Loads put rows r, r + 4, r + 8 and r + 12 into the quarters of a vector, so only 4 × 4 blocks are left to transpose.
         let mut quarter = 0;
         while quarter * 4 < count {
-            // SAFETY: the caller vouches for both sides, the token for the instructions.
+            // SAFETY: by contract each of `LANES` rows, a multiple of 4, has `at + LANES` words, so it has these 4, and
+            // `to` has `count` rows, the only ones written; the token proves AVX-512.
             unsafe {
                 let mut v = [_mm512_setzero_ps(); 4];
                 for (r, v) in v.iter_mut().enumerate() {
@@ -415,7 +417,7 @@ impl Vectors for Avx512 {
     #[inline(always)]
     unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
         // Halves of two vectors are added, then quarters of four, then all that is left of eight.
-        // SAFETY: the caller vouches for 8 words, the token for the instructions.
+        // SAFETY: `to` is valid for writing 8 words by this method's contract, and the token proves AVX-512.
         unsafe {
             let mut halves = [_mm512_setzero_ps(); 4];
             for (at, half) in halves.iter_mut().enumerate() {

@@ -97,9 +97,10 @@ struct Piece {
     _memory: Words,
 }
 
-// SAFETY: the words belong to the piece, and are written only where `kept` holds all copies mutably.
+// SAFETY: `_memory` owns the words and moves along with the pointer to them; nothing depends on a thread.
 unsafe impl Send for Piece {}
-// SAFETY: as above.
+// SAFETY: a shared piece lets nobody at its words: `kept` hands out pointers to them, for which it borrows all copies
+// mutably, and what `pack` has written is only read.
 unsafe impl Sync for Piece {}
 
 impl Piece {
@@ -170,8 +171,9 @@ pub(super) fn kept(from: *const f32, form: Form<'_>, pack: impl FnOnce(*mut f32)
     if current.is_null() {
         return None;
     }
-    // SAFETY: `lend` borrows the copies mutably for as long as they are current, they are current on one thread only, and no
-    // other reference to them is made while this one lives: `pack` packs, and calls no session.
+    // SAFETY: what is current are the copies that a `lend` on this thread, which has not ended, borrows mutably:
+    // `Return` takes them back where it ends. No other reference to them is made while this one lives: `pack` packs,
+    // and calls neither a session nor this function.
     let current = unsafe { &mut *current };
     let address = from.addr();
     if !current.parameters.contains(&address) {
@@ -212,10 +214,10 @@ mod tests {
     fn count(from: &[f32], numbers: &[isize], packed: &mut usize) -> Option<f32> {
         let copy = kept(from.as_ptr(), columns(1, numbers), |to| {
             *packed += 1;
-            // SAFETY: one word was asked for.
+            // SAFETY: `to` is a copy of one word, as the form says.
             unsafe { to.write(from[0] * 2.0) };
         });
-        // SAFETY: the copy has one word and lives as long as the call.
+        // SAFETY: the copy has one word, which is written, and lives as long as the call of `lend` around this one.
         copy.map(|copy| unsafe { copy.read() })
     }
 
@@ -241,13 +243,13 @@ mod tests {
         kept.lend(&parameters, || {
             let sizes = [3, 40, 200, 7, 60];
             let starts = sizes.map(|words| {
-                // SAFETY: as many words were asked for.
+                // SAFETY: `to` is a copy of `words` words, as the form says.
                 let fill = |to: *mut f32| unsafe { (0..words).for_each(|at| to.add(at).write(words as f32)) };
                 super::kept(parameters.as_ptr(), columns(words, &[]), fill).unwrap()
             });
             for (start, words) in starts.into_iter().zip(sizes) {
                 assert_eq!(start.addr() % 64, 0);
-                // SAFETY: the copy has these words, and lives as long as the call.
+                // SAFETY: the copy has these words, all written, and lives as long as the call of `lend` around this one.
                 let copy = unsafe { core::slice::from_raw_parts(start, words) };
                 assert!(copy.iter().all(|x| *x == words as f32), "{words}");
             }

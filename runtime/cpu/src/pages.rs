@@ -12,6 +12,7 @@ const LARGE: usize = 1 << 21;
 #[cfg(all(target_os = "linux", not(miri)))]
 pub(crate) fn large<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     use core::ffi::{c_int, c_void};
+    // SAFETY: this is how the C library declares it.
     unsafe extern "C" {
         fn madvise(address: *mut c_void, length: usize, advice: c_int) -> c_int;
     }
@@ -20,8 +21,8 @@ pub(crate) fn large<T>(memory: &mut [core::mem::MaybeUninit<T>]) {
     let before = start.addr().next_multiple_of(LARGE) - start.addr();
     let length = size_of_val(memory).saturating_sub(before) / LARGE * LARGE;
     if length > 0 {
-        // SAFETY: the range lies within memory that is lent here, and the advice changes no byte of it. A system without
-        // large pages refuses, and nothing is lost.
+        // SAFETY: `before + length` is at most the size of `memory`, so the range lies within memory that is lent here,
+        // and the advice changes no byte of it. A system without large pages refuses, and nothing is lost.
         unsafe { madvise(start.wrapping_add(before).cast(), length, MADV_HUGEPAGE) };
     }
 }

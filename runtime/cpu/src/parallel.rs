@@ -35,13 +35,14 @@ struct Parts<K> {
     parts: [UnsafeCell<Option<K>>; MOST],
 }
 
-// SAFETY: part `n` is taken only by the thread whose range contains `n`, and ranges are disjoint.
+// SAFETY: part `n` is taken only by the thread whose range contains `n`, and the pool gives every index to one thread.
+// What is taken moves to that thread, as `Send` allows.
 unsafe impl<K: Send> Sync for Parts<K> {}
 
 impl<K: Kernel + Send> pool::Task for Parts<K> {
     fn work(&self, range: Range<usize>) {
         for part in &self.parts[range] {
-            // SAFETY: as above, no other thread reaches this part.
+            // SAFETY: the pool gives every index to one thread, and `range` is this one's, so no other reaches this part.
             if let Some(kernel) = unsafe { (*part.get()).take() } {
                 run(self.isa, kernel);
             }
@@ -61,11 +62,11 @@ pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
     let mut rest = kernel;
     for number in 1..count {
         let (first, others) = rest.split(length * number / count - length * (number - 1) / count);
-        // SAFETY: nobody else has seen the parts yet.
+        // SAFETY: `task` is known to this thread only until `pool::parallel` shares it below.
         unsafe { *task.parts[number - 1].get() = Some(first) };
         rest = others;
     }
-    // SAFETY: as above.
+    // SAFETY: `task` is not shared yet: `pool::parallel` is the first to show it to other threads.
     unsafe { *task.parts[count - 1].get() = Some(rest) };
     pool::parallel(count, count, &task);
 }

@@ -94,7 +94,9 @@ struct Order {
     range: Range<usize>,
 }
 
-// SAFETY: `order` is written by the holder of `Pool::busy` while the last order is done, and read by the worker before that.
+// SAFETY: `order` is written by the holder of `Pool::busy` alone, and only while the worker has done its last order;
+// the worker reads it only between a new number, which is stored after it, and its answer. The task that it points to
+// is `Sync`.
 unsafe impl Sync for Letter {}
 
 impl Pool {
@@ -128,7 +130,8 @@ impl Pool {
                 return;
             }
         };
-        // SAFETY: only the lifetime is extended, and nobody uses the reference once the orders are done, which this call awaits.
+        // SAFETY: only the lifetime is extended. Workers use the task until they have answered, and this call awaits
+        // all answers before it ends: a panic in the part of this thread is caught until then.
         let lasting = unsafe { core::mem::transmute::<*const (dyn Task + '_), *const (dyn Task + 'static)>(task) };
         let workers = &self.workers[..parts - 1];
         for (number, worker) in workers.iter().enumerate() {
@@ -186,7 +189,8 @@ impl Worker {
     }
 
     fn give(&self, order: Order) {
-        // SAFETY: the worker has done its last order, and reads the next one only once the number is another one.
+        // SAFETY: `Pool::run` holds `busy` and has awaited the last answer, so nobody else writes the order, and the
+        // worker does not read it before it sees the next number.
         unsafe { *self.letter.order.get() = Some(order) };
         self.letter.number.store(self.number().wrapping_add(1), Ordering::Release);
         self.wake();
@@ -205,9 +209,10 @@ impl Worker {
         loop {
             self.sleep(last);
             last = self.number();
-            // SAFETY: the number is another one, so the order is complete, and the next one is given only after this one is done.
+            // SAFETY: `number` is stored after the order is written, so the order is complete; the next one is written
+            // only after the answer to this one, when this reference is no longer used.
             if let Some(Order { task, range }) = unsafe { (*self.letter.order.get()).as_ref() } {
-                // SAFETY: the task lives until the order is done, which is said below.
+                // SAFETY: `Pool::run` borrows the task until this order is answered, which happens below.
                 let task = unsafe { &**task };
                 if catch_unwind(AssertUnwindSafe(|| task.work(range.clone()))).is_err() {
                     caller.failed.store(true, Ordering::Relaxed);

@@ -50,7 +50,7 @@ macro_rules! memory {
     ($self:ident; $($t:ident $e:ty: $load:ident $load_masked:ident $store:ident $store_masked:ident $gather:ident $scatter:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $load($self, p: *const $e) -> Self::$t {
-            // SAFETY: the caller vouches for `LANES` words.
+            // SAFETY: `p` is valid for reading `LANES` words by this method's contract; no alignment is assumed.
             Lanes(unsafe { p.cast::<[$e; LANES]>().read_unaligned() })
         }
         #[inline(always)]
@@ -58,7 +58,7 @@ macro_rules! memory {
             let mut out = <Self::$t as Zero>::ZERO;
             for lane in 0..LANES {
                 if m.0[lane] != 0 {
-                    // SAFETY: the caller vouches for the lanes of the mask.
+                    // SAFETY: the lane is in `m`, at each lane of which `p` is valid for reading by contract.
                     out.0[lane] = unsafe { p.add(lane).read() };
                 }
             }
@@ -66,14 +66,14 @@ macro_rules! memory {
         }
         #[inline(always)]
         unsafe fn $store($self, p: *mut $e, v: Self::$t) {
-            // SAFETY: the caller vouches for `LANES` words.
+            // SAFETY: `p` is valid for writing `LANES` words by this method's contract; no alignment is assumed.
             unsafe { p.cast::<[$e; LANES]>().write_unaligned(v.0) }
         }
         #[inline(always)]
         unsafe fn $store_masked($self, p: *mut $e, m: Self::M, v: Self::$t) {
             for lane in 0..LANES {
                 if m.0[lane] != 0 {
-                    // SAFETY: the caller vouches for the lanes of the mask.
+                    // SAFETY: the lane is in `m`, at each lane of which `p` is valid for writing by contract.
                     unsafe { p.add(lane).write(v.0[lane]) };
                 }
             }
@@ -83,7 +83,7 @@ macro_rules! memory {
             let mut out = <Self::$t as Zero>::ZERO;
             for lane in 0..LANES {
                 if m.0[lane] != 0 {
-                    // SAFETY: the caller vouches for the lanes of the mask.
+                    // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for reading by contract.
                     out.0[lane] = unsafe { p.offset(idx.0[lane] as isize).read() };
                 }
             }
@@ -93,7 +93,7 @@ macro_rules! memory {
         unsafe fn $scatter($self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
             for lane in 0..LANES {
                 if m.0[lane] != 0 {
-                    // SAFETY: the caller vouches for the lanes of the mask.
+                    // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for writing by contract.
                     unsafe { p.offset(idx.0[lane] as isize).write(v.0[lane]) };
                 }
             }

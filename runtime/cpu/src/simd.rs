@@ -122,7 +122,7 @@ pub trait Simd: Vectors {
         let p = data.as_mut_ptr().wrapping_add(index);
         if A::FULL && p.addr() & skip.bits == 0 {
             // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
-            // only `skip` makes these bits.
+            // only `skip` makes these bits. Emitted loops that stream end with `settle`, before others can read the slice.
             unsafe { self.stream_raw_f(p, v) }
         } else {
             self.store_f(data, index, at, v);
@@ -211,12 +211,12 @@ pub trait Simd: Vectors {
     fn lanes_f(self, x: Self::F, function: fn(f32) -> f32) -> Self::F {
         const { assert!(Self::LANES <= MAX_LANES) };
         let mut lanes = [0.0; MAX_LANES];
-        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
+        // SAFETY: `lanes` has `MAX_LANES` words, and a vector at most as many, as was asserted.
         unsafe { self.store_raw_f(lanes.as_mut_ptr(), x) };
         for lane in &mut lanes[..Self::LANES] {
             *lane = function(*lane);
         }
-        // SAFETY: as above.
+        // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
         unsafe { self.load_raw_f(lanes.as_ptr()) }
     }
     /// Applies a scalar function to each pair of lanes.
@@ -225,7 +225,7 @@ pub trait Simd: Vectors {
         const { assert!(Self::LANES <= MAX_LANES) };
         let mut lanes = [0.0; MAX_LANES];
         let mut other = [0.0; MAX_LANES];
-        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
+        // SAFETY: both arrays have `MAX_LANES` words, and a vector at most as many, as was asserted.
         unsafe {
             self.store_raw_f(lanes.as_mut_ptr(), x);
             self.store_raw_f(other.as_mut_ptr(), y)
@@ -233,7 +233,7 @@ pub trait Simd: Vectors {
         for (lane, y) in lanes.iter_mut().zip(other).take(Self::LANES) {
             *lane = function(*lane, y);
         }
-        // SAFETY: as above.
+        // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
         unsafe { self.load_raw_f(lanes.as_ptr()) }
     }
     /// Adds to `data[idx]` lane by lane, so that equal indices accumulate; lanes outside `m` or outside the slice add nothing.
@@ -242,7 +242,7 @@ pub trait Simd: Vectors {
         const { assert!(Self::LANES <= MAX_LANES) };
         let mut indices = [-1i32; MAX_LANES];
         let mut values = [0.0f32; MAX_LANES];
-        // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted.
+        // SAFETY: `indices` and `values` have `MAX_LANES` words, and a vector at most as many, as was asserted.
         unsafe {
             self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
             self.store_raw_f(values.as_mut_ptr(), v);

@@ -99,12 +99,14 @@ impl LongSums {
     /// Adds the sums of a block to as many.
     ///
     /// # Safety
-    /// All have `count` words, whole vectors.
+    /// `total` and `lost` must be valid for reading and writing `count` words, and `block` for reading as many; `count`
+    /// must be a multiple of `LANES`.
     #[inline(always)]
     pub(crate) unsafe fn add<S: Simd>(self, s: S, block: *const f32, count: usize) {
         for at in (0..count).step_by(S::LANES) {
             let LongSums { total, lost } = self.at(at);
-            // SAFETY: the caller's.
+            // SAFETY: by contract both sums and the block have `count` words, a multiple of `LANES`, so `LANES` of them
+            // are left from each `at` on.
             unsafe {
                 let mut sum = LongSum { total: s.load_raw_f(total), lost: s.load_raw_f(lost) };
                 sum.add(s, s.load_raw_f(block.wrapping_add(at)));

@@ -60,17 +60,17 @@ macro_rules! memory {
     ($($t:ident $e:ty: $load:ident $load_masked:ident $store:ident $store_masked:ident $gather:ident $scatter:ident;)*) => {$(
         #[inline(always)]
         unsafe fn $load(self, p: *const $e) -> Self::$t {
-            // SAFETY: the caller vouches for both halves.
+            // SAFETY: by contract `p` is valid for reading `2 · S::LANES` words, `S::LANES` for each half.
             unsafe { (self.0.$load(p), self.0.$load(p.add(S::LANES))) }
         }
         #[inline(always)]
         unsafe fn $load_masked(self, p: *const $e, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of both masks.
+            // SAFETY: by contract `p` is valid for reading at each lane in `m`; those in `m.1` count from `S::LANES` on.
             unsafe { (self.0.$load_masked(p, m.0), self.0.$load_masked(p.wrapping_add(S::LANES), m.1)) }
         }
         #[inline(always)]
         unsafe fn $store(self, p: *mut $e, v: Self::$t) {
-            // SAFETY: the caller vouches for both halves.
+            // SAFETY: by contract `p` is valid for writing `2 · S::LANES` words, `S::LANES` for each half.
             unsafe {
                 self.0.$store(p, v.0);
                 self.0.$store(p.add(S::LANES), v.1);
@@ -78,7 +78,7 @@ macro_rules! memory {
         }
         #[inline(always)]
         unsafe fn $store_masked(self, p: *mut $e, m: Self::M, v: Self::$t) {
-            // SAFETY: the caller vouches for the lanes of both masks.
+            // SAFETY: by contract `p` is valid for writing at each lane in `m`; those in `m.1` count from `S::LANES` on.
             unsafe {
                 self.0.$store_masked(p, m.0, v.0);
                 self.0.$store_masked(p.wrapping_add(S::LANES), m.1, v.1);
@@ -86,12 +86,13 @@ macro_rules! memory {
         }
         #[inline(always)]
         unsafe fn $gather(self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
-            // SAFETY: the caller vouches for the lanes of both masks.
+            // SAFETY: by contract `p` is valid for reading at the index of each lane in `m`, be it in `m.0` or in `m.1`.
             unsafe { (self.0.$gather(p, idx.0, m.0), self.0.$gather(p, idx.1, m.1)) }
         }
         #[inline(always)]
         unsafe fn $scatter(self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
-            // SAFETY: the caller vouches for the lanes of both masks; the later half is written later.
+            // SAFETY: by contract `p` is valid for writing at the index of each lane in `m`, be it in `m.0` or in
+            // `m.1`; the later half is written later.
             unsafe {
                 self.0.$scatter(p, idx.0, m.0, v.0);
                 self.0.$scatter(p, idx.1, m.1, v.1);
@@ -238,7 +239,8 @@ impl<S: Simd> Vectors for Twice<S> {
 
     #[inline(always)]
     unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
-        // SAFETY: the caller vouches for both halves.
+        // SAFETY: by contract `p` is valid for writing `2 · S::LANES` words, aligned to as many bytes or to 64, so each
+        // half is aligned as `S` asks; other threads read the words after `settle` only.
         unsafe {
             self.0.stream_raw_f(p, v.0);
             self.0.stream_raw_f(p.add(S::LANES), v.1);

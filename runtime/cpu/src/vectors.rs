@@ -255,7 +255,7 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     /// be read by other threads after [`Vectors::settle`] only.
     #[inline(always)]
     unsafe fn stream_raw_f(self, p: *mut f32, v: Self::F) {
-        // SAFETY: the caller vouches for the words.
+        // SAFETY: `p` is valid for writing `LANES` words by this method's contract; nothing goes past the caches.
         unsafe { self.store_raw_f(p, v) }
     }
     /// Asks the caches for the line of an address, which need not be valid.
@@ -346,12 +346,12 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     #[inline(always)]
     fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
         let (mut places, mut lanes) = ([0; MAX_LANES], [0.0; MAX_LANES]);
-        // SAFETY: no vector of a machine has more than `MAX_LANES` lanes.
+        // SAFETY: `places` has `MAX_LANES` words, which no vector of a machine exceeds; `Twice` has a method of its own.
         unsafe { self.store_raw_u(places.as_mut_ptr(), at) };
         for (lane, place) in lanes.iter_mut().zip(places) {
             *lane = table[place as usize % 16];
         }
-        // SAFETY: as above.
+        // SAFETY: `lanes` has `MAX_LANES` words, all written, and a vector of a machine has no more.
         unsafe { self.load_raw_f(lanes.as_ptr()) }
     }
 
@@ -359,7 +359,8 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     #[inline(always)]
     fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
         let mut lanes = [0.0; 4 * MAX_LANES];
-        // SAFETY: two vectors fit, also where one is two of a machine.
+        // SAFETY: `lanes` has room for two vectors of `2 · MAX_LANES` words each, as `Twice` has of a machine's; this
+        // crate calls it on none that are longer.
         unsafe {
             self.store_raw_f(lanes.as_mut_ptr(), a);
             self.store_raw_f(lanes.as_mut_ptr().add(Self::LANES), b);
@@ -367,7 +368,7 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
         for lane in 0..Self::LANES {
             lanes[lane] = lanes[2 * lane];
         }
-        // SAFETY: as above.
+        // SAFETY: `lanes` has `4 · MAX_LANES` words, all initialised, of which a vector is half at most.
         unsafe { self.load_raw_f(lanes.as_ptr()) }
     }
 
@@ -384,7 +385,9 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         for column in 0..count {
             for row in 0..Self::LANES {
-                // SAFETY: the caller vouches for both sides.
+                // SAFETY: by contract row `row` of the `LANES` rows has `at + LANES` words, of which
+                // `column < count ≤ LANES` picks one, and `to` is valid for writing `LANES` words at every `step` for
+                // `count` rows.
                 unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) };
             }
         }
@@ -396,7 +399,7 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     #[inline(always)]
     unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
         for (at, v) in v.into_iter().enumerate() {
-            // SAFETY: the caller vouches for 8 words.
+            // SAFETY: `to` is valid for writing 8 words by this method's contract, and there are 8 vectors.
             unsafe { to.add(at).write(self.reduce_add_f(v)) };
         }
     }

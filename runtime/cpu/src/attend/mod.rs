@@ -152,8 +152,8 @@ impl Kernel for Jobs<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Jobs { plan, jobs, memory } = self;
-        // SAFETY: the memory has the words that the plan asks for, and the plan has checked that what it describes lies
-        // within the slices; two jobs write different words.
+        // SAFETY: the plan was made for the lanes and rows of `S`, the memory has the words that it asks for, and it has
+        // checked that what it describes lies within the slices; two jobs write different words, or run on one thread.
         unsafe {
             match plan.attend.part {
                 Attended::Output if plan.single => single::jobs(s, plan, jobs, memory),

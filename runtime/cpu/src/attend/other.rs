@@ -9,7 +9,7 @@ use crate::vectors::MAX_LANES;
 /// `tile · width + j`. What is beyond the last row is anything.
 ///
 /// # Safety
-/// `to` must be valid for writing all tiles.
+/// `from` must be a matrix of the plan's, and `to` valid for writing all tiles.
 #[inline(always)]
 pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, factor: f32, to: *mut f32) {
     let tile = plan.tile;
@@ -26,12 +26,14 @@ pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, facto
             let whole = if from.column == 1 { from.columns / S::LANES * S::LANES } else { 0 };
             for at in (0..whole).step_by(S::LANES) {
                 let to = to.wrapping_add(at * tile + j);
-                // SAFETY: the rows have these columns, and the tile has room for whole vectors.
+                // SAFETY: each of `rows` is one of the matrix, which the plan has checked, with `at + S::LANES` contiguous
+                // columns; `to` has a tile of `tile` words, whole vectors, for each column, by this function's contract.
                 unsafe { s.transpose_raw_f(rows.as_ptr(), at, to, tile, S::LANES) };
             }
             for at in whole..from.columns {
                 for (lane, row) in rows[..S::LANES].iter().enumerate() {
-                    // SAFETY: as above.
+                    // SAFETY: the row is one of the matrix, which the plan has checked, and `at` one of its columns; the
+                    // tile has `tile` words for it, by this function's contract, of which a vector is left from `j` on.
                     unsafe {
                         let x = row.wrapping_offset(at.cast_signed() * from.column).read();
                         to.add(at * tile + j + lane).write(x);
@@ -40,7 +42,8 @@ pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, facto
             }
             if factor != 1.0 {
                 for at in (0..from.columns).map(|column| to.wrapping_add(column * tile + j)) {
-                    // SAFETY: as above; the vector was written.
+                    // SAFETY: the tile has `tile` words for each column, by this function's contract, and the vector from
+                    // `j` on was just written.
                     unsafe { s.store_raw_f(at, s.mul_f(s.load_raw_f(at), s.splat_f(factor))) };
                 }
             }
@@ -70,14 +73,16 @@ pub(super) fn in_place(plan: &Plan<'_>, from: &Matrix) -> bool {
 /// Rows as whole vectors, copied to `to` if need be.
 ///
 /// # Safety
-/// `to` must be valid for writing all rows as whole vectors, if they are not read where they lie.
+/// `from` must be a matrix of the plan's, and `to` valid for writing all rows as whole vectors, if they are not read where
+/// they lie.
 #[inline(always)]
 pub(super) unsafe fn wide<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, to: *mut f32) -> Wide {
     if in_place(plan, from) {
         return Wide { data: from.data, row: from.row };
     }
     let width = plan.padded(from.columns);
-    // SAFETY: the caller's.
+    // SAFETY: `from` is a matrix of the plan's, and `to` has `width` words, no fewer than the columns, for each of its
+    // rows, by this function's contract.
     unsafe { own::copy(s, from, 0, from.rows, 1.0, to, width) };
     Wide { data: to, row: width.cast_signed() }
 }

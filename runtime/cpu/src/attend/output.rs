@@ -38,7 +38,7 @@ impl Room {
 /// Runs jobs.
 ///
 /// # Safety
-/// The memory must have the words of [`Room`].
+/// The memory must have the words of [`Room`], and nobody else may have the rows of these jobs.
 #[inline(always)]
 pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
     let room = Room::new(plan);
@@ -46,7 +46,8 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     for job in jobs {
         let (head, rows) = plan.job(job);
         let (keys, own) = (plan.input(1, head), plan.input(2, head));
-        // SAFETY: the caller's.
+        // SAFETY: the memory has the words of `Room`, which counts all panels of the keys and, if they are copied, all rows
+        // of the values, and the rows belong to this job, by this function's contract.
         unsafe {
             if packed != head / plan.shared {
                 other::panels(s, plan, &keys, 1.0, memory.add(room.keys));
@@ -58,6 +59,11 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     }
 }
 
+/// The results of a block of rows.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], with the panels of the head's keys, `values` must be all of its values, and
+/// nobody else may have the rows.
 #[inline(always)]
 #[expect(clippy::too_many_arguments, reason = "one place in the driver")]
 unsafe fn block<S: Simd>(
@@ -72,7 +78,8 @@ unsafe fn block<S: Simd>(
 ) {
     let attend = plan.attend;
     let (count, wide) = (rows.len(), plan.padded(own.columns));
-    // SAFETY: the memory has these words, apart from each other.
+    // SAFETY: the memory has the words of `Room`, by this function's contract: apart from each other, the queries, sums and
+    // numbers of `most` rows, and no block has more.
     let (sums, state) = unsafe {
         own::copy(s, &plan.input(0, head), rows.start, count, attend.scale, memory.add(room.queries), attend.features);
         let sums = core::slice::from_raw_parts_mut(memory.add(room.sums), count * wide);
@@ -89,14 +96,15 @@ unsafe fn block<S: Simd>(
             let columns = plan.tile.min(seen(plan, rows.start + at.end - 1).end.saturating_sub(first));
             if columns > 0 {
                 let tile = Tile { head, start: rows.start, rows: at, first, columns };
-                // SAFETY: the memory holds the operands of this head.
+                // SAFETY: the memory holds the queries of the block and, as `values`, the operands of this head, by this
+                // function's contract; the tile has at most `tall` rows of the block and `tile` columns that there are.
                 unsafe { meet(s, plan, &tile, values, (&mut *sums, &mut *most, &mut *total), room, memory) };
             }
         }
     }
     for (row, (most, total)) in most.iter().zip(total.iter()).enumerate() {
         let sums = &sums[row * wide..][..attend.values];
-        // SAFETY: the row belongs to this job.
+        // SAFETY: nobody else has the row, by this function's contract, and `sums` has a number for each value.
         unsafe { finish(s, plan, head, rows.start + row, sums, *most, *total) };
     }
 }
@@ -113,6 +121,10 @@ struct Tile {
 }
 
 /// Adds what the rows of a register tile see in a tile of columns to their sums, largest scores and totals.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], with the block's queries and the panels of the head's keys, `values` must be
+/// all of its values, and `tile` must have 1 to `plan.tall` rows and columns of one tile that there are.
 #[inline(always)]
 unsafe fn meet<S: Simd>(
     s: S,
@@ -139,10 +151,12 @@ unsafe fn meet<S: Simd>(
         c_row: plan.tile,
         add: false,
     };
-    // SAFETY: the operands have these sizes.
+    // SAFETY: the queries have `features` words for each row, the panel of keys a tile for each feature, and the scores a
+    // tile for each row of a register tile, by this function's contract.
     unsafe { own::multiply(s, &product) };
     for (r, row) in at.clone().enumerate() {
-        // SAFETY: the scores have a row for each row of a register tile.
+        // SAFETY: the scores have `plan.tile` words, no fewer than `columns`, for each row of a register tile, by this
+        // function's contract, and no other reference into them lives.
         let scores = unsafe { core::slice::from_raw_parts_mut(scores.add(r * plan.tile), columns) };
         let counted = columns.min(seen(plan, start + row).end.saturating_sub(first));
         mask.apply(s, &mut scores[..counted], start + row, first);
@@ -162,7 +176,8 @@ unsafe fn meet<S: Simd>(
         c_row: wide,
         add: true,
     };
-    // SAFETY: as above.
+    // SAFETY: the scores have `columns` words in each row, the values as many rows of whole vectors from `first` on, by
+    // this function's contract, and `sums` `wide` words for each row of the tile.
     unsafe { own::multiply(s, &product) };
 }
 
@@ -197,7 +212,7 @@ pub(super) fn advance<S: Simd>(s: S, scores: &mut [f32], most: &mut f32, total: 
 /// Stores the result of a query.
 ///
 /// # Safety
-/// Nobody else may have the row.
+/// `row` must be one of the head's queries, which nobody else may have, and `sums` must have a number for each value.
 #[inline(always)]
 pub(super) unsafe fn finish<S: Simd>(
     s: S,
@@ -211,13 +226,15 @@ pub(super) unsafe fn finish<S: Simd>(
     let nothing = most == f32::NEG_INFINITY;
     let factor = if nothing { 0.0 } else { 1.0 / total };
     for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
-        // SAFETY: the caller's.
+        // SAFETY: the target is one of the plan's, `row` one of its queries, which nobody else has, and `sums` has a number
+        // for each value, by this function's contract.
         unsafe { own::store(s, &target, row, sums, factor) };
     }
     let largest = if nothing { 0.0 } else { most };
     for (result, number) in [(1, largest), (2, factor)] {
         for target in plan.targets(result, head, Axis::Queries, Axis::Values) {
-            // SAFETY: as above.
+            // SAFETY: the plan has checked that a number for each query lies within the slice, and nobody else has this
+            // one, by this function's contract.
             unsafe { target.data.wrapping_offset(row.cast_signed() * target.row).write(number) };
         }
     }

@@ -8,7 +8,8 @@ use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
 /// Copies rows times a factor to rows of `width` words, zeros after the columns.
 ///
 /// # Safety
-/// `to` must be valid for writing `count` rows of `width` words, at least as many as the matrix has columns.
+/// `from` must be a matrix of the plan's with `count` rows from `first` on, and `to` valid for writing as many rows of
+/// `width` words, at least as many as the matrix has columns.
 #[inline(always)]
 pub(super) unsafe fn copy<S: Simd>(
     s: S,
@@ -22,10 +23,11 @@ pub(super) unsafe fn copy<S: Simd>(
     let factor_ = s.splat_f(factor);
     for r in 0..count {
         let row = from.data.wrapping_offset((first + r).cast_signed() * from.row);
-        // SAFETY: the caller's.
+        // SAFETY: `to` has `count` rows of `width` words, by this function's contract, and nobody else refers to them.
         let to = unsafe { core::slice::from_raw_parts_mut(to.add(r * width), width) };
         if from.column == 1 {
-            // SAFETY: the plan has checked that the matrix lies within its slice.
+            // SAFETY: the plan has checked that the matrix lies within its slice, and the columns of this row are
+            // neighbours.
             let row = unsafe { core::slice::from_raw_parts(row, from.columns) };
             crate::sweep!(S, j, at, from.columns, {
                 let x = s.load_f(row, j, at);
@@ -33,7 +35,7 @@ pub(super) unsafe fn copy<S: Simd>(
             });
         } else {
             for (j, to) in to[..from.columns].iter_mut().enumerate() {
-                // SAFETY: as above.
+                // SAFETY: the plan has checked that the matrix lies within its slice, and `j` is one of the columns.
                 *to = unsafe { row.wrapping_offset(j.cast_signed() * from.column).read() } * factor;
             }
         }
@@ -44,12 +46,13 @@ pub(super) unsafe fn copy<S: Simd>(
 /// Stores a row of a result times a factor.
 ///
 /// # Safety
-/// The target must be one of the plan's, `row` one of its rows, and `from` as long as the target's rows.
+/// The target must be one of the plan's, `row` one of its rows, which nobody else may have, and `from` as long as they are.
 #[inline(always)]
 pub(super) unsafe fn store<S: Simd>(s: S, target: &Target, row: usize, from: &[f32], factor: f32) {
     let to = target.data.wrapping_offset(row.cast_signed() * target.row);
     if target.column == 1 {
-        // SAFETY: the plan has checked that the target lies within its slice, and nobody else has this row.
+        // SAFETY: the plan has checked that the target lies within its slice; its rows are as long as `from`, and nobody
+        // else has this one, by this function's contract.
         let to = unsafe { core::slice::from_raw_parts_mut(to, from.len()) };
         let factor = s.splat_f(factor);
         crate::sweep!(S, j, at, from.len(), {
@@ -59,7 +62,8 @@ pub(super) unsafe fn store<S: Simd>(s: S, target: &Target, row: usize, from: &[f
         return;
     }
     for (j, x) in from.iter().enumerate() {
-        // SAFETY: as above.
+        // SAFETY: the target is one of the plan's, which has checked that it lies within its slice, and its rows are as
+        // long as `from`, by this function's contract.
         unsafe { to.wrapping_offset(j.cast_signed() * target.column).write(x * factor) };
     }
 }
@@ -85,7 +89,8 @@ pub(super) struct Product {
 /// Computes a product.
 ///
 /// # Safety
-/// All operands must have the sizes that it says.
+/// There must be 1 to `S::ROWS` rows; `a` must have as many of `terms` words, and `b` `terms` rows, and `c` valid rows of
+/// sums, of `vectors` vectors each.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
     let most = if product.rows == 1 { kernel::WIDE } else { 2 };
@@ -112,7 +117,8 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
             c_row,
             before: product.add.then_some((c.cast_const(), c_row)),
         };
-        // SAFETY: the caller's.
+        // SAFETY: a tile of one row has at most `kernel::WIDE` vectors and others at most 2, and the operands have these
+        // vectors, 1 to `S::ROWS` rows and `terms` terms, by this function's contract.
         unsafe { kernel::tile(s, product.rows, vectors, block) };
         vector += vectors;
     }

@@ -73,7 +73,7 @@ impl Panel {
 /// Runs jobs, each of which is a panel of a head.
 ///
 /// # Safety
-/// The memory must have the words that [`words`] says.
+/// The memory must have the words that [`words`] says, and nobody else may have the panels of these jobs.
 #[inline(always)]
 pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
     let (room, attend) = (Room::new(plan), plan.attend);
@@ -82,7 +82,9 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     let mut copied = usize::MAX;
     for job in jobs {
         let (head, panel) = plan.panel(job);
-        // SAFETY: the memory has these words.
+        // SAFETY: the memory has the words of `Room`, by this function's contract: rows of whole vectors for all keys and
+        // values, and a panel's queries, those turned, a panel of scores for each key, and sums. What a product reads is
+        // written before it, and the queries belong to this job.
         unsafe {
             if copied != head / plan.shared {
                 own::copy(s, &plan.input(1, head), 0, attend.keys, 1.0, at(room.keys), features);
@@ -129,7 +131,8 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 /// What stands for queries beyond the panel is anything.
 ///
 /// # Safety
-/// `rows` must be valid for writing whole vectors of a panel's rows, and `to` for a panel of each column.
+/// `from` must be a matrix of the plan's with the panel's rows, `rows` must be valid for writing whole vectors for each of
+/// them, and `to` for a panel of each column.
 #[inline(always)]
 pub(super) unsafe fn turn<S: Simd>(
     s: S,
@@ -141,7 +144,8 @@ pub(super) unsafe fn turn<S: Simd>(
     to: *mut f32,
 ) {
     let wide = plan.padded(from.columns);
-    // SAFETY: the caller's.
+    // SAFETY: the panel's rows are some of the matrix, and `rows` has `wide` words for each of them, by this function's
+    // contract.
     unsafe { own::copy(s, from, panel.first, panel.count, factor, rows, wide) };
     for vector in 0..panel.vectors {
         let mut list = [rows.cast_const(); MAX_LANES];
@@ -151,7 +155,8 @@ pub(super) unsafe fn turn<S: Simd>(
         for column in (0..from.columns).step_by(S::LANES) {
             let to = to.wrapping_add(column * VECTORS * S::LANES + vector * S::LANES);
             let count = S::LANES.min(from.columns - column);
-            // SAFETY: the rows are whole vectors, and the panel has a row for each column.
+            // SAFETY: each of the list is a row of `wide` words, whole vectors, that was just written; `to` has `VECTORS`
+            // vectors for each column, by this function's contract, of which `count` are left from `column` on.
             unsafe { s.transpose_raw_f(list.as_ptr(), column, to, VECTORS * S::LANES, count) };
         }
     }
@@ -188,7 +193,8 @@ pub(super) struct Product {
 /// Computes a product.
 ///
 /// # Safety
-/// All operands must have the sizes that it says.
+/// `a` must have `rows` rows of `terms` words, which lie as it says, and `b` `terms` rows, and `c` valid rows of sums, of
+/// `vectors` vectors each.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
     let tiles = product.rows.div_ceil(S::ROWS);
@@ -213,7 +219,8 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
                 c_row,
                 before: product.add.then_some((c.cast_const(), c_row)),
             };
-            // SAFETY: the caller's.
+            // SAFETY: a tile has at most `S::ROWS` rows and 1 or 2 vectors of those that there are, and no more terms than
+            // `terms`; the operands have these by this function's contract.
             unsafe { kernel::tile(s, end - first, (product.vectors - vector).min(2), block) };
         }
     }
@@ -223,6 +230,9 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
 pub(super) type Numbers = [f32; VECTORS * MAX_LANES];
 
 /// Makes powers of scores, and for each query its largest score and the factor of its sums.
+///
+/// # Safety
+/// `scores` must be valid for reading and writing `VECTORS` vectors for each of `panel.seen` keys.
 #[inline(always)]
 unsafe fn softmax<S: Simd>(
     s: S,
@@ -238,7 +248,7 @@ unsafe fn softmax<S: Simd>(
         let row = |key: usize| scores.wrapping_add((key * VECTORS + vector) * S::LANES);
         let mut most = never;
         for key in 0..panel.seen {
-            // SAFETY: the caller has written the scores of all keys that are seen.
+            // SAFETY: `scores` has `VECTORS` vectors for each of `panel.seen` keys, by this function's contract.
             unsafe {
                 let mut score = s.load_raw_f(row(key));
                 if mask.is_some() || plan.attend.causal && key > first {
@@ -251,7 +261,7 @@ unsafe fn softmax<S: Simd>(
         let shift = s.select_f(s.eq_f(most, never), s.splat_f(0.0), most);
         let mut total = s.splat_f(0.0);
         for key in 0..panel.seen {
-            // SAFETY: as above.
+            // SAFETY: `scores` has `VECTORS` vectors for each of `panel.seen` keys, by this function's contract.
             unsafe {
                 let own = power(s, s.sub_f(s.load_raw_f(row(key)), shift));
                 s.store_raw_f(row(key), own);
@@ -277,6 +287,9 @@ pub(super) fn seen<S: Simd>(s: S, plan: &Plan<'_>, first: usize, key: usize) -> 
 }
 
 /// Stores the results of a panel.
+///
+/// # Safety
+/// `sums` must have `wide` words, no fewer than there are values, for each query of the panel, which nobody else may have.
 #[inline(always)]
 unsafe fn finish<S: Simd>(
     s: S,
@@ -289,7 +302,8 @@ unsafe fn finish<S: Simd>(
     let [_, factors] = numbers;
     for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
         for (r, factor) in factors[..panel.count].iter().enumerate() {
-            // SAFETY: the sums have these words, and the queries belong to this job.
+            // SAFETY: the sums have `wide` words, no fewer than there are values, for each query of the panel, and nobody
+            // else has these queries, by this function's contract; the target is one of the plan's.
             unsafe {
                 let sums = core::slice::from_raw_parts(sums.add(r * wide), plan.attend.values);
                 own::store(s, &target, panel.first + r, sums, *factor);
@@ -300,7 +314,8 @@ unsafe fn finish<S: Simd>(
         for target in plan.targets(result, head, Axis::Queries, Axis::Values) {
             for (r, number) in numbers[..panel.count].iter().enumerate() {
                 let at = (panel.first + r).cast_signed() * target.row;
-                // SAFETY: as above.
+                // SAFETY: the plan has checked that a number for each query lies within the slice, and nobody else has
+                // those of the panel, by this function's contract.
                 unsafe { target.data.wrapping_offset(at).write(*number) };
             }
         }

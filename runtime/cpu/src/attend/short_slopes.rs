@@ -57,11 +57,12 @@ pub(super) fn words(plan: &Plan<'_>) -> usize {
 /// Runs jobs: a panel of a head, or a head.
 ///
 /// # Safety
-/// The memory must have the words that [`words`] says.
+/// The memory must have the words that [`words`] says, and nobody else may have the panels or heads of these jobs.
 #[inline(always)]
 pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
     let room = Room::new(plan);
-    // SAFETY: the caller's.
+    // SAFETY: the memory has the words of `room`, and nobody else has the panels or heads of these jobs, by this function's
+    // contract.
     unsafe {
         match is_of_keys(plan) {
             true => jobs.for_each(|head| of_keys(s, plan, head, &room, memory)),
@@ -70,12 +71,17 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     }
 }
 
+/// The cotangents of queries, a panel after the other.
+///
+/// # Safety
+/// The memory must have the words of `room`, and nobody else may have the panels of these jobs.
 #[inline(always)]
 unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, room: &Room, memory: *mut f32) {
     let mut copied = usize::MAX;
     for job in jobs {
         let (head, panel) = plan.panel(job);
-        // SAFETY: the memory has these words.
+        // SAFETY: the memory has the words of `room`, and nobody else has the panel, by this function's contract; keys and
+        // slopes are written before they are weighed.
         unsafe {
             if copied != head / plan.shared {
                 keys(s, plan, head, room, memory);
@@ -88,6 +94,10 @@ unsafe fn of_queries<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, room: &
 }
 
 /// The cotangents of a panel's queries, to the places of that result of a head: slopes weigh keys.
+///
+/// # Safety
+/// The memory must have the words of `room`, with the panel's slopes and the head's keys, and sums of a panel of queries;
+/// the result must be that of queries, and nobody else may have the panel.
 #[inline(always)]
 unsafe fn weigh_keys<S: Simd>(
     s: S,
@@ -111,7 +121,8 @@ unsafe fn weigh_keys<S: Simd>(
         c_row: features,
         add: false,
     };
-    // SAFETY: the memory has these words, and slopes and keys are written.
+    // SAFETY: the memory has a panel of slopes for each key, keys of whole vectors, and as wide sums of a panel of queries,
+    // by this function's contract; the targets are the plan's, and nobody else has these queries.
     unsafe {
         multiply(s, &product);
         for target in plan.targets(result, head, Axis::Queries, Axis::Features) {
@@ -123,11 +134,17 @@ unsafe fn weigh_keys<S: Simd>(
     }
 }
 
+/// The cotangents of a head's keys and values, and those of queries if they have places.
+///
+/// # Safety
+/// The memory must have the words of `room`, and nobody else may have the head.
 #[inline(always)]
 unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memory: *mut f32) {
     let attend = plan.attend;
     let widths = [attend.features, attend.values];
-    // SAFETY: the memory has these words.
+    // SAFETY: the memory has the words of `room`, by this function's contract: rows of whole vectors for all keys and
+    // queries, sums of all keys, and a panel of exponentials and of slopes for each key, which are written before they are
+    // read. Nobody else has the head, and each target is one of the plan's.
     unsafe {
         keys(s, plan, head * plan.shared, room, memory);
         for (sums, width) in room.sums.into_iter().zip(widths) {
@@ -172,16 +189,23 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
 }
 
 /// Copies the keys and values of a query head.
+///
+/// # Safety
+/// The memory must have the words of `room`.
 #[inline(always)]
 unsafe fn keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memory: *mut f32) {
     for (k, to) in room.keys.into_iter().enumerate() {
         let from = plan.input(1 + k, head);
-        // SAFETY: the memory has these words.
+        // SAFETY: the matrix is the plan's, and the memory has the words of `room`, by this function's contract, which
+        // counts whole vectors for each row of keys and of values.
         unsafe { own::copy(s, &from, 0, from.rows, 1.0, memory.add(to), plan.padded(from.columns)) };
     }
 }
 
 /// Makes the exponentials and the slopes of a panel, whose rows are copied to row `row` on; those of queries are scaled.
+///
+/// # Safety
+/// The memory must have the words of `room`, with the head's keys and values, and room for the panel's rows from `row` on.
 #[inline(always)]
 unsafe fn slopes<S: Simd>(
     s: S,
@@ -209,7 +233,9 @@ unsafe fn slopes<S: Simd>(
             c_row: width,
             add: false,
         };
-        // SAFETY: the memory has these words.
+        // SAFETY: the memory has the words of `room`, with keys and values of whole vectors, and room for the panel's rows
+        // from `row` on, by this function's contract; `room` counts a panel for each column that is turned and for each
+        // key.
         unsafe {
             turn(s, plan, from, panel, factor, at(room.rows[k] + row * wide), at(room.turned[k]));
             multiply(s, &product);
@@ -223,7 +249,8 @@ unsafe fn slopes<S: Simd>(
         let delta = s.load_f(&deltas, vector * S::LANES, Full);
         for key in 0..panel.seen {
             let [p_at, slope_at] = room.scores.map(|word| at(word + (key * VECTORS + vector) * S::LANES));
-            // SAFETY: the products have written the rows of all keys that are seen.
+            // SAFETY: the memory has `VECTORS` vectors of exponentials and of slopes for each key, by this function's
+            // contract, and the products have written those of all keys that are seen.
             unsafe {
                 let mut p = power(s, s.sub_f(mask.apply(s, s.load_raw_f(p_at), key), largest));
                 if plan.attend.causal && key > first {
@@ -243,7 +270,8 @@ fn numbers(plan: &Plan<'_>, k: usize, head: usize, panel: &Panel) -> Numbers {
     let mut numbers = [0.0; _];
     for (r, number) in numbers[..panel.count].iter_mut().enumerate() {
         let at = (panel.first + r).cast_signed() * from.row;
-        // SAFETY: the plan has checked that the numbers lie within their slice.
+        // SAFETY: the plan has checked that a number for each query lies within the slice, and a panel's queries are some
+        // of them.
         *number = unsafe { from.data.wrapping_offset(at).read() };
     }
     numbers

@@ -84,7 +84,7 @@ struct Packed {
 /// Runs jobs.
 ///
 /// # Safety
-/// The memory must have the words of [`Room`].
+/// The memory must have the words of [`Room`], and nobody else may have the rows of these jobs.
 #[inline(always)]
 pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, memory: *mut f32) {
     let room = Room::new(plan);
@@ -97,7 +97,8 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
         let heads = if of_keys { head * plan.shared..(head + 1) * plan.shared } else { head..head + 1 };
         for (turn, query_head) in heads.enumerate() {
             let sides = Sides::new(plan, query_head);
-            // SAFETY: the caller's.
+            // SAFETY: the memory has the words of `Room`, by this function's contract; what the block meets is packed, and
+            // its rows, numbers and sums are there, before it is computed.
             unsafe {
                 let other = if of_keys { query_head } else { query_head / plan.shared };
                 if packed.head != other {
@@ -110,16 +111,21 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
                 block(s, plan, query_head, &rows, &packed, &room, memory);
             }
         }
-        // SAFETY: as above; the rows belong to this job.
+        // SAFETY: the memory has the sums of these rows, which belong to this job, by this function's contract.
         unsafe { finish(s, plan, head, &rows, &room, memory) };
     }
 }
 
+/// Packs what blocks of a head meet.
+///
+/// # Safety
+/// The memory must have the words of [`Room`].
 #[inline(always)]
 unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room: &Room, memory: *mut f32) -> Packed {
     let mut packed = Packed { head, wide: [Wide { data: memory, row: 0 }; 2] };
     for (k, (from, factor)) in sides.other.iter().enumerate() {
-        // SAFETY: the memory has room for panels and copies.
+        // SAFETY: the sides are matrices of the plan's, and the memory has the words of `Room`, by this function's
+        // contract, which counts all panels of each and the copies that are made of its rows.
         unsafe {
             other::panels(s, plan, from, *factor, memory.add(room.panels[k]));
             if k == 0 || is_of_keys(plan) {
@@ -131,23 +137,31 @@ unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room:
 }
 
 /// Copies largest scores and deltas: of the block's rows, or of all columns.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], and `rows` must be those of a job.
 #[inline(always)]
 unsafe fn numbers(plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room, memory: *mut f32) {
     let queries = if is_of_keys(plan) { 0..plan.columns } else { rows.clone() };
     for (k, to) in room.numbers.into_iter().enumerate() {
         let from = plan.derivative(1 + k, head);
         for (n, row) in queries.clone().enumerate() {
-            // SAFETY: the plan has checked that the numbers lie within their slice; the memory has room for them.
+            // SAFETY: the plan has checked that a number for each query lies within the slice; the memory has the words of
+            // `Room`, by this function's contract, which counts a number for each row of a job or for each column.
             unsafe { memory.add(to + n).write(from.data.wrapping_offset(row.cast_signed() * from.row).read()) };
         }
     }
 }
 
 /// Copies the block's rows, and clears the sums.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], and `rows` must be those of a job.
 #[inline(always)]
 unsafe fn begin<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, rows: &Range<usize>, room: &Room, memory: *mut f32) {
     for (k, (from, factor)) in sides.own.iter().enumerate() {
-        // SAFETY: the memory has room for the rows and the sums.
+        // SAFETY: the rows are of a matrix of the plan's, and the memory has the words of `Room`, by this function's
+        // contract, which counts `most` rows and their sums, and no job has more.
         unsafe {
             own::copy(s, from, rows.start, rows.len(), *factor, memory.add(room.own[k]), from.columns);
             memory.add(room.sums[k]).write_bytes(0, rows.len() * plan.padded(from.columns));
@@ -155,6 +169,10 @@ unsafe fn begin<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, rows: &Range<usiz
     }
 }
 
+/// Adds what a block of rows meets to its sums.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], with the block's rows, numbers and sums, and what `packed` says of the head.
 #[inline(always)]
 unsafe fn block<S: Simd>(
     s: S,
@@ -192,12 +210,13 @@ unsafe fn block<S: Simd>(
                     c_row: plan.tile,
                     add: false,
                 };
-                // SAFETY: the operands have these sizes.
+                // SAFETY: the block's rows have `widths[k]` words, panels a tile for each of them, and each result a tile
+                // for each row of a register tile, by this function's contract.
                 unsafe { own::multiply(s, &product) };
             }
             let place =
                 Tile { head, first, low, high, rows: rows.start + at.start..rows.start + at.end, start: at.start };
-            // SAFETY: as above.
+            // SAFETY: `results` now has columns `low..high` of these rows; the memory has their numbers.
             unsafe { slopes(s, plan, &place, room, memory) };
             // Slopes weigh features; exponentials weigh cotangents.
             let weights = [results[1], results[0]];
@@ -216,7 +235,8 @@ unsafe fn block<S: Simd>(
                     c_row: wide,
                     add: true,
                 };
-                // SAFETY: as above.
+                // SAFETY: weights have columns `low..high` in each row, `from` has as many rows of whole vectors, and the
+                // sums have `wide` words in each row, by this function's contract.
                 unsafe { own::multiply(s, &product) };
             }
         }
@@ -235,6 +255,10 @@ struct Tile {
 }
 
 /// Makes exponentials of scores, and slopes of the products of cotangents and values.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], with the scores and products of the tile and the numbers of its rows or
+/// columns, and the tile must have at most `plan.tall` rows, and columns within a tile.
 #[inline(always)]
 unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memory: *mut f32) {
     let mask = RowMask::new(plan, tile.head);
@@ -242,7 +266,9 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
     let first = tile.first + tile.low;
     for (r, row) in tile.rows.clone().enumerate() {
         let at = r * plan.tile + tile.low;
-        // SAFETY: the memory has a row of scores and one of slopes for each row of a register tile, and the numbers.
+        // SAFETY: the memory has `plan.tile` scores and as many slopes for each row of a register tile, apart from each
+        // other, of which `columns` from `low` on are the tile's, and two numbers for each of its columns, or for each row
+        // of the block, by this function's contract.
         let (scores, slopes, largest, deltas) = unsafe {
             let numbers =
                 |k: usize, at: usize, len: usize| core::slice::from_raw_parts(memory.add(room.numbers[k] + at), len);
@@ -275,6 +301,9 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
 }
 
 /// Stores the block's sums.
+///
+/// # Safety
+/// The memory must have the words of [`Room`], and nobody else may have the rows, which must be those of a job.
 #[inline(always)]
 unsafe fn finish<S: Simd>(s: S, plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room, memory: *mut f32) {
     let widths = [plan.attend.features, plan.attend.values];
@@ -287,7 +316,8 @@ unsafe fn finish<S: Simd>(s: S, plan: &Plan<'_>, head: usize, rows: &Range<usize
         let head = if of_keys { head * plan.shared } else { head };
         for target in plan.targets(k, head, axis, columns) {
             for (r, row) in rows.clone().enumerate() {
-                // SAFETY: the sums have these words, and the rows belong to this job.
+                // SAFETY: the sums have `wide` words, no fewer than `widths[k]`, for each row of a job, and nobody else has
+                // the rows, by this function's contract.
                 unsafe {
                     let sums = core::slice::from_raw_parts(memory.add(room.sums[k] + r * wide), widths[k]);
                     own::store(s, &target, row, sums, factor);

@@ -31,7 +31,8 @@ pub(super) struct Rows<'p> {
 /// Packs the rows.
 ///
 /// # Safety
-/// Every row must be readable at every place, and `rows.to` writable for a word of each row and place.
+/// Every row must be readable at every place, and `rows.to` writable for a word of each row and place. The tiles must have
+/// one of two widths, which differ by one row.
 #[inline(always)]
 pub(super) unsafe fn pack<S: Simd>(s: S, rows: &Rows<'_>) {
     s.call(Pack(rows));
@@ -64,8 +65,8 @@ impl Kernel for Pack<'_> {
                     let (row, width) = (tile[0], tile[1] - tile[0]);
                     let to = to.wrapping_add((row - first) * table.len() + k * width);
                     let mask = masks[usize::from(width > narrow)];
-                    // SAFETY: the caller's; a mask keeps to the tile's rows, and a vector after which `whole` leaves enough k to
-                    // the tile.
+                    // SAFETY: by the contract of `pack` every row is readable at this place, and the mask keeps to the
+                    // tile's rows; `to` has a word for each row and k, and before `whole` a whole vector ends in the tile.
                     unsafe {
                         let words = s.load_masked_raw_f(line.wrapping_add(row), mask);
                         if k < whole { s.store_raw_f(to, words) } else { s.store_masked_raw_f(to, mask, words) }

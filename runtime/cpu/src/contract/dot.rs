@@ -262,7 +262,8 @@ impl Kernel for Columns<'_> {
         let mut at = from;
         while at < to {
             let cols = TILE.min(to - at);
-            // SAFETY: `dot` has checked both operands and the outputs.
+            // SAFETY: `dot` has checked that the rows of both operands and all outputs lie within their slices, and keeps
+            // the stream in columns where these are not null; `from..to` are rows of the stream, and `from` starts a part.
             unsafe {
                 match work.columns.is_null() {
                     true => passed(s, work, at, cols),
@@ -275,6 +276,10 @@ impl Kernel for Columns<'_> {
 }
 
 /// Sums all rows with `cols` columns that stream past, and hands them on.
+///
+/// # Safety
+/// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words, and the outputs for writing all
+/// sums; `at..at + cols` must be rows of the stream, at most [`TILE`].
 #[inline(always)]
 unsafe fn passed<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
     // As many rows at a time as leave registers for the sums.
@@ -282,7 +287,8 @@ unsafe fn passed<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
     let mut row = 0;
     while row < work.held.1 {
         let rows = most.min(work.held.1 - row);
-        // SAFETY: the caller's.
+        // SAFETY: `row..row + rows` are held rows; by this function's contract all rows have `work.k` words, the outputs
+        // lie within their slices, and the columns are at most `TILE` rows of the stream.
         unsafe {
             match rows {
                 1 => tile::<S, 1>(s, work, row, at, cols),
@@ -296,6 +302,11 @@ unsafe fn passed<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
 
 /// Sums all rows with `cols` columns that are kept, and hands them on. A group of columns stays in the first-level cache while
 /// the rows pass.
+///
+/// # Safety
+/// The rows of `work.held` must be valid for reading `work.k` words, `work.columns` must be the kept form of the stream,
+/// the outputs must be valid for writing all sums, and at most [`FEW_LEFT`] rows may be held. `at..at + cols` must be rows
+/// of the stream, at most [`TILE`], and `at` the start of a group of `few::VECTORS` vectors.
 #[inline(always)]
 unsafe fn kept<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; FEW_LEFT]>::uninit()];
@@ -304,46 +315,61 @@ unsafe fn kept<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
         let columns = work.columns.wrapping_add((at + column) * work.k);
         for row in 0..work.held.1 {
             let held = work.held.0.wrapping_offset(row.cast_signed() * work.held.2);
-            // SAFETY: the caller's; the columns are padded to whole groups, of which `TILE` is a multiple, and no more than
-            // `FEW_LEFT` rows are held.
+            // SAFETY: a held row has `work.k` words, by this function's contract; the kept columns are padded to whole
+            // groups, of which `TILE` is a multiple, and the buffer has `FEW_LEFT` rows of `TILE` words, which is the most
+            // that are held.
             unsafe { few::sums(s, held, work.k, columns, data.wrapping_add(row * TILE + column)) }
         }
     }
     let sums = Sums { data, pitch: TILE, m: 0, n: at, rows: work.held.1, cols };
-    // SAFETY: the sums are written, and lie within the contraction.
+    // SAFETY: all groups of the held rows are written; these are all rows of the contraction, `at..at + cols` are columns
+    // of it, and it lies within its outputs, by this function's contract.
     unsafe { work.goal.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `cols` elements and hands them on.
+///
+/// # Safety
+/// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words, and the outputs for writing all
+/// sums; `row..row + ROWS` must be held rows, at most [`FEW`] if turned, and `at..at + cols` rows of the stream, at most
+/// [`TILE`].
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
     let data = sums.as_mut_ptr().cast::<f32>();
     let mut column = 0;
     while column < cols {
-        // SAFETY: the caller's; the buffer has `TILE` words per row, a multiple of `WIDTH`.
+        // SAFETY: by this function's contract these are held rows and rows of the stream, of `work.k` words each; the
+        // buffer has `TILE` words for each of `ROWS` rows, and `TILE` is a multiple of `WIDTH`.
         unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
         column += WIDTH;
     }
     if !work.turned {
         let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
-        // SAFETY: the sums are written, and lie within the contraction.
+        // SAFETY: `block` has written `cols` columns of all `ROWS` rows, which are rows and columns of the contraction, and
+        // that lies within its outputs, by this function's contract.
         unsafe { work.goal.finish(s, &sums) }
         return;
     }
     let mut turned = [[0.0f32; FEW]; TILE];
     for (c, turned) in turned.iter_mut().enumerate().take(cols) {
         for (r, turned) in turned.iter_mut().enumerate().take(ROWS) {
-            // SAFETY: as above.
+            // SAFETY: `block` has written `cols` columns of all `ROWS` rows of the buffer.
             *turned = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
     let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
-    // SAFETY: as above.
+    // SAFETY: `turned` has `FEW` words for each column, `ROWS` of them written; turned, the stream's rows are those of the
+    // contraction, and the held ones its columns, and it lies within its outputs, by this function's contract.
     unsafe { work.goal.finish(s, &sums) }
 }
 
 /// Sums `ROWS` × `WIDTH` elements, of which `cols` columns count.
+///
+/// # Safety
+/// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words; `row..row + ROWS` must be held rows,
+/// and `at..at + cols` rows of the stream, at least one. `to` must be valid for writing [`WIDTH`] words every [`TILE`]
+/// words for each of `ROWS` rows.
 #[inline(always)]
 unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize, to: *mut f32) {
     let mut held = [work.held.0; ROWS];
@@ -357,21 +383,21 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
     }
     let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
     if work.k <= CHAIN * S::LANES {
-        // SAFETY: the rows have `work.k` words.
+        // SAFETY: all of these are held rows and rows of the stream, which have `work.k` words by this function's contract.
         unsafe { add_products(s, &held, &stream, 0..work.k, &mut sums) }
     } else {
         let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
         for start in (0..work.k).step_by(CHAIN * S::LANES) {
             let end = work.k.min(start + CHAIN * S::LANES);
             let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-            // SAFETY: as above.
+            // SAFETY: the rows have `work.k` words by this function's contract, and `end` is at most that.
             unsafe { add_products(s, &held, &stream, start..end, &mut sums) }
             long.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(long, sum)| long.add(s, *sum));
         }
         sums.iter_mut().flatten().zip(long.iter().flatten()).for_each(|(sum, long)| *sum = long.rounded());
     }
     for (r, sums) in sums.iter().enumerate() {
-        // SAFETY: the caller provides a row of `TILE` words for each row.
+        // SAFETY: `to` has `WIDTH` words every `TILE` words for each row, by this function's contract.
         unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
     }
 }
@@ -379,7 +405,7 @@ unsafe fn block<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at
 /// Adds the products of a range of K, whole vectors first.
 ///
 /// # Safety
-/// The rows have as many words as the range ends with.
+/// Each of the rows must be valid for reading as many words as the range ends with.
 #[inline(always)]
 unsafe fn add_products<S: Simd, const ROWS: usize>(
     s: S,
@@ -392,11 +418,11 @@ unsafe fn add_products<S: Simd, const ROWS: usize>(
     while k + S::LANES <= range.end {
         let mut left = [s.splat_f(0.0); ROWS];
         for r in 0..ROWS {
-            // SAFETY: the rows have these words.
+            // SAFETY: the row has `range.end` words by this function's contract, and this vector ends before that.
             left[r] = unsafe { s.load_raw_f(held[r].wrapping_add(k)) };
         }
         for c in 0..WIDTH {
-            // SAFETY: as above.
+            // SAFETY: the row has `range.end` words by this function's contract, and this vector ends before that.
             let right = unsafe { s.load_raw_f(stream[c].wrapping_add(k)) };
             for r in 0..ROWS {
                 sums[r][c] = s.mul_add_f(left[r], right, sums[r][c]);
@@ -408,11 +434,11 @@ unsafe fn add_products<S: Simd, const ROWS: usize>(
         let rest = s.mask_first(range.end - k);
         let mut left = [s.splat_f(0.0); ROWS];
         for r in 0..ROWS {
-            // SAFETY: as above; the mask ends with the range.
+            // SAFETY: the row has `range.end` words by this function's contract, where the mask ends.
             left[r] = unsafe { s.load_masked_raw_f(held[r].wrapping_add(k), rest) };
         }
         for c in 0..WIDTH {
-            // SAFETY: as above.
+            // SAFETY: the row has `range.end` words by this function's contract, where the mask ends.
             let right = unsafe { s.load_masked_raw_f(stream[c].wrapping_add(k), rest) };
             for r in 0..ROWS {
                 sums[r][c] = s.mul_add_f(left[r], right, sums[r][c]);

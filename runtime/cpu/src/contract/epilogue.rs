@@ -83,12 +83,14 @@ impl<'a> Tile<'a> {
         let row = (self.area.m + r).cast_signed() * target.row;
         let p = target.origin.wrapping_offset(row + (self.area.n + j).cast_signed() * target.column);
         if target.column == 1 {
-            // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the output.
+            // SAFETY: `check` keeps the access within the tile, and the driver has checked that all tiles lie in the
+            // output, whose columns are neighbours here.
             unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(count), v) } }
         } else {
             const { assert!(S::LANES <= MAX_LANES) };
             let mut lanes = [0.0; MAX_LANES];
-            // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted; the rest as above.
+            // SAFETY: a vector has at most `MAX_LANES` lanes, as was asserted; `check` keeps all columns that are written
+            // within the tile, and the driver has checked that all tiles lie in the output.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);
                 for (lane, value) in lanes.iter().enumerate().take(count) {

@@ -44,7 +44,8 @@ impl Kernel for Turn {
             let from = self.from.wrapping_offset(column.cast_signed() * self.pitch);
             let to = self.to.wrapping_add(column / S::LANES * S::LANES * self.k + column % S::LANES);
             for k in 0..self.k {
-                // SAFETY: `dot` has checked the operand, and the copy has all columns of its last vectors.
+                // SAFETY: `dot` has checked that the operand has `k` words of each of `n` columns, and the copy has room
+                // for `k` words of so many columns as fill the last group of vectors.
                 unsafe { to.wrapping_add(k * S::LANES).write(from.wrapping_add(k).read()) }
             }
         }
@@ -54,18 +55,19 @@ impl Kernel for Turn {
 /// Sums one row with the columns from vector `vector` on, as far as there are `VECTORS` of them, and writes them to `to`.
 ///
 /// # Safety
-/// `row` must have `k` words, `columns` must be the kept form, and `to` must have `VECTORS` vectors.
+/// `row` must be valid for reading `k` words, `columns` for reading the kept form of [`VECTORS`] vectors of columns of `k`
+/// words, and `to` for writing [`VECTORS`] vectors.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, to: *mut f32) {
     // The partial sums of lanes `first`, `first + 4`, … are added up first, those of 0 and 2 and those of 1 and 3 next. Each
     // quarter is code of its own, because sums stay in registers only where no loop chooses among them.
-    // SAFETY: the caller's.
+    // SAFETY: `row` has `k` words and `columns` the kept form of so many, by this function's contract.
     let (zero, two) = unsafe { (quarter(s, row, k, columns, 0), quarter(s, row, k, columns, 2)) };
-    // SAFETY: the caller's.
+    // SAFETY: `row` has `k` words and `columns` the kept form of so many, by this function's contract.
     let (one, three) = unsafe { (quarter(s, row, k, columns, 1), quarter(s, row, k, columns, 3)) };
     for vector in 0..VECTORS {
         let (even, odd) = (s.add_f(zero[vector], two[vector]), s.add_f(one[vector], three[vector]));
-        // SAFETY: the caller's.
+        // SAFETY: `to` has `VECTORS` vectors, by this function's contract.
         unsafe { s.store_raw_f(to.wrapping_add(vector * S::LANES), s.add_f(even, odd)) }
     }
 }
@@ -74,6 +76,10 @@ pub(super) unsafe fn sums<S: Simd>(s: S, row: *const f32, k: usize, columns: *co
 const PARTS: usize = MAX_LANES / 4;
 
 /// The sums over `k = first, first + 4, …`.
+///
+/// # Safety
+/// `row` must be valid for reading `k` words, and `columns` for reading the kept form of [`VECTORS`] vectors of columns of
+/// `k` words.
 #[inline(always)]
 unsafe fn quarter<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, first: usize) -> [S::F; VECTORS] {
     let parts = S::LANES / 4;
@@ -81,14 +87,16 @@ unsafe fn quarter<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32,
     let mut at = first;
     while at + S::LANES - 4 < k {
         for (part, sums) in sums.iter_mut().enumerate().take(parts) {
-            // SAFETY: the caller's.
+            // SAFETY: `row` has `k` words and `columns` the kept form of so many, by this function's contract; the last
+            // part is at `at + LANES - 4`, which is below `k`.
             unsafe { step(s, row, k, columns, at + 4 * part, sums) }
         }
         at += S::LANES;
     }
     for (part, sums) in sums.iter_mut().enumerate().take(parts) {
         if at + 4 * part < k {
-            // SAFETY: the caller's.
+            // SAFETY: `row` has `k` words and `columns` the kept form of so many, by this function's contract, and this
+            // part is below `k`.
             unsafe { step(s, row, k, columns, at + 4 * part, sums) }
         }
     }
@@ -105,9 +113,15 @@ unsafe fn quarter<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32,
     sums[0]
 }
 
+/// Adds the products of index `at` of K.
+///
+/// # Safety
+/// `row` must be valid for reading `k` words, and `columns` for reading the kept form of [`VECTORS`] vectors of columns of
+/// `k` words; `at` must be below `k`.
 #[inline(always)]
 unsafe fn step<S: Simd>(s: S, row: *const f32, k: usize, columns: *const f32, at: usize, sums: &mut [S::F; VECTORS]) {
-    // SAFETY: the caller vouches for the row and the columns.
+    // SAFETY: `at` is below `k`, `row` has `k` words, and `columns` has `k` vectors for each of `VECTORS` vectors of
+    // columns, by this function's contract.
     unsafe {
         let left = s.splat_f(row.wrapping_add(at).read());
         for (vector, sum) in sums.iter_mut().enumerate() {

@@ -60,7 +60,8 @@ impl<'p> Destination<'p> {
     /// `sums` must describe readable memory and lie within the contraction.
     #[inline(always)]
     pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
-        // SAFETY: the same contract.
+        // SAFETY: `sums` is readable and lies within the contraction, by this function's contract, and the plan that the
+        // targets come from has checked that the contraction lies within its outputs.
         unsafe { self.goal().finish(s, sums) }
     }
 
@@ -109,12 +110,17 @@ impl<'p> Goal<'p> {
             return;
         }
         for target in self.targets {
-            // SAFETY: the same contract.
+            // SAFETY: by this function's contract `sums` is readable, and all of its rows and columns lie within the
+            // output.
             unsafe { store(s, sums, target) }
         }
     }
 }
 
+/// Stores sums as they are.
+///
+/// # Safety
+/// `sums` must describe readable memory, and `target` must be valid for writing all of its rows and columns.
 #[inline(always)]
 unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
     let offset = sums.m.cast_signed() * target.row + sums.n.cast_signed() * target.column;
@@ -124,7 +130,8 @@ unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
         let (whole, mask) = (column + S::LANES <= sums.cols, s.mask_first(sums.cols - column));
         let (mut from, mut to) = (sums.data.wrapping_add(column), origin.wrapping_add(column));
         for _ in 0..sums.rows {
-            // SAFETY: the caller vouches for the sums, the plan for the output.
+            // SAFETY: by this function's contract the sums are readable and their places writable; the columns of the
+            // target are neighbours, and a vector ends with the last column or is masked there.
             unsafe {
                 match whole {
                     true => s.store_raw_f(to, s.load_raw_f(from)),
@@ -139,7 +146,7 @@ unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
     while column < sums.cols {
         for row in 0..sums.rows {
             let to = row.cast_signed() * target.row + column.cast_signed() * target.column;
-            // SAFETY: as above.
+            // SAFETY: by this function's contract the sums are readable, and their places in the target writable.
             unsafe {
                 let sum = *sums.data.wrapping_add(row * sums.pitch + column);
                 origin.wrapping_offset(to).write(sum);

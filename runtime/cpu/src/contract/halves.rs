@@ -48,7 +48,8 @@ struct Join<'a> {
     pitch: usize,
 }
 
-// SAFETY: each row is read and written by the job that has its tile, and outputs meet in no word.
+// SAFETY: each row is read and written by the job that has its tile, and there are several threads only where no two
+// indices of an output meet in one word.
 unsafe impl Sync for Join<'_> {}
 
 impl pool::Task for Join<'_> {
@@ -71,7 +72,8 @@ impl Kernel for Tiles<'_> {
             let rows = plan.row(tiles, tile + 1) - first;
             let data = sums.wrapping_add(first * pitch);
             let second = data.wrapping_add(plan.m.total * pitch).cast_const();
-            // SAFETY: both halves have all rows of `pitch` words, whole vectors, of which the last may be of no column.
+            // SAFETY: `panels` provides two halves of `plan.m.total` rows of `pitch` words each: whole vectors, of which
+            // the last may be of no column. The rows of a tile and all columns lie within the contraction.
             unsafe {
                 for at in (0..rows * pitch).step_by(S::LANES) {
                     let (to, from) = (data.wrapping_add(at), second.wrapping_add(at));

@@ -109,7 +109,8 @@ impl Kernel for Whole<'_> {
             source.table(k0, table);
             let to = to.wrapping_add(panel(plan, width, 0, (k0, count)));
             let panels = Panels { source, base: plan.rhs.origin(), columns: 0..plan.n.total, width, k0, to };
-            // SAFETY: the copy has `width` words for each k of each panel, and a line more.
+            // SAFETY: `to` has `width` words for each k of each panel, and a line more after the last block; `temp` has
+            // `TRANSPOSE` words, and the table is that of this block, which has at most `BLOCK` indices.
             unsafe { pack::panels(s, &panels, table, temp) }
         }
     }

@@ -33,7 +33,7 @@ impl Block {
             let offset = match self.rows {
                 Rows::Near(_) => row.cast_signed(),
                 Rows::Even(distance) => row.cast_signed() * distance,
-                // SAFETY: the caller vouches for the list.
+                // SAFETY: the list has an offset for each of `ROWS` rows, by this function's contract.
                 Rows::Listed(list) => unsafe { *list.add(row) },
             };
             *at = self.a.wrapping_offset(offset);
@@ -92,8 +92,9 @@ pub(crate) const WIDE: usize = 8;
 /// Runs the tile of `rows` rows by `vectors` vectors.
 ///
 /// # Safety
-/// `block` must describe readable operands and writable sums of that size, and `rows` must be from 1 to `S::ROWS`, `vectors`
-/// from 1 to 2, or for one row to `WIDE`.
+/// `block` must describe readable operands, `k` words of each row and `vectors` vectors for each k, with an offset for each
+/// where they are listed, and writable sums of that size; `rows` must be from 1 to `S::ROWS`, `vectors` from 1 to 2, or for
+/// one row to `WIDE`, where 3 count as 4, and 5 to 7 as 8.
 #[inline(always)]
 pub(crate) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
     match (block.rows, block.steps) {
@@ -118,7 +119,8 @@ trait Kind: Copy {
     /// Sums the block.
     ///
     /// # Safety
-    /// As for [`tile`].
+    /// The block must describe readable operands, `k` words of each of `ROWS` rows and `VECTORS` vectors for each k, with
+    /// an offset for each where they are listed.
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]);
 
     fn block(&self) -> &Block;
@@ -131,7 +133,8 @@ impl<T: Kind, const ROWS: usize, const VECTORS: usize> Kernel for Tile<T, ROWS, 
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let mut sums = [[s.splat_f(0.0); VECTORS]; ROWS];
-        // SAFETY: the caller of `tile` vouches for the block.
+        // SAFETY: only `tile` makes kernels of a block, by whose contract it has readable operands of `ROWS` rows and
+        // `VECTORS` vectors for each k, and as many writable sums.
         unsafe {
             self.0.sums(s, &mut sums);
             store(s, self.0.block(), &mut sums);
@@ -187,7 +190,8 @@ impl Kind for Near {
         let (mut a, mut b, mut ahead) = (self.block.a, self.block.b, self.block.ahead);
         for _ in 0..self.block.k {
             ahead.ask::<S, ROWS>(s);
-            // SAFETY: the caller vouches for both operands over the whole block.
+            // SAFETY: by the contract of `Kind::sums` there are `ROWS` words at `a` and `VECTORS` vectors at `b` for each k
+            // of the block, these steps apart.
             unsafe { near(s, a, b, sums) }
             a = a.wrapping_offset(self.a_step);
             b = b.wrapping_offset(self.b_step);
@@ -213,7 +217,8 @@ impl Kind for Spread {
         let (mut a, mut ahead) = (self.block.a, self.block.ahead);
         for k in 0..self.block.k {
             ahead.ask::<S, ROWS>(s);
-            // SAFETY: the caller vouches for the list and for both operands over the whole block.
+            // SAFETY: by the contract of `Kind::sums` the list has an offset for each k of the block, where there are
+            // `VECTORS` vectors of the right operand, and `ROWS` words of the left one are at `a`.
             unsafe { near(s, a, self.block.b.offset(*self.list.add(k)), sums) }
             a = a.wrapping_offset(self.a_step);
         }
@@ -225,6 +230,9 @@ impl Kind for Spread {
 }
 
 /// One k of a tile whose rows are neighbours.
+///
+/// # Safety
+/// `a` must be valid for reading `ROWS` words, and `b` for reading `VECTORS` vectors.
 #[inline(always)]
 unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
     s: S,
@@ -232,7 +240,7 @@ unsafe fn near<S: Simd, const ROWS: usize, const VECTORS: usize>(
     b: *const f32,
     sums: &mut [[S::F; VECTORS]; ROWS],
 ) {
-    // SAFETY: the caller vouches for `ROWS` words at `a` and `VECTORS` vectors at `b`.
+    // SAFETY: there are `ROWS` words at `a` and `VECTORS` vectors at `b`, by this function's contract.
     unsafe {
         let right: [S::F; VECTORS] = load(s, b);
         for (row, sums) in sums.iter_mut().enumerate() {
@@ -254,12 +262,13 @@ struct Far {
 impl Kind for Far {
     #[inline(always)]
     unsafe fn sums<S: Simd, const ROWS: usize, const VECTORS: usize>(self, s: S, sums: &mut [[S::F; VECTORS]; ROWS]) {
-        // SAFETY: a list has an offset for each row.
+        // SAFETY: where rows are listed, the list has an offset for each of `ROWS` rows, by the contract of `Kind::sums`.
         let rows = unsafe { self.block.rows::<ROWS>() };
         let (mut b, mut ahead) = (self.block.b, self.block.ahead);
         for k in 0..self.block.k {
             ahead.ask::<S, ROWS>(s);
-            // SAFETY: the caller vouches for both operands over the whole block.
+            // SAFETY: by the contract of `Kind::sums` each row has the `k` words of the block, and for each k there are
+            // `VECTORS` vectors at `b`, this step apart.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, b);
                 for (row, sums) in rows.iter().zip(sums.iter_mut()) {
@@ -297,7 +306,8 @@ impl Kind for Apart {
         let mut ahead = self.block.ahead;
         for k in 0..self.block.k {
             ahead.ask::<S, ROWS>(s);
-            // SAFETY: the caller vouches for the list and for both operands over the whole block.
+            // SAFETY: by the contract of `Kind::sums` the list has an offset for each k of the block, where there are
+            // `VECTORS` vectors of the right operand, and each of `ROWS` rows, `distance` apart, has `k` words.
             unsafe {
                 let right: [S::F; VECTORS] = load(s, self.block.b.offset(*self.list.add(k)));
                 for (row, sums) in sums.iter_mut().enumerate() {
@@ -318,16 +328,24 @@ impl Kind for Apart {
     }
 }
 
+/// Reads some vectors.
+///
+/// # Safety
+/// `b` must be valid for reading `VECTORS` vectors.
 #[inline(always)]
 unsafe fn load<S: Simd, const VECTORS: usize>(s: S, b: *const f32) -> [S::F; VECTORS] {
     let mut right = [s.splat_f(0.0); VECTORS];
     for (vector, right) in right.iter_mut().enumerate() {
-        // SAFETY: the caller vouches for `VECTORS` vectors.
+        // SAFETY: `b` has `VECTORS` vectors, by this function's contract.
         *right = unsafe { s.load_raw_f(b.add(vector * S::LANES)) };
     }
     right
 }
 
+/// Writes the sums, added to those before if there are such.
+///
+/// # Safety
+/// `block` must have `ROWS` rows of `VECTORS` vectors of writable sums, and as many readable ones before if there are such.
 #[inline(always)]
 unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
     s: S,
@@ -338,7 +356,7 @@ unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
         for (row, sums) in sums.iter_mut().enumerate() {
             let before = before.wrapping_offset(row.cast_signed() * distance);
             for (vector, sum) in sums.iter_mut().enumerate() {
-                // SAFETY: the caller vouches for these sums too.
+                // SAFETY: each of `ROWS` rows of the sums before has `VECTORS` vectors, by this function's contract.
                 *sum = s.add_f(unsafe { s.load_raw_f(before.wrapping_add(vector * S::LANES)) }, *sum);
             }
         }
@@ -347,7 +365,7 @@ unsafe fn store<S: Simd, const ROWS: usize, const VECTORS: usize>(
     for (row, sums) in sums.iter().enumerate() {
         let c = block.c.wrapping_offset(row.cast_signed() * block.c_row);
         for (vector, sum) in sums.iter().enumerate() {
-            // SAFETY: the caller vouches for the sums.
+            // SAFETY: each of `ROWS` rows of the sums has `VECTORS` vectors, by this function's contract.
             unsafe { s.store_raw_f(c.wrapping_add(vector * S::LANES), *sum) }
         }
     }

@@ -79,7 +79,8 @@ struct Task<'a> {
     memory: *mut f32,
 }
 
-// SAFETY: each tile is written by the job that packs it.
+// SAFETY: each tile is written by the job that packs it, whose last tile goes by way of memory of its own, so that what is
+// written beyond a tile is the same job's.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -124,8 +125,8 @@ impl Kernel for Share<'_> {
                 let last = tile + 1 == some.end;
                 let at = if last { temp.wrapping_add(TRANSPOSE) } else { to };
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to: at };
-                // SAFETY: the memory has a word for each element and more tiles of this job after this one, `temp` has the
-                // words of a tile and a line more.
+                // SAFETY: `memory` has a word for each element and a line more, and `temp` after the `TRANSPOSE` words
+                // those of a tile of a block and a line more, so that a vector may be written after the tile.
                 unsafe {
                     pack::pack(s, &panel, table, temp);
                     if last {

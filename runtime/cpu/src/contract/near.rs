@@ -91,7 +91,8 @@ impl Kernel for Product<'_> {
         let (right, step, straight) = match padded {
             None => (right, step, goal.straight()),
             Some(padded) => {
-                // SAFETY: `near` has checked `n` words for each k, fewer than a vector has, and lends a vector for each.
+                // SAFETY: `near` has checked that the operand has `n` words for each k, fewer than a vector has, and lends
+                // memory of a vector for each.
                 unsafe { pad(s, right, step, (k, n), padded) };
                 (padded.cast_const(), width.cast_signed(), None)
             }
@@ -113,8 +114,9 @@ impl Kernel for Product<'_> {
                 let a = left.wrapping_offset(row.cast_signed() * m.lhs);
                 let (b, steps) = (right.wrapping_add(first), Steps::Even(step));
                 let ahead = Ahead::nothing(b);
-                // SAFETY: `near` has checked both operands and the outputs; `waiting` has room for a tile, whose sums are
-                // written when they are handed on.
+                // SAFETY: `near` has checked that both operands and the outputs lie within their slices. The panel ends
+                // with the operand, or is padded; straight sums are of the same columns of the output. `waiting` has room
+                // for a tile of `S::ROWS` rows, whose sums are written when they are handed on.
                 unsafe {
                     kernel::tile(s, count, vectors, Block { k, a, rows, b, steps, ahead, c, c_row, before: None });
                     if straight.is_none() {
@@ -140,12 +142,13 @@ impl Kernel for Product<'_> {
 /// Copies columns that fill no vector, a vector for each k.
 ///
 /// # Safety
-/// There must be `k` rows of `n` words to read, and `k` vectors to write.
+/// `from` must be valid for reading `k` rows of `n` words, `step` words apart and fewer than a vector has, and `to` for
+/// writing `k` vectors.
 #[inline(always)]
 unsafe fn pad<S: Simd>(s: S, from: *const f32, step: isize, (k, n): (usize, usize), to: *mut f32) {
     let mask = s.mask_first(n);
     for row in 0..k {
-        // SAFETY: the caller vouches for both.
+        // SAFETY: by this function's contract `from` has `n` words in each row, to which the mask keeps, and `to` a vector.
         unsafe {
             let words = s.load_masked_raw_f(from.wrapping_offset(row.cast_signed() * step), mask);
             s.store_raw_f(to.wrapping_add(row * S::LANES), words);

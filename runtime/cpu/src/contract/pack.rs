@@ -13,8 +13,7 @@ use crate::{Kernel, Simd};
 pub(super) const BLOCK: usize = 512;
 /// Words from row to row of the buffer for transposition; not a power of two, so that rows do not share cache sets.
 pub(super) const PITCH: usize = BLOCK + 16;
-/// Indices of K at a time where whole runs of columns are moved to several panels, which so read the operand's rows in long
-/// pieces, although each of them is narrow.
+/// Indices of K at a time where runs of columns are moved to several narrow panels, which so read rows in long pieces.
 const DEPTH: usize = 32;
 /// Words that transposition needs.
 pub(super) const TRANSPOSE: usize = PITCH * MAX_LANES;
@@ -86,7 +85,8 @@ pub(super) struct Panels<'p> {
 /// Fills panels.
 ///
 /// # Safety
-/// As for [`pack`], for a panel of `panels.width` words for each k and each `panels.width` columns, or fewer.
+/// `panels.to` must have `width` words, whole vectors, for each k of each panel, and a vector more, `temp` [`TRANSPOSE`]
+/// words, `table` the places of the block from [`Source::table`], at most [`BLOCK`], and the operand these columns.
 #[inline(always)]
 pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place], temp: *mut f32) {
     let &Panels { source, base, columns: Range { start, end }, width, k0, to } = panels;
@@ -99,7 +99,8 @@ pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place],
             let to = to.wrapping_add((first - start) * table.len() + done * pitch);
             let panel =
                 Panel { source, base, first, width: columns, pitch, k0: k0 + done, count: table_part.len(), to };
-            // SAFETY: the caller's; panels that are as wide as whole vectors are written within themselves.
+            // SAFETY: by this function's contract `to` has `width` words for each k of each panel and a vector more, `temp`
+            // has `TRANSPOSE` words, and the places are the block's, of columns that the operand has.
             unsafe { pack(s, &panel, table_part, temp) }
         }
     }
@@ -108,8 +109,8 @@ pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place],
 /// Fills a panel.
 ///
 /// # Safety
-/// `panel.to` must have `pitch · count` words and a vector more, `temp` must have [`TRANSPOSE`] words, and `table` must be the
-/// block's from [`Source::table`].
+/// `panel.to` must have `pitch · count` words and a vector more, `temp` [`TRANSPOSE`] words, `table` the `count` places of
+/// the block from [`Source::table`], at most [`BLOCK`], and the operand these columns.
 #[inline(always)]
 pub(super) unsafe fn pack<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place], temp: *mut f32) {
     s.call(Fill { panel, table, temp });
@@ -124,7 +125,7 @@ struct Fill<'a> {
 impl Kernel for Fill<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        // SAFETY: the caller of `pack` vouches for the panel and the buffer.
+        // SAFETY: only `pack` makes this: the panel has its words and a vector more, `temp` has `TRANSPOSE` words.
         unsafe {
             if self.panel.source.along_k {
                 along_k(s, self.panel, self.temp);
@@ -135,6 +136,10 @@ impl Kernel for Fill<'_> {
     }
 }
 
+/// Fills a panel by runs of columns.
+///
+/// # Safety
+/// `panel.to` must have `pitch · count` words and a vector more, and `table` the places of the block, which are `count`.
 #[inline(always)]
 unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
     let side = panel.source.side;
@@ -150,13 +155,13 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let to = panel.to.wrapping_add(column);
         if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
-            // SAFETY: `Side` has checked every address; `to` has `padded` words in each row of the panel, and after the last one
-            // a vector more.
+            // SAFETY: `Side` has checked every address; a row of the panel has `padded` words from `to`, the last a vector
+            // more.
             unsafe { copy_runs(s, from, table, Run { length, padded, alone }, to, panel.pitch) }
         } else {
             for (k, step) in table.iter().enumerate() {
                 let to = to.wrapping_add(k * panel.pitch);
-                // SAFETY: as above.
+                // SAFETY: `Side` has checked every address, and every row of the panel has `padded` words from here on.
                 unsafe { run(s, side, &place.plus(step), axis, length, padded, to) }
             }
         }
@@ -175,10 +180,11 @@ struct Run {
     alone: bool,
 }
 
-/// Copies a run from each place of `table`.
+/// Copies a run from each place of `table`. Masked stores take some machines ten times as long as whole ones, so a vector
+/// may go beyond a row that it alone fills: the next row is written after it.
 ///
-/// Masked stores take some machines ten times as long as whole ones, so a vector may go beyond a row that it alone
-/// fills: the next row is written after it.
+/// # Safety
+/// `from` must have `length` words at each place, and `to` `padded` in each row; if alone, a vector more after the last.
 #[inline(always)]
 unsafe fn copy_runs<S: Simd>(
     s: S,
@@ -198,8 +204,8 @@ unsafe fn copy_runs<S: Simd>(
         let from = from.wrapping_add(at);
         for place in table {
             let from = from.wrapping_offset(place.offset);
-            // SAFETY: the caller vouches for `length` words to read and `padded` to write, and a vector after a run that is
-            // alone.
+            // SAFETY: by this function's contract there are `length` words at each place and `padded` in each row, to which
+            // masks keep, and a vector after the last row where the run is alone.
             unsafe {
                 let words = if all_read { s.load_raw_f(from) } else { s.load_masked_raw_f(from, read) };
                 if all_written { s.store_raw_f(to, words) } else { s.store_masked_raw_f(to, written, words) }
@@ -210,6 +216,10 @@ unsafe fn copy_runs<S: Simd>(
     }
 }
 
+/// Fills a panel by runs along K.
+///
+/// # Safety
+/// `panel.to` must have `pitch · count` words, at most [`BLOCK`] rows, and a vector more, and `temp` [`TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
     let Source { side, outer, k: group, .. } = panel.source;
@@ -224,7 +234,7 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
         for (lane, (row, tail)) in rows.iter_mut().zip(&mut tails).enumerate().take(lanes) {
             let buffer = temp.wrapping_add(lane * PITCH);
             (*row, *tail) = (buffer, buffer);
-            // SAFETY: the buffer has a row of `PITCH` words for every lane.
+            // SAFETY: `temp` has a row of `PITCH` words, a block and a vector more, for every lane.
             unsafe {
                 if column + lane < panel.width {
                     *row = one_column(s, panel, &columns.place, start, buffer);
@@ -240,7 +250,7 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
             let from = if count == lanes { &rows } else { &tails };
             let to = panel.to.wrapping_add(k * panel.pitch + column);
             // SAFETY: every row has whole vectors; what a narrow panel receives beyond its columns is overwritten by the
-            // next k, or lies in the vector more that the caller provides.
+            // next k, or lies in the vector that follows the panel by this function's contract.
             unsafe { s.transpose_raw_f(from.as_ptr(), k, to, panel.pitch, count) }
             k += count;
         }
@@ -249,6 +259,9 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
 }
 
 /// Where the elements of a column are contiguous: in the operand, except for those that do not fill a vector, or in `buffer`.
+///
+/// # Safety
+/// `buffer` must have [`PITCH`] words; the block from `start` on must be the operand's, at most [`BLOCK`] indices.
 #[inline(always)]
 unsafe fn one_column<S: Simd>(
     s: S,
@@ -260,7 +273,7 @@ unsafe fn one_column<S: Simd>(
     let side = panel.source.side;
     let base = panel.base.plus(column);
     let contiguous = start.run() >= panel.count && side.strides[start.axis()] == 1;
-    // SAFETY: `Side` has checked every address, and the buffer has room for a block.
+    // SAFETY: `Side` has checked every address, and `buffer` has `PITCH` words, a block and a vector.
     unsafe {
         if !(contiguous && side.sights().is_empty()) {
             gather_row(s, side, base, start, panel.count, buffer);
@@ -275,6 +288,9 @@ unsafe fn one_column<S: Simd>(
 }
 
 /// One column's block of K, contiguously.
+///
+/// # Safety
+/// `to` must have `count` words, and the operand so many indices of K from `start` on.
 #[inline(always)]
 pub(super) unsafe fn gather_row<S: Simd>(
     s: S,
@@ -288,7 +304,7 @@ pub(super) unsafe fn gather_row<S: Simd>(
     let mut done = 0;
     while done < count {
         let length = walk.run().min(count - done);
-        // SAFETY: the caller vouches for `count` words.
+        // SAFETY: `to` has `count` words by this function's contract, and `length` of them from `done` on.
         unsafe { run(s, side, &base.plus(&walk.place), walk.axis(), length, length, to.wrapping_add(done)) }
         done += length;
         walk.advance(length);
@@ -296,6 +312,9 @@ pub(super) unsafe fn gather_row<S: Simd>(
 }
 
 /// Copies `length` elements along `axis` from `place` on, zeros where a window leaves the operand, and zeros up to `padded`.
+///
+/// # Safety
+/// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(always)]
 unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
     let mut offset = place.offset;
@@ -317,14 +336,14 @@ unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length
             offset += at * sight.stride;
             step += pace * sight.stride;
         } else {
-            // SAFETY: the same contract.
+            // SAFETY: `to` has `padded` words, and the operand `length` indices of `axis`, by this function's contract.
             unsafe { one_by_one(s, side, place, axis, length, padded, to) }
             return;
         }
     }
     let high = high.max(low).cast_unsigned();
     let low = low.cast_unsigned().min(high);
-    // SAFETY: `Side` has checked every address between `low` and `high`; `to` has `padded` words.
+    // SAFETY: `Side` has checked every address from `low` to `high`; `to` has `padded` words, by this function's contract.
     unsafe {
         if high == 0 || low == high {
             zero(s, to, padded);
@@ -357,6 +376,9 @@ fn ceil_div(a: isize, b: isize) -> isize {
 }
 
 /// [`run`] where the coordinate of a window must be divisible: element by element.
+///
+/// # Safety
+/// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(never)]
 unsafe fn one_by_one<S: Simd>(
     s: S,
@@ -367,7 +389,7 @@ unsafe fn one_by_one<S: Simd>(
     padded: usize,
     to: *mut f32,
 ) {
-    // SAFETY: the caller vouches for `padded` words.
+    // SAFETY: `to` has `padded` words, by this function's contract.
     unsafe { zero_scalar(s, to, padded) };
     let mut quotient = [0isize; super::place::MAX_WINDOWS];
     let mut rest = [0isize; super::place::MAX_WINDOWS];
@@ -393,45 +415,56 @@ unsafe fn one_by_one<S: Simd>(
             }
         }
         if present {
-            // SAFETY: `Side` has checked every address that its windows let through.
+            // SAFETY: `Side` has checked every address that its windows let through, and `to` has more words than `t`.
             unsafe { to.add(t).write(*side.data.as_ptr().offset(offset)) };
         }
         plain += side.strides[axis];
     }
 }
 
+/// Writes `count` zeros outside of vector code.
+///
+/// # Safety
+/// `to` must be valid for writing `count` words.
 unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
-    // SAFETY: the caller vouches for `count` words.
+    // SAFETY: `to` has `count` words, by this function's contract.
     unsafe { to.write_bytes(0, count) }
 }
 
+/// Writes `count` zeros.
+///
+/// # Safety
+/// `to` must be valid for writing `count` words.
 #[inline(always)]
 pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
     let mut at = 0;
     while at + S::LANES <= count {
-        // SAFETY: the caller vouches for `count` words.
+        // SAFETY: `to` has `count` words by this function's contract, and the vector ends within them.
         unsafe { s.store_raw_f(to.wrapping_add(at), s.splat_f(0.0)) };
         at += S::LANES;
     }
     if at < count {
-        // SAFETY: as above.
+        // SAFETY: `to` has `count` words by this function's contract, where the mask ends.
         unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
     }
 }
 
 /// Copies `count` words that are `step` apart.
+///
+/// # Safety
+/// `from` must be valid for reading from the first of them to the last, and `to` for writing `count` words.
 #[inline(always)]
 pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {
-            // SAFETY: the caller vouches for `count` words on both sides.
+            // SAFETY: both sides have `count` words by this function's contract, and the vector ends within them.
             unsafe { s.store_raw_f(to.wrapping_add(at), s.load_raw_f(from.wrapping_add(at))) };
             at += S::LANES;
         }
         if at < count {
             let rest = s.mask_first(count - at);
-            // SAFETY: as above.
+            // SAFETY: both sides have `count` words by this function's contract, where the mask ends.
             unsafe {
                 s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
             };
@@ -442,7 +475,7 @@ pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: u
         let rest = count - at;
         let from = from.wrapping_add(2 * at);
         let beyond = s.mask_first((2 * rest - 1).saturating_sub(S::LANES));
-        // SAFETY: as above; the word after the last one is not read.
+        // SAFETY: by this function's contract `from` is readable to its last word, where masks end; `to` has `count`.
         unsafe {
             let (a, b) = if rest >= S::LANES {
                 (s.load_raw_f(from), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
@@ -460,7 +493,7 @@ pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: u
         at += S::LANES.min(rest);
     }
     while at < count {
-        // SAFETY: as above.
+        // SAFETY: word `at` is one of the `count` on both sides, by this function's contract.
         unsafe { to.add(at).write(*from.wrapping_offset(at.cast_signed() * step)) };
         at += 1;
     }

@@ -170,13 +170,13 @@ impl Memory {
     /// Long sums of `rows` rows of `columns` start at zero.
     ///
     /// # Safety
-    /// The regions must have so many rows.
+    /// Where there are long sums, `c` and what it loses must have `columns` words in each of `rows` rows, `pitch` apart.
     #[inline(always)]
     unsafe fn start<S: Simd>(&self, s: S, rows: usize, columns: usize) {
         let Some((_, lost)) = self.long else { return };
         for row in 0..rows {
             let total = self.c.wrapping_add(row * self.pitch);
-            // SAFETY: the caller's.
+            // SAFETY: the sums and what they lose have `columns` words in each of `rows` rows, by this function's contract.
             unsafe {
                 pack::zero(s, total, columns);
                 pack::zero(s, total.wrapping_add(lost), columns);
@@ -205,7 +205,8 @@ impl Kernel for Job<'_> {
             memory.c = sums.wrapping_add(row * memory.pitch + panels.start * width);
             memory.long = memory.long.map(|(block, _)| (block, 2 * plan.m.total * memory.pitch));
         }
-        // SAFETY: both regions have a row for each row of the job.
+        // SAFETY: where sums are long, those of the job or of both halves have these columns in each row of the job,
+        // `pitch` words apart, and so has what they lose.
         unsafe { memory.start(s, rows, panels.len() * width) }
         let scope = Scope {
             plan,
@@ -223,19 +224,27 @@ impl Kernel for Job<'_> {
             memory,
         };
         for block in scope.blocks.clone() {
-            // SAFETY: the scratch memory has the sizes that the job's shapes ask for.
+            // SAFETY: `Memory::new` has made the regions and the table for the rows and panels of this job, `panels` the
+            // sums of halves and the packed operands; `block` is one of the plan's.
             unsafe { block_of_k(s, &scope, block, table) }
         }
     }
 }
 
+/// Does the work of a job in one block of K.
+///
+/// # Safety
+/// `scope.memory` must have the regions of [`Memory::new`] for the rows and panels of the job, or the sums of halves,
+/// `table` twice [`BLOCK`] places, and `scope.whole` the packed operands of the plan where they are not null; `block` must
+/// be one of the plan's.
 #[inline(always)]
 unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
     let plan = scope.plan;
     let (k0, count) = plan.block(block);
     let (a_table, b_table) = table.split_at_mut(BLOCK);
     let (a_table, b_table) = (&mut a_table[..count], &mut b_table[..count]);
-    // SAFETY: the caller's.
+    // SAFETY: `memory.a` has a word for each row of the job and index of a block, and a line more, where rows are packed,
+    // and `memory.temp` has `TRANSPOSE` words, by this function's contract.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
     let panels = scope.panels.clone();
     if scope.packs() {
@@ -247,7 +256,9 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
         for panel in panels.clone() {
             let mut strip = scope.strip(found, panel, block);
             let number = (panel - panels.start) % many;
-            // SAFETY: the caller's; the region has so many panels and a line more.
+            // SAFETY: `memory.b` has `many` panels of a block and a line more, `memory.temp` `TRANSPOSE` words, and
+            // `memory.c` the sums of the job, by this function's contract; the rows are found, and the panel is packed or
+            // lies in place.
             unsafe {
                 if many == 1 {
                     pack_strip(s, scope, &strip, k0, b_table);
@@ -261,12 +272,14 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
         return;
     }
     for panel in panels.clone() {
-        // SAFETY: the region has all panels and a line more.
+        // SAFETY: `memory.b` has `strip` words for each panel of the job and a line more, and `memory.temp` `TRANSPOSE`
+        // words, by this function's contract.
         unsafe { pack_strip(s, scope, &scope.strip(found, panel, block), k0, b_table) }
     }
     for tile in scope.tiles.clone() {
         for panel in panels.clone() {
-            // SAFETY: the caller's.
+            // SAFETY: `memory.c` has the sums of the job, by this function's contract; the rows are found, and all panels
+            // are packed or lie in place.
             unsafe { strip_of_tiles(s, scope, &scope.strip(found, panel, block), tile..tile + 1) }
         }
     }
@@ -327,6 +340,10 @@ impl Scope<'_> {
 }
 
 /// Packs a panel where its strip says.
+///
+/// # Safety
+/// If the job packs, `strip.b` must be valid for writing `b_step` words for each index of the block, and a line more,
+/// `table` must be the block's, and `scope.memory.temp` must have [`TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
     if !scope.packs() {
@@ -335,21 +352,31 @@ unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize,
     let Strip { first, cols, count, .. } = *strip;
     let (source, base, to, pitch) = (scope.b_source, scope.right, strip.b.cast_mut(), strip.b_step.unsigned_abs());
     let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
-    // SAFETY: the caller vouches for the region.
+    // SAFETY: by this function's contract `strip.b` has `pitch` words for each index of the block, and a line more, and
+    // `temp` `TRANSPOSE` words; the panel's columns are the operand's.
     unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
 }
 
 /// Packs some panels after each other, from the start of their region on.
+///
+/// # Safety
+/// `scope.memory.b` must have so many panels for each place of `table`, which must be the block's, and a line more, and
+/// `scope.memory.temp` [`TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: usize, table: &[Place]) {
     let width = scope.width();
     let columns = some.start * width..scope.plan.n.total.min(some.end * width);
     let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: scope.memory.b };
-    // SAFETY: the caller vouches for the region.
+    // SAFETY: by this function's contract `memory.b` has the panels, of whole vectors, for each place of the block, and a
+    // line more, and `temp` `TRANSPOSE` words.
     unsafe { pack::panels(s, &panels, table, scope.memory.temp) }
 }
 
 /// Finds or packs the rows of the job for a block of K.
+///
+/// # Safety
+/// If each job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, and a line more,
+/// and `scope.memory.temp` [`TRANSPOSE`] words; `table` must have `count` places.
 #[inline(always)]
 unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
     let plan = scope.plan;
@@ -363,7 +390,8 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
         let from = plan.lhs.data.as_ptr().wrapping_offset(scope.left.offset);
         let tiles = (scope.tiles.len(), &row as &dyn Fn(usize) -> usize);
         let rows = across::Rows { from, table, first: start, tiles, to: scope.memory.a };
-        // SAFETY: as below.
+        // SAFETY: without windows `Side` has checked every row at every place, `memory.a` has a word for each row of the
+        // job and place, by this function's contract, and the tiles of a plan have one of two widths.
         unsafe { across::pack(s, &rows) }
         return Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count);
     }
@@ -373,7 +401,8 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
         let to = scope.memory.a.wrapping_add((first - start) * count);
         let (source, base) = (scope.a_source, scope.left);
         let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-        // SAFETY: the region has the job's rows of a block and a line more.
+        // SAFETY: by this function's contract `memory.a` has the job's rows of the block and a line more, into which or
+        // into the next tile a vector goes beyond this one, and `temp` has `TRANSPOSE` words.
         unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
     }
     Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count)
@@ -393,6 +422,11 @@ struct Strip {
     block: usize,
 }
 
+/// Sums some row tiles with a panel in a block of K, and hands sums on after the last block.
+///
+/// # Safety
+/// `strip.found` must have the rows of the tiles, and `strip.b` `vectors` vectors for each index of the block.
+/// `scope.memory.c` must have the sums of the job, or of a tile if there is one block, and what these lose if long.
 #[inline(always)]
 unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles: Range<usize>) {
     let (plan, memory) = (scope.plan, &scope.memory);
@@ -432,19 +466,22 @@ unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles:
             c_row,
             before: adds.then_some((waiting.cast_const(), pitch.cast_signed())),
         };
-        // SAFETY: the plan has checked the operands, and the sums are within the job's scratch memory or the output.
+        // SAFETY: by this function's contract the rows and the vectors of the panel are readable. The sums are those of a
+        // tile in the job's memory, or in the output whole vectors of columns, which the plan has checked.
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
         if let Some((block, lost)) = memory.long {
             let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
             for row in 0..rows {
-                // SAFETY: as above; a panel is whole vectors.
+                // SAFETY: `block` has the tile's sums, and `waiting` and what it loses `width` words for each row of the
+                // tile, by this function's contract; a panel is whole vectors.
                 unsafe { sums.at(row * pitch).add(s, block.wrapping_add(row * width), width) }
             }
         }
         if last && straight.is_none() {
             let (n, cols) = (strip.first, strip.cols);
             let sums = Sums { data: waiting.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
-            // SAFETY: the sums are written, and lie within the contraction.
+            // SAFETY: the last block is summed, so `waiting` holds the sums of the tile's rows and the panel's columns,
+            // which lie within the contraction.
             unsafe { scope.destination.finish(s, &sums) }
         }
     }

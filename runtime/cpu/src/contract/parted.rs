@@ -138,7 +138,7 @@ impl<'a> Parted<'a> {
     /// Writes where each index of K starts.
     ///
     /// # Safety
-    /// `list` must have an offset for each.
+    /// `list` must be valid for writing an offset for each index of K.
     pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let k = Group::merged(axes, Role::K, &[&self.image]);
         let moved = |at: usize| self.image.sights().iter().any(|sight| sight.strides[k.number(at)] != 0);
@@ -154,7 +154,7 @@ impl<'a> Parted<'a> {
                 let coordinate = sight.base + walk.place.at[dimension.window] - dimension.low;
                 offset += dimension.place(coordinate.cast_unsigned()).cast_signed();
             }
-            // SAFETY: the caller vouches for the list.
+            // SAFETY: the list has an offset for each index of K, by this function's contract, and `at` is one of them.
             unsafe { list.add(at).write(offset) };
             walk.advance(1);
         }
@@ -162,7 +162,8 @@ impl<'a> Parted<'a> {
         for turn in 1..outside.total {
             walk.advance(1);
             for at in 0..inside {
-                // SAFETY: as above.
+                // SAFETY: the list has an offset for each of the `inside · outside.total` indices of K, by this function's
+                // contract, and the first `inside` of them are written.
                 unsafe { list.add(turn * inside + at).write(*list.add(at) + walk.place.offset) };
             }
         }
@@ -171,7 +172,7 @@ impl<'a> Parted<'a> {
     /// Copies some channels of the batch index at `base` to their places in `to`.
     ///
     /// # Safety
-    /// `to` must have `words` words.
+    /// `to` must have `words` writable words, `base` must be the place of a batch index, and `channels` some of the copy's.
     #[inline(always)]
     pub(super) unsafe fn fill<S: Simd>(
         &self,
@@ -185,7 +186,8 @@ impl<'a> Parted<'a> {
             let from = Walk::new(side, &self.outer, channel).place.offset + base.offset;
             let to = to.wrapping_add(channel * self.channel);
             let beyond = if channel + 1 == self.channels { self.beyond } else { 0 };
-            // SAFETY: the channel lies within the copy; the elements within the operand, whose reach `Side` has checked.
+            // SAFETY: `to` has the words of all channels and those beyond the last, by this function's contract; elements
+            // that exist lie within the operand, whose reach `Side` has checked.
             unsafe {
                 to.write_bytes(0, self.channel + beyond);
                 self.channel(s, side, side.data.as_ptr().wrapping_offset(from), to);
@@ -194,6 +196,9 @@ impl<'a> Parted<'a> {
     }
 
     /// Copies the elements of a channel that exist.
+    ///
+    /// # Safety
+    /// `from` must be where the channel has element 0 of each window in `side`, and `to` have the words of a channel.
     #[inline(always)]
     unsafe fn channel<S: Simd>(&self, s: S, side: &Side<'_>, from: *const f32, to: *mut f32) {
         let dimensions = &self.dimensions[..self.count];
@@ -206,12 +211,17 @@ impl<'a> Parted<'a> {
             let count = if row.stride == 1 { row.to - first } else { (row.to - first).div_ceil(row.stride) };
             let source = from.wrapping_offset((row.low + first.cast_signed()) * step);
             let line = Line { step: step * row.stride.cast_signed(), count };
-            // SAFETY: the caller's.
+            // SAFETY: by this function's contract `to` has the words of a channel, in which the line has places of its own;
+            // its elements are from `row.from` to `row.to`, which exist.
             unsafe { self.lines(s, side, line, source, to.wrapping_add(row.place(first))) }
         }
     }
 
     /// Copies the elements of a channel that are in one plane of the rows.
+    ///
+    /// # Safety
+    /// `from` must be where `side` has element 0 of each window but the first, of which the elements of `line` must exist,
+    /// and `to` where they are in a channel of the copy, which must be valid for writing.
     #[inline(always)]
     unsafe fn lines<S: Simd>(&self, s: S, side: &Side<'_>, line: Line, from: *const f32, to: *mut f32) {
         // The second dimension is that of the rows; outside of it there are seldom others.
@@ -233,7 +243,8 @@ impl<'a> Parted<'a> {
             }
             for at in rows.from..rows.to {
                 let source = source.wrapping_offset((rows.low + at.cast_signed()) * pitch);
-                // SAFETY: the caller's.
+                // SAFETY: all indices are from `from` to `to` of their dimensions, and those of the line exist by this
+                // function's contract, so `Side` has checked the elements, and the channel has a word for each.
                 unsafe { copy(s, source, line.step, line.count, target.wrapping_add(rows.place(at))) }
             }
             let mut next = 0;

@@ -81,8 +81,8 @@ pub(super) struct Plan<'a> {
     pub(super) apart: bool,
 }
 
-// SAFETY: the only fields that are not `Sync` are the pointers to the outputs, which jobs write at disjoint indices only, in
-// parallel only if `apart`.
+// SAFETY: the only fields that are not `Sync` are the pointers to the outputs, which jobs write at disjoint indices only,
+// in parallel only if `apart`.
 unsafe impl Sync for Plan<'_> {}
 
 impl<'a> Plan<'a> {

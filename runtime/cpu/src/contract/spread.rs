@@ -46,7 +46,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         let (memory, _) = scratch.provide(left + list + staged, 0, Place::NOWHERE);
         let copy = memory.wrapping_add(left + list);
         let list = memory.wrapping_add(left).cast::<isize>();
-        // SAFETY: the list has an offset for each index of K.
+        // SAFETY: the list has two words, an offset, for each index of K.
         unsafe { setup.list(axes, list) };
         let setup = &setup;
         if setup.in_place.is_none() {
@@ -166,17 +166,17 @@ impl<'a> Setup<'a> {
     /// Lists where each index of K starts.
     ///
     /// # Safety
-    /// `list` must have an offset for each.
+    /// `list` must be valid for writing an offset for each.
     unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let side = match &self.image {
             Image::InPlace(side) | Image::Spread(_, side) => side,
-            // SAFETY: the caller's.
+            // SAFETY: the list has an offset for each index of K, by this function's contract.
             Image::Parted(parted) => return unsafe { parted.list(axes, list) },
         };
         let k = Group::merged(axes, Role::K, &[&self.plan.lhs, side]);
         let mut walk = Walk::new(side, &k, 0);
         for at in 0..self.plan.k.total {
-            // SAFETY: the caller's.
+            // SAFETY: the list has an offset for each index of K, by this function's contract, and `at` is one of these.
             unsafe { list.add(at).write(walk.place.offset) };
             walk.advance(1);
         }
@@ -185,11 +185,13 @@ impl<'a> Setup<'a> {
     /// Copies some channels of the batch index at `base`.
     ///
     /// # Safety
-    /// `copy` must have [`Setup::copy_words`].
+    /// `copy` must be valid for writing [`Setup::copy_words`], `channels` must be some of the image's, and `base` the place
+    /// of a batch index.
     #[inline(always)]
     unsafe fn fill<S: Simd>(&self, s: S, base: Place, channels: Range<usize>, copy: *mut f32) {
         let side = &self.plan.rhs;
-        // SAFETY: the caller's.
+        // SAFETY: `copy` has the words of the stage or of the parted image, and more, by this function's contract; those of
+        // a stage are zeros before it is filled.
         unsafe {
             match &self.image {
                 Image::InPlace(_) => {}
@@ -236,7 +238,7 @@ struct Lefts<'a> {
     left: *mut f32,
 }
 
-// SAFETY: each row tile has words of its own.
+// SAFETY: each job writes the words of its row tiles only: what would go beyond a tile goes by way of scratch memory.
 unsafe impl Sync for Lefts<'_> {}
 
 impl pool::Task for Lefts<'_> {
@@ -273,7 +275,8 @@ impl Kernel for PackTiles<'_> {
                 let to = if ends { last } else { place };
                 let base = plan.lhs.origin();
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-                // SAFETY: both regions have the words of a block; what is written beyond is in `last`, or of this tile.
+                // SAFETY: `left` has the words of all tiles, and `last` those of a block and a line more; what is written
+                // beyond a block is in `last`, or of a later block of this tile. `temp` has `TRANSPOSE` words.
                 unsafe {
                     pack::pack(s, &panel, table, temp);
                     if ends {
@@ -310,7 +313,7 @@ impl Kernel for CopyChannels<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let setup = self.task.setup;
-        // SAFETY: `spread` has provided the words of a copy.
+        // SAFETY: `spread` has provided `copy_words` for the one copy, and counts the jobs by its channels.
         unsafe { setup.fill(s, setup.plan.rhs.origin(), self.channels, self.task.copy) }
     }
 }
@@ -355,7 +358,7 @@ impl Kernel for Jobs<'_> {
             let (batch, part) = (job / setup.parts, job % setup.parts);
             let base = plan.at_batch(&plan.rhs, batch);
             if own && copied_batch != batch {
-                // SAFETY: the scratch memory has these words after the sums.
+                // SAFETY: the scratch memory has `copy_words` after the sums, and these are all channels of a batch index.
                 unsafe { setup.fill(s, base, 0..setup.channels(), copy) };
                 copied_batch = batch;
             }
@@ -368,13 +371,20 @@ impl Kernel for Jobs<'_> {
             let others = if setup.by_tiles { setup.panels } else { setup.tiles };
             for other in 0..others {
                 let (tile, panel) = if setup.by_tiles { (part, other) } else { (other, part) };
-                // SAFETY: the image, its list and the left operand have the sizes that the plan says.
+                // SAFETY: `image` is in place, or in a copy that is filled, with what whole vectors read beyond its end;
+                // the list and the packed left operand of `task` are those of this setup, and `memory` has the sums of a
+                // tile.
                 unsafe { one_tile(s, task, (tile, panel), image, memory, &destination) }
             }
         }
     }
 }
 
+/// Sums a row tile with a panel of the long row, and hands the sums on.
+///
+/// # Safety
+/// `image` must be where the image of `task.setup` starts for the batch index of `destination`, and a copy must have two
+/// vectors more than it needs; `task` must have the list of K and, if packed, the left operand. `sums` must have a tile.
 #[inline(always)]
 unsafe fn one_tile<S: Simd>(
     s: S,
@@ -416,14 +426,20 @@ unsafe fn one_tile<S: Simd>(
         c_row: width.cast_signed(),
         before: None,
     };
-    // SAFETY: the rows, the list and the image are as long as the plan says; the sums have a register tile.
+    // SAFETY: by this function's contract the list has an offset for each index of K, from where the image has the panel's
+    // columns: in place the panel ends with the long row, and a copy has two vectors more. The rows are packed, or the plan
+    // has checked them in place, and `sums` has a register tile.
     unsafe { kernel::tile(s, rows, vectors, block) }
     let tile = (first, rows, sums.cast_const(), width);
-    // SAFETY: the sums are written.
+    // SAFETY: the tile's rows, `width` words apart, are written up to column `to`, which is within the long row.
     unsafe { pieces(s, setup, destination, tile, (start, from, to)) }
 }
 
 /// Hands on the columns `from..to` of a tile that starts at column `start` of the long row, one row of the image at a time.
+///
+/// # Safety
+/// `data` must have the sums of `rows` rows of the contraction from `m` on, `pitch` words apart, up to column `to`, which
+/// must be at most the length of the long row.
 #[inline(always)]
 unsafe fn pieces<S: Simd>(
     s: S,
@@ -440,7 +456,8 @@ unsafe fn pieces<S: Simd>(
         if cols > 0 {
             let data = data.wrapping_add(column - start);
             let sums = Sums { data, pitch, m, n: y * row.inner + x, rows, cols };
-            // SAFETY: the caller's; the columns lie within the contraction.
+            // SAFETY: the sums are written by this function's contract, and these columns of the long row, which are of one
+            // row of the image, lie within the contraction.
             unsafe { destination.finish(s, &sums) }
         }
         column += row.pitch - x;

@@ -115,7 +115,8 @@ impl Stage {
     /// Copies the elements of the batch index at `base`.
     ///
     /// # Safety
-    /// `to` must have `words` words, zeros where elements do not occur.
+    /// `to` must be valid for writing `words` words, zeros where elements do not occur; `base` must be a batch index's
+    /// place in `side`, the operand that this was made for.
     #[inline(always)]
     pub(super) unsafe fn fill<S: Simd>(&self, s: S, side: &Side<'_>, base: Place, to: *mut f32) {
         if self.empty {
@@ -126,7 +127,9 @@ impl Stage {
         let mut from = side.data.as_ptr().wrapping_offset(base.offset + self.first.0);
         let mut to = to.wrapping_add(self.first.1);
         loop {
-            // SAFETY: the elements lie within the operand, whose reach `Side` has checked, and within the copy.
+            // SAFETY: elements that occur are of the windows' extents, so they lie within the operand, whose reach `Side`
+            // has checked; `to` has `words` words by this function's contract, one for each coordinate from the least to
+            // the greatest.
             unsafe {
                 if step == 1 && pace == 1 {
                     copy(s, from, 1, count, to);

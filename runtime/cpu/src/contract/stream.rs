@@ -83,7 +83,8 @@ impl Kernel for Columns<'_> {
         let left = plan.lhs.data.as_ptr().wrapping_offset(plan.at_batch(&plan.lhs, 0).offset);
         let right = plan.rhs.data.as_ptr().wrapping_offset(plan.at_batch(&plan.rhs, 0).offset);
         let right = right.wrapping_add(columns.start);
-        // SAFETY: the plan has checked both operands and the outputs; `sums` has a word for each column.
+        // SAFETY: the plan has checked that both operands and the outputs lie within their slices, and the columns are some
+        // of the matrix. `sums` and both of `long` have a word for each column, up to whole lines, which are whole vectors.
         unsafe {
             let whole = count.next_multiple_of(LINE);
             pack::zero(s, sums, whole);
@@ -124,7 +125,7 @@ impl Kernel for Columns<'_> {
 /// Adds rows of the matrix, each times its factor, to the sums.
 ///
 /// # Safety
-/// Each of the rows, `step` words apart, and the sums must have `count` words.
+/// Each of the rows, `step` words apart, must have `count` readable words, and `sums` `count` writable ones.
 #[inline(always)]
 unsafe fn add<S: Simd, const COUNT: usize>(
     s: S,
@@ -139,7 +140,8 @@ unsafe fn add<S: Simd, const COUNT: usize>(
         let some = s.mask_first(count - at);
         let whole = count - at >= S::LANES;
         let to = sums.wrapping_add(at);
-        // SAFETY: the caller's.
+        // SAFETY: by this function's contract the sums and all rows have `count` words, where a whole vector or the mask
+        // ends.
         unsafe {
             let mut sum = if whole { s.load_raw_f(to) } else { s.load_masked_raw_f(to, some) };
             for (row, factor) in factors.iter().enumerate() {

@@ -38,7 +38,7 @@ pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(words));
         let mut walk = Walk::new(&setup.image, &setup.n, 0);
         for at in 0..plan.n.total {
-            // SAFETY: the list has an offset for each column.
+            // SAFETY: the list has two words, an offset, for each of `plan.n.total` columns.
             unsafe { list.add(at).write(walk.place.offset) };
             walk.advance(1);
         }
@@ -126,7 +126,8 @@ impl Kernel for Copy<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         if let Some(stage) = &self.setup.stage {
-            // SAFETY: the caller provides the words of a copy.
+            // SAFETY: `turned` and every job that copies for itself provide `copy_words`, at least those of the stage,
+            // which are zeros before it is filled; `base` is the place of a batch index.
             unsafe {
                 self.to.write_bytes(0, stage.words);
                 stage.fill(s, &self.setup.plan.rhs, self.base, self.to);
@@ -221,7 +222,9 @@ impl Kernel for Job<'_> {
         };
         let vectors = cols.div_ceil(S::LANES);
         let scope = Scope { task, tiles, first, cols, vectors, memory: Memory { b, temp, c, long } };
-        // SAFETY: the scratch memory has the sizes that the shapes ask for.
+        // SAFETY: the scratch memory has a block of the panel, the words of transposition, the sums of the job, up to whole
+        // vectors of rows, as many transposed, and where they are long what they lose and a tile. `image` is in place, or
+        // in a copy that is filled, and `task.list` has its columns.
         unsafe {
             if let Some((_, lost)) = long {
                 zero(s, c, sums);
@@ -235,6 +238,10 @@ impl Kernel for Job<'_> {
 }
 
 /// Runs down all of K.
+///
+/// # Safety
+/// `scope.memory` must have a block of the panel, the words of transposition, and the sums of the job's tiles, with what
+/// they lose and a tile more if they are long; `image` and `left` must be where both operands start for a batch index.
 #[inline(always)]
 unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) {
     let setup = scope.task.setup;
@@ -251,7 +258,8 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
             let (from, to) = (share(row.rows, blocks, block), share(row.rows, blocks, block + 1));
             let piece = LongRow { rows: to - from, ..row };
             let left = left + lefts.place.offset + from.cast_signed() * step;
-            // SAFETY: the caller's.
+            // SAFETY: by this function's contract `memory.b` has the rows of a block and `memory.temp` `TRANSPOSE` words,
+            // and `left` is where the piece starts, which is at most a block long.
             unsafe { pack(s, scope, left, step, &piece) };
             let a = image.wrapping_offset(rights.place.offset).wrapping_add(from * row.pitch);
             for tile in scope.tiles.clone() {
@@ -271,11 +279,14 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
                     before: adds.then_some((waiting.cast_const(), width.cast_signed())),
                 };
                 let rows = setup.tile(tile + 1) - first;
-                // SAFETY: the rows of the image end within the image, and the sums are in scratch memory.
+                // SAFETY: the list has an offset for each row of the tile, from where the piece of the long row lies within
+                // the image; `memory.b` has been packed with a row for each k of it, and `c` has the sums of the tile, or
+                // of one block of it, by this function's contract.
                 unsafe { kernel::tile(s, rows, scope.vectors, block) }
                 if let Some((block, lost)) = scope.memory.long {
                     let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
-                    // SAFETY: as above.
+                    // SAFETY: `block` has the sums of the tile, `waiting` and what it loses as many by this function's
+                    // contract, and a row is whole vectors.
                     unsafe { sums.add(s, block, rows * width) }
                 }
             }
@@ -286,6 +297,11 @@ unsafe fn sum<S: Simd>(s: S, scope: &Scope<'_>, left: isize, image: *const f32) 
 }
 
 /// Packs some rows of the image for the columns of the job, with zeros between them.
+///
+/// # Safety
+/// `left` must be where the left operand has the first element of `piece`, whose rows must be `step` words apart there and
+/// at most [`BLOCK`] long in all; `scope.memory` must have a row of the panel for each k of it, and the words of
+/// transposition.
 #[inline(always)]
 unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece: &LongRow) {
     let plan = scope.task.setup.plan;
@@ -298,7 +314,8 @@ unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece
         for (lane, row) in rows.iter_mut().enumerate().take(S::LANES) {
             let to = temp.wrapping_add(lane * PITCH);
             *row = to;
-            // SAFETY: a row of the buffer is longer than a block, by a vector at least.
+            // SAFETY: the left operand has the elements of each row of the piece, by this function's contract and the
+            // plan's check, and a row of the buffer is longer than a block, by a vector at least.
             unsafe {
                 if group * S::LANES + lane >= scope.cols {
                     zero(s, to, length);
@@ -320,7 +337,8 @@ unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece
         while k < length {
             let count = S::LANES.min(length - k);
             let to = scope.memory.b.wrapping_add(k * width + group * S::LANES);
-            // SAFETY: the buffer has whole vectors, and the panel has a row for each k.
+            // SAFETY: the buffer has whole vectors of a row for each lane, and the panel a row of all groups for each k, by
+            // this function's contract.
             unsafe { s.transpose_raw_f(rows.as_ptr(), k, to, width, count) }
             k += count;
         }
@@ -328,6 +346,9 @@ unsafe fn pack<S: Simd>(s: S, scope: &Scope<'_>, left: isize, step: isize, piece
 }
 
 /// Transposes the waiting sums and hands them on.
+///
+/// # Safety
+/// `scope.memory.c` must have the written sums of the job and room up to whole vectors of rows, and `to` as much room.
 #[inline(always)]
 unsafe fn hand_on<S: Simd>(s: S, scope: &Scope<'_>, to: *mut f32, destination: &Destination<'_>) {
     let setup = scope.task.setup;
@@ -342,12 +363,12 @@ unsafe fn hand_on<S: Simd>(s: S, scope: &Scope<'_>, to: *mut f32, destination: &
         }
         for group in 0..scope.vectors {
             let to = to.wrapping_add(group * S::LANES * pitch + row);
-            // SAFETY: both regions have rows and columns up to whole vectors.
+            // SAFETY: by this function's contract the sums and, transposed, `to` have rows and columns up to whole vectors.
             unsafe { s.transpose_raw_f(rows.as_ptr(), group * S::LANES, to, pitch, S::LANES) }
         }
         row += S::LANES;
     }
     let sums = Sums { data: to, pitch, m: scope.first, n: start, rows: scope.cols, cols: end - start };
-    // SAFETY: the sums are written, and lie within the contraction.
+    // SAFETY: all sums of the job are transposed to `to`; its tiles are columns of the contraction, its columns rows of it.
     unsafe { destination.finish(s, &sums) }
 }

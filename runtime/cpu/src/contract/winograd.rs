@@ -51,7 +51,7 @@ pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         let fresh_at = patches_at.wrapping_add(patches);
         let list = memory.cast::<isize>();
         for channel in 0..setup.filters.channels {
-            // SAFETY: the list has an offset of two words for each channel.
+            // SAFETY: the list has two words, an offset, for each channel.
             unsafe { list.add(channel).write((channel * setup.width()).cast_signed()) }
         }
         let task = Task { setup, list, patches: patches_at, filters: filters.unwrap_or(fresh_at) };
@@ -221,7 +221,8 @@ struct Work<'a> {
 impl Kernel for Work<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        // SAFETY: `winograd` has provided the memory that is shared, and has checked the shapes.
+        // SAFETY: `winograd`, and `kept` for filters, have provided the memory that jobs share in the sizes of the setup,
+        // count the jobs by it, and start a kind after those whose words it reads; each step has its own transform.
         unsafe {
             match self.part.task.setup.cut.step {
                 2 => self.filtered::<S, Two, 2, 4>(s),
@@ -234,11 +235,18 @@ impl Kernel for Work<'_> {
 }
 
 impl Work<'_> {
+    /// Does the work with the transform of the setup.
+    ///
+    /// # Safety
+    /// `STEP` must be the setup's. What the task shares must have the sizes of the setup: a list of channels, patches if
+    /// jobs are panels, filters unless these are fresh. What this kind reads of it must be written, and `range` must be
+    /// indices of it.
     #[inline(always)]
     unsafe fn filtered<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(self, s: S) {
         let Work { part: &Part { task, kind }, range, scratch } = self;
         let setup = task.setup;
-        // SAFETY: the caller's; the scratch memory has what each kind needs.
+        // SAFETY: by this function's contract what is shared has the sizes of the setup, and is written where this kind
+        // reads it; filters go to the words of their panel, by way of `TEMP` words of scratch memory.
         unsafe {
             match kind {
                 Kind::Filters(to) => {
@@ -285,6 +293,10 @@ fn memory(setup: &Setup<'_>, scratch: &mut Scratch<Place>, more: usize) -> (Memo
 }
 
 /// Jobs are rows of patches, of one vector of channels after the other.
+///
+/// # Safety
+/// `task.patches` must have the words of all strips, `jobs` must be vectors of channels times rows of patches, and `STEP`
+/// the setup's.
 #[inline(always)]
 unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -298,7 +310,8 @@ unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const
         let (group, row) = (jobs.start / cut.down, jobs.start % cut.down);
         let end = cut.down.min(row + jobs.len());
         let to = task.patches.wrapping_add(row / cut.deep * task.setup.strip_words());
-        // SAFETY: all transformed patches have the words of these.
+        // SAFETY: `task.patches` has the words of all strips by this function's contract, of which `to` is the one of the
+        // first row, and `memory` has been made for this setup.
         unsafe {
             let from = (&plan.rhs, plan.rhs.origin());
             points::patches::<S, T, STEP, PATCH>(s, task.setup, from, (group, row..end), memory, to);
@@ -307,6 +320,11 @@ unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const
     }
 }
 
+/// Jobs are strips of all rows of filters.
+///
+/// # Safety
+/// `task` must have the list of channels and all transformed filters, `jobs` must be groups of images times strips, and
+/// `STEP` the setup's.
 #[inline(always)]
 unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -322,7 +340,8 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
         let images = first..plan.batch.total.min(first + cut.images);
         let rows = strip * cut.deep..cut.down.min((strip + 1) * cut.deep);
         let patches = setup.patches(strip) * images.len();
-        // SAFETY: the scratch memory has the words of a strip.
+        // SAFETY: `transformed` has the words of a strip of all its images, and `memory` those of its products with a
+        // panel; by this function's contract the list and the filters of all panels are written.
         unsafe {
             for batch in images.clone() {
                 let from = (&plan.rhs, plan.at_batch(&plan.rhs, batch));
@@ -345,6 +364,11 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
     }
 }
 
+/// Jobs are panels of filters at all places of one image.
+///
+/// # Safety
+/// `task` must have the list of channels, all transformed patches, and unless `fresh` all transformed filters; there must
+/// be one batch index, and `STEP` must be the setup's.
 #[inline(always)]
 unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -357,7 +381,8 @@ unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
     let (memory, own) = memory(setup, scratch, if fresh { setup.panel_words() } else { 0 });
     let destination = Destination::new(setup.plan, 0, setup.call.isa, setup.call.sink);
     for panel in panels {
-        // SAFETY: the scratch memory has the words of a panel.
+        // SAFETY: `own` has the words of a panel if it is fresh, and `memory` those of its products with a strip; by this
+        // function's contract the list, the patches of all strips, and other filters are written.
         unsafe {
             if fresh {
                 points::filters::<S, T, STEP, PATCH>(s, setup, panel, memory.temp, own);
@@ -373,6 +398,10 @@ unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
 }
 
 /// Multiplies the patches of a strip with a panel of filters.
+///
+/// # Safety
+/// `filters` must have the words of a panel, `transformed` so many patches at each point of a strip, `task` the list of
+/// channels, and `products` room for the products at each point.
 #[inline(always)]
 unsafe fn multiply<S: Simd>(
     s: S,
@@ -402,13 +431,17 @@ unsafe fn multiply<S: Simd>(
                 c_row: width.cast_signed(),
                 before: None,
             };
-            // SAFETY: the caller vouches for both operands; the memory has the products of a panel with a strip.
+            // SAFETY: by this function's contract each patch has a word for each channel, the list leads to `width` words
+            // of filters for each channel of this point, and `products` has `width` words for each patch.
             unsafe { kernel::tile(s, end - first, vectors, block) }
         }
     }
 }
 
 /// Transforms the products of a panel with a strip of an image back, and hands the sums on.
+///
+/// # Safety
+/// `memory` must be that of a job, and its products those of the panel with the strip; `STEP` must be the setup's.
 #[inline(always)]
 unsafe fn hand_on<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -420,7 +453,8 @@ unsafe fn hand_on<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PAT
     let (pixels, rows) = (setup.pixels(strip), setup.rows(panel));
     let (pitch, count) = (setup.sum_pitch(), rows.len());
     let sums = Sums { data: memory.sums, pitch, m: rows.start, n: pixels.start, rows: count, cols: pixels.len() };
-    // SAFETY: the caller has written the products; the sums lie within the contraction.
+    // SAFETY: the products are written and `memory` is a job's, by this function's contract; the panel's rows and the
+    // strip's pixels lie within the contraction.
     unsafe {
         points::sums::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory);
         destination.finish(s, &sums);

@@ -57,7 +57,9 @@ impl Cells<'_> {
             outside();
         }
         let p = self.sums.wrapping_add(r * self.pitch + j * self.groups + g * S::LANES);
-        // SAFETY: the row has `groups` words for each column, and a vector for each group follows the last row.
+        // SAFETY: `r`, `j` and `g` are within the tile, and `S` has the lanes of the driver. A row of the sums has
+        // `groups` words for each column, and a vector for each group follows the last row, so whole vectors are read
+        // within the sums.
         unsafe { s.load_raw_f(p) }
     }
 
@@ -65,7 +67,8 @@ impl Cells<'_> {
     #[inline(always)]
     pub fn state<S: Simd, A: At>(&self, s: S, r: usize, j: usize, at: A) -> S::F {
         let offset = self.place(&self.next, 0, r, j, at.count(S::LANES));
-        // SAFETY: `place` is within a state, nobody writes to the one before, and both have the same shape.
+        // SAFETY: `place` keeps to rows and columns of this tile, which nobody else writes, and within a state as
+        // `State::place` has checked it; the state before has the same shape.
         unsafe { load(s, self.before.wrapping_add(offset), at) }
     }
 
@@ -73,7 +76,8 @@ impl Cells<'_> {
     #[inline(always)]
     pub fn next<S: Simd, A: At>(&mut self, s: S, p: usize, r: usize, j: usize, at: A, v: S::F) {
         let offset = self.place(&self.next, p, r, j, at.count(S::LANES));
-        // SAFETY: `place` is within the state, and these rows and columns belong to this tile alone.
+        // SAFETY: `place` keeps to rows and columns that belong to this tile alone, and to parts of a row, so the words
+        // lie within the state, as `State::place` has checked it.
         unsafe { store(s, self.next.origin.wrapping_add(offset), at, v) }
     }
 
@@ -81,7 +85,8 @@ impl Cells<'_> {
     #[inline(always)]
     pub fn old<S: Simd, A: At>(&self, s: S, k: usize, p: usize, r: usize, j: usize, at: A) -> S::F {
         let offset = self.place(&self.series[k], p, r, j, at.count(S::LANES));
-        // SAFETY: as for `next`; the recurrence has checked the reach of the series in every turn.
+        // SAFETY: `place` keeps to rows and columns of this tile and to parts of the series, which `Series::place` has
+        // found within its slice in every turn.
         unsafe { load(s, self.series[k].origin.wrapping_add(offset), at) }
     }
 
@@ -90,7 +95,9 @@ impl Cells<'_> {
     #[allow(clippy::too_many_arguments, reason = "a place has four coordinates")]
     pub fn store<S: Simd, A: At>(&mut self, s: S, k: usize, p: usize, r: usize, j: usize, at: A, v: S::F) {
         let offset = self.place(&self.series[k], p, r, j, at.count(S::LANES));
-        // SAFETY: as above.
+        // SAFETY: `place` keeps to parts of the series, which `Series::place` has found within its slice in every turn,
+        // and to rows and columns of this tile: rows of a series do not overlap, so no other tile has these words in a
+        // turn.
         unsafe { store(s, self.series[k].origin.wrapping_add(offset), at, v) }
     }
 
@@ -104,15 +111,25 @@ impl Cells<'_> {
     }
 }
 
+/// Reads the lanes that `at` covers; the others are 0.
+///
+/// # Safety
+/// `p` must be valid for reading as many words as `at` counts.
 #[inline(always)]
 unsafe fn load<S: Simd, A: At>(s: S, p: *const f32, at: A) -> S::F {
-    // SAFETY: the caller vouches for as many words as `at` counts.
+    // SAFETY: `p` is valid for as many words as `at` counts by this function's contract: all lanes if `FULL`, else
+    // those of the mask.
     unsafe { if A::FULL { s.load_raw_f(p) } else { s.load_masked_raw_f(p, s.mask_first(at.count(S::LANES))) } }
 }
 
+/// Writes the lanes that `at` covers.
+///
+/// # Safety
+/// `p` must be valid for writing as many words as `at` counts.
 #[inline(always)]
 unsafe fn store<S: Simd, A: At>(s: S, p: *mut f32, at: A, v: S::F) {
-    // SAFETY: as above.
+    // SAFETY: by contract `p` is valid for writing the words that `at` counts, which is a vector if `FULL`, and else
+    // what the mask lets through.
     unsafe { if A::FULL { s.store_raw_f(p, v) } else { s.store_masked_raw_f(p, s.mask_first(at.count(S::LANES)), v) } }
 }
 

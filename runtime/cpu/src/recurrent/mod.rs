@@ -183,7 +183,9 @@ impl Kernel for Pack<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         for part in self.cut.distinct(self.parts) {
-            // SAFETY: `to` has room for all columns.
+            // SAFETY: `to` has the words of all panels: `drive` asks for as many where they are kept, `Member` where
+            // they are not. `drive` has checked the matrix, a part has vectors of columns, and `run` hands on vectors
+            // of a machine.
             unsafe { self.panels.pack(s, self.cut.part(part).1, self.to) }
         }
     }
@@ -222,8 +224,10 @@ struct Task<'a> {
     barrier: Barrier,
 }
 
-// SAFETY: a part writes its rows and columns of the next state and of the series only, which no other part reads before they
-// have met; the packed matrix is only read.
+// SAFETY: a part writes only its own rows and columns of the next state, of the series and of the last sums, with its
+// thread's memory for the others. Parts that have columns read the state before only after all have met at the barrier,
+// those that have rows read their own; the packed matrix is only read. States and series of different turns are taken
+// to lie apart, or where they are the same, in the same place.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -268,7 +272,9 @@ impl Kernel for Member<'_> {
             let barrier = meets.then_some(&task.barrier);
             let step = Step { turns, number, turn, before, next, series, packed, sums: memory, barrier };
             for part in parts.clone() {
-                // SAFETY: `drive` has checked all slices, and the memory has the sizes that the shapes ask for.
+                // SAFETY: `drive` has checked matrix, states, sums and series for all turns; `provide` has given the
+                // sums of a patch, and a vector for each group more, which are this thread's alone; `packed` has the
+                // panels of these parts.
                 if unsafe { step.part(s, part) }.is_err() {
                     return;
                 }
@@ -299,7 +305,10 @@ impl Step<'_> {
     /// The sums and the map of one part.
     ///
     /// # Safety
-    /// The pointers must reach what the shapes ask for.
+    /// `before`, `next` and each of `series` must be valid for all rows and columns, `packed` for the panels of `part`,
+    /// and `sums` for `CHUNK` vectors of columns of the rows of a part, at most `TILES · S::ROWS`, and a vector for each
+    /// group more. Nobody else may use `sums` or the part's elements of `next` and `series`, and who writes `before` must
+    /// arrive at `barrier` after that.
     #[inline(always)]
     unsafe fn part<S: Simd>(&self, s: S, part: usize) -> Result<(), Broken> {
         let (rows, vectors) = self.turns.cut.part(part);
@@ -310,7 +319,8 @@ impl Step<'_> {
             while vector < vectors.end {
                 let width = CHUNK.min(vectors.end - vector);
                 let patch = Patch { m, rows: height, vector, vectors: width, at: self.sums };
-                // SAFETY: the caller's.
+                // SAFETY: the patch has rows and vectors of this part, at most `TILES · S::ROWS` and `CHUNK` of them,
+                // for which `sums` has room by contract, as the other pointers have their elements.
                 unsafe { self.patch(s, part, &patch)? }
                 vector += width;
             }
@@ -320,29 +330,38 @@ impl Step<'_> {
     }
 
     /// The sums and the map of some rows and vectors of a part.
+    ///
+    /// # Safety
+    /// `patch` must be some rows and vectors of `part`, with their sums at `sums`, and all that [`Step::part`] asks for
+    /// must hold.
     #[inline(always)]
     unsafe fn patch<S: Simd>(&self, s: S, part: usize, patch: &Patch) -> Result<(), Broken> {
         let Turns { states, turns, panels, .. } = self.turns;
         match states.sums() {
-            // SAFETY: `drive` has checked the sums, and the patch is memory for them.
+            // SAFETY: `State::place` has found all rows, groups and columns within these sums, the patch is some of
+            // them, and has room at `at`; other parts use others.
             Some(sums) if self.number == 0 => unsafe { sums.copy::<S, false>(s, patch) },
             Some(_) | None => {
                 let addend = states.addend(self.series);
                 if let Some(addend) = addend {
-                    // SAFETY: a series has an element for each sum; this part has stored those of the patch.
+                    // SAFETY: there is one group, so the series, which has a part, has an element for each sum;
+                    // `Series::place` has checked that they lie within its slice, and only this part of the work uses
+                    // those of the patch.
                     unsafe { addend.copy::<S, false>(s, patch) }
                 }
                 for (number, k) in self.depths::<S>(part).into_iter().filter(|k| !k.is_empty()).enumerate() {
                     if number > 0 || !self.is_own::<S>(part, &k) {
                         self.wait()?;
                     }
-                    // SAFETY: the caller's.
+                    // SAFETY: the columns `k` of the state before are made: this part has made them, or all parts have
+                    // met. `packed` has the panels of the patch, and `sums` has room for it and holds what is added to.
                     unsafe { self.sums(s, patch, (k, number > 0 || addend.is_some())) }
                 }
             }
         }
         match states.sums() {
-            // SAFETY: as above.
+            // SAFETY: `State::place` has found the patch within these sums, which only this part writes, and the
+            // product has written the sums of the patch.
             Some(sums) if self.number == *turns => unsafe { sums.copy::<S, true>(s, patch) },
             Some(_) | None => {
                 let n = patch.vector * S::LANES;
@@ -393,6 +412,10 @@ impl Step<'_> {
     }
 
     /// The sums of some rows and some vectors of columns over a block of K, or those added to what is there.
+    ///
+    /// # Safety
+    /// The state before must be valid for reading the patch's rows and the columns `depth`, and nobody may write these
+    /// now; `packed` must be valid for reading the patch's panels, and `sums` for reading and writing its sums.
     #[inline(always)]
     unsafe fn sums<S: Simd>(&self, s: S, patch: &Patch, (depth, add): (Range<usize>, bool)) {
         let Patch { m, rows: height, vector, vectors: width, .. } = *patch;
@@ -416,7 +439,9 @@ impl Step<'_> {
                     c,
                     c_row,
                 };
-                // SAFETY: the caller's; a panel has `count` vectors for each k.
+                // SAFETY: the rows from `m + from` on are the patch's and, like the panel, which has `count` vectors
+                // for each k, readable by contract over `depth`; the tile's sums are a part of the patch's. It has at
+                // most `S::ROWS` rows and two vectors, or one row and up to eight.
                 unsafe { kernel::tile(s, to - from, count, block) }
             }
         }

@@ -65,7 +65,8 @@ impl Panels<'_> {
     /// Packs some vectors of columns of the state to their place in `to`.
     ///
     /// # Safety
-    /// `to` must have [`Panels::words`] words.
+    /// `to` must be valid for writing [`Panels::words`] words, [`Panels::check`] must have passed, `vectors` must be
+    /// vectors of columns, and `S` must have at most [`MAX_LANES`] lanes.
     #[inline(always)]
     pub(super) unsafe fn pack<S: Simd>(&self, s: S, vectors: Range<usize>, to: *mut f32) {
         let mut vector = vectors.start;
@@ -76,7 +77,9 @@ impl Panels<'_> {
                 for number in 0..count {
                     let (column, group) = ((first + number) / self.groups, (first + number) % self.groups);
                     let to = to.wrapping_add(number * S::LANES);
-                    // SAFETY: the caller's.
+                    // SAFETY: the panel at `first` has `count` vectors for each k, of which this is number `number`,
+                    // and ends before the next one, so within the words that `to` has by contract. `group` is a
+                    // remainder by `groups`, the matrix is checked, and a vector has at most `MAX_LANES` lanes.
                     unsafe { self.vector(s, (vector + column) * S::LANES, group, to, count * S::LANES) }
                 }
             }
@@ -85,13 +88,18 @@ impl Panels<'_> {
     }
 
     /// Packs the vector of group `group` from column `first` on. Lanes behind the last column repeat it.
+    ///
+    /// # Safety
+    /// `to` must be valid for writing a vector at every `pitch` words for each k, [`Panels::check`] must have passed,
+    /// `group` must be below `groups`, and `S` must have at most [`MAX_LANES`] lanes.
     #[inline(always)]
     unsafe fn vector<S: Simd>(&self, s: S, first: usize, group: usize, to: *mut f32, pitch: usize) {
         let Matrix { column, step, .. } = self.matrix;
         if column == 1 && first + S::LANES <= self.columns {
             let from = self.start().wrapping_add(group * self.columns + first);
             for k in 0..self.depth {
-                // SAFETY: `drive` has checked the matrix, and the panel has room for every k.
+                // SAFETY: `first + LANES` columns of this group are in the matrix, whose last element `check` has found
+                // within its slice, and `to` has a vector for each k by contract.
                 unsafe { s.store_raw_f(to.wrapping_add(k * pitch), s.load_raw_f(from.wrapping_add(k * step))) }
             }
             return;
@@ -103,13 +111,15 @@ impl Panels<'_> {
         }
         let mut k = 0;
         while step == 1 && k + S::LANES <= self.depth {
-            // SAFETY: as above.
+            // SAFETY: `rows` has a pointer for each of at most `MAX_LANES` lanes, to a column of the matrix with its
+            // `depth` contiguous words, of which `k + LANES` are no more; `to` has a vector for each k.
             unsafe { s.transpose_raw_f(rows.as_ptr(), k, to.wrapping_add(k * pitch), pitch, S::LANES) }
             k += S::LANES;
         }
         while k < self.depth {
             for (lane, row) in rows.iter().enumerate().take(S::LANES) {
-                // SAFETY: as above.
+                // SAFETY: `row` is a column of the matrix, whose element for `k < depth` `check` has found within the
+                // slice, and `to` has a vector for this k.
                 unsafe { to.wrapping_add(k * pitch + lane).write(row.wrapping_add(k * step).read()) }
             }
             k += 1;

@@ -118,7 +118,8 @@ impl Sums {
     /// Copies a patch from the memory, or to it.
     ///
     /// # Safety
-    /// It must be within the memory and have room.
+    /// The rows and vectors of `patch` must be of these sums, `origin` must be valid for all of them, and `patch.at` for a
+    /// vector for each row, vector of columns and group; nobody else may use the patch's words meanwhile.
     #[inline(always)]
     pub(super) unsafe fn copy<S: Simd, const TO: bool>(&self, s: S, patch: &Patch) {
         let Sums { target: Target { origin, row, .. }, columns, groups } = *self;
@@ -129,7 +130,9 @@ impl Sums {
             for g in 0..groups {
                 let memory = origin.wrapping_add((patch.m + r) * row + g * columns + first);
                 let at = patch.at.wrapping_add(((r * patch.vectors + v) * groups + g) * S::LANES);
-                // SAFETY: the caller's; lanes behind the last column are not touched in the memory.
+                // SAFETY: `at` is a vector of the patch, which by contract has one for each row, vector of columns and
+                // group. `memory` has `count` words for this row and group by contract: where these are no vector, the
+                // mask keeps to them.
                 unsafe {
                     match (TO, whole) {
                         (true, true) => s.store_raw_f(memory, s.load_raw_f(at)),

@@ -25,9 +25,10 @@ impl Amx {
     /// Sums a block.
     ///
     /// # Safety
-    /// The block must be as it says.
+    /// `block` must have rows of `depth.padded` words, panels, and valid sums for all of them.
     pub(super) unsafe fn multiply(self, precision: Precision, block: &Block) {
-        // SAFETY: the token proves that the process may use the unit; the rest is the caller's.
+        // SAFETY: the token proves that the process may use the unit; `block` has rows of `depth.padded` words, panels, and
+        // sums for all of them, by this function's contract.
         unsafe {
             match precision {
                 Precision::Bf16 => rows::<Halves>(block),
@@ -110,6 +111,9 @@ impl Palette {
 }
 
 /// All rows of a block, 32 at a time.
+///
+/// # Safety
+/// The process must have the unit, and `block` rows of `depth.padded` words, panels, and valid sums for all of them.
 unsafe fn rows<D: Dot>(block: &Block) {
     let mut row = 0;
     while row < block.rows {
@@ -117,19 +121,24 @@ unsafe fn rows<D: Dot>(block: &Block) {
         let a = block.a.wrapping_add(row * block.pitch);
         let c = block.c.wrapping_add(row * block.c_pitch);
         let part = Block { a, c, rows: count, ..*block };
-        // SAFETY: the caller's.
+        // SAFETY: the part is at most 32 rows of the block from `row` on, with their words and sums, and all of its panels,
+        // and the process has the unit, by this function's contract.
         unsafe { few_rows::<D>(&part) }
         row += count;
     }
 }
 
 /// At most 32 rows.
+///
+/// # Safety
+/// The process must have the unit, and `block` 1 to 32 rows of `depth.padded` words, panels, and valid sums for all of
+/// them.
 unsafe fn few_rows<D: Dot>(block: &Block) {
     let steps = block.depth.padded / WIDTH;
     let (a_row, c_row) = (4 * block.pitch, 4 * block.c_pitch);
     if steps == 0 {
         for row in 0..block.rows {
-            // SAFETY: the caller's.
+            // SAFETY: each row of the block has sums of `panels` · `WIDTH` words, by this function's contract.
             unsafe { block.c.wrapping_add(row * block.c_pitch).write_bytes(0, block.panels * WIDTH) }
         }
         return;
@@ -143,7 +152,9 @@ unsafe fn few_rows<D: Dot>(block: &Block) {
         0 => Palette::new(first, first, &[0, 1, 2, 3, 4], &[]),
         _ => Palette::new(first, second, &[0, 1, 4], &[2, 3, 5]),
     };
-    // SAFETY: the caller's.
+    // SAFETY: the process has the unit, and the block has `first` + `second` rows of `steps` tiles, its panels and their
+    // sums, by this function's contract. `groups` · `group` panels and those that are left are all of them, tiles have the
+    // rows that their palette says, and neither `steps` nor a count is 0.
     unsafe {
         let run = Run { palette: &palette, a: block.a, a_row, b: block.b, steps, c: block.c, c_row, count: groups };
         if groups > 0 && second > 0 {
@@ -186,17 +197,23 @@ trait Dot {
     /// 32 rows at most, more than 16, with groups of two panels.
     ///
     /// # Safety
-    /// As [`Block`]; `a_second` and `c_second` are those of row 16.
+    /// The process must have the unit. The palette's first rows must have `run.steps` · `WIDTH` words from `run.a` on, and
+    /// its second ones from `a_second` on, `run.b` must have two panels of as many rows for each of `run.count`, and
+    /// `run.c` and `c_second` must be valid for writing their sums; neither number may be 0.
     unsafe fn pairs(run: &Run<'_>, a_second: *const u32, c_second: *mut f32);
     /// 16 rows at most with groups of four panels.
     ///
     /// # Safety
-    /// As [`Block`].
+    /// The process must have the unit. The palette's rows must have `run.steps` · `WIDTH` words from `run.a` on, `run.b`
+    /// must have four panels of as many rows for each of `run.count`, and `run.c` must be valid for writing their sums;
+    /// neither number may be 0.
     unsafe fn fours(run: &Run<'_>);
     /// 16 rows at most with single panels.
     ///
     /// # Safety
-    /// As [`Block`].
+    /// The process must have the unit. The palette's rows must have `run.steps` · `WIDTH` words from `run.a` on, `run.b`
+    /// must have a panel of as many rows for each of `run.count`, and `run.c` must be valid for writing their sums; neither
+    /// number may be 0.
     unsafe fn ones(run: &Run<'_>);
 }
 
@@ -208,8 +225,9 @@ macro_rules! dots {
     ($kind:ty, $dot:literal) => {
         impl Dot for $kind {
             unsafe fn pairs(run: &Run<'_>, a_second: *const u32, c_second: *mut f32) {
-                // SAFETY: the caller vouches for the memory; the assembly reads the rows and panels, writes the sums, and
-                // changes only what it declares.
+                // SAFETY: the trait's contract promises the unit, rows of `steps` tiles at `a` and at `a_second`, two
+                // panels for each of `count`, and their sums at `c` and at `c_second`. The assembly reads and writes no
+                // more, and changes only what it declares.
                 unsafe {
                     asm!(
                         "ldtilecfg [{n}]",
@@ -257,7 +275,9 @@ macro_rules! dots {
 
             unsafe fn fours(run: &Run<'_>) {
                 let span = run.steps * WIDTH * WIDTH;
-                // SAFETY: as above.
+                // SAFETY: the trait's contract promises the unit, rows of `steps` tiles at `a`, four panels for each of
+                // `count`, `span` words apart, and their sums at `c`. The assembly reads and writes no more, and changes
+                // only what it declares.
                 unsafe {
                     asm!(
                         "ldtilecfg [{n}]",
@@ -304,7 +324,8 @@ macro_rules! dots {
             }
 
             unsafe fn ones(run: &Run<'_>) {
-                // SAFETY: as above.
+                // SAFETY: the trait's contract promises the unit, rows of `steps` tiles at `a`, a panel for each of
+                // `count`, and their sums at `c`. The assembly reads and writes no more, and changes only what it declares.
                 unsafe {
                     asm!(
                         "ldtilecfg [{n}]",

@@ -130,7 +130,8 @@ impl Kernel for Pack<'_> {
         for panel in 0..columns.div_ceil(WIDTH) {
             let to = self.to.wrapping_add(panel * WIDTH * depth.padded);
             let first = panel * WIDTH;
-            // SAFETY: what is kept has a panel for every `WIDTH` columns, and behind them two words for each column.
+            // SAFETY: `to` has the words that `Panels::words` counts, which are a panel for every `WIDTH` columns, and
+            // behind them, of bytes, two words for each column of the panels.
             unsafe {
                 let to = core::slice::from_raw_parts_mut(to, WIDTH * depth.padded);
                 to.fill(0);
@@ -158,7 +159,8 @@ impl Pack<'_> {
         let width = WIDTH.min(columns - first);
         let (source, base) = (self.source, self.source.side.origin());
         let panel = Panel { source, base, first, width, pitch: WIDTH, k0, count, to: self.block };
-        // SAFETY: the block has `BLOCK` rows and a line more, and the buffer what transposition needs.
+        // SAFETY: the block has `BLOCK` rows of `WIDTH` words and a line more, and `count` is at most `BLOCK`; the buffer
+        // has `TRANSPOSE` words, the table is that of the block of K, and `Side` has checked the reach of the operand.
         unsafe {
             if width < WIDTH {
                 pack::zero(s, self.block, count * WIDTH);

@@ -23,7 +23,7 @@ impl Rows<'_> {
     /// Row `row` of batch index `batch`, contiguously: where it lies, or in `buffer`.
     ///
     /// # Safety
-    /// `buffer` must have a word for each element, and the row must be one of the operand's.
+    /// `buffer` must be valid for writing a word for each element, and the row must be one of the operand's.
     #[inline(always)]
     unsafe fn find<S: Simd>(&self, s: S, (batch, row): (usize, usize), buffer: *mut f32) -> *const f32 {
         match *self {
@@ -34,7 +34,8 @@ impl Rows<'_> {
                 if plan.k.count <= 1 && (plan.k.count == 0 || side.strides[start.axis()] == 1) {
                     return side.data.as_ptr().wrapping_offset(place.offset);
                 }
-                // SAFETY: the caller's.
+                // SAFETY: the buffer has a word for each of the `plan.k.total` elements, and the row is one of the
+                // operand's, by this function's contract; `Side` has checked the reach of the operand.
                 unsafe { pack::gather_row(s, side, place, start, plan.k.total, buffer) }
                 buffer
             }
@@ -44,7 +45,8 @@ impl Rows<'_> {
     /// Rounds rows `first` to `first + count` of batch index `batch`.
     ///
     /// # Safety
-    /// The rows must be some of the operand's, and `room` must be as [`Room`] says.
+    /// The rows must be some of the operand's, of `k` elements each, and `room` must have `count` rows of words for as
+    /// many, scales for these rows, of bytes, and a buffer of `k` words.
     #[inline(always)]
     pub(super) unsafe fn round<S: Simd>(
         &self,
@@ -56,7 +58,8 @@ impl Rows<'_> {
     ) {
         for row in 0..count {
             let to = room.words.wrapping_add(row * room.pitch);
-            // SAFETY: the caller vouches for the rows and the room.
+            // SAFETY: row `first + row` is one of the operand's and has `k` elements, and the room has a row of `room.row`
+            // words, a scale for it, of bytes, and a buffer of `k` words, by this function's contract.
             unsafe {
                 let from = self.find(s, (batch, first + row), room.buffer);
                 let from = core::slice::from_raw_parts(from, k);

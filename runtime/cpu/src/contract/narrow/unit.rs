@@ -73,10 +73,12 @@ impl Unit {
     /// Sums a block: f32, or i32 if these are bytes.
     ///
     /// # Safety
-    /// The block must be as it says.
+    /// `block` must have rows as [`Unit::row`] says of this unit and precision, panels, and valid sums for all of them, and
+    /// room for what is widened if the unit does so.
     #[inline(always)]
     pub(super) unsafe fn multiply<S: Simd>(self, s: S, precision: Precision, block: &Block) {
-        // SAFETY: the caller's; the units prove that the machine has them.
+        // SAFETY: the units prove that the machine has them; `block` has the rows that this unit reads, panels, sums for
+        // all of them, and room for what is widened, by this function's contract.
         unsafe {
             match self {
                 Unit::Widened => widened::multiply(s, block),
@@ -118,6 +120,6 @@ pub(super) struct Block {
     /// `rows` rows of `panels` · `WIDTH` words, `c_pitch` words apart.
     pub(super) c: *mut f32,
     pub(super) c_pitch: usize,
-    /// What panels are widened to, if the unit does so.
+    /// [`widened::ROOM`] words that panels are widened to, if the unit does so.
     pub(super) wide: *mut f32,
 }

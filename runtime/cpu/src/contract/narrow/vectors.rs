@@ -13,7 +13,7 @@ const EXACT: usize = 128;
 /// Sums a block, whose rows are numbers: those that words of rows stand for.
 ///
 /// # Safety
-/// The block must be as it says.
+/// `block` must have rows of a number for each element of `depth.words` words, panels, and valid sums for all of them.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, precision: Precision, block: &Block) {
     let vectors = block.panels * (WIDTH / S::LANES);
@@ -21,7 +21,8 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, precision: Precision, block: &Block
     while row < block.rows {
         // Few rows leave registers for more columns, whose sums need not wait for each other.
         let rest = block.rows - row;
-        // SAFETY: the caller's.
+        // SAFETY: a strip has at most the `rest` rows that are left and `vectors` counts the panels' vectors; rows of
+        // numbers, panels and sums are there by this function's contract.
         unsafe {
             row += match rest {
                 1 => strip::<S, 1, 4>(s, precision, block, row, vectors),
@@ -36,6 +37,9 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, precision: Precision, block: &Block
 }
 
 /// `R` rows with all vectors of columns, `V` at a time; how many rows these are.
+///
+/// # Safety
+/// `block` must have `R` rows of numbers from `row` on, panels of `vectors` vectors, and valid sums for all of them.
 #[inline(always)]
 unsafe fn strip<S: Simd, const R: usize, const V: usize>(
     s: S,
@@ -46,18 +50,25 @@ unsafe fn strip<S: Simd, const R: usize, const V: usize>(
 ) -> usize {
     let mut at = 0;
     while at + V <= vectors {
-        // SAFETY: the caller's.
+        // SAFETY: the block has `R` rows from `row` on and `vectors` vectors of columns, by this function's contract, of
+        // which `V` are left from `at` on.
         unsafe { tile::<S, R, V>(s, precision, block, (row, at)) }
         at += V;
     }
     while at < vectors {
-        // SAFETY: the caller's.
+        // SAFETY: the block has `R` rows from `row` on and `vectors` vectors of columns, by this function's contract, of
+        // which one is at `at`.
         unsafe { tile::<S, R, 1>(s, precision, block, (row, at)) }
         at += 1;
     }
     R
 }
 
+/// `R` rows from `row` on with `V` vectors of columns from `vector` on.
+///
+/// # Safety
+/// `block` must have these rows, with a number for each element of `depth.words` words, these vectors, and valid sums for
+/// them.
 #[inline(always)]
 unsafe fn tile<S: Simd, const R: usize, const V: usize>(
     s: S,
@@ -76,7 +87,8 @@ unsafe fn tile<S: Simd, const R: usize, const V: usize>(
         *b = block.b.wrapping_add(panel * block.depth.padded * WIDTH + part * S::LANES);
     }
     let c = block.c.wrapping_add(row * block.c_pitch + vector * S::LANES);
-    // SAFETY: the caller's.
+    // SAFETY: the rows from `row` on have a number for each element of `words` words, the panels have a vector for each of
+    // these words at every pointer of `tile.b`, and the sums have these rows and vectors, by this function's contract.
     unsafe {
         match precision {
             Precision::Bf16 => {
@@ -107,6 +119,10 @@ struct Tile<const R: usize, const V: usize> {
 }
 
 impl<const R: usize, const V: usize> Tile<R, V> {
+    /// The sums of bf16.
+    ///
+    /// # Safety
+    /// Each of `R` rows must have two numbers for each of `words` words, and each of `b` a vector, `WIDTH` words apart.
     #[inline(always)]
     unsafe fn halves<S: Simd>(&self, s: S) -> [[S::F; V]; R] {
         let mut sums = [[s.splat_f(0.0); V]; R];
@@ -116,11 +132,12 @@ impl<const R: usize, const V: usize> Tile<R, V> {
             for half in 0..2 {
                 let mut wide = [s.splat_f(0.0); V];
                 for (wide, b) in wide.iter_mut().zip(self.b) {
-                    // SAFETY: the caller vouches for a vector of each word.
+                    // SAFETY: `b` has a vector for each of `words` words, of which `k` is one, by this function's contract.
                     let words = unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) };
                     *wide = s.f_of_bits(if half == 0 { s.shl_const_u::<16>(words) } else { s.and_u(words, upper) });
                 }
-                // SAFETY: the caller vouches for two numbers of each row for each word.
+                // SAFETY: each row has two numbers for each of `words` words, of which `k` is one, by this function's
+                // contract.
                 unsafe { self.add(s, &mut sums, &wide, 2 * k + half) }
             }
         }
@@ -128,11 +145,14 @@ impl<const R: usize, const V: usize> Tile<R, V> {
     }
 
     /// Adds the products of number `at` of each row with `right`.
+    ///
+    /// # Safety
+    /// Each of `R` rows must have a number `at`.
     #[inline(always)]
     unsafe fn add<S: Simd>(&self, s: S, sums: &mut [[S::F; V]; R], right: &[S::F; V], at: usize) {
         for (row, sums) in sums.iter_mut().enumerate() {
             let a = self.a[row / 3].wrapping_add(row % 3 * self.pitch);
-            // SAFETY: the caller's.
+            // SAFETY: row `row` is one of `R`, all of which have a number `at`, by this function's contract.
             let left = s.splat_f(unsafe { a.wrapping_add(at).read() });
             for (sum, right) in sums.iter_mut().zip(right) {
                 *sum = s.mul_add_f(left, *right, *sum);
@@ -140,6 +160,10 @@ impl<const R: usize, const V: usize> Tile<R, V> {
         }
     }
 
+    /// The sums of bytes.
+    ///
+    /// # Safety
+    /// Each of `R` rows must have four numbers for each of `words` words, and each of `b` a vector, `WIDTH` words apart.
     #[inline(always)]
     unsafe fn bytes<S: Simd>(&self, s: S) -> [[S::I; V]; R] {
         let mut totals = [[s.splat_i(0); V]; R];
@@ -151,7 +175,8 @@ impl<const R: usize, const V: usize> Tile<R, V> {
                 for part in 0..4 {
                     let mut wide = [s.splat_f(0.0); V];
                     for (wide, b) in wide.iter_mut().zip(self.b) {
-                        // SAFETY: the caller vouches for a vector of each word.
+                        // SAFETY: `b` has a vector for each of `words` words, of which `k` is one, by this function's
+                        // contract.
                         let words = s.i_from_u(unsafe { s.load_raw_u(b.wrapping_add(k * WIDTH)) });
                         let first = match part {
                             0 => s.shl_const_i::<24>(words),
@@ -161,7 +186,8 @@ impl<const R: usize, const V: usize> Tile<R, V> {
                         };
                         *wide = s.f_from_i(s.shr_const_i::<24>(first));
                     }
-                    // SAFETY: the caller vouches for four numbers of each row for each word.
+                    // SAFETY: each row has four numbers for each of `words` words, of which `k` is one, by this function's
+                    // contract.
                     unsafe { self.add(s, &mut sums, &wide, 4 * k + part) }
                 }
             }

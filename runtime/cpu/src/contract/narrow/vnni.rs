@@ -21,9 +21,10 @@ impl Vnni {
     /// Sums a block of bytes.
     ///
     /// # Safety
-    /// The block must be as it says.
+    /// `block` must have rows of `depth.padded` words, panels, and valid sums for all of them.
     pub(super) unsafe fn multiply(self, block: &Block) {
-        // SAFETY: the token proves that the machine has the features; the rest is the caller's.
+        // SAFETY: the token proves that the machine has the features; `block` has rows of `depth.padded` words, panels, and
+        // sums for all of them, by this function's contract.
         unsafe { multiply(block) }
     }
 }
@@ -31,6 +32,10 @@ impl Vnni {
 /// Panels at a time.
 const PANELS: usize = 4;
 
+/// Sums a block of bytes, two rows and some panels at a time.
+///
+/// # Safety
+/// The machine must have the features, and `block` rows of `depth.padded` words, panels, and valid sums for all of them.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe fn multiply(block: &Block) {
     let mut panel = 0;
@@ -39,7 +44,8 @@ unsafe fn multiply(block: &Block) {
         let mut row = 0;
         while row < block.rows {
             let two = block.rows - row >= 2;
-            // SAFETY: the caller's.
+            // SAFETY: the features are enabled here too. `two` and `wide` say that so many rows and panels are left; the
+            // block has their words and sums, by this function's contract.
             unsafe {
                 match (wide, two) {
                     (true, true) => tile::<2, PANELS>(block, (row, panel)),
@@ -55,6 +61,10 @@ unsafe fn multiply(block: &Block) {
 }
 
 /// `R` rows with `P` panels. Even and odd words have sums of their own, so that additions do not wait for each other.
+///
+/// # Safety
+/// The machine must have the features, and `block` `R` rows of `depth.padded` words from `row` on, `P` panels from `panel`
+/// on, and valid sums for all of them.
 #[target_feature(enable = "avx512f,avx512vnni")]
 unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usize, usize)) {
     let mut sums = [[[_mm512_setzero_si512(); P]; R]; 2];
@@ -64,7 +74,8 @@ unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usi
     for k in (0..block.depth.words).step_by(2) {
         for (half, sums) in sums.iter_mut().enumerate() {
             for p in 0..P {
-                // SAFETY: the caller vouches for the panels, and for the words of rows.
+                // SAFETY: `k + half` is below `depth.padded`, to which rows and panels are filled up. `R` rows and `P`
+                // panels of that many words are there by this function's contract.
                 unsafe {
                     let right = _mm512_loadu_si512(b.wrapping_add(p * span + (k + half) * WIDTH).cast());
                     for (r, sums) in sums.iter_mut().enumerate() {
@@ -80,7 +91,8 @@ unsafe fn tile<const R: usize, const P: usize>(block: &Block, (row, panel): (usi
     for (r, (even, odd)) in even.iter().zip(&odd).enumerate() {
         for (p, (even, odd)) in even.iter().zip(odd).enumerate() {
             let to = block.c.wrapping_add((row + r) * block.c_pitch + (panel + p) * WIDTH);
-            // SAFETY: the caller vouches for the sums.
+            // SAFETY: the sums have `R` rows from `row` on and `P` panels of columns from `panel` on, by this function's
+            // contract.
             unsafe { _mm512_storeu_si512(to.cast(), _mm512_add_epi32(*even, *odd)) }
         }
     }

@@ -19,7 +19,8 @@ pub(super) const ROOM: usize = 2 * WORDS * PANELS * WIDTH;
 /// Sums a block, whose rows are numbers.
 ///
 /// # Safety
-/// The block must be as it says.
+/// `block` must have rows of two numbers for each of `depth.words` words, panels, valid sums for all of them, and [`ROOM`]
+/// words to widen panels to.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, block: &Block) {
     for first in (0..block.panels).step_by(PANELS) {
@@ -29,24 +30,30 @@ pub(super) unsafe fn multiply<S: Simd>(s: S, block: &Block) {
             let words = WORDS.min(block.depth.words - word);
             for panel in 0..panels {
                 let from = block.b.wrapping_add((first + panel) * block.depth.padded * WIDTH + word * WIDTH);
-                // SAFETY: the caller's.
+                // SAFETY: the panel has `words` words from `word` on, by this function's contract, and `wide` has `ROOM`
+                // words: two rows for each of `WORDS` words with `PANELS` panels.
                 unsafe { widen(s, from, words, block.wide.wrapping_add(panel * WIDTH), panels * WIDTH) }
             }
             let strip = Strip { block, first: first * WIDTH, width: panels * WIDTH, word, words };
-            // SAFETY: the caller's; the room is filled.
+            // SAFETY: `wide` now has two rows for each of these words with these panels; the block's rows have numbers for
+            // them and its sums the columns, by this function's contract.
             unsafe { strip.multiply(s) }
         }
     }
 }
 
 /// Widens `words` words of each column of a panel, to rows of columns that are `pitch` words apart.
+///
+/// # Safety
+/// `from` must be valid for reading `words` rows of `WIDTH` words, and `to` for writing twice as many, `pitch` words apart.
 #[inline(always)]
 unsafe fn widen<S: Simd>(s: S, from: *const u32, words: usize, to: *mut f32, pitch: usize) {
     let upper = s.splat_u(0xffff_0000);
     for word in 0..words {
         for column in (0..WIDTH).step_by(S::LANES) {
             let to = to.wrapping_add(2 * word * pitch + column);
-            // SAFETY: the caller vouches for a panel and for two rows for each of its words.
+            // SAFETY: `from` has `WIDTH` columns in each of `words` rows, and `to` two such rows for each of them, by this
+            // function's contract; a vector from `column` on lies within the columns.
             unsafe {
                 let pair = s.load_raw_u(from.wrapping_add(word * WIDTH + column));
                 s.store_raw_f(to, s.f_of_bits(s.shl_const_u::<16>(pair)));
@@ -68,6 +75,11 @@ struct Strip<'a> {
 }
 
 impl Strip<'_> {
+    /// Sums the block of K, or adds it to the sums before.
+    ///
+    /// # Safety
+    /// The rows of `block` must have two numbers for each of these words, its sums must have these columns, and `wide` two
+    /// rows of `width` words for each of these words.
     #[inline(always)]
     unsafe fn multiply<S: Simd>(&self, s: S) {
         let Block { a, pitch, rows, c, c_pitch, wide, .. } = *self.block;
@@ -89,7 +101,9 @@ impl Strip<'_> {
                     c_row: c_pitch.cast_signed(),
                     before: (self.word > 0).then_some((c.cast_const(), c_pitch.cast_signed())),
                 };
-                // SAFETY: the caller vouches for the rows and the sums, and the columns are widened.
+                // SAFETY: a tile has at most `S::ROWS` rows of the block and one or two vectors of the widened columns. The
+                // rows have `2 * words` numbers from the strip's first on, `wide` as many rows, and the sums all of its
+                // columns, by this function's contract.
                 unsafe { kernel::tile(s, end - row, vectors, part) }
             }
         }

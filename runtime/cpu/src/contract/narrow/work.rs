@@ -84,7 +84,7 @@ struct Task<'a> {
     cut: (usize, usize),
 }
 
-// SAFETY: the panels are only read.
+// SAFETY: the work is `Sync`, and the panels are only read for as long as the task runs.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -175,7 +175,8 @@ impl Kernel for Blocks<'_> {
         let Work { unit, precision, ref data, depth, .. } = *part.work;
         for row in part.rows.clone().step_by(size.0.max(1)) {
             let rows = size.0.min(part.rows.end - row);
-            // SAFETY: the product's rows were checked, and the regions have the sizes of a block.
+            // SAFETY: these rows are some of the operand's, which was checked when `data` was made, and `Part::run` has
+            // provided the room for `size.0` rows.
             unsafe { data.round(s, precision, depth.k, (part.batch, row, rows), &memory.room) }
             for panel in part.some.clone().step_by(size.1) {
                 let panels = size.1.min(part.some.end - panel);
@@ -185,8 +186,9 @@ impl Kernel for Blocks<'_> {
                 let (c, c_pitch) = straight.unwrap_or((memory.sums, panels * WIDTH));
                 let wide = memory.wide;
                 let block = Block { a, pitch, rows, b, panels, depth, c, c_pitch, wide };
-                // SAFETY: the rows are rounded, the panels are some of the parameter's, and the sums have room or lie within
-                // the output.
+                // SAFETY: the rows are rounded for this unit, the panels are some of the parameter's, and the sums lie
+                // within the output or have room, which `Part::run` has provided for `size` rows and panels, as it has for
+                // what is widened.
                 unsafe {
                     unit.multiply(s, precision, &block);
                     if precision == Precision::Int8 {
@@ -215,13 +217,18 @@ impl Blocks<'_> {
     }
 
     /// Makes numbers of sums of bytes, of the columns from `first` on.
+    ///
+    /// # Safety
+    /// `block` must have the sums of rows whose scales are in the room, with panels of the parameter from column `first`
+    /// on, behind which there are scales and sums of columns.
     #[inline(always)]
     unsafe fn scale<S: Simd>(&self, s: S, block: &Block, first: usize) {
         let Work { columns, depth, .. } = *self.part.work;
         let (scales, offsets) = panels::behind(self.part.panels, columns, depth);
         let width = block.panels * WIDTH;
         for row in 0..block.rows {
-            // SAFETY: the caller vouches for the block, whose rows have scales, as all columns of its panels have.
+            // SAFETY: the block has sums of `width` columns in each row, the room has a scale for each row, and behind the
+            // panels there are a scale and a sum for every column of a panel, by this function's contract.
             unsafe {
                 let own = s.splat_f(self.memory.room.scales.wrapping_add(row).read());
                 for column in (0..width).step_by(S::LANES) {
@@ -236,18 +243,24 @@ impl Blocks<'_> {
     }
 
     /// Hands the sums of a block on.
+    ///
+    /// # Safety
+    /// The sums must be `rows` written rows of `width` words, their rows and columns must begin within the product, whose
+    /// outputs were checked, and if it is turned the other region must have as many words.
     #[inline(always)]
     unsafe fn finish<S: Simd>(&self, s: S, (row, rows): (usize, usize), (column, width): (usize, usize)) {
         let cols = width.min(self.part.work.columns - column);
         if !self.part.work.is_turned {
             let sums = Sums { data: self.memory.sums, pitch: width, m: row, n: column, rows, cols };
-            // SAFETY: the sums are written, and lie within the contraction.
+            // SAFETY: `rows` rows of `width` sums are written, by this function's contract; `cols` of their columns lie
+            // within the contraction, which lies within its outputs, as `product` has checked.
             unsafe { self.goal.finish(s, &sums) }
             return;
         }
         for r in 0..rows {
             for c in 0..cols {
-                // SAFETY: both regions have `rows` · `width` words.
+                // SAFETY: both regions have `rows` · `width` words, by this function's contract, and `cols` is at most
+                // `width`.
                 unsafe {
                     let sum = self.memory.sums.wrapping_add(r * width + c).read();
                     self.memory.turned.wrapping_add(c * rows + r).write(sum);
@@ -255,7 +268,8 @@ impl Blocks<'_> {
             }
         }
         let sums = Sums { data: self.memory.turned, pitch: rows, m: column, n: row, rows: cols, cols: rows };
-        // SAFETY: as above.
+        // SAFETY: `cols` rows of `rows` sums were just written, which lie within the contraction, whose rows are columns
+        // here; it lies within its outputs, as `product` has checked.
         unsafe { self.goal.finish(s, &sums) }
     }
 }

@@ -111,7 +111,8 @@ impl Filters {
     /// zeros around them. Lanes beyond the last channel repeat it.
     ///
     /// # Safety
-    /// `temp` must have [`TEMP`] words, and `to` a vector for each of `width` positions of each row.
+    /// `temp` must have [`TEMP`] words, `to` a vector for each of `width` positions of each row, `side` must be the image,
+    /// `base` one of its batch indices, and channel `first` one of its channels.
     #[inline(always)]
     pub(super) unsafe fn fill<S: Simd>(
         &self,
@@ -131,7 +132,9 @@ impl Filters {
         let mut channels = [side.data.as_ptr(); MAX_LANES];
         for row in rows.clone() {
             let to = to.wrapping_add((row - rows.start) * width * S::LANES);
-            // SAFETY: the caller's; elements that exist lie within the operand, whose reach `Side` has checked.
+            // SAFETY: `to` has a vector for each of `width` positions and `temp` a line of `MAX_LANES` words for each lane,
+            // by this function's contract; positions in `down` and `across` are of elements that exist, and these lie
+            // within the operand, whose reach `Side` has checked.
             unsafe {
                 if !down.contains(&row) || across.is_empty() {
                     zero(s, to, width * S::LANES);

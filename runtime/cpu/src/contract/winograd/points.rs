@@ -20,7 +20,7 @@ pub(super) const TEMP: usize =
 /// Transforms the filters of a panel: for each point, for each channel, all of its rows.
 ///
 /// # Safety
-/// `temp` must have [`TEMP`] words, and `to` those of a panel.
+/// `temp` must have [`TEMP`] words, `to` those of a panel, and `panel` must be one of the setup's.
 #[inline(always)]
 pub(super) unsafe fn filters<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -42,8 +42,9 @@ pub(super) unsafe fn filters<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
         }
         let to = to.wrapping_add(first - rows.start);
         for channel in 0..filters.channels {
-            // SAFETY: the operand has nine weights for each row and channel; the buffer has the words of two transposed
-            // matrices, and the panel a vector for each point and channel.
+            // SAFETY: `Filters::new` has found nine weights for each row and channel, within the reach that `Side` has
+            // checked; `temp` has `TEMP` words: a line of 2 · `MAX_LANES` for each row, and as many for what is turned. The
+            // panel at `to` has a vector of these rows for each point and channel, by this function's contract.
             unsafe {
                 for row in 0..count {
                     let line = temp.wrapping_add(row * 2 * MAX_LANES);
@@ -77,7 +78,8 @@ pub(super) unsafe fn filters<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
 /// Transforms rows of patches of a vector of channels into the strips that they are of, the first of which is at `to`.
 ///
 /// # Safety
-/// `memory` must be that of a job, and `to` must have the words of the strips.
+/// `memory` must be that of a job, `to` must have the words of the strips, and `from` must be the image at one of its batch
+/// indices; `group` must be one of the setup's vectors of channels, and `rows` some of its rows of patches.
 #[inline(always)]
 pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -93,7 +95,8 @@ pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
     while !rows.is_empty() {
         let end = rows.end.min(rows.start + cut.copied);
         let positions = rows.start * STEP..end * STEP + PATCH - STEP;
-        // SAFETY: the image has the rows of `copied` rows of patches.
+        // SAFETY: these are at most `copied` rows of patches, for whose positions the image in `memory` has vectors, and
+        // `temp` has `TEMP` words; the group's first channel is one of those of `from`, by this function's contract.
         unsafe { filters.fill(s, from, group * S::LANES, (positions, width), memory.temp, memory.image) };
         for row in rows.start..end {
             let strip = to.wrapping_add((row / cut.deep - start) * setup.strip_words());
@@ -101,7 +104,8 @@ pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
                 let patch = (row % cut.deep) * cut.across + x;
                 let at = memory.image.wrapping_add(((row - rows.start) * width + x) * STEP * S::LANES);
                 let to = strip.wrapping_add(patch * setup.patch_step() + group * S::LANES);
-                // SAFETY: the patch lies within the rows that were copied, and the strip has a vector for each point.
+                // SAFETY: the patch lies within the rows that were copied, `width` vectors apart, and the strip at `to` has
+                // `strip_step` words for each point, and in them `patch_step` for each patch, by this function's contract.
                 unsafe {
                     transform_patch::<S, T, STEP, PATCH>(s, (at, width * S::LANES), (to, setup.strip_step()));
                 }
@@ -112,6 +116,10 @@ pub(super) unsafe fn patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize
 }
 
 /// Transforms a vector of patches, from a place in the image, with the distance of its rows, to the points.
+///
+/// # Safety
+/// `from` must be valid for reading `PATCH` rows of `PATCH` vectors, `pitch` words apart, and `to` for writing `PATCH` ·
+/// `PATCH` vectors, `step` words apart.
 #[inline(always)]
 unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -120,7 +128,7 @@ unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
 ) {
     let mut half = [[s.splat_f(0.0); PATCH]; PATCH];
     for column in 0..PATCH {
-        // SAFETY: the caller vouches for the patch.
+        // SAFETY: the patch has `PATCH` rows of `PATCH` vectors, `pitch` words apart, by this function's contract.
         let line =
             core::array::from_fn(|row| unsafe { s.load_raw_f(from.wrapping_add(row * pitch + column * S::LANES)) });
         for (half, element) in half.iter_mut().zip(&T::patch_line(s, line)) {
@@ -129,7 +137,8 @@ unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
     }
     for (row, line) in half.iter().enumerate() {
         for (column, element) in T::patch_line(s, *line).iter().enumerate() {
-            // SAFETY: the caller vouches for a vector at each point.
+            // SAFETY: `to` has a vector for each of `PATCH` · `PATCH` points, `step` words apart, by this function's
+            // contract.
             unsafe { s.store_raw_f(to.wrapping_add((row * PATCH + column) * step), *element) }
         }
     }
@@ -138,7 +147,7 @@ unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
 /// Transforms the products of a panel with a strip back, into sums by rows of filters.
 ///
 /// # Safety
-/// `memory` must be that of a job, with the products of the panel and the strip.
+/// `memory` must be that of a job, with the products of the panel and the strip, which must be some of the setup's.
 #[inline(always)]
 pub(super) unsafe fn sums<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -155,19 +164,25 @@ pub(super) unsafe fn sums<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
             let (y, x) = (patch / cut.across * STEP, patch % cut.across * STEP);
             let place = memory.pixels.wrapping_add((y * across + x) * S::LANES);
             let some = (STEP.min(pixels.len() / across - y), STEP.min(across - x));
-            // SAFETY: the memory has a vector for each pixel.
+            // SAFETY: the products have a vector for each point, `product_step` words apart, by this function's contract;
+            // the memory has a vector for each pixel, of which the patch has `some` from `y` and `x` on.
             unsafe {
                 sums_of_patch::<S, T, STEP, PATCH>(s, (products, setup.product_step()), (place, across), some);
             }
         }
         let count = S::LANES.min(rows.len() - first);
         let sums = memory.sums.wrapping_add(first * pitch);
-        // SAFETY: the memory has vectors beyond the last pixel, and rows of whole vectors of sums.
+        // SAFETY: the memory that a job has holds `S::LANES` vectors beyond the last pixel, and for each row of a panel
+        // `pitch` sums, which are whole vectors for all pixels.
         unsafe { by_rows(s, memory.pixels, pixels.len(), (sums, pitch), count) }
     }
 }
 
 /// Transforms a vector of products back, into the pixels of a patch that there are.
+///
+/// # Safety
+/// `products` must be valid for reading `PATCH` · `PATCH` vectors, `step` words apart, and `to` for writing `columns`
+/// vectors, at most `STEP`, in each of `rows` rows, which are `across` vectors apart.
 #[inline(always)]
 unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
     s: S,
@@ -177,7 +192,7 @@ unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, con
 ) {
     let mut half = [[s.splat_f(0.0); STEP]; PATCH];
     for (row, half) in half.iter_mut().enumerate() {
-        // SAFETY: the caller vouches for a vector at each point.
+        // SAFETY: there is a vector for each of `PATCH` · `PATCH` points, `step` words apart, by this function's contract.
         let line = core::array::from_fn(|column| unsafe {
             s.load_raw_f(products.wrapping_add((row * PATCH + column) * step))
         });
@@ -187,7 +202,7 @@ unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, con
         let line = T::sums_line(s, half.map(|half| half[column]));
         for (row, element) in line.iter().enumerate() {
             if row < rows && column < columns {
-                // SAFETY: the caller vouches for the pixels that there are.
+                // SAFETY: `to` has `rows` rows of `columns` vectors, by this function's contract, and this is one of them.
                 unsafe { s.store_raw_f(to.wrapping_add((row * across + column) * S::LANES), *element) }
             }
         }
@@ -195,6 +210,10 @@ unsafe fn sums_of_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, con
 }
 
 /// Turns vectors of rows, one for each pixel, into rows of pixels.
+///
+/// # Safety
+/// `vectors` must be valid for reading a vector for each pixel, and more up to a multiple of `S::LANES`, and `to` for
+/// writing so many words in each of `rows` rows, at most `S::LANES`, which are `pitch` words apart.
 #[inline(always)]
 unsafe fn by_rows<S: Simd>(s: S, vectors: *const f32, pixels: usize, (to, pitch): (*mut f32, usize), rows: usize) {
     for first in (0..pixels).step_by(S::LANES) {
@@ -202,7 +221,8 @@ unsafe fn by_rows<S: Simd>(s: S, vectors: *const f32, pixels: usize, (to, pitch)
         for (lane, line) in lines.iter_mut().enumerate() {
             *line = vectors.wrapping_add((first + lane) * S::LANES);
         }
-        // SAFETY: the caller vouches for vectors beyond the last pixel, and for whole vectors of sums.
+        // SAFETY: from pixel `first` on there are `S::LANES` vectors, and in each of `rows` rows as many words, since both
+        // go on to a multiple of `S::LANES`, by this function's contract.
         unsafe { s.transpose_raw_f(lines.as_ptr(), 0, to.wrapping_add(first), pitch, rows) }
     }
 }
