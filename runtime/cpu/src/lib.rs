@@ -51,7 +51,7 @@ pub use contract::{
 pub use floor::{floor_div, floor_rem};
 pub use isa::{Isa, Kernel, run};
 pub use kept::Kept;
-pub use parallel::{Split, parallel};
+pub use parallel::{Split, parallel, run_streaming};
 pub use portable::Portable;
 pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 pub use simd::{Simd, Skip};

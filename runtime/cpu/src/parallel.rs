@@ -1,12 +1,13 @@
 //! Running a kernel on several threads.
 //!
 //! In: a kernel that can be cut along its outer axis. Out: the kernel has run over the whole axis. Always: the parts own
-//! disjoint borrows, so safe code can cut them; nothing is allocated; little work stays on the calling thread.
+//! disjoint borrows, so safe code can cut them; nothing is allocated; little work stays on the calling thread; what a kernel
+//! has written past the caches is in order with everything that its thread does afterwards.
 
-use core::cell::UnsafeCell;
+use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 
-use super::{Isa, Kernel, pool, run};
+use super::{Isa, Kernel, Simd, pool, run};
 
 /// A kernel whose outer axis can be cut.
 pub trait Split: Kernel + Sized + Send {
@@ -44,17 +45,63 @@ impl<K: Kernel + Send> pool::Task for Parts<K> {
         for part in &self.parts[range] {
             // SAFETY: the pool gives every index to one thread, and `range` is this one's, so no other reaches this part.
             if let Some(kernel) = unsafe { (*part.get()).take() } {
-                run(self.isa, kernel);
+                run(self.isa, Settling { kernel, streams: true });
             }
         }
     }
 }
 
+thread_local! {
+    static STREAMS: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether the kernel of this thread may write past the caches, because stores are ordered where it ends.
+#[inline(always)]
+pub(super) fn streams() -> bool {
+    STREAMS.get()
+}
+
+/// A kernel, and a fence behind it, also where it panics, if it may write past the caches.
+struct Settling<K> {
+    kernel: K,
+    streams: bool,
+}
+
+impl<K: Kernel> Kernel for Settling<K> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let _settle = Settle { s, streams: self.streams, before: STREAMS.replace(self.streams) };
+        self.kernel.run(s);
+    }
+}
+
+struct Settle<S: Simd> {
+    s: S,
+    streams: bool,
+    before: bool,
+}
+
+impl<S: Simd> Drop for Settle<S> {
+    #[inline(always)]
+    fn drop(&mut self) {
+        if self.streams {
+            self.s.settle();
+        }
+        STREAMS.set(self.before);
+    }
+}
+
+/// Runs `kernel`, which cannot be cut and may write past the caches, on `isa`.
+pub fn run_streaming<K: Kernel>(isa: Isa, kernel: K) {
+    run(isa, Settling { kernel, streams: true });
+}
+
 /// Runs `kernel` on `isa`, on at most `threads` threads.
 pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
     let count = threads.min(kernel.len()).min(MOST);
-    if count <= 1 || kernel.work() < WORTH {
-        run(isa, kernel);
+    let is_large = kernel.work() >= WORTH;
+    if count <= 1 || !is_large {
+        run(isa, Settling { kernel, streams: is_large });
         return;
     }
     let task = Parts { isa, parts: [const { UnsafeCell::new(None) }; MOST] };

@@ -214,7 +214,9 @@ impl Worker {
             if let Some(Order { task, range }) = unsafe { (*self.letter.order.get()).as_ref() } {
                 // SAFETY: `Pool::run` borrows the task until this order is answered, which happens below.
                 let task = unsafe { &**task };
-                if catch_unwind(AssertUnwindSafe(|| task.work(range.clone()))).is_err() {
+                if let Err(panic) = catch_unwind(AssertUnwindSafe(|| task.work(range.clone()))) {
+                    // To drop it may panic again, and then nobody would say that the order is done.
+                    core::mem::forget(panic);
                     caller.failed.store(true, Ordering::Relaxed);
                 }
             }

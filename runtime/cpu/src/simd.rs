@@ -4,6 +4,7 @@
 
 use core::marker::PhantomData;
 
+use super::parallel::streams;
 use super::{At, Vectors};
 
 /// Slices of fewer words are written through the caches: 8 MiB, beyond what a core has to itself.
@@ -108,21 +109,21 @@ pub trait Simd: Vectors {
         }
     }
     /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses that are aligned, at none
-    /// where the slice is small.
+    /// where the slice is small or nothing orders stores behind the kernel.
     #[inline(always)]
     fn skip(self, len: usize) -> Skip<Self> {
-        let bits = if len < LARGE { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
+        let bits = if len < LARGE || !streams() { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
         Skip { bits, of: PhantomData }
     }
-    /// As [`Simd::store_f`], past the caches where `skip` allows. Other threads see it after [`Vectors::settle`].
+    /// As [`Simd::store_f`], past the caches where `skip` allows.
     #[inline(always)]
     fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: Skip<Self>) {
         let count = at.count(Self::LANES);
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
-        if A::FULL && p.addr() & skip.bits == 0 {
+        if A::FULL && p.addr() & skip.bits == 0 && streams() {
             // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
-            // only `skip` makes these bits. Emitted loops that stream end with `settle`, before others can read the slice.
+            // only `skip` makes these bits. The kernel ends with a fence, before others can borrow the slice.
             unsafe { self.stream_raw_f(p, v) }
         } else {
             self.store_f(data, index, at, v);
@@ -206,7 +207,23 @@ pub trait Simd: Vectors {
         // SAFETY: the mask keeps only indices within the slice.
         unsafe { self.scatter_raw_u(data.as_mut_ptr(), idx, m, v) }
     }
-    /// Applies a scalar function to each lane: for rare cases that are not worth vector code.
+    /// Applies a scalar function to each lane: for rare cases that are not worth vector code. Vectors have as many lanes
+    /// at most as kernels see at once:
+    ///
+    /// ```compile_fail,E0080
+    /// use precast_cpu::{Isa, Kernel, Simd, Twice, Vectors, run};
+    ///
+    /// struct Wide;
+    ///
+    /// impl Kernel for Wide {
+    ///     fn run<S: Simd>(self, s: S) {
+    ///         let s = Twice(Twice(Twice(Twice(s))));
+    ///         s.lanes_f(s.splat_f(1.0), |x| x);
+    ///     }
+    /// }
+    ///
+    /// run(Isa::best(), Wide);
+    /// ```
     #[inline(always)]
     fn lanes_f(self, x: Self::F, function: fn(f32) -> f32) -> Self::F {
         const { assert!(Self::LANES <= MAX_LANES) };
@@ -282,7 +299,7 @@ fn outside(len: usize, index: usize, count: usize) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Full, Isa, Kernel, Part, run};
+    use crate::{Full, Isa, Kernel, Part, run, run_streaming};
 
     const N: usize = 16 * 24;
 
@@ -569,7 +586,6 @@ mod tests {
                 s.fetch(self.0, j + 1000);
                 s.stream_f(self.1, j, at, s.load_f(self.0, j, at), skip);
             });
-            s.settle();
         }
     }
 
@@ -579,10 +595,29 @@ mod tests {
         for isa in Isa::available() {
             for (start, size) in (0..20).flat_map(|start| [(start, 0), (start, LARGE)]) {
                 let mut to = vec![-1.0; 150 + 40];
-                run(isa, Stream(&from, &mut to[start..start + 150], size));
+                run_streaming(isa, Stream(&from, &mut to[start..start + 150], size));
                 assert_eq!(to[start..start + 150], from, "{isa:?} {start} {size}");
                 assert!(to[..start].iter().chain(&to[start + 150..]).all(|x| *x == -1.0), "{isa:?} {start} {size}");
             }
+        }
+    }
+
+    struct Skips(bool);
+
+    impl Kernel for Skips {
+        #[inline(always)]
+        fn run<S: Simd>(self, s: S) {
+            assert_eq!(s.skip(LARGE).bits < usize::MAX, self.0);
+        }
+    }
+
+    #[test]
+    fn only_what_a_fence_follows_goes_past_the_caches() {
+        for isa in Isa::available() {
+            run(isa, Skips(false));
+            run_streaming(isa, Skips(true));
+            assert!(std::panic::catch_unwind(|| run_streaming(isa, Skips(false))).is_err());
+            run(isa, Skips(false));
         }
     }
 

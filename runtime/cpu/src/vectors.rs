@@ -358,6 +358,7 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     /// The lanes 0, 2, 4, … of `a`, then those of `b`.
     #[inline(always)]
     fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
+        const { assert!(2 * Self::LANES <= 4 * MAX_LANES) };
         let mut lanes = [0.0; 4 * MAX_LANES];
         // SAFETY: `lanes` has room for two vectors of `2 · MAX_LANES` words each, as `Twice` has of a machine's; this
         // crate calls it on none that are longer.

@@ -19,6 +19,8 @@ const FUNCTION: usize = 60;
 /// The modules whose work needs `unsafe`: instructions of one machine, words of an arena, threads, calls of drivers.
 const UNSAFE: &[&str] = &["runtime/cpu/src/", "runtime/src/gpu/pipelines.rs"];
 
+/// How a reason begins that sends its reader to another place.
+const ELSEWHERE: [&str; 4] = ["as above", "as below", "the same", "the caller"];
 /// Lines above a block with `unsafe` in which its reason may stand.
 const REASON: usize = 6;
 
@@ -225,6 +227,11 @@ fn unsafe_stays_where_it_must_be_and_has_reasons() {
         }
     };
     none("`unsafe` without `// SAFETY:`", findings(unexplained));
+    let elsewhere = |source: &Source, places: &mut Vec<usize>| {
+        let reasons = ELSEWHERE.map(|reason| format!("// SAFETY: {reason}"));
+        places.extend(reasons.iter().flat_map(|reason| source.text.match_indices(reason.as_str()).map(|(at, _)| at)));
+    };
+    none("a reason that stands elsewhere", findings(elsewhere));
 }
 
 #[test]

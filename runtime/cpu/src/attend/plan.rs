@@ -6,7 +6,7 @@
 use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
-use crate::contract::{Output, reach};
+use crate::contract::{COUNTABLE, Output, reach};
 use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 16;
@@ -106,6 +106,9 @@ impl<'a> Plan<'a> {
         lanes: usize,
     ) -> Self {
         assert!(attend.heads.len() <= MAX_HEADS && attend.batch <= attend.heads.len(), "attend: too many axes");
+        check_extents(attend);
+        let superfluous = attend.part == Attended::Query && results[1..].iter().any(|outputs| !outputs.is_empty());
+        assert!(!superfluous, "attend: the cotangent of the queries is one result");
         let shared = attend.heads[attend.batch..].iter().product();
         let (rows, columns) = match attend.part {
             Attended::Output | Attended::Query => (attend.queries, attend.keys),
@@ -263,6 +266,15 @@ impl<'a> Plan<'a> {
     }
 }
 
+/// Panics where a product of extents, with what is added to fill vectors and tiles, might not fit a number: everything that is
+/// planned counts in such products.
+fn check_extents(attend: &Attend<'_>) {
+    let &Attend { queries, keys, features, values, heads, .. } = attend;
+    let own = [queries, keys, features.saturating_add(values)];
+    let all = own.iter().chain(heads).fold(1usize, |all, extent| all.saturating_mul((*extent).max(1)));
+    assert!(all <= COUNTABLE, "attend: more multiplications than can be counted");
+}
+
 /// Whether no derivative is to find the scores as they were: keys that are read where they lie are summed up in another order.
 fn is_output_alone(attend: &Attend<'_>, results: &[&mut [Output<'_>]; RESULTS]) -> bool {
     matches!(attend.part, Attended::Output) && results[1].is_empty() && results[2].is_empty()
@@ -293,7 +305,8 @@ fn result_axes(attend: &Attend<'_>) -> [([Option<Axis>; 2], usize); RESULTS] {
     let of_queries = ([Some(Queries), Some(Features)], all);
     match attend.part {
         Attended::Output => [([Some(Queries), Some(Values)], all), of_query, of_query],
-        Attended::Query => [of_queries, ([None, None], all), ([None, None], all)],
+        // It has one result.
+        Attended::Query => [of_queries; RESULTS],
         Attended::Key => [([Some(Keys), Some(Features)], batch), ([Some(Keys), Some(Values)], batch), of_queries],
     }
 }
@@ -371,7 +384,8 @@ impl Words {
     /// The first of some words, on a line of its own.
     pub(super) fn take(&mut self, words: usize) -> usize {
         let first = self.0;
-        self.0 += words.next_multiple_of(LINE);
+        // More than there is memory is more than there is memory.
+        self.0 = self.0.saturating_add(words.checked_next_multiple_of(LINE).unwrap_or(usize::MAX));
         first
     }
 }

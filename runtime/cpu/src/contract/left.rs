@@ -79,8 +79,8 @@ struct Task<'a> {
     memory: *mut f32,
 }
 
-// SAFETY: each tile is written by the job that packs it, whose last tile goes by way of memory of its own, so that what is
-// written beyond a tile is the same job's.
+// SAFETY: each tile is written by the job that packs it; tiles beyond whose end less than a line is the same job's go by way
+// of memory of its own.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -121,8 +121,8 @@ impl Kernel for Share<'_> {
                 let first = plan.row(tiles, tile);
                 let width = plan.row(tiles, tile + 1) - first;
                 let to = memory.wrapping_add(plan.m.total * k0 + first * count);
-                // Packing writes beyond the end of a tile, and what is there may be another thread's.
-                let last = tile + 1 == some.end;
+                // Packing writes a vector beyond the end of a tile, and where this job ends another thread writes.
+                let last = (plan.row(tiles, some.end) - first - width) * count < LINE;
                 let at = if last { temp.wrapping_add(TRANSPOSE) } else { to };
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to: at };
                 // SAFETY: `memory` has a word for each element and a line more, and `temp` after the `TRANSPOSE` words

@@ -121,15 +121,15 @@ pub struct Contract<'a> {
     pub rhs: Operand<'a>,
 }
 
-/// More multiplications than any machine makes.
-const MOST: usize = 1 << 56;
+/// More multiplications than any machine makes, and more words than it has: what is planned in such numbers overflows nowhere.
+pub(crate) const COUNTABLE: usize = 1 << 56;
 
 /// Panics where a product of extents, with what is added to fill vectors and lines, might not fit a number: everything that
 /// is planned counts in such products.
 #[inline(always)]
 fn check_extents(axes: &[Axis]) {
     let all = axes.iter().fold(1usize, |all, axis| all.saturating_mul(axis.extent.max(1)));
-    assert!(all <= MOST, "contract: more multiplications than can be counted");
+    assert!(all <= COUNTABLE, "contract: more multiplications than can be counted");
 }
 
 /// Computes `contract` on at most `threads` threads and hands each tile of sums to `epilogue`.

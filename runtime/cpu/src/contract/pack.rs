@@ -391,27 +391,24 @@ unsafe fn one_by_one<S: Simd>(
 ) {
     // SAFETY: `to` has `padded` words, by this function's contract.
     unsafe { zero_scalar(s, to, padded) };
-    let mut quotient = [0isize; super::place::MAX_WINDOWS];
-    let mut rest = [0isize; super::place::MAX_WINDOWS];
+    // Elements and what is left of the coordinates, at the first index and from index to index.
+    let divide = |at: isize, by: isize| (at.div_euclid(by), at.rem_euclid(by));
+    let mut elements = [(0isize, 0isize); super::place::MAX_WINDOWS];
+    let mut steps = elements;
     for (window, sight) in side.sights().iter().enumerate() {
-        quotient[window] = place.at[window].div_euclid(sight.divisor);
-        rest[window] = place.at[window].rem_euclid(sight.divisor);
+        elements[window] = divide(place.at[window], sight.divisor);
+        steps[window] = divide(sight.strides[axis], sight.divisor);
     }
     let mut plain = place.offset;
     for t in 0..length {
         let mut offset = plain;
         let mut present = true;
-        for (window, sight) in side.sights().iter().enumerate() {
-            present &= rest[window] == 0 && (0..sight.extent).contains(&quotient[window]);
-            offset += quotient[window] * sight.stride;
-            rest[window] += sight.strides[axis];
-            while rest[window] >= sight.divisor {
-                rest[window] -= sight.divisor;
-                quotient[window] += 1;
-            }
-            while rest[window] < 0 {
-                rest[window] += sight.divisor;
-                quotient[window] -= 1;
+        for ((sight, (element, rest)), step) in side.sights().iter().zip(&mut elements).zip(steps) {
+            present &= *rest == 0 && (0..sight.extent).contains(element);
+            offset += *element * sight.stride;
+            (*element, *rest) = (*element + step.0, *rest + step.1);
+            if *rest >= sight.divisor {
+                (*element, *rest) = (*element + 1, *rest - sight.divisor);
             }
         }
         if present {

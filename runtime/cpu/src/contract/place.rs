@@ -4,7 +4,7 @@
 //! become plain strides, [`Group`]s of merged axes, and a [`Walk`] along a group. Always: every address that a `Side` can
 //! produce lies within its slice, checked once when it is made.
 
-use super::{Axis, Operand, Role};
+use super::{Axis, COUNTABLE, Operand, Role};
 
 pub(super) const MAX_AXES: usize = 16;
 pub(super) const MAX_WINDOWS: usize = 4;
@@ -76,6 +76,9 @@ impl<'a> Side<'a> {
         side.strides[..axes.len()].copy_from_slice(operand.strides);
         for window in operand.windows {
             let (low, high) = span(axes, window.base, window.strides);
+            let most = COUNTABLE.cast_signed();
+            let countable = window.divisor <= COUNTABLE && window.extent <= COUNTABLE && -most <= low && high <= most;
+            assert!(countable, "contract: a malformed window");
             let extent = window.extent.cast_signed();
             if window.divisor == 1 && low >= 0 && high < extent {
                 side.base = side.base.saturating_add(window.base.saturating_mul(window.stride));

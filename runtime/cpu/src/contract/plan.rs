@@ -187,7 +187,10 @@ fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
 /// Where part `number` of `parts` equal parts of `total` starts.
 #[inline(always)]
 pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
-    total * number / parts
+    match total.checked_mul(number) {
+        Some(all) => all / parts,
+        None => (total as u128 * number as u128 / parts as u128) as usize,
+    }
 }
 
 fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
@@ -275,4 +278,16 @@ fn apart(axes: &[Axis], strides: &[isize]) -> bool {
         reach += stride * (extent - 1);
         clear
     })
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn parts_of_more_than_there_is_end_where_the_whole_does() {
+        for (total, parts) in [(10, 3), (1 << 55, 1 << 51), (usize::MAX, usize::MAX / 3)] {
+            let at = |number| super::share(total, parts, number);
+            assert_eq!((at(0), at(parts)), (0, total));
+            assert!((1..=3).all(|part| at(parts - part + 1) - at(parts - part) <= total.div_ceil(parts)));
+        }
+    }
 }

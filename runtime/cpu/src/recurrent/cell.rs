@@ -33,6 +33,8 @@ pub struct Cells<'a> {
     pub(super) area: Area,
     /// `[row][vector of columns][group][lane]`, and a vector for each group more.
     pub(super) sums: *const f32,
+    /// Lanes of a vector of the sums.
+    pub(super) lanes: usize,
     pub(super) pitch: usize,
     pub(super) groups: usize,
     pub(super) before: *const f32,
@@ -53,11 +55,11 @@ impl Cells<'_> {
     #[inline(always)]
     pub fn sum<S: Simd, A: At>(&self, s: S, g: usize, r: usize, j: usize, at: A) -> S::F {
         self.area.check(r, j, at.count(S::LANES));
-        if g >= self.groups {
+        if g >= self.groups || S::LANES != self.lanes {
             outside();
         }
         let p = self.sums.wrapping_add(r * self.pitch + j * self.groups + g * S::LANES);
-        // SAFETY: `r`, `j` and `g` are within the tile, and `S` has the lanes of the driver. A row of the sums has
+        // SAFETY: `r`, `j` and `g` are within the tile, and `S` has as many lanes as a vector of the sums. A row of the sums has
         // `groups` words for each column, and a vector for each group follows the last row, so whole vectors are read
         // within the sums.
         unsafe { s.load_raw_f(p) }

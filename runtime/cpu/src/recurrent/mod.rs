@@ -75,6 +75,14 @@ pub struct Series<'a> {
 }
 
 impl Series<'_> {
+    /// Whether each turn has words of its own, beyond those of the others or between their rows.
+    fn is_apart(&self, turns: usize, rows: usize, columns: usize) -> bool {
+        let width = self.parts.saturating_mul(columns);
+        turns == 1 || self.turn >= end(width, [(rows, self.row), (1, 0)]) || {
+            self.turn >= width && (rows == 1 || self.row >= end(width, [(turns, self.turn), (1, 0)]))
+        }
+    }
+
     /// Where turn 0 goes, and words from turn to turn.
     fn place(&mut self, turns: usize, rows: usize, columns: usize) -> (Target, usize) {
         let width = self.parts.saturating_mul(columns);
@@ -119,13 +127,17 @@ fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
         return;
     }
     assert!(series.len() <= SERIES, "recur: more series than it was made for");
+    // Parts of the work do not wait for each other where they write series, so turns that meet run on one thread.
+    let apart = series.iter().all(|series| series.turn == 0 || series.is_apart(turns, rows, columns))
+        && state.is_apart(turns, rows, columns);
+    let threads = if apart { threads } else { 1 };
     let mut targets = [(Target { origin: core::ptr::null_mut(), row: 0, parts: 0 }, 0); SERIES];
     for (target, series) in targets.iter_mut().zip(series.iter_mut()) {
         *target = series.place(turns, rows, columns);
     }
     let panels = Panels { matrix, columns, groups, depth: state.parts().saturating_mul(columns), wide: rows == 1 };
     panels.check();
-    let states = state.place(turns, (rows, columns, groups));
+    let states = state.place(turns, (rows, columns, groups), series);
     let cut = Cut::new(isa, threads, turns, rows, &panels);
     let (words, numbers) = (panels.words(isa.lanes()), &panels.numbers(&cut, isa.lanes()));
     let packed = kept(panels.start(), Form { packing: Packing::Recurrence, words, numbers }, |to| {
@@ -226,8 +238,8 @@ struct Task<'a> {
 
 // SAFETY: a part writes only its own rows and columns of the next state, of the series and of the last sums, with its
 // thread's memory for the others. Parts that have columns read the state before only after all have met at the barrier,
-// those that have rows read their own; the packed matrix is only read. States and series of different turns are taken
-// to lie apart, or where they are the same, in the same place.
+// those that have rows read their own; the packed matrix is only read. States and series of different turns lie apart, or
+// series in the same place, or `drive` uses one thread.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {
@@ -369,6 +381,7 @@ impl Step<'_> {
                 let mut cells = Cells {
                     area: Area { m: patch.m, n, rows: patch.rows, cols },
                     sums: self.sums,
+                    lanes: S::LANES,
                     pitch: patch.vectors * panels.groups * S::LANES,
                     groups: panels.groups,
                     before: self.before.origin,

@@ -8,6 +8,7 @@ use core::ops::Range;
 
 use super::{CHUNK, Cut, Matrix, end};
 use crate::Simd;
+use crate::contract::COUNTABLE;
 use crate::vectors::MAX_LANES;
 
 /// How the matrix is read.
@@ -30,6 +31,8 @@ impl Panels<'_> {
         assert!(columns > 0 && self.depth > 0, "recur: an empty matrix");
         let last = end(base, [(columns, column), (self.depth, step)]);
         assert!(last < data.len(), "recur: a matrix reaches outside its slice");
+        let vectors = columns.saturating_add(MAX_LANES.saturating_mul(self.groups));
+        assert!(vectors.saturating_mul(self.depth) <= COUNTABLE, "recur: more multiplications than can be counted");
     }
 
     pub(super) fn start(&self) -> *const f32 {

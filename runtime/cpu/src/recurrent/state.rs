@@ -1,7 +1,7 @@
 //! What turns hand on: states, or the sums of the product with them.
 //!
 //! In: the memory of both. Out: where the state of a turn lies, and sums from or to their memory. Always: a turn does not write
-//! over the state that the turn before has made.
+//! over the state that the turn before has made, or it is said that one thread has to do all the work.
 
 use super::Series;
 use super::cell::Target;
@@ -46,8 +46,21 @@ impl State<'_> {
         }
     }
 
+    /// Whether the state of each turn has words of its own, or memory is taken in turn.
+    pub(super) fn is_apart(&self, turns: usize, rows: usize, columns: usize) -> bool {
+        match self {
+            State::Carried { .. } => true,
+            State::Listed { states, .. } => states.is_apart(turns, rows, columns),
+        }
+    }
+
     /// Checks the memory of `turns` turns of a map with `rows` rows, and `columns` columns of some `groups` of sums.
-    pub(super) fn place(self, turns: usize, (rows, columns, groups): (usize, usize, usize)) -> States {
+    pub(super) fn place(
+        self,
+        turns: usize,
+        (rows, columns, groups): (usize, usize, usize),
+        series: &[Series<'_>],
+    ) -> States {
         match self {
             State::Carried { state, spare } => {
                 let words = rows.saturating_mul(columns);
@@ -64,6 +77,8 @@ impl State<'_> {
                 let (target, step) = states.place(turns, rows, columns);
                 let row = groups * columns;
                 let sums = Sums { target: Target { origin: sums.as_mut_ptr(), row, parts: groups }, columns, groups };
+                let parts = addend.map(|number| series.get(number).map(|series| series.parts));
+                assert!(parts.is_none_or(|parts| parts > Some(0)), "recur: an addend that there is not");
                 assert!(addend.is_none() || groups == 1, "recur: several sums for each element of an addend");
                 States::Listed { states: target, step, sums, addend }
             }

@@ -194,7 +194,8 @@ fn loops(
             let split = splits(&name, cut, names, dims, counters);
             (Some(quote!(first: 0, count: #extent,)), quote!(rt::parallel(isa, threads, kernel)), Some(split))
         }
-        None => (None, quote!(rt::run(isa, kernel)), None),
+        None if kernel.schedule.streamed.is_empty() => (None, quote!(rt::run(isa, kernel)), None),
+        None => (None, quote!(rt::run_streaming(isa, kernel)), None),
     };
     let run = runs(
         &name,

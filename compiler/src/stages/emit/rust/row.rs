@@ -48,8 +48,7 @@ pub(super) fn body(kernel: &Kernel, cut: Option<&Cut>) -> (TokenStream, usize) {
         let (name, len) = (skip_name(slot), arith::dim(&kernel.slots[slot].len));
         quote!(let #name = s.skip(#len);)
     });
-    let settle = (!streamed.is_empty()).then(|| quote!(s.settle();));
-    (quote!(#keeps #(#skips)* #loops #settle), vectors)
+    (quote!(#keeps #(#skips)* #loops), vectors)
 }
 
 struct Row<'a> {

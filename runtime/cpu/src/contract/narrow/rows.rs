@@ -62,7 +62,7 @@ impl Rows<'_> {
             // words, a scale for it, of bytes, and a buffer of `k` words, by this function's contract.
             unsafe {
                 let from = self.find(s, (batch, first + row), room.buffer);
-                let from = core::slice::from_raw_parts(from, k);
+                let from = if k == 0 { &[] } else { core::slice::from_raw_parts(from, k) };
                 let all = core::slice::from_raw_parts_mut(to, room.row);
                 match (precision, room.is_wide) {
                     (Precision::Bf16, true) => wide_halves(from, bytemuck::cast_slice_mut(all)),

@@ -65,7 +65,7 @@ impl Work<'_> {
         let cut = match threads {
             ..=1 => (1, 1),
             _ if self.batches >= threads => (1, 1),
-            _ if tiles >= 2 * threads => (threads, 1),
+            _ if tiles / 2 >= threads => (threads, 1),
             _ => (1, threads.min(all)),
         };
         let task = Task { work: self, panels, all, tiles, cut };

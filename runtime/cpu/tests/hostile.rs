@@ -1,0 +1,236 @@
+//! What code without `unsafe` may ask of the kernels: whatever the numbers, a call panics or keeps to its slices. Run under
+//! AddressSanitizer by `.ci/run`.
+
+#![forbid(unsafe_code)]
+
+use precast_cpu::*;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+
+/// Far beyond every slice; four of it are no number.
+const FAR: isize = 1 << (isize::BITS - 2);
+
+fn refused(what: &str, call: impl FnOnce(Isa)) {
+    let panic = catch_unwind(AssertUnwindSafe(|| call(Isa::best()))).expect_err(what);
+    let message = panic.downcast_ref::<String>().map(String::as_str).or(panic.downcast_ref::<&str>().copied());
+    let message = message.unwrap_or_default();
+    let is_checked =
+        ["contract: ", "attend: ", "recur: ", "outside a tile"].iter().any(|from| message.starts_with(from));
+    assert!(is_checked, "{what} is refused where it comes in, not by `{message}`");
+}
+
+fn axes<const COUNT: usize>(axes: [(usize, Role); COUNT]) -> [Axis; COUNT] {
+    axes.map(|(extent, role)| Axis { extent, role })
+}
+
+fn plain<'a>(data: &'a [f32], strides: &'a [isize]) -> Operand<'a> {
+    Operand { data, base: 0, strides, windows: &[] }
+}
+
+fn windowed<'a>(data: &'a [f32], strides: &'a [isize], windows: &'a [Window<'a>]) -> Operand<'a> {
+    Operand { data, base: 0, strides, windows }
+}
+
+/// A divisor of more than an `isize` holds is a negative one.
+#[test]
+fn a_window_of_no_divisor() {
+    refused("a divisor", |isa| {
+        let (data, mut out) = ([1.0; 64], [0.0; 64]);
+        let axes = axes([(2, Role::M), (16, Role::N), (2, Role::K)]);
+        let windows = [Window { base: 1 << 20, strides: &[0; 3], divisor: usize::MAX, extent: 1, stride: 1 }];
+        let work = Contract { axes: &axes, lhs: windowed(&data, &[2, 0, 1], &windows), rhs: plain(&data, &[0, 1, 16]) };
+        contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &[16, 1, 0] }], &Plain);
+    });
+}
+
+/// Coordinates from one end of the numbers to the other are no copy of no words.
+#[test]
+fn windows_whose_coordinates_overflow() {
+    for (divisor, columns) in [(1, 1 << 16), (2, 64)] {
+        refused("coordinates", |isa| {
+            let (data, mut out) = ([1.0; 64], vec![0.0; 2 * columns]);
+            let axes = axes([(2, Role::M), (columns, Role::N), (3, Role::K), (4, Role::K)]);
+            let windows = [Window { base: 0, strides: &[0, 1, FAR, -FAR], divisor, extent: 1 << 22, stride: 0 }];
+            let work =
+                Contract { axes: &axes, lhs: plain(&data, &[12, 0, 4, 1]), rhs: windowed(&data, &[0; 4], &windows) };
+            let strides = [columns.cast_signed(), 1, 0, 0];
+            contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &strides }], &Plain);
+        });
+    }
+}
+
+/// Attention over one word that stands for all elements.
+fn attention(heads: &[usize], batch: usize, part: Attended, [queries, keys, features]: [usize; 3]) {
+    refused("extents", |isa| {
+        let (data, mut out, strides) = ([1.0], [0.0], vec![0; heads.len() + 4]);
+        let word = Strided { data: &data, base: 0, strides: &strides };
+        let work = Attend {
+            part,
+            heads,
+            batch,
+            queries,
+            keys,
+            features,
+            values: 1,
+            causal: false,
+            scale: 1.0,
+            inputs: [word; 3],
+            derivative: (part != Attended::Output).then_some([word; 3]),
+            mask: Mask::None,
+        };
+        attend(isa, 1, &work, [&mut [Output { data: &mut out, base: 0, strides: &strides }], &mut [], &mut []]);
+    });
+}
+
+#[test]
+fn attention_whose_extents_have_no_product() {
+    attention(&[1], 1, Attended::Output, [3, 1 << 60, 16]);
+    attention(&[1], 1, Attended::Output, [8, 8, 1 << 61]);
+    attention(&[1], 1, Attended::Query, [1 << 61, 8, 8]);
+    // Of which three are 2⁶⁴ + 1.
+    attention(&[2, 3, 0xaaaa_aaaa_aaaa_aaab], 1, Attended::Key, [8, 8, 4]);
+}
+
+/// The cotangent of queries has the width of features, and a second result has no place.
+#[test]
+fn a_result_that_there_is_not() {
+    refused("a result", |isa| {
+        let (data, mut out, mut more) = ([1.0; 8192], [0.0; 64], [0.0]);
+        let strides = [0, 4, 4, 1, 1];
+        let all = Strided { data: &data, base: 0, strides: &strides };
+        let work = Attend {
+            part: Attended::Query,
+            heads: &[1],
+            batch: 1,
+            queries: 2,
+            keys: 600,
+            features: 4,
+            values: 4,
+            causal: false,
+            scale: 1.0,
+            inputs: [all; 3],
+            derivative: Some([all; 3]),
+            mask: Mask::None,
+        };
+        let more = Output { data: &mut more, base: 0, strides: &[0, 1000, 0, 0, 1000] };
+        attend(isa, 1, &work, [&mut [Output { data: &mut out, base: 0, strides: &strides }], &mut [more], &mut []]);
+    });
+}
+
+/// Hands the sums on as the next state.
+struct Same;
+
+impl Cell for Same {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, s: S, _: usize, tile: &mut Cells<'_>) {
+        let area = tile.area();
+        for r in 0..area.rows {
+            sweep!(S, j, at, area.cols, {
+                let sums = tile.sum(s, 0, r, j, at);
+                tile.next(s, 0, r, j, at, sums);
+            });
+        }
+    }
+}
+
+/// Reads sums in vectors that are not the driver's.
+struct Wider;
+
+impl Cell for Wider {
+    #[inline(always)]
+    fn apply<S: Simd>(&self, s: S, _: usize, tile: &mut Cells<'_>) {
+        let (wide, last) = (Twice(s), tile.area().cols - 1);
+        let sum = wide.reduce_add_f(tile.sum(wide, 0, 0, last, Part::new(1)));
+        tile.next(s, 0, 0, 0, Part::new(1), s.splat_f(sum));
+    }
+}
+
+/// A turn of a row that is carried, through a matrix of one word.
+fn recurrence<C: Cell>(isa: Isa, columns: usize, groups: usize, cell: &C) {
+    let (mut state, mut spare) = (vec![0.0; columns], vec![0.0; columns]);
+    let state = State::Carried { state: &mut state, spare: &mut spare };
+    let matrix = Matrix { data: &[0.5], base: 0, column: 0, step: 0 };
+    let (turns, rows, reverse) = (1, 1, false);
+    recur(isa, 1, Recurrence { turns, reverse, rows, columns, groups, state, matrix, series: &mut [] }, cell);
+}
+
+#[test]
+fn sums_of_other_vectors() {
+    refused("a wider vector", |isa| recurrence(isa, 64, 1, &Wider));
+}
+
+#[test]
+fn more_groups_than_there_are_words() {
+    for groups in [1 << 60, 1 << 61, usize::MAX] {
+        refused("groups", |isa| recurrence(isa, 1, groups, &Same));
+    }
+}
+
+/// A loop whose states are listed: its sums after the last turn, and all states.
+fn listed(threads: usize, [turns, rows, columns]: [usize; 3], turn: usize, addend: Option<usize>) -> [Vec<f32>; 2] {
+    let numbers = (0..columns * columns).map(|at| ((at * 7919 % 1000) as f32 - 500.0) / 9000.0);
+    let matrix = numbers.collect::<Vec<_>>();
+    let mut sums = (0..rows * columns).map(|at| (at % 7) as f32).collect::<Vec<_>>();
+    let mut memory = vec![1.0; (turns - 1) * turn + rows * columns];
+    let states = Series { data: &mut memory, base: 0, row: columns, turn, parts: 1 };
+    let state = State::Listed { states, sums: &mut sums, addend };
+    let series = &mut [Series { data: &mut [], base: 0, row: 0, turn: 0, parts: 0 }][..];
+    let matrix = Matrix { data: &matrix, base: 0, column: columns, step: 1 };
+    let work = Recurrence { turns, reverse: false, rows, columns, groups: 1, state, matrix, series };
+    recur(Isa::best(), threads, work, &Same);
+    [sums, memory]
+}
+
+#[test]
+fn an_addend_without_parts() {
+    refused("an addend", |_| {
+        listed(1, [1, 1, 64], 0, Some(0));
+    });
+}
+
+/// Two threads would write and read the same words.
+#[test]
+fn turns_that_meet_are_one_threads() {
+    for (shape, turn) in [([100, 1, 512], 0), ([100, 1, 512], 8), ([50, 64, 64], 64), ([50, 64, 64], 0)] {
+        let alone = listed(1, shape, turn, None);
+        for _ in 0..10 {
+            assert!(listed(2, shape, turn, None) == alone, "{shape:?} {turn}");
+        }
+    }
+}
+
+/// Panics on the threads of the pool with what panics again when it is dropped.
+struct Explode;
+
+struct Bomb;
+
+fn is_worker() -> bool {
+    std::thread::current().name() == Some("precast")
+}
+
+impl Drop for Bomb {
+    fn drop(&mut self) {
+        assert!(!is_worker(), "again");
+    }
+}
+
+impl Epilogue for Explode {
+    fn apply<S: Simd>(&self, _: S, _: &mut Tile<'_>) {
+        if is_worker() {
+            std::panic::panic_any(Bomb);
+        }
+    }
+}
+
+#[test]
+fn panics_within_panics_leave_the_pool_usable() {
+    let (data, mut out) = (vec![1.0; 256 * 256], vec![0.0; 256 * 256]);
+    let axes = axes([(256, Role::M), (256, Role::N), (256, Role::K)]);
+    let work = Contract { axes: &axes, lhs: plain(&data, &[256, 0, 1]), rhs: plain(&data, &[0, 1, 256]) };
+    for _ in 0..3 {
+        let outputs = &mut [Output { data: &mut out, base: 0, strides: &[256, 1, 0] }];
+        // It does not panic where another test has the pool.
+        let _ = catch_unwind(AssertUnwindSafe(|| contract(Isa::best(), 2, &work, outputs, &Explode)));
+        contract(Isa::best(), 2, &work, &mut [Output { data: &mut out, base: 0, strides: &[256, 1, 0] }], &Plain);
+        assert!(out.iter().all(|x| *x == 256.0));
+    }
+}
