@@ -20,11 +20,19 @@ impl Avx2 {
     }
 }
 
+/// Code into which a kernel is inlined.
+///
+/// # Safety
+/// The machine must have the instructions, as the token says.
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn frame<K: Kernel>(s: Avx2, kernel: K) {
     kernel.run(s);
 }
 
+/// The same, as a function of its own.
+///
+/// # Safety
+/// The machine must have the instructions, as the token says.
 #[inline(never)]
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn call<K: Kernel>(s: Avx2, kernel: K) {
@@ -431,6 +439,9 @@ impl Vectors for Avx2 {
 }
 
 /// `2ⁿ` in each lane, for `n` from -126 to 127.
+///
+/// # Safety
+/// The machine must have AVX2.
 #[inline]
 #[target_feature(enable = "avx2,bmi2,fma")]
 fn power_of_two(n: __m256i) -> __m256 {

@@ -25,11 +25,19 @@ impl Avx512 {
     }
 }
 
+/// Code into which a kernel is inlined.
+///
+/// # Safety
+/// The machine must have the instructions, as the token says.
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,fma")]
 fn frame<K: Kernel>(s: Avx512, kernel: K) {
     kernel.run(s);
 }
 
+/// The same, as a function of its own.
+///
+/// # Safety
+/// The machine must have the instructions, as the token says.
 #[inline(never)]
 #[target_feature(enable = "avx512f,avx512bw,avx512dq,avx512vl,avx2,bmi2,fma")]
 fn call<K: Kernel>(s: Avx512, kernel: K) {

@@ -121,7 +121,7 @@ pub trait Simd: Vectors {
         let count = at.count(Self::LANES);
         check(data.len(), index, count);
         let p = data.as_mut_ptr().wrapping_add(index);
-        if A::FULL && p.addr() & skip.bits == 0 && streams() {
+        if A::FULL && p.addr() & skip.bits == 0 {
             // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
             // only `skip` makes these bits. The kernel ends with a fence, before others can borrow the slice.
             unsafe { self.stream_raw_f(p, v) }
