@@ -1,6 +1,7 @@
 //! Dumps: what each stage makes of a model, as text for people and tools.
 //!
-//! In: a wish such as `grad,emit` or `all`. Out: for every model and wished stage files of name and text.
+//! In: a wish such as `grad,emit` or `all`. Out: for every model and wished stage files of name and text, and how long the
+//! stages took.
 
 use crate::ir::plan::Plans;
 use crate::ir::{Model, dot};
@@ -8,6 +9,7 @@ use crate::pipeline::STAGES;
 use proc_macro2::TokenStream;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
 
 /// One file of a dump.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -19,11 +21,21 @@ pub struct Dump {
 }
 
 /// Which stages are wished for, and what has been dumped.
-#[derive(Clone, Default, Debug)]
+#[derive(Clone, Debug)]
 pub struct Dumps {
     stages: Vec<&'static str>,
     /// In the order of the stages.
     pub files: Vec<Dump>,
+    /// What each stage took, of all models together, without the dumps.
+    pub times: Vec<(&'static str, Duration)>,
+    since: Instant,
+}
+
+impl Default for Dumps {
+    /// No stage is wished for.
+    fn default() -> Dumps {
+        Dumps { stages: vec![], files: vec![], times: vec![], since: Instant::now() }
+    }
 }
 
 impl Dumps {
@@ -37,22 +49,41 @@ impl Dumps {
                 None => return Err(word.to_string()),
             }
         }
-        Ok(Dumps { stages, files: vec![] })
+        Ok(Dumps { stages, ..Dumps::default() })
     }
 
     fn wants(&self, stage: &str) -> bool {
         self.stages.contains(&stage)
     }
 
+    /// The next stage begins.
+    pub(crate) fn start(&mut self) {
+        self.since = Instant::now();
+    }
+
+    /// A stage has ended.
+    fn stop(&mut self, stage: &'static str) {
+        let took = self.since.elapsed();
+        match self.times.iter_mut().find(|(known, _)| *known == stage) {
+            Some((_, time)) => *time += took,
+            None => self.times.push((stage, took)),
+        }
+    }
+
     fn push(&mut self, model: &Model, stage: &str, extension: &str, text: String) {
         self.files.push(Dump { name: format!("{}.{stage}.{extension}", model.name), text });
     }
 
-    /// A model after a stage that leaves graphs: text, and a drawing for each function.
-    pub(crate) fn graphs(&mut self, stage: &str, model: &Model) {
-        if !self.wants(stage) {
-            return;
+    /// Models after a stage that leaves graphs: text, and a drawing for each function.
+    pub(crate) fn graphs(&mut self, stage: &'static str, models: &[Model]) {
+        self.stop(stage);
+        if self.wants(stage) {
+            models.iter().for_each(|model| self.graph(stage, model));
         }
+        self.start();
+    }
+
+    fn graph(&mut self, stage: &str, model: &Model) {
         self.push(model, stage, "txt", model.to_string());
         for (k, function) in model.functions.iter().enumerate() {
             self.push(model, &format!("{stage}.{}{k}", function.name), "dot", dot::function(function));
@@ -60,19 +91,23 @@ impl Dumps {
     }
 
     /// A model's kernels after a stage that leaves programs or plans.
-    pub(crate) fn kernels(&mut self, stage: &str, model: &Model, text: impl FnOnce() -> String) {
+    pub(crate) fn kernels(&mut self, stage: &'static str, model: &Model, text: impl FnOnce() -> String) {
+        self.stop(stage);
         if self.wants(stage) {
             self.push(model, stage, "txt", text());
         }
+        self.start();
     }
 
     /// What emit printed.
     pub(crate) fn emitted(&mut self, model: &Model, plans: &Plans, tokens: &TokenStream) {
+        self.stop("emit");
         if self.wants("emit") {
             let code = tokens.to_string();
             self.push(model, "emit", "rs", formatted(&code).unwrap_or(code));
             self.shaders(model, plans);
         }
+        self.start();
     }
 
     #[cfg(feature = "gpu")]

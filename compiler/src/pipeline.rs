@@ -8,6 +8,7 @@ use crate::ir::{Block, Model};
 use crate::stages::parse::{self, Texts};
 use crate::stages::{emit, expand, fuse, grad, memory, schedule, shape};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use std::slice;
 
 /// The stages, in order. Dumps, the folders of stage tests and the README use these names.
 pub const STAGES: [&str; 8] = ["parse", "shape", "expand", "grad", "fuse", "schedule", "memory", "emit"];
@@ -28,10 +29,11 @@ pub fn check(tokens: TokenStream) -> (Vec<Model>, Diags) {
 
 fn checked(texts: Texts, dumps: &mut Dumps) -> (Vec<Model>, Vec<Block>, Diags) {
     let mut diags = Diags::default();
+    dumps.start();
     let (mut models, blocks) = parse::texts(texts, &mut diags);
-    models.iter().for_each(|model| dumps.graphs("parse", model));
+    dumps.graphs("parse", &models);
     shape::shape(&mut models, &mut diags);
-    models.iter().for_each(|model| dumps.graphs("shape", model));
+    dumps.graphs("shape", &models);
     (models, blocks, diags)
 }
 
@@ -42,9 +44,9 @@ pub fn lower(model: Model) -> Compiled {
 
 fn lowered(model: Model, dumps: &mut Dumps) -> Compiled {
     let model = expand::expand(model);
-    dumps.graphs("expand", &model);
+    dumps.graphs("expand", slice::from_ref(&model));
     let model = grad::grad(model);
-    dumps.graphs("grad", &model);
+    dumps.graphs("grad", slice::from_ref(&model));
     let programs = fuse::fuse(&model);
     dumps.kernels("fuse", &model, || text(&programs));
     let programs = schedule::schedule(programs);

@@ -8,7 +8,6 @@ use super::inline::{Body, Inliner, Stop};
 use crate::ir::Value;
 use crate::ir::index::Index;
 use crate::ir::kernel::ExprId;
-use std::collections::BTreeMap;
 
 /// More parts than this are dearer to write at once than to choose from.
 const MOST: usize = 8;
@@ -41,22 +40,15 @@ impl Grouping<'_> {
                 Ok(made)
             }
         };
-        let Some((body, own)) = self.attempt(&Body::over(shape.clone()), all(at.clone())) else {
-            unreachable!("a map of its own computes nothing elsewhere")
-        };
+        let (body, own) = self.alone(shape.clone(), all(at.clone()));
         for group in self.candidates(&body, &shape) {
             let joins = matches!(&self.groups[group].form, Form::Row { reduced, .. } if reduced.is_empty());
             if !joins || self.groups[group].partial {
                 continue;
             }
-            let known = self.groups[group].body.clone();
-            let forward = parts.iter().find_map(|part| self.forward(*part, &known, &mut BTreeMap::new()));
-            let spaces = self.groups[group].spaces.iter().filter(|(s, _)| *s == shape).map(|(_, at)| at.clone());
-            for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()) {
-                if let Some((joined, made)) = self.attempt(&known, all(at))
-                    && !self.cyclic(&joined, group, value)
-                {
-                    self.groups[group].body = joined;
+            for at in self.places(&parts, group, &shape) {
+                let fits = |own: &Self, joined: &Body, _: &Parts| !own.cyclic(joined, group, value);
+                if let Some(made) = self.within(group, all(at), fits) {
                     self.groups[group].parts.insert(value, made);
                     self.assign(value, group);
                     return;

@@ -4,6 +4,7 @@
 //! elementwise value that has to be in memory joins the kernel that computes what it is made of, if it needs
 //! it at the very position where it is computed and no cycle arises; otherwise it starts a map.
 
+use super::edges::Edges;
 use super::inline::{Body, Inliner, Stop, is_intricate};
 use super::operand::Reading;
 use super::scope::Scope;
@@ -27,6 +28,8 @@ pub(super) struct Group {
     pub(super) spaces: Vec<(Vec<Dim>, Vec<Index>)>,
     /// Whether it computes a part of its value only: nothing else can be computed from that beside it.
     pub(super) partial: bool,
+    /// How many values it computes.
+    values: usize,
     /// Concatenations whose parts it computes: for each part the position of its elements in the whole.
     pub(super) parts: BTreeMap<Value, Vec<(Vec<Index>, ExprId)>>,
 }
@@ -84,6 +87,12 @@ pub(super) struct Grouping<'a> {
     pub(super) group_of: BTreeMap<Value, usize>,
     /// The same values as a set, for the inliner.
     pub(super) roots: BTreeSet<Value>,
+    /// Who reads whom.
+    edges: Edges,
+    /// The groups that read a value from memory.
+    readers: BTreeMap<Value, Vec<usize>>,
+    /// The groups that read the pool of gradients.
+    optimizers: BTreeSet<usize>,
     /// Gradients of parameters: reading the pool of gradients depends on them.
     gradients: BTreeSet<Value>,
     /// Values of which only the part that is set is written.
@@ -92,7 +101,18 @@ pub(super) struct Grouping<'a> {
 
 impl<'a> Grouping<'a> {
     pub(super) fn new(scope: &'a Scope<'a>, gradients: BTreeSet<Value>, in_place: BTreeSet<Value>) -> Grouping<'a> {
-        Grouping { scope, groups: vec![], group_of: BTreeMap::new(), roots: BTreeSet::new(), gradients, in_place }
+        let gradients = gradients.into_iter().map(|value| scope.canon(value)).collect();
+        Grouping {
+            scope,
+            groups: vec![],
+            group_of: BTreeMap::new(),
+            roots: BTreeSet::new(),
+            edges: Edges::default(),
+            readers: BTreeMap::new(),
+            optimizers: BTreeSet::new(),
+            gradients,
+            in_place,
+        }
     }
 
     /// Makes sure that a kernel puts the value into memory.
@@ -116,87 +136,129 @@ impl<'a> Grouping<'a> {
     pub(super) fn assign(&mut self, value: Value, group: usize) {
         self.group_of.insert(value, group);
         self.roots.insert(value);
+        self.groups[group].values += 1;
+        if self.gradients.contains(&value) {
+            // Who reads the pool was there before.
+            self.optimizers.iter().for_each(|reader| self.edges.add(*reader, group));
+        }
+    }
+
+    /// Whether a value is the pool of gradients.
+    fn is_gradients(&self, value: Value) -> bool {
+        matches!(self.scope.graph.node(value).kind, Kind::Source(Source::Gradients))
     }
 
     pub(super) fn push(&mut self, form: Form, body: Body, spaces: Vec<(Vec<Dim>, Vec<Index>)>) -> usize {
-        self.groups.push(Group { form, body, spaces, partial: false, parts: BTreeMap::new() });
-        self.groups.len() - 1
+        let group = self.groups.len();
+        let reads = match &form {
+            Form::Region(region) => self.scope.graph.node(*region).args.iter().map(|a| self.scope.canon(*a)).collect(),
+            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => body.slots.clone(),
+        };
+        self.groups.push(Group { form, body, spaces, partial: false, values: 0, parts: BTreeMap::new() });
+        self.edges.push();
+        self.read(group, &reads);
+        group
     }
 
-    /// Runs `build` on a copy of a body until it succeeds, putting into memory what it asks for.
-    pub(super) fn attempt<T>(
+    /// Runs `build` on a body of its own until it succeeds, putting into memory what it asks for.
+    pub(super) fn alone<T>(
         &mut self,
-        body: &Body,
+        axes: Vec<Dim>,
         mut build: impl FnMut(&mut Inliner<'_>) -> Result<T, Stop>,
-    ) -> Option<(Body, T)> {
+    ) -> (Body, T) {
         loop {
-            let mut copy = body.clone();
-            let built = build(&mut Inliner { scope: self.scope, roots: &self.roots, body: &mut copy });
-            match built {
-                Ok(result) => return Some((copy, result)),
-                Err(Stop::Elsewhere) => return None,
+            let mut body = Body::over(axes.clone());
+            let mut inliner = Inliner::new(self.scope, &self.roots, &mut body);
+            match build(&mut inliner) {
+                Ok(result) => {
+                    inliner.settle();
+                    return (body, result);
+                }
+                Err(Stop::Elsewhere) => unreachable!("a kernel of its own computes nothing elsewhere"),
                 Err(Stop::Materialise(other)) => self.materialise(other),
             }
         }
     }
 
+    /// Runs `build` on the body of a group, putting into memory what it asks for; the body stays as it was unless that
+    /// succeeds and what was built is accepted.
+    pub(super) fn within<T>(
+        &mut self,
+        group: usize,
+        mut build: impl FnMut(&mut Inliner<'_>) -> Result<T, Stop>,
+        accept: impl Fn(&Self, &Body, &T) -> bool,
+    ) -> Option<T> {
+        loop {
+            let mut body = std::mem::take(&mut self.groups[group].body);
+            let mark = body.mark();
+            let (slots, mut inliner) = (body.slots.len(), Inliner::new(self.scope, &self.roots, &mut body));
+            let built = build(&mut inliner);
+            let accepted = built.as_ref().is_ok_and(|built| accept(self, inliner.body, built));
+            if accepted {
+                inliner.settle();
+            } else {
+                body.undo(&mark);
+            }
+            let more = body.slots[slots..].to_vec();
+            self.groups[group].body = body;
+            match built {
+                Ok(built) if accepted => {
+                    self.read(group, &more);
+                    return Some(built);
+                }
+                Ok(_) | Err(Stop::Elsewhere) => return None,
+                Err(Stop::Materialise(other)) => self.materialise(other),
+            }
+        }
+    }
+
+    /// A group reads more values from memory.
+    fn read(&mut self, group: usize, slots: &[Value]) {
+        for &slot in slots {
+            self.readers.entry(slot).or_default().push(group);
+            if self.is_gradients(slot) {
+                self.optimizers.insert(group);
+            }
+        }
+        let needed = self.sources(slots);
+        needed.into_iter().for_each(|other| self.edges.add(group, other));
+    }
+
     /// The groups that a body reads from.
     pub(super) fn reads(&self, body: &Body) -> BTreeSet<usize> {
+        self.sources(&body.slots)
+    }
+
+    /// The groups that compute these values.
+    fn sources(&self, slots: &[Value]) -> BTreeSet<usize> {
         let mut groups = BTreeSet::new();
-        for slot in &body.slots {
+        for slot in slots {
             groups.extend(self.group_of.get(slot));
-            if matches!(self.scope.graph.node(*slot).kind, Kind::Source(Source::Gradients)) {
-                groups.extend(self.gradients.iter().filter_map(|g| self.group_of.get(&self.scope.canon(*g))));
+            if self.is_gradients(*slot) {
+                groups.extend(self.gradients.iter().filter_map(|gradient| self.group_of.get(gradient)));
             }
         }
         groups
     }
 
-    /// Whether group `from` needs group `to`, directly or not.
-    fn needs(&self, from: usize, to: usize) -> bool {
-        let (mut seen, mut todo) = (BTreeSet::new(), vec![from]);
-        while let Some(group) = todo.pop() {
-            if group == to {
-                return true;
-            }
-            if seen.insert(group) {
-                todo.extend(self.dependencies(group));
-            }
-        }
-        false
-    }
-
     /// The groups that a group reads from.
-    pub(super) fn dependencies(&self, group: usize) -> BTreeSet<usize> {
-        match &self.groups[group].form {
-            Form::Region(region) => {
-                let args = &self.scope.graph.node(*region).args;
-                args.iter().filter_map(|a| self.group_of.get(&self.scope.canon(*a)).copied()).collect()
-            }
-            Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. } => {
-                let mut groups = self.reads(&self.groups[group].body);
-                groups.remove(&group);
-                groups
-            }
-        }
+    pub(super) fn dependencies(&self, group: usize) -> &BTreeSet<usize> {
+        self.edges.reads(group)
     }
 
     /// Whether a body that joins a group would make a cycle.
     ///
     /// A body that reads the pool of gradients does so from memory, so it can share no kernel with one of them.
     pub(super) fn cyclic(&self, body: &Body, group: usize, value: Value) -> bool {
-        let is_pool = |v: &Value| matches!(self.scope.graph.node(*v).kind, Kind::Source(Source::Gradients));
-        let is_gradient = self.gradients.iter().any(|g| self.scope.canon(*g) == value);
-        (is_gradient && body.slots.iter().any(is_pool)) || self.reads(body).into_iter().any(|g| self.needs(g, group))
+        let is_gradient = self.gradients.contains(&value);
+        (is_gradient && body.slots.iter().any(|slot| self.is_gradients(*slot)))
+            || self.reads(body).difference(self.edges.reads(group)).any(|other| self.edges.needs(*other, group))
     }
 
     fn elementwise(&mut self, value: Value) {
         let shape = self.scope.graph.ty(value).shape.clone();
         let at = positions(&shape);
-        let map = Body::over(shape.clone());
-        let Some((mut body, id)) = self.attempt(&map, |inliner| inliner.value(value, &at, &[])) else {
-            unreachable!("a map of its own computes nothing elsewhere")
-        };
+        let (mut body, id) = self.alone(shape.clone(), |inliner| inliner.value(value, &at, &[]));
         for group in self.candidates(&body, &shape) {
             if self.join(value, group) {
                 return;
@@ -214,10 +276,7 @@ impl<'a> Grouping<'a> {
         let part = self.scope.graph.node(value).args[1];
         let shape = self.scope.graph.ty(part).shape.clone();
         let at = positions(&shape);
-        let map = Body::over(shape.clone());
-        let Some((mut body, id)) = self.attempt(&map, |inliner| inliner.value(part, &at, &[])) else {
-            unreachable!("a map of its own computes nothing elsewhere")
-        };
+        let (mut body, id) = self.alone(shape.clone(), |inliner| inliner.value(part, &at, &[]));
         let whole = at.iter().zip(cuts).map(|(i, cut)| i.times(&cut.step.into()).offset(cut.start.clone())).collect();
         body.inside.insert(value, (whole, id));
         let form =
@@ -230,13 +289,17 @@ impl<'a> Grouping<'a> {
     /// Groups that a value with this stand-alone body may join: those that it reads, and maps over the same
     /// shape that read the same; the latest first.
     pub(super) fn candidates(&self, body: &Body, shape: &[Dim]) -> Vec<usize> {
-        let reads = self.reads(body);
-        let kin = |g: &usize| {
-            let group = &self.groups[*g];
-            let is_map = matches!(&group.form, Form::Row { reduced, .. } if reduced.is_empty());
-            is_map && group.body.axes == shape && group.body.slots.iter().any(|s| body.slots.contains(s))
-        };
-        (0..self.groups.len()).rev().filter(|g| reads.contains(g) || kin(g)).collect()
+        let mut groups = self.reads(body);
+        groups.extend(self.beside(body).into_iter().filter(|&g| {
+            let is_map = matches!(&self.groups[g].form, Form::Row { reduced, .. } if reduced.is_empty());
+            is_map && self.groups[g].body.axes == shape
+        }));
+        groups.into_iter().rev().collect()
+    }
+
+    /// The groups that read some value that a body reads.
+    pub(super) fn beside(&self, body: &Body) -> BTreeSet<usize> {
+        body.slots.iter().filter_map(|slot| self.readers.get(slot)).flatten().copied().collect()
     }
 
     /// Tries to compute an elementwise value in a group.
@@ -257,16 +320,12 @@ impl<'a> Grouping<'a> {
             Form::Row { .. } | Form::Contract { .. } | Form::Attend { .. } => {}
             Form::Scatter { .. } | Form::Region(_) => return false,
         }
-        let body = self.groups[group].body.clone();
-        let forward = self.forward(value, &body, &mut BTreeMap::new());
-        let spaces = self.groups[group].spaces.iter().filter(|(s, _)| *s == shape).map(|(_, at)| at.clone());
-        for at in forward.into_iter().chain(spaces.collect::<Vec<_>>()).filter(|at| !is_intricate(at)) {
-            if let Some((mut joined, id)) = self.attempt(&body, |inliner| inliner.value(value, &at, &[]))
-                && !self.cyclic(&joined, group, value)
-                && self.holds(group, &joined.exprs[id], &at)
-            {
-                joined.inside.insert(value, (at, id));
-                self.groups[group].body = joined;
+        for at in self.places(&[value], group, &shape).into_iter().filter(|at| !is_intricate(at)) {
+            let fits = |own: &Self, joined: &Body, id: &ExprId| {
+                !own.cyclic(joined, group, value) && own.holds(group, &joined.exprs[*id], &at)
+            };
+            if let Some(id) = self.within(group, |inliner| inliner.value(value, &at, &[]), fits) {
+                self.groups[group].body.inside.insert(value, (at, id));
                 self.assign(value, group);
                 return true;
             }
@@ -274,9 +333,18 @@ impl<'a> Grouping<'a> {
         false
     }
 
+    /// Positions of a group at which values of a shape may be computed.
+    pub(super) fn places(&self, values: &[Value], group: usize, shape: &[Dim]) -> Vec<Vec<Index>> {
+        let Group { body, spaces, .. } = &self.groups[group];
+        let mut scratch = Body::over(body.axes.clone());
+        let inliner = Inliner::new(self.scope, &self.roots, &mut scratch);
+        let forward = values.iter().find_map(|value| forward(*value, &inliner, &body.inside, &mut BTreeMap::new()));
+        forward.into_iter().chain(spaces.iter().filter(|(own, _)| own == shape).map(|(_, at)| at.clone())).collect()
+    }
+
     /// Whether a group computes as many values as its kernel has places for.
     fn is_full(&self, group: usize) -> bool {
-        self.group_of.values().filter(|own| **own == group).count() >= self.groups[group].form.places()
+        self.groups[group].values >= self.groups[group].form.places()
     }
 
     /// Whether a group can store a scalar at a position: drivers of attention move results and do no arithmetic.
@@ -285,38 +353,6 @@ impl<'a> Grouping<'a> {
             Form::Attend { .. } => matches!(scalar, Expr::Accumulated { .. }) && at.iter().all(Index::is_affine),
             Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Region(_) => true,
         }
-    }
-
-    /// The position of a value in a kernel that computes something that it is made of elementwise.
-    pub(super) fn forward(
-        &self,
-        value: Value,
-        body: &Body,
-        memo: &mut BTreeMap<Value, Option<Vec<Index>>>,
-    ) -> Option<Vec<Index>> {
-        if let Some(known) = memo.get(&value) {
-            return known.clone();
-        }
-        let node = self.scope.graph.node(value);
-        let mut copy = body.clone();
-        let inliner = Inliner { scope: self.scope, roots: &self.roots, body: &mut copy };
-        let position = match body.inside.get(&value) {
-            Some((position, _)) => Some(position.clone()),
-            None => match &node.kind {
-                Kind::Prim(Prim::Map(_) | Prim::Convert(_)) | Kind::StopGradient => {
-                    node.args.iter().find_map(|&a| self.forward(a, body, memo))
-                }
-                Kind::Prim(Prim::Reshape(shape)) => self
-                    .forward(node.args[0], body, memo)
-                    .map(|at| inliner.unflatten(&inliner.flatten(node.args[0], &at), shape)),
-                Kind::Prim(Prim::Transpose(permutation)) => self
-                    .forward(node.args[0], body, memo)
-                    .map(|at| permutation.iter().map(|&p| at[p].clone()).collect()),
-                _ => None,
-            },
-        };
-        memo.insert(value, position.clone());
-        position
     }
 
     fn region(&mut self, region: Value) {
@@ -332,6 +368,37 @@ impl<'a> Grouping<'a> {
             self.assign(result, group);
         }
     }
+}
+
+/// The position of a value in a kernel that computes something that it is made of elementwise.
+///
+/// Of what other kernels put into memory nothing is made here: they would need this one, and it them.
+fn forward(
+    value: Value,
+    inliner: &Inliner<'_>,
+    inside: &BTreeMap<Value, (Vec<Index>, ExprId)>,
+    memo: &mut BTreeMap<Value, Option<Vec<Index>>>,
+) -> Option<Vec<Index>> {
+    if let Some(known) = memo.get(&value) {
+        return known.clone();
+    }
+    let node = inliner.scope.graph.node(value);
+    let position = match inside.get(&value) {
+        Some((position, _)) => Some(position.clone()),
+        None if inliner.roots.contains(&value) => None,
+        None => match &node.kind {
+            Kind::Prim(Prim::Map(_) | Prim::Convert(_)) | Kind::StopGradient => {
+                node.args.iter().find_map(|&a| forward(a, inliner, inside, memo))
+            }
+            Kind::Prim(Prim::Reshape(shape)) => forward(node.args[0], inliner, inside, memo)
+                .map(|at| inliner.unflatten(&inliner.flatten(node.args[0], &at), shape)),
+            Kind::Prim(Prim::Transpose(permutation)) => forward(node.args[0], inliner, inside, memo)
+                .map(|at| permutation.iter().map(|&p| at[p].clone()).collect()),
+            _ => None,
+        },
+    };
+    memo.insert(value, position.clone());
+    position
 }
 
 /// The position along each axis. An axis of extent 1 is not walked, so that an index that went through a reshape is

@@ -123,32 +123,25 @@ impl Grouping<'_> {
         op: AccumulatorOp,
         build: impl Fn(&mut Inliner<'_>) -> Result<ExprId, Stop>,
     ) {
-        let fresh = Body::over(extents.clone());
-        let Some((alone, id)) = self.attempt(&fresh, &build) else {
-            unreachable!("a kernel of its own computes nothing elsewhere")
-        };
-        let reads = self.reads(&alone);
+        let (alone, id) = self.alone(extents.clone(), &build);
         let large = rank > 0 || extents.iter().all(|d| d.as_const().is_some_and(|n| n <= 1024));
-        for group in (0..self.groups.len()).rev().filter(|_| large) {
+        let shares = self.reads(&alone).union(&self.beside(&alone)).copied().collect::<BTreeSet<_>>();
+        for group in shares.into_iter().rev().filter(|_| large) {
             let Group { form: Form::Row { parallel, windows, reduced, .. }, body, spaces: own, .. } =
                 &self.groups[group]
             else {
                 continue;
             };
-            let shares = reads.contains(&group) || body.slots.iter().any(|s| alone.slots.contains(s));
             let same = parallel.len() == rank
                 && !reduced.is_empty()
                 && body.axes == extents
                 && *windows == taps
                 && *own == spaces;
-            if !same || !shares {
+            if !same {
                 continue;
             }
-            let body = body.clone();
-            if let Some((joined, id)) = self.attempt(&body, &build)
-                && !self.cyclic(&joined, group, value)
-            {
-                self.groups[group].body = joined;
+            let fits = |own: &Self, joined: &Body, _: &ExprId| !own.cyclic(joined, group, value);
+            if let Some(id) = self.within(group, &build, fits) {
                 return self.add_accumulator(value, group, op, id);
             }
         }
@@ -259,7 +252,7 @@ impl Grouping<'_> {
         at_w.extend((0..spatial).map(tap));
         let (mut at_x, mut guards) = (vec![walked[0].clone(), walked[1].clone(), channel], vec![]);
         let mut scratch = Body::over(axes.clone());
-        let inliner = Inliner { scope: self.scope, roots: &self.roots, body: &mut scratch };
+        let inliner = Inliner::new(self.scope, &self.roots, &mut scratch);
         for (d, window) in windows.iter().enumerate() {
             let index = slide(window, &walked[3 + d], &tap(d));
             at_x.push(inliner.coordinate(index, window.base, &x.shape[3 + d], &mut guards));
@@ -296,13 +289,9 @@ impl Grouping<'_> {
         let target = updates.rank();
         let walked = positions(&axes);
         let at = walked[..target].to_vec();
-        let fresh = Body::over(axes);
-        let built = self.attempt(&fresh, |inliner| {
+        let (mut body, (index, addend)) = self.alone(axes, |inliner| {
             Ok((inliner.value(args[1], &at[axis..axis + rank], &[])?, inliner.value(args[0], &at, &[])?))
         });
-        let Some((mut body, (index, addend))) = built else {
-            unreachable!("a kernel of its own computes nothing elsewhere")
-        };
         let (outer, source, inner) =
             ((0..axis).collect(), (axis..axis + rank).collect(), (axis + rank..target).collect());
         let position = (0..axis).chain([target]).chain(axis + rank..target).map(|a| walked[a].clone()).collect();

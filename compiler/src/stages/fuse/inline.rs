@@ -29,15 +29,42 @@ pub(super) struct Body {
     pub(super) slots: Vec<Value>,
     /// The values that this kernel computes, with their position and scalar.
     pub(super) inside: BTreeMap<Value, (Vec<Index>, ExprId)>,
-    /// Every value that was turned into a scalar.
-    pub(super) visited: BTreeSet<Value>,
-    memo: BTreeMap<(Value, Vec<Index>, Vec<Guard>), ExprId>,
+    known: Known,
+}
+
+/// What was turned into scalars: values, and values at positions under guards.
+#[derive(Clone, Default)]
+struct Known {
+    visited: BTreeSet<Value>,
+    scalars: BTreeMap<(Value, Vec<Index>, Vec<Guard>), ExprId>,
+}
+
+/// How much of a body there was.
+pub(super) struct Mark {
+    exprs: usize,
+    slots: usize,
 }
 
 impl Body {
     /// An empty body over axes of these extents.
     pub(super) fn over(axes: Vec<Dim>) -> Body {
         Body { axes, ..Body::default() }
+    }
+
+    /// Every value that was turned into a scalar.
+    pub(super) fn visited(&self) -> &BTreeSet<Value> {
+        &self.known.visited
+    }
+
+    /// How much there is before something is inlined.
+    pub(super) fn mark(&self) -> Mark {
+        Mark { exprs: self.exprs.len(), slots: self.slots.len() }
+    }
+
+    /// Takes back what was inlined since.
+    pub(super) fn undo(&mut self, mark: &Mark) {
+        self.exprs.truncate(mark.exprs);
+        self.slots.truncate(mark.slots);
     }
 }
 
@@ -46,6 +73,8 @@ pub(super) struct Inliner<'a> {
     pub(super) scope: &'a Scope<'a>,
     pub(super) roots: &'a BTreeSet<Value>,
     pub(super) body: &'a mut Body,
+    /// What is not in the body's own tables before it is settled that it stays.
+    fresh: Known,
 }
 
 type Inlined = Result<ExprId, Stop>;
@@ -59,7 +88,18 @@ pub(super) fn is_intricate(at: &[Index]) -> bool {
     at.iter().map(Index::atoms).sum::<usize>() > INTRICATE
 }
 
-impl Inliner<'_> {
+impl<'a> Inliner<'a> {
+    pub(super) fn new(scope: &'a Scope<'a>, roots: &'a BTreeSet<Value>, body: &'a mut Body) -> Inliner<'a> {
+        Inliner { scope, roots, body, fresh: Known::default() }
+    }
+
+    /// What has been inlined stays.
+    pub(super) fn settle(self) {
+        let Known { visited, scalars } = self.fresh;
+        self.body.known.visited.extend(visited);
+        self.body.known.scalars.extend(scalars);
+    }
+
     /// Appends a scalar, or finds the equal one.
     pub(super) fn expr(&mut self, expr: Expr) -> ExprId {
         let exprs = &mut self.body.exprs;
@@ -116,12 +156,12 @@ impl Inliner<'_> {
     /// The scalar for a value at an index where the guards hold; elsewhere anything.
     pub(super) fn value(&mut self, value: Value, at: &[Index], guards: &[Guard]) -> Inlined {
         let key = (value, at.to_vec(), guards.to_vec());
-        if let Some(&id) = self.body.memo.get(&key) {
+        if let Some(&id) = self.body.known.scalars.get(&key).or_else(|| self.fresh.scalars.get(&key)) {
             return Ok(id);
         }
         let id = self.compute(value, at, guards)?;
-        self.body.memo.insert(key, id);
-        self.body.visited.insert(value);
+        self.fresh.scalars.insert(key, id);
+        self.fresh.visited.insert(value);
         Ok(id)
     }
 

@@ -8,7 +8,7 @@ use super::group::Grouping;
 use super::scope::Scope;
 use crate::ir::prim::MapOp;
 use crate::ir::{Kind, Prim, Value};
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
 const WORTH_KEEPING: usize = 12;
@@ -16,9 +16,10 @@ const WORTH_KEEPING: usize = 12;
 /// Elementwise values that several kernels compute, or one for several windows, at a price above that of keeping them.
 pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
     let graph = grouping.scope.graph;
-    let users = |value: Value| -> BTreeSet<usize> {
-        (0..grouping.groups.len()).filter(|&g| grouping.groups[g].body.visited.contains(&value)).collect()
-    };
+    let mut users: BTreeMap<Value, usize> = BTreeMap::new();
+    for value in grouping.groups.iter().flat_map(|group| group.body.visited()) {
+        *users.entry(*value).or_default() += 1;
+    }
     let overlapping = overlapping(grouping.scope);
     let mut more = Kept::new();
     let mut covered: BTreeSet<Value> = BTreeSet::new();
@@ -28,7 +29,7 @@ pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
         if grouping.group_of.contains_key(&canon) || kept.contains(&value) || covered.contains(&value) {
             continue;
         }
-        let often = users(value).len() >= 2 || overlapping.contains(&value);
+        let often = users.get(&value).is_some_and(|users| *users >= 2) || overlapping.contains(&value);
         if often && cost(grouping, value) > WORTH_KEEPING {
             more.insert(value);
             // What it is made of is no longer recomputed for these users.

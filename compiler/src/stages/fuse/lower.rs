@@ -66,6 +66,10 @@ impl Lowering {
             let home = Home { buffer: places[0].buffer, base: places[0].base.clone() };
             scope.homes.insert(*value, home);
         }
+        let mut own: Vec<Vec<(Value, Vec<Home>)>> = vec![vec![]; groups.len()];
+        for (value, places) in &stores {
+            own[group_of[value]].push((*value, places.clone()));
+        }
         for index in order {
             match &groups[index].form {
                 Form::Region(region) => match &graph.node(*region).kind {
@@ -75,10 +79,9 @@ impl Lowering {
                     other => unreachable!("{other:?} is no region"),
                 },
                 form @ (Form::Row { .. } | Form::Contract { .. } | Form::Scatter { .. } | Form::Attend { .. }) => {
-                    let of = |v: &Value| group_of.get(v) == Some(&index);
-                    let mut own: Vec<_> = stores.iter().filter(|(v, _)| of(v)).map(|(v, p)| (*v, p.clone())).collect();
-                    let more = beyond(&mut own, form.places());
-                    steps.push(self.kernel(&scope, &groups[index], &own));
+                    let own = &mut own[index];
+                    let more = beyond(own, form.places());
+                    steps.push(self.kernel(&scope, &groups[index], own));
                     for (value, from, to) in &more {
                         steps.push(self.copy(from, to, graph.ty(*value).count()));
                     }

@@ -7,6 +7,7 @@
 mod attend;
 mod branch;
 mod concat;
+mod edges;
 mod foreign;
 mod group;
 mod heavy;

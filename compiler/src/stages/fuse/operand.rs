@@ -31,12 +31,13 @@ pub(super) fn read(
     guards: &[Guard],
 ) -> Option<Reading> {
     let mut body = Body::over(axes.to_vec());
-    let id = Inliner { scope, roots, body: &mut body }.value(value, at, guards).ok()?;
+    let id = Inliner::new(scope, roots, &mut body).value(value, at, guards).ok()?;
     let Expr::Load { slot, index, guards, fill } = &body.exprs[id] else { return None };
     if fill.as_f64() != 0.0 {
         return None;
     }
-    let inliner = Inliner { scope, roots, body: &mut Body::over(axes.to_vec()) };
+    let mut empty = Body::over(axes.to_vec());
+    let inliner = Inliner::new(scope, roots, &mut empty);
     let (index, windows) = windows(&inliner, index, guards)?;
     let source = body.slots[*slot];
     let moved = source != scope.canon(value);

@@ -31,7 +31,7 @@ pub(super) fn order(
     versions: &[Versions],
 ) -> Result<Order, usize> {
     let count = grouping.groups.len();
-    let needs: Vec<BTreeSet<usize>> = (0..count).map(|g| grouping.dependencies(g)).collect();
+    let needs: Vec<&BTreeSet<usize>> = (0..count).map(|g| grouping.dependencies(g)).collect();
     let in_place = in_place::waits(grouping, versions, buffers)?;
     let others: Vec<&Destination> = destinations
         .iter()
@@ -47,15 +47,19 @@ pub(super) fn order(
         waits.entry(*group).or_default().extend(before);
     }
     let mut done = BTreeSet::new();
+    let mut missing: Vec<usize> = needs.iter().map(|needs| needs.len()).collect();
+    let mut readers_of: Vec<Vec<usize>> = vec![vec![]; count];
+    (0..count).for_each(|g| needs[g].iter().for_each(|other| readers_of[*other].push(g)));
+    // Groups all of whose reads are done: those that wait for nothing else, and updates.
+    let all_done = (0..count).filter(|g| missing[*g] == 0);
+    let (mut updates, mut free): (BTreeSet<usize>, BTreeSet<usize>) = all_done.partition(|g| waits.contains_key(g));
     while order.groups.len() < count {
-        let reads = |g: &usize| !done.contains(g) && needs[*g].is_subset(&done);
-        let ready = |g: &usize| reads(g) && waits.get(g).is_none_or(|readers| readers.is_subset(&done));
         // What comes before the first update is the gradient alone.
-        let early = (0..count).filter(|g| !waits.contains_key(g)).find(ready);
-        let next = match early.or_else(|| (0..count).find(ready)) {
+        let ready = |g: &&usize| waits.get(g).is_none_or(|readers| readers.is_subset(&done));
+        let next = match free.first().or_else(|| updates.iter().find(ready)).copied() {
             Some(next) => next,
             None => {
-                let Some(next) = (0..count).find(reads) else { unreachable!("groups need each other without cycles") };
+                let Some(&next) = updates.first() else { unreachable!("groups need each other without cycles") };
                 if in_place.contains_key(&next) {
                     let is_made = |v: &&Versions| v.values.iter().any(|v| grouping.group_of.get(v) == Some(&next));
                     let Some(stuck) = versions.iter().find(is_made) else {
@@ -70,6 +74,14 @@ pub(super) fn order(
         };
         done.insert(next);
         order.groups.push(next);
+        _ = free.remove(&next) || updates.remove(&next);
+        for &reader in &readers_of[next] {
+            missing[reader] -= 1;
+            if missing[reader] == 0 {
+                let waiting = if waits.contains_key(&reader) { &mut updates } else { &mut free };
+                waiting.insert(reader);
+            }
+        }
     }
     Ok(order)
 }
