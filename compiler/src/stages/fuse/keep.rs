@@ -32,10 +32,10 @@ pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
         let often = users.get(&value).is_some_and(|users| *users >= 2) || overlapping.contains(&value);
         if often && cost(grouping, value) > WORTH_KEEPING {
             more.insert(value);
-            // What it is made of is no longer recomputed for these users.
+            // What it is made of, down to what is in memory, is no longer recomputed for these users.
             let mut todo = vec![value];
             while let Some(v) = todo.pop() {
-                if covered.insert(v) {
+                if !in_memory(grouping, v) && covered.insert(v) {
                     todo.extend(&graph.node(v).args);
                 }
             }
@@ -56,15 +56,20 @@ fn overlapping(scope: &Scope<'_>) -> BTreeSet<Value> {
     scope.graph.values().filter_map(reduced).collect()
 }
 
+/// Whether a value is read from memory.
+fn in_memory(grouping: &Grouping<'_>, value: Value) -> bool {
+    let canon = grouping.scope.canon(value);
+    grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon)
+}
+
 /// What computing an element takes, in rough units of one addition.
 fn cost(grouping: &Grouping<'_>, value: Value) -> usize {
     let (mut seen, mut todo, mut cost) = (BTreeSet::new(), vec![value], 0);
     while let Some(v) = todo.pop() {
-        let canon = grouping.scope.canon(v);
         if !seen.insert(v) {
             continue;
         }
-        if grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon) {
+        if in_memory(grouping, v) {
             cost += 2;
             continue;
         }
