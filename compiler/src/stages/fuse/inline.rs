@@ -32,12 +32,8 @@ pub(super) struct Body {
     known: Known,
 }
 
-/// What was turned into scalars: values, and values at positions under guards.
-#[derive(Clone, Default)]
-struct Known {
-    visited: BTreeSet<Value>,
-    scalars: BTreeMap<(Value, Vec<Index>, Vec<Guard>), ExprId>,
-}
+/// What was turned into scalars: values at positions under guards.
+type Known = BTreeMap<(Value, Vec<Index>, Vec<Guard>), ExprId>;
 
 /// How much of a body there was.
 pub(super) struct Mark {
@@ -49,11 +45,6 @@ impl Body {
     /// An empty body over axes of these extents.
     pub(super) fn over(axes: Vec<Dim>) -> Body {
         Body { axes, ..Body::default() }
-    }
-
-    /// Every value that was turned into a scalar.
-    pub(super) fn visited(&self) -> &BTreeSet<Value> {
-        &self.known.visited
     }
 
     /// How much there is before something is inlined.
@@ -95,9 +86,7 @@ impl<'a> Inliner<'a> {
 
     /// What has been inlined stays.
     pub(super) fn settle(self) {
-        let Known { visited, scalars } = self.fresh;
-        self.body.known.visited.extend(visited);
-        self.body.known.scalars.extend(scalars);
+        self.body.known.extend(self.fresh);
     }
 
     /// Appends a scalar, or finds the equal one.
@@ -156,12 +145,11 @@ impl<'a> Inliner<'a> {
     /// The scalar for a value at an index where the guards hold; elsewhere anything.
     pub(super) fn value(&mut self, value: Value, at: &[Index], guards: &[Guard]) -> Inlined {
         let key = (value, at.to_vec(), guards.to_vec());
-        if let Some(&id) = self.body.known.scalars.get(&key).or_else(|| self.fresh.scalars.get(&key)) {
+        if let Some(&id) = self.body.known.get(&key).or_else(|| self.fresh.get(&key)) {
             return Ok(id);
         }
         let id = self.compute(value, at, guards)?;
-        self.fresh.scalars.insert(key, id);
-        self.fresh.visited.insert(value);
+        self.fresh.insert(key, id);
         Ok(id)
     }
 

@@ -8,7 +8,7 @@ use super::group::Grouping;
 use super::scope::Scope;
 use crate::ir::prim::MapOp;
 use crate::ir::{Kind, Prim, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeSet;
 
 /// Recomputing a value that costs more than this is dearer than storing and loading it.
 const WORTH_KEEPING: usize = 12;
@@ -16,32 +16,61 @@ const WORTH_KEEPING: usize = 12;
 /// Elementwise values that several kernels compute, or one for several windows, at a price above that of keeping them.
 pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
     let graph = grouping.scope.graph;
-    let mut users: BTreeMap<Value, usize> = BTreeMap::new();
-    for value in grouping.groups.iter().flat_map(|group| group.body.visited()) {
-        *users.entry(*value).or_default() += 1;
-    }
     let overlapping = overlapping(grouping.scope);
+    let mut users: Vec<Users> = vec![Users::default(); graph.nodes.len()];
     let mut more = Kept::new();
-    let mut covered: BTreeSet<Value> = BTreeSet::new();
     for value in graph.values().rev() {
-        let Kind::Prim(Prim::Map(_)) = graph.node(value).kind else { continue };
-        let canon = grouping.scope.canon(value);
-        if grouping.group_of.contains_key(&canon) || kept.contains(&value) || covered.contains(&value) {
-            continue;
-        }
-        let often = users.get(&value).is_some_and(|users| *users >= 2) || overlapping.contains(&value);
-        if often && cost(grouping, value) > WORTH_KEEPING {
-            more.insert(value);
-            // What it is made of, down to what is in memory, is no longer recomputed for these users.
-            let mut todo = vec![value];
-            while let Some(v) = todo.pop() {
-                if !in_memory(grouping, v) && covered.insert(v) {
-                    todo.extend(&graph.node(v).args);
+        let node = graph.node(value);
+        let own = match grouping.group_of.get(&grouping.scope.canon(value)) {
+            Some(group) => Users::of(User::Group(*group)),
+            None => {
+                let own = users[value.0 as usize];
+                let is_map = matches!(node.kind, Kind::Prim(Prim::Map(_))) && !kept.contains(&value);
+                if is_map && (own.are_several() || overlapping.contains(&value)) && is_dear(grouping, value) {
+                    more.insert(value);
+                    Users::of(User::Kept(value))
+                } else {
+                    own
                 }
+            }
+        };
+        // What this is made of is computed by those who compute this, or by the one that puts it into memory.
+        node.args.iter().for_each(|arg| users[arg.0 as usize].extend(own));
+    }
+    more
+}
+
+/// A kernel that computes something on its way.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum User {
+    /// One that there is.
+    Group(usize),
+    /// The one of a value that will be kept.
+    Kept(Value),
+}
+
+/// The kernels that compute something, as far as it matters whether they are several.
+#[derive(Clone, Copy, Default)]
+struct Users([Option<User>; 2]);
+
+impl Users {
+    fn of(user: User) -> Users {
+        Users([Some(user), None])
+    }
+
+    fn extend(&mut self, others: Users) {
+        for other in others.0.into_iter().flatten() {
+            match self.0 {
+                [None, _] => self.0[0] = Some(other),
+                [Some(known), None] if known != other => self.0[1] = Some(other),
+                [Some(_), _] => {}
             }
         }
     }
-    more
+
+    fn are_several(self) -> bool {
+        self.0[1].is_some()
+    }
 }
 
 /// What is reduced over windows that overlap, so that an element is read by several.
@@ -62,27 +91,30 @@ fn in_memory(grouping: &Grouping<'_>, value: Value) -> bool {
     grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon)
 }
 
-/// What computing an element takes, in rough units of one addition.
-fn cost(grouping: &Grouping<'_>, value: Value) -> usize {
+/// Whether computing an element takes more than keeping it, in rough units of one addition.
+fn is_dear(grouping: &Grouping<'_>, value: Value) -> bool {
     let (mut seen, mut todo, mut cost) = (BTreeSet::new(), vec![value], 0);
     while let Some(v) = todo.pop() {
         if !seen.insert(v) {
             continue;
         }
+        let node = grouping.scope.graph.node(v);
         if in_memory(grouping, v) {
             cost += 2;
-            continue;
+        } else {
+            if let Kind::Prim(Prim::Map(op)) = node.kind {
+                cost += price(op);
+            }
+            // Scalars and other small values are computed once for many elements.
+            if !node.ty.as_ref().is_some_and(|t| t.shape.is_empty()) {
+                todo.extend(&node.args);
+            }
         }
-        let node = grouping.scope.graph.node(v);
-        if let Kind::Prim(Prim::Map(op)) = node.kind {
-            cost += price(op);
-        }
-        // Scalars and other small values are computed once for many elements.
-        if !node.ty.as_ref().is_some_and(|t| t.shape.is_empty()) {
-            todo.extend(&node.args);
+        if cost > WORTH_KEEPING {
+            return true;
         }
     }
-    cost
+    false
 }
 
 fn price(op: MapOp) -> usize {
