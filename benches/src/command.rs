@@ -15,7 +15,6 @@ pub(crate) enum Command {
     /// Workloads, ours and those of others in turns.
     Compare(Rows, Peers),
     /// The errors of workloads.
-    #[cfg(feature = "oracle")]
     Accuracy(Vec<&'static Workload>),
     /// A part of networks.
     Table(fn(&Part), Part),
@@ -90,12 +89,7 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Ok(Command::Help),
-        #[cfg(feature = "oracle")]
         ["accuracy", names] => Ok(Command::Accuracy(named(names)?)),
-        #[cfg(not(feature = "oracle"))]
-        ["accuracy", _] => {
-            Err("`accuracy` needs the oracle: `cargo run --release -p benches --features oracle`".into())
-        }
         #[cfg(not(feature = "cliffs"))]
         ["cliffs"] => Err("`cliffs` needs its models: `cargo run --release -p benches --features cliffs`".into()),
         ["compare", names] => {

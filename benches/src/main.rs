@@ -3,7 +3,6 @@
 //! In: the command line ([`command`]). Out: the measurements that it asks for. Always: all of them are of ordinary programs
 //! of the model language or of single parts of the runtime; the compiler knows none of them.
 
-#[cfg(feature = "oracle")]
 mod accuracy;
 mod allocations;
 mod command;
@@ -11,7 +10,6 @@ mod compare;
 mod measure;
 mod rows;
 mod tables;
-#[cfg_attr(not(feature = "oracle"), allow(dead_code, reason = "only the oracle asks for checks"))]
 mod workloads;
 
 use command::Command;
@@ -20,7 +18,6 @@ fn main() {
     let done = command::read().and_then(|command| match command {
         Command::Rows(rows) => rows::run(&rows),
         Command::Compare(rows, peers) => compare::run(&rows, &peers),
-        #[cfg(feature = "oracle")]
         Command::Accuracy(workloads) => {
             accuracy::run(&workloads.iter().map(|workload| workload.name).collect::<Vec<_>>())
         }

@@ -36,9 +36,6 @@ fn run() -> Result<String, String> {
         return Err(mistakes.collect::<Vec<_>>().join("\n"));
     }
     pipeline::compile(quote::quote!({ ::precast } #tokens), 0, &mut dumps);
-    if std::env::var_os("T").is_some() {
-        eprintln!("{:?}", dumps.times);
-    }
     let files = dumps.files.iter().map(|f| format!("// {}\n{}\n", f.name, f.text));
     Ok(files.collect())
 }

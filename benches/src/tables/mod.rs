@@ -3,6 +3,7 @@
 mod attention;
 #[cfg(feature = "cliffs")]
 mod cliffs;
+mod expand;
 mod gemm;
 mod precision;
 
@@ -22,6 +23,7 @@ pub(crate) const TABLES: &[Table] = &[
         "products with a parameter in f32, bf16 and int8, and how many times as fast these are",
         precision::beside,
     ),
+    ("expand", "what each stage of the compiler takes for long programs", expand::stages),
     ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
     ("attention", "attention as one kernel and as products and a softmax", attention::both),
 ];
