@@ -160,6 +160,11 @@ impl<'a> Grouping<'a> {
         group
     }
 
+    /// Whether several kernels read a value from memory.
+    pub(super) fn is_shared(&self, value: Value) -> bool {
+        self.readers.get(&self.scope.canon(value)).is_some_and(|readers| readers.len() > 1)
+    }
+
     /// Runs `build` on a body of its own until it succeeds, putting into memory what it asks for.
     pub(super) fn alone<T>(
         &mut self,

@@ -15,18 +15,30 @@ const WORTH_KEEPING: usize = 12;
 
 /// Elementwise values that several kernels compute, or one for several windows, at a price above that of keeping them.
 pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
-    let graph = grouping.scope.graph;
-    let overlapping = overlapping(grouping.scope);
-    let mut users: Vec<Users> = vec![Users::default(); graph.nodes.len()];
+    let kernel = |value: Value| grouping.group_of.get(&value).map(|group| User::Group(*group));
+    dear(grouping.scope, &kernel).into_iter().filter(|value| !kept.contains(value)).collect()
+}
+
+/// The same before there are kernels, as if each root had one of its own: a chain of sums through all layers would else be
+/// computed anew in each of them.
+pub(super) fn likely(scope: &Scope<'_>, roots: &BTreeSet<Value>) -> Kept {
+    dear(scope, &|value| roots.contains(&value).then_some(User::Kept(value)))
+}
+
+/// What several of the kernels that `kernel` gives for what they put into memory compute, if it is dear.
+fn dear(scope: &Scope<'_>, kernel: &dyn Fn(Value) -> Option<User>) -> Kept {
+    let overlapping = overlapping(scope);
+    let mut users: Vec<Users> = vec![Users::default(); scope.graph.nodes.len()];
     let mut more = Kept::new();
-    for value in graph.values().rev() {
-        let node = graph.node(value);
-        let own = match grouping.group_of.get(&grouping.scope.canon(value)) {
-            Some(group) => Users::of(User::Group(*group)),
+    for value in scope.graph.values().rev() {
+        let node = scope.graph.node(value);
+        let own = match kernel(scope.canon(value)) {
+            Some(user) => Users::of(user),
             None => {
                 let own = users[value.0 as usize];
-                let is_map = matches!(node.kind, Kind::Prim(Prim::Map(_))) && !kept.contains(&value);
-                if is_map && (own.are_several() || overlapping.contains(&value)) && is_dear(grouping, value) {
+                let is_map = matches!(node.kind, Kind::Prim(Prim::Map(_)));
+                let often = own.are_several() || overlapping.contains(&value);
+                if is_map && often && is_dear(scope, kernel, value) {
                     more.insert(value);
                     Users::of(User::Kept(value))
                 } else {
@@ -85,21 +97,15 @@ fn overlapping(scope: &Scope<'_>) -> BTreeSet<Value> {
     scope.graph.values().filter_map(reduced).collect()
 }
 
-/// Whether a value is read from memory.
-fn in_memory(grouping: &Grouping<'_>, value: Value) -> bool {
-    let canon = grouping.scope.canon(value);
-    grouping.scope.homes.contains_key(&canon) || grouping.group_of.contains_key(&canon)
-}
-
 /// Whether computing an element takes more than keeping it, in rough units of one addition.
-fn is_dear(grouping: &Grouping<'_>, value: Value) -> bool {
+fn is_dear(scope: &Scope<'_>, kernel: &dyn Fn(Value) -> Option<User>, value: Value) -> bool {
     let (mut seen, mut todo, mut cost) = (BTreeSet::new(), vec![value], 0);
     while let Some(v) = todo.pop() {
         if !seen.insert(v) {
             continue;
         }
-        let node = grouping.scope.graph.node(v);
-        if in_memory(grouping, v) {
+        let (node, canon) = (scope.graph.node(v), scope.canon(v));
+        if scope.homes.contains_key(&canon) || kernel(canon).is_some() {
             cost += 2;
         } else {
             if let Kind::Prim(Prim::Map(op)) = node.kind {

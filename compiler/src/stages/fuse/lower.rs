@@ -379,27 +379,30 @@ fn row(
     Skeleton::Row { parallel: parallel.to_vec(), reduced: reduced.to_vec(), passes, stores: last }
 }
 
-/// Groups everything that the destinations need.
+/// Groups everything that the roots and what is kept beside them need.
 pub(super) fn group<'a>(
     scope: &'a Scope<'a>,
     destinations: &[Destination],
-    kept: &Kept,
+    (roots, kept): (&BTreeSet<Value>, &Kept),
     buffers: &[Buffer],
     versions: &[Versions],
 ) -> Grouping<'a> {
     let is_gradient = |d: &&Destination| matches!(buffers[d.buffer.0].role, Role::Effect(Effect::Gradient(_)));
     let gradients = destinations.iter().filter(is_gradient).map(|d| d.value).collect();
-    let made: BTreeSet<Value> = versions.iter().flat_map(|v| v.values.iter().copied()).collect();
-    let live = live(scope, destinations);
-    let mut forced = forced(scope, destinations, &live);
-    forced.extend(&made);
+    let made = versions.iter().flat_map(|v| v.values.iter().copied()).collect();
     let mut grouping = Grouping::new(scope, gradients, made);
-    for value in scope.graph.values().filter(|v| live.contains(v)) {
-        if forced.contains(&value) || kept.contains(&value) || scope.is_heavy(value) {
-            grouping.materialise(value);
-        }
-    }
+    roots.union(kept).for_each(|value| grouping.materialise(*value));
     grouping
+}
+
+/// The values that have kernels whatever these are: what has to be in memory, and what has a loop of its own.
+pub(super) fn roots(scope: &Scope<'_>, destinations: &[Destination], versions: &[Versions]) -> BTreeSet<Value> {
+    let live = live(scope, destinations);
+    let mut roots = forced(scope, destinations, &live);
+    roots.extend(versions.iter().flat_map(|v| &v.values));
+    roots.extend(live.iter().filter(|value| scope.is_heavy(**value)));
+    roots.retain(|value| live.contains(value));
+    roots
 }
 
 /// Everything that the destinations are made of.

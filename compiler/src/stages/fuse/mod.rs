@@ -28,7 +28,7 @@ use group::Grouping;
 use in_place::Versions;
 use lower::{Destination, Lowering};
 use scope::{Home, Scope};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The programs of a model's functions, in order.
 pub fn fuse(model: &Model) -> Vec<Program> {
@@ -90,16 +90,24 @@ fn grouped<'a>(
     buffers: &[Buffer],
     versions: &[Versions],
 ) -> Grouping<'a> {
-    let mut kept = Kept::new();
+    let roots = lower::roots(scope, destinations, versions);
+    let mut kept = keep::likely(scope, &roots);
+    let group = |kept: &Kept| lower::group(scope, destinations, (&roots, kept), buffers, versions);
+    let mut grouping = group(&kept);
+    let likely = kept.len();
+    kept.retain(|value| grouping.is_shared(*value));
+    if kept.len() < likely {
+        grouping = group(&kept);
+    }
     loop {
-        let grouping = lower::group(scope, destinations, &kept, buffers, versions);
         let more = keep::worth_keeping(&grouping, &kept);
         if more.is_empty() {
             return grouping;
         }
         kept.extend(more);
+        grouping = group(&kept);
     }
 }
 
 /// Values that more than one kernel would compute, and that are worth keeping instead.
-type Kept = std::collections::BTreeSet<Value>;
+type Kept = BTreeSet<Value>;
