@@ -68,6 +68,9 @@ pub(super) fn bind(
         }
         return bound;
     }
+    if order.iter().filter(|one| is_beyond(one, diags)).count() > 0 {
+        return bound;
+    }
     let values = positional.iter().filter_map(|g| g.value.clone()).collect();
     let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
     match ops::resolve(decls, values, pairs) {
@@ -91,6 +94,25 @@ pub(super) fn bind(
         }
     }
     bound
+}
+
+/// Whether a number is beyond what an f32 holds, which is reported.
+fn is_beyond(given: &Given, diags: &mut Diags) -> bool {
+    let is_beyond = !is_finite(given.value.as_ref());
+    if is_beyond {
+        let report = Diagnostic::new("literal-out-of-range", given.place, format!("`{}` is no f32", given.text));
+        diags.push(report.note("f32 holds finite numbers up to 3.4e38"));
+    }
+    is_beyond
+}
+
+/// Whether the numbers in a value are finite as f32.
+fn is_finite(value: Option<&Attr>) -> bool {
+    match value {
+        Some(Attr::Float(x)) => (*x as f32).is_finite(),
+        Some(Attr::List(items)) => items.iter().all(|item| is_finite(Some(item))),
+        Some(Attr::Int(_) | Attr::Bool(_) | Attr::Text(_) | Attr::Absent) | None => true,
+    }
 }
 
 /// A name that the callee does not know.

@@ -40,6 +40,10 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
                 diags.push(division(expr, &a, &b));
                 return None;
             }
+            if overflows(*op, &a, &b) {
+                diags.push(too_large(expr));
+                return None;
+            }
             binary(*op, &a, &b).or_else(|| no_value(expr, diags))
         }
         ExprKind::List(items) | ExprKind::Tuple(items) => {
@@ -106,6 +110,24 @@ pub(super) fn uneven(op: Binary, a: &Attr, b: &Attr) -> bool {
         },
         _ => false,
     }
+}
+
+/// Whether an integer operation leaves what extents are counted in.
+pub(super) fn overflows(op: Binary, a: &Attr, b: &Attr) -> bool {
+    let (Attr::Int(a), Attr::Int(b)) = (a, b) else { return false };
+    let (Some(a), Some(b)) = (a.as_const(), b.as_const()) else { return false };
+    match op {
+        Binary::Add => a.checked_add(b).is_none(),
+        Binary::Sub => a.checked_sub(b).is_none(),
+        Binary::Mul => a.checked_mul(b).is_none(),
+        _ => false,
+    }
+}
+
+pub(super) fn too_large(expr: &Expr) -> Diagnostic {
+    let message = format!("`{}` is larger than any extent", words::full(expr));
+    let report = Diagnostic::new("literal-out-of-range", expr.place, message);
+    report.note(format!("extents and other integers are at most {}", i64::MAX))
 }
 
 fn division(expr: &Expr, a: &Attr, b: &Attr) -> Diagnostic {

@@ -2,8 +2,9 @@
 
 use super::super::ast::*;
 use super::super::statics::Names;
+use super::super::words;
 use super::fit;
-use crate::diag::Diags;
+use crate::diag::{Diagnostic, Diags};
 use crate::ir::Dim;
 use crate::ir::model::{Binder, NamedDim};
 use crate::ops::Attr;
@@ -23,6 +24,9 @@ pub(in super::super) fn named_dims<'t>(
         for_each_axis(ty, &mut |axis| {
             let AxisExpr::Dim { value, bound } = axis else { return };
             let limit = bound.as_ref().and_then(|b| fit::extent(b, &known, diags)).and_then(|d| d.as_const());
+            if let Some(bound) = bound {
+                bounded(value, bound, limit, &known, diags);
+            }
             for name in dim_names(value) {
                 let text = name.to_string();
                 if known.contains_key(&text) {
@@ -40,6 +44,23 @@ pub(in super::super) fn named_dims<'t>(
         });
     }
     alone
+}
+
+/// Reports a bound that leaves nothing, and one of a constant.
+fn bounded(value: &Expr, bound: &Expr, limit: Option<i64>, known: &Names, diags: &mut Diags) {
+    let text = words::full(value);
+    if limit.is_some_and(|limit| limit < 1) {
+        let message = format!("`{text}` must be able to be at least 1, but its bound is `{}`", words::full(bound));
+        diags.push(Diagnostic::new("wrong-attribute", bound.place, message));
+    }
+    if let ExprKind::Name(name) = &value.kind
+        && let Some(Some(Attr::Int(constant))) = known.get(&name.to_string())
+        && let Some(constant) = constant.as_const()
+    {
+        let message = format!("`{text}` is a constant, {constant}, and a bound is for what a call chooses");
+        let report = Diagnostic::new("bounded-constant", value.place.to(bound.place), message);
+        diags.push(report.help(format!("write `{text}`, or name the dimension otherwise")));
+    }
 }
 
 /// The capital names in an extent.

@@ -30,6 +30,10 @@ impl Elaborator<'_, '_> {
     /// The value of an infix operator over evaluated operands.
     pub(super) fn combine(&mut self, expr: &Expr, op: Binary, a: (&Expr, Val), b: (&Expr, Val)) -> Val {
         if let (Val::Static(x), Val::Static(y)) = (&a.1, &b.1) {
+            if statics::overflows(op, x, y) {
+                self.diags.push(statics::too_large(expr));
+                return Val::Unknown;
+            }
             return match statics::binary(op, x, y) {
                 Some(folded) => Val::Static(folded),
                 None if is_number(x) && is_number(y) => self.operator(expr, op.op(), op.text(), vec![a, b]),

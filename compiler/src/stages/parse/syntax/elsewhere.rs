@@ -8,6 +8,7 @@ use super::Syntax;
 use crate::diag::{Diagnostic, Place};
 use crate::ir::DType;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, bracketed, token};
 
@@ -181,6 +182,25 @@ impl Syntax {
             self.report(Diagnostic::new("misplaced-attribute", place, message).help(help));
             false
         });
+    }
+
+    /// Reports the attributes of a field that nobody reads: what documents it and what lints may stay.
+    pub(super) fn meaningless(&self, attrs: &[Attribute]) {
+        const HARMLESS: [&str; 6] = ["doc", "allow", "expect", "warn", "deny", "forbid"];
+        for attr in attrs.iter().filter(|attr| !HARMLESS.iter().any(|name| attr.path().is_ident(name))) {
+            let name: String = attr.path().to_token_stream().to_string().split_whitespace().collect();
+            let message = format!("`#[{name}]` means nothing at a field");
+            let report = Diagnostic::new("misplaced-attribute", attr.bracket_token.span.join(), message);
+            self.report(report.help("remove it"));
+        }
+    }
+
+    /// Reports a field whose name emitted code could not spell, as `r#type` spells `type`.
+    pub(super) fn unnameable(&self, name: &Ident) {
+        if ["self", "Self", "super", "crate", "_"].iter().any(|word| name == word) {
+            let report = Diagnostic::new("reserved-name", name.span(), format!("a field cannot be named `{name}`"));
+            self.report(report.help(format!("rename it, for example to `{}_`", name.to_string().to_lowercase())));
+        }
     }
 
     /// `&` or `&mut` before a value or type, which is read as if it were not there.

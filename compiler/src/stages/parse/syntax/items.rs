@@ -131,8 +131,10 @@ impl Syntax {
     fn field(&self, input: ParseStream) -> syn::Result<Option<Field>> {
         let mut attrs = input.call(Attribute::parse_outer)?;
         self.misplaced(&mut attrs, &["model", "train", "remat"], "a field");
+        self.meaningless(&attrs);
         let _: Visibility = input.parse()?;
         let name = input.call(Ident::parse_any)?;
+        self.unnameable(&name);
         if name == "state" && !input.peek(Token![:]) {
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
