@@ -196,7 +196,7 @@ impl<'a> Grouping<'a> {
         loop {
             let mut body = std::mem::take(&mut self.groups[group].body);
             let mark = body.mark();
-            let (slots, mut inliner) = (body.slots.len(), Inliner::new(self.scope, &self.roots, &mut body));
+            let mut inliner = Inliner::new(self.scope, &self.roots, &mut body);
             let built = build(&mut inliner);
             let accepted = built.as_ref().is_ok_and(|built| accept(self, inliner.body, built));
             if accepted {
@@ -204,7 +204,7 @@ impl<'a> Grouping<'a> {
             } else {
                 body.undo(&mark);
             }
-            let more = body.slots[slots..].to_vec();
+            let more = body.slots[mark.slots..].to_vec();
             self.groups[group].body = body;
             match built {
                 Ok(built) if accepted => {

@@ -38,7 +38,7 @@ type Known = BTreeMap<(Value, Vec<Index>, Vec<Guard>), ExprId>;
 /// How much of a body there was.
 pub(super) struct Mark {
     exprs: usize,
-    slots: usize,
+    pub(super) slots: usize,
 }
 
 impl Body {

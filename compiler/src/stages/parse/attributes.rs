@@ -68,7 +68,9 @@ pub(super) fn bind(
         }
         return bound;
     }
-    if order.iter().filter(|one| is_beyond(one, diags)).count() > 0 {
+    let beyond: Vec<Diagnostic> = order.iter().filter_map(|one| beyond(one)).collect();
+    if !beyond.is_empty() {
+        beyond.into_iter().for_each(|report| diags.push(report));
         return bound;
     }
     let values = positional.iter().filter_map(|g| g.value.clone()).collect();
@@ -96,14 +98,10 @@ pub(super) fn bind(
     bound
 }
 
-/// Whether a number is beyond what an f32 holds, which is reported.
-fn is_beyond(given: &Given, diags: &mut Diags) -> bool {
-    let is_beyond = !is_finite(given.value.as_ref());
-    if is_beyond {
-        let report = Diagnostic::new("literal-out-of-range", given.place, format!("`{}` is no f32", given.text));
-        diags.push(report.note("f32 holds finite numbers up to 3.4e38"));
-    }
-    is_beyond
+/// The report of a number that is beyond what an f32 holds.
+fn beyond(given: &Given) -> Option<Diagnostic> {
+    let report = Diagnostic::new("literal-out-of-range", given.place, format!("`{}` is no f32", given.text));
+    (!is_finite(given.value.as_ref())).then(|| report.note("f32 holds finite numbers up to 3.4e38"))
 }
 
 /// Whether the numbers in a value are finite as f32.
