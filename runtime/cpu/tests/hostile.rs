@@ -198,6 +198,30 @@ fn turns_that_meet_are_one_threads() {
     }
 }
 
+/// Tiles of so short sums are shorter than a vector, and what packing writes beyond one is another thread's.
+#[test]
+fn packed_tiles_shorter_than_a_vector_are_one_threads() {
+    let left: Vec<f32> = (0..120_000).map(|at| (at * 7919 % 1000) as f32 / 1000.0).collect();
+    let right: Vec<f32> = (0..32).map(|at| at as f32 - 15.5).collect();
+    let axes = axes([(200, Role::M), (200, Role::M), (16, Role::N), (2, Role::K)]);
+    let work = Contract { axes: &axes, lhs: plain(&left, &[300, 1, 0, 60_000]), rhs: plain(&right, &[0, 0, 1, 16]) };
+    for isa in Isa::available() {
+        let product = |threads| {
+            let mut out = vec![0.0; 200 * 200 * 16];
+            let outputs = &mut [Output { data: &mut out, base: 0, strides: &[3200, 16, 1, 0] }];
+            contract(isa, threads, &work, outputs, &Plain);
+            out
+        };
+        let alone = product(1);
+        for (row, sums) in alone.chunks(16).enumerate() {
+            let [first, second] = [0, 60_000].map(|k| left[k + row / 200 * 300 + row % 200]);
+            let near = |(n, sum): (usize, &f32)| (sum - first * right[n] - second * right[16 + n]).abs() < 1e-4;
+            assert!(sums.iter().enumerate().all(near), "{isa:?}: row {row}");
+        }
+        assert!((0..20).all(|_| product(2) == alone), "{isa:?}");
+    }
+}
+
 /// Panics on the threads of the pool with what panics again when it is dropped.
 struct Explode;
 
