@@ -20,6 +20,26 @@ impl DType {
     /// Every element type, in order.
     pub const ALL: [DType; 4] = [DType::F32, DType::I32, DType::U32, DType::Bool];
 
+    /// Whether a number is near enough to one of its values.
+    pub fn holds(self, number: f64) -> bool {
+        match self {
+            DType::F32 => number.is_finite() && number.abs() <= f64::from(f32::MAX),
+            DType::I32 => (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number),
+            DType::U32 => (0.0..=f64::from(u32::MAX)).contains(&number),
+            DType::Bool => true,
+        }
+    }
+
+    /// Its numbers, in words.
+    pub fn range(self) -> &'static str {
+        match self {
+            DType::F32 => "finite numbers up to 3.4e38",
+            DType::I32 => "-2147483648 to 2147483647",
+            DType::U32 => "0 to 4294967295",
+            DType::Bool => "false and true",
+        }
+    }
+
     /// Whether derivatives flow through it.
     pub fn is_float(self) -> bool {
         match self {

@@ -3,6 +3,7 @@
 use super::ast::*;
 use super::{vocabulary, words};
 use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::ir::DType;
 use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
 use proc_macro2::Ident;
 
@@ -101,13 +102,13 @@ pub(super) fn bind(
 /// The report of a number that is beyond what an f32 holds.
 fn beyond(given: &Given) -> Option<Diagnostic> {
     let report = Diagnostic::new("literal-out-of-range", given.place, format!("`{}` is no f32", given.text));
-    (!is_finite(given.value.as_ref())).then(|| report.note("f32 holds finite numbers up to 3.4e38"))
+    (!is_finite(given.value.as_ref())).then(|| report.note(format!("f32 holds {}", DType::F32.range())))
 }
 
 /// Whether the numbers in a value are finite as f32.
 fn is_finite(value: Option<&Attr>) -> bool {
     match value {
-        Some(Attr::Float(x)) => (*x as f32).is_finite(),
+        Some(Attr::Float(x)) => DType::F32.holds(*x),
         Some(Attr::List(items)) => items.iter().all(|item| is_finite(Some(item))),
         Some(Attr::Int(_) | Attr::Bool(_) | Attr::Text(_) | Attr::Absent) | None => true,
     }

@@ -29,26 +29,6 @@ pub(super) fn suits(attr: &Attr, dtype: DType) -> bool {
     }
 }
 
-/// Whether a number is near enough to one of that type.
-fn holds(dtype: DType, number: f64) -> bool {
-    match dtype {
-        DType::F32 => number.is_finite() && number.abs() <= f64::from(f32::MAX),
-        DType::I32 => (f64::from(i32::MIN)..=f64::from(i32::MAX)).contains(&number),
-        DType::U32 => (0.0..=f64::from(u32::MAX)).contains(&number),
-        DType::Bool => true,
-    }
-}
-
-/// The numbers of a type, in words.
-fn range(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "finite numbers up to 3.4e38",
-        DType::I32 => "-2147483648 to 2147483647",
-        DType::U32 => "0 to 4294967295",
-        DType::Bool => "false and true",
-    }
-}
-
 impl Shaper<'_> {
     /// The node of a number.
     pub(super) fn literal(&mut self, attr: &Attr, dtype: DType, span: Span) -> Value {
@@ -72,10 +52,10 @@ impl Shaper<'_> {
             Attr::Bool(b) => f64::from(u8::from(*b)),
             Attr::Absent | Attr::Text(_) | Attr::List(_) => 0.0,
         };
-        if !holds(dtype, number) {
+        if !dtype.holds(number) {
             let text = if number.abs() < 1e15 { number.to_string() } else { format!("{number:e}") };
             let message = format!("`{text}` is no {dtype}");
-            let range = format!("{dtype} holds {}", range(dtype));
+            let range = format!("{dtype} holds {}", dtype.range());
             self.diags.push(Diagnostic::new("literal-out-of-range", span, message).note(range));
         }
         let kind = Kind::Prim(Prim::Const(Scalar::of(dtype, number)));

@@ -6,7 +6,7 @@
 use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
-use crate::contract::{COUNTABLE, Output, reach};
+use crate::contract::{self, Output, countable, reach};
 use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 16;
@@ -271,8 +271,8 @@ impl<'a> Plan<'a> {
 fn check_extents(attend: &Attend<'_>) {
     let &Attend { queries, keys, features, values, heads, .. } = attend;
     let own = [queries, keys, features.saturating_add(values)];
-    let all = own.iter().chain(heads).fold(1usize, |all, extent| all.saturating_mul((*extent).max(1)));
-    assert!(all <= COUNTABLE, "attend: more multiplications than can be counted");
+    let is_countable = countable(own.iter().chain(heads).copied());
+    assert!(is_countable, "attend: more multiplications than can be counted");
 }
 
 /// Whether no derivative is to find the scores as they were: keys that are read where they lie are summed up in another order.
@@ -357,20 +357,7 @@ fn place<'a>(
     for (place, output) in places.all.iter_mut().zip(outputs) {
         assert!(output.strides.len() == attend.heads.len() + 4, "attend: a stride for each axis");
         inside(output.data.len(), reach(output.base, walks(attend, output.strides, axes, heads)));
-        let mut by_stride = [(0usize, 1usize); MAX_HEADS + 2];
-        let all = walks(attend, output.strides, axes, heads).filter(|(extent, _)| *extent > 1);
-        let mut count = 0;
-        for (extent, stride) in all {
-            by_stride[count] = (stride.unsigned_abs(), extent);
-            count += 1;
-        }
-        by_stride[..count].sort_unstable();
-        // Nothing overflows: all of it lies within the slice.
-        let mut end = 0;
-        for (stride, extent) in &by_stride[..count] {
-            apart &= *stride > end;
-            end += stride * (extent - 1);
-        }
+        apart &= contract::apart(walks(attend, output.strides, axes, heads));
         *place = (output.data.as_mut_ptr(), output.base, output.strides);
     }
     apart

@@ -39,7 +39,7 @@ mod winograd;
 
 pub use epilogue::{Epilogue, Plain, Tile};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
-pub(crate) use place::reach;
+pub(crate) use place::{apart, reach};
 pub use turns::{Keeping, Steady};
 
 use super::Isa;
@@ -124,12 +124,17 @@ pub struct Contract<'a> {
 /// More multiplications than any machine makes, and more words than it has: what is planned in such numbers overflows nowhere.
 pub(crate) const COUNTABLE: usize = 1 << 56;
 
+/// Whether the product of extents, none of them taken for 0, is no more than that.
+#[inline(always)]
+pub(crate) fn countable(extents: impl Iterator<Item = usize>) -> bool {
+    extents.fold(1usize, |all, extent| all.saturating_mul(extent.max(1))) <= COUNTABLE
+}
+
 /// Panics where a product of extents, with what is added to fill vectors and lines, might not fit a number: everything that
 /// is planned counts in such products.
 #[inline(always)]
 fn check_extents(axes: &[Axis]) {
-    let all = axes.iter().fold(1usize, |all, axis| all.saturating_mul(axis.extent.max(1)));
-    assert!(all <= COUNTABLE, "contract: more multiplications than can be counted");
+    assert!(countable(axes.iter().map(|axis| axis.extent)), "contract: more multiplications than can be counted");
 }
 
 /// Computes `contract` on at most `threads` threads and hands each tile of sums to `epilogue`.

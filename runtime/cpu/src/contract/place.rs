@@ -200,6 +200,24 @@ pub(crate) fn reach(base: isize, walks: impl Iterator<Item = (usize, isize)>) ->
     })
 }
 
+/// Whether no two positions along walks of an extent and a stride each meet: each stride is beyond everything that the
+/// smaller ones reach. There are at most two more than a product has axes.
+pub(crate) fn apart(walks: impl Iterator<Item = (usize, isize)>) -> bool {
+    let mut by_stride = [(0usize, 1usize); MAX_AXES + 2];
+    let mut count = 0;
+    for (extent, stride) in walks.filter(|(extent, _)| *extent > 1) {
+        by_stride[count] = (stride.unsigned_abs(), extent);
+        count += 1;
+    }
+    by_stride[..count].sort_unstable();
+    let mut reach = 0usize;
+    by_stride[..count].iter().all(|&(stride, extent)| {
+        let clear = stride > reach;
+        reach = reach.saturating_add(stride.saturating_mul(extent - 1));
+        clear
+    })
+}
+
 /// The axes of one role, outer before inner. A merged axis goes by the number of its innermost part.
 #[derive(Clone, Copy)]
 pub(super) struct Group {

@@ -4,7 +4,7 @@
 //! the targets. Always: what the plan says about the order of summation depends on the shapes alone.
 
 use super::pack::BLOCK;
-use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, span};
+use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::{Axis, Contract, Output, Role};
 
 pub(super) const MAX_OUTPUTS: usize = 8;
@@ -125,7 +125,8 @@ impl<'a> Plan<'a> {
             apart: true,
         };
         for (place, output) in plan.outputs.iter_mut().zip(outputs) {
-            plan.apart &= apart(axes, output.strides);
+            let walks = axes.iter().zip(output.strides).filter(|(axis, _)| axis.role != Role::K);
+            plan.apart &= apart(walks.map(|(axis, stride)| (axis.extent, *stride)));
             *place = self::place(axes, output);
         }
         plan
@@ -261,23 +262,6 @@ fn merged(axes: &[Axis], strides: &[isize], role: Role) -> isize {
         extent *= axis.extent.cast_signed();
     }
     inner.unwrap_or(1)
-}
-
-/// Whether no two indices of an output meet: each stride is beyond everything that the smaller ones reach.
-fn apart(axes: &[Axis], strides: &[isize]) -> bool {
-    let mut by_stride = [(0usize, 1usize); MAX_AXES];
-    let mut count = 0;
-    for (axis, stride) in axes.iter().zip(strides).filter(|(axis, _)| axis.role != Role::K && axis.extent > 1) {
-        by_stride[count] = (stride.unsigned_abs(), axis.extent);
-        count += 1;
-    }
-    by_stride[..count].sort_unstable();
-    let mut reach = 0;
-    by_stride[..count].iter().all(|&(stride, extent)| {
-        let clear = stride > reach;
-        reach += stride * (extent - 1);
-        clear
-    })
 }
 
 #[cfg(test)]

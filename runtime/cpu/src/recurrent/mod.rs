@@ -15,6 +15,7 @@ use core::cell::Cell as Slot;
 use core::ops::Range;
 
 use super::barrier::{Barrier, Broken, MOST};
+use super::contract::apart;
 use super::contract::kernel::{self, Ahead, Block, Rows, Steps};
 use super::kept::{Form, Packing, kept};
 use super::scratch::{LINE, Scratch, lend};
@@ -77,10 +78,8 @@ pub struct Series<'a> {
 impl Series<'_> {
     /// Whether each turn has words of its own, beyond those of the others or between their rows.
     fn is_apart(&self, turns: usize, rows: usize, columns: usize) -> bool {
-        let width = self.parts.saturating_mul(columns);
-        turns == 1 || self.turn >= end(width, [(rows, self.row), (1, 0)]) || {
-            self.turn >= width && (rows == 1 || self.row >= end(width, [(turns, self.turn), (1, 0)]))
-        }
+        let (turn, row) = (self.turn.cast_signed(), self.row.cast_signed());
+        apart([(turns, turn), (rows, row), (self.parts.saturating_mul(columns), 1)].into_iter())
     }
 
     /// Where turn 0 goes, and words from turn to turn.
