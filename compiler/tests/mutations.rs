@@ -1,6 +1,6 @@
 //! Programs with random damage: the compiler reports what it finds and never panics.
 
-use precast_compiler::diag::{CODES, Diags};
+use precast_compiler::diag::Diags;
 use precast_compiler::stages::{parse::parse, shape::shape};
 use proc_macro2::{Group, TokenStream, TokenTree};
 
@@ -103,7 +103,6 @@ fn damage_is_reported_and_never_panics() {
         let mut models = parse(text, &mut diags);
         shape(&mut models, &mut diags);
         for report in diags.list() {
-            assert!(CODES.iter().any(|(code, _)| *code == report.code), "`{}` is not in the table", report.code);
             // Names of inner dimensions are the compiler's own.
             let text = report.text();
             let inner = text.split('#').skip(1).any(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));

@@ -9,6 +9,7 @@ mod call;
 mod support;
 
 use call::call;
+use precast_compiler::diag::Code;
 use precast_compiler::ir::simplify::simplify;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
 use precast_compiler::ops::{
@@ -222,7 +223,7 @@ fn optimisers_take_the_steps_of_pytorch() {
 }
 
 /// The mistake in a call with arguments `x`, `y` of these types: its code, and its texts as the user sees them.
-fn mistake(text: &str, types: &[&'static str]) -> (&'static str, String, String) {
+fn mistake(text: &str, types: &[&'static str]) -> (Code, String, String) {
     let mut graph = Graph::default();
     let names: Vec<(&str, Value)> = ["x", "y", "z"]
         .into_iter()
@@ -243,203 +244,203 @@ fn mistake(text: &str, types: &[&'static str]) -> (&'static str, String, String)
 
 #[test]
 fn mistakes_are_told_in_the_users_words() {
-    let cases: &[(&str, &[&'static str], &str, &str, &str)] = &[
+    let cases: &[(&str, &[&'static str], Code, &str, &str)] = &[
         (
             "sum(x, axis = 2)",
             &["f32[5, 7]"],
-            "axis-out-of-range",
+            Code::AxisOutOfRange,
             "axis 2 is out of range for `x`, which is f32[5, 7]",
             "use an axis from -2 to 1",
         ),
         (
             "reshape(x, [B, 5])",
             &["f32[B, 6]"],
-            "reshape-count",
+            Code::ReshapeCount,
             "`reshape` keeps the number of elements: `x` has 6*B, [B, 5] has 5*B",
             "write `[B, 6]`",
         ),
         (
             "reshape(x, [-1, 4])",
             &["f32[5, 7]"],
-            "reshape-count",
+            Code::ReshapeCount,
             "`reshape` keeps the number of elements: `x` has 35, which 4 does not divide",
             "",
         ),
         (
             "add(x, y)",
             &["f32[5, 7]", "f32[5]"],
-            "broadcast-mismatch",
+            Code::BroadcastMismatch,
             "`x` is f32[5, 7] and `y` is f32[5]: shapes that do not broadcast",
             "write `reshape(y, [5, 1])`",
         ),
         (
             "add(x, y)",
             &["f32[5]", "u32[5]"],
-            "mixed-dtype",
+            Code::MixedDtype,
             "`add` needs one element type, but `x` is f32[5] and `y` is u32[5]",
             "convert it: `y.f32()`",
         ),
         (
             "matmul(x, y)",
             &["f32[B, 7]", "f32[5, 7]"],
-            "inner-dimension",
+            Code::InnerDimension,
             "`matmul` needs equal inner dimensions: `x` is f32[B, 7] and `y` is f32[5, 7], 7 against 5",
             "write `transpose(y)`",
         ),
         (
             "conv2d(x, y)",
             &["f32[B, 3, 8, 8]", "f32[16, 1, 3, 3]"],
-            "wrong-features",
+            Code::WrongFeatures,
             "`conv2d` takes 1 channel, but `x` has 3",
             "",
         ),
         (
             "conv2d(x, y, groups = 2)",
             &["f32[B, 4, 8, 8]", "f32[3, 2, 3, 3]"],
-            "non-divisible",
+            Code::NonDivisible,
             "2 groups do not divide the 3 outputs of `y`",
             "write `groups = 1`",
         ),
         (
             "conv2d(x, y)",
             &["f32[B, 1, 8, 2]", "f32[3, 1, 3, 3]"],
-            "kernel-too-large",
+            Code::KernelTooLarge,
             "a window of `conv2d` covers 3 elements, but axis 3 of `x` has 2 with its padding",
             "write `padding = 1`",
         ),
         (
             "conv2d(x, y)",
             &["f32[B, 64]", "f32[3, 1, 3, 3]"],
-            "wrong-rank",
+            Code::WrongRank,
             "`conv2d` takes [batch, channels, height, width], but `x` is f32[B, 64]",
             "",
         ),
         (
             "conv_transpose2d(x, y, groups = 3)",
             &["f32[B, 4, 8, 8]", "f32[4, 2, 3, 3]"],
-            "non-divisible",
+            Code::NonDivisible,
             "3 groups do not divide the 4 channels of `x`",
             "write `groups = 2`",
         ),
         (
             "conv_transpose1d(x, y, z)",
             &["f32[B, 4, 8]", "f32[4, 2, 3]", "f32[4]"],
-            "shape-mismatch",
+            Code::ShapeMismatch,
             "the result has 2 channels, but `z` is f32[4]",
             "",
         ),
         (
             "conv_transpose1d(x, y, padding = 3)",
             &["f32[B, 4, 2]", "f32[4, 2, 3]"],
-            "wrong-attribute",
+            Code::WrongAttribute,
             "a padding of 3 leaves -2 elements of axis 2 of the result",
             "write `padding = 1`",
         ),
         (
             "max_pool1d(x, 3, padding = 2)",
             &["f32[B, 8]"],
-            "wrong-attribute",
+            Code::WrongAttribute,
             "a padding of 2 is more than half of the window of 3",
             "write `padding = 1`",
         ),
         (
             "adaptive_max_pool1d(x, 3)",
             &["f32[4, B]"],
-            "not-supported",
+            Code::NotSupported,
             "`adaptive_max_pool1d` needs extents known at build time, but axis 1 of `x` is B",
             "",
         ),
-        ("group_norm(x, groups = 4)", &["f32[B, 6, 8]"], "non-divisible", "4 groups do not divide 6 channels", ""),
+        ("group_norm(x, groups = 4)", &["f32[B, 6, 8]"], Code::NonDivisible, "4 groups do not divide 6 channels", ""),
         (
             "batch_norm(x, y, z, training = true)",
             &["f32[1, 6]", "f32[6]", "f32[6]"],
-            "shape-mismatch",
+            Code::ShapeMismatch,
             "`x` is f32[1, 6]: one element of each channel has no variance",
             "",
         ),
         (
             "upsample(x)",
             &["f32[B, 6, 8]"],
-            "missing-attribute",
+            Code::MissingAttribute,
             "`upsample` needs `scale_factor` or `size`",
             "add `scale_factor = 2`",
         ),
         (
             "upsample(x, 2, \"bilinear\")",
             &["f32[B, 6, 8]"],
-            "wrong-rank",
+            Code::WrongRank,
             "mode \"bilinear\" resizes 2 axes after the second, but `x` is f32[B, 6, 8]",
             "",
         ),
         (
             "pixel_shuffle(x, 2)",
             &["f32[B, 6, 8, 8]"],
-            "non-divisible",
+            Code::NonDivisible,
             "2 · 2 places do not divide the 6 channels of `x`",
             "",
         ),
         (
             "pad(x, low = 4, axis = 1, mode = \"reflect\")",
             &["f32[B, 4]"],
-            "wrong-attribute",
+            Code::WrongAttribute,
             "axis 1 of `x` has 4 elements: mode \"reflect\" adds at most 3, not 4",
             "write `low = 3`",
         ),
-        ("split(x, 3)", &["f32[B, 64]"], "non-divisible", "3 parts do not divide axis 1 of `x`, which is 64", ""),
+        ("split(x, 3)", &["f32[B, 64]"], Code::NonDivisible, "3 parts do not divide axis 1 of `x`, which is 64", ""),
         (
             "slice(x, 3, 9, axis = 1)",
             &["f32[B, 7]"],
-            "slice-out-of-range",
+            Code::SliceOutOfRange,
             "3..9 is outside of axis 1 of `x`, which is 7",
             "",
         ),
         (
             "cross_entropy(x, y)",
             &["f32[B, 10]", "u32[B, 10]"],
-            "shape-mismatch",
+            Code::ShapeMismatch,
             "`x` is f32[B, 10], so the target must be u32[B], but `y` is u32[B, 10]",
             "",
         ),
         (
             "mse_loss(x, y)",
             &["f32[B, 1]", "f32[B]"],
-            "shape-mismatch",
+            Code::ShapeMismatch,
             "`mse_loss` needs equal shapes, but `x` is f32[B, 1] and `y` is f32[B]",
             "",
         ),
         (
             "einsum(\"ik,kj->ij\", x, y)",
             &["f32[5, 7]", "f32[8, 3]"],
-            "inner-dimension",
+            Code::InnerDimension,
             "`k` is 7 in `x`, but 8 in `y`",
             "",
         ),
         (
             "concat(x, y, axis = 0)",
             &["f32[5, 7]", "f32[5, 8]"],
-            "shape-mismatch",
+            Code::ShapeMismatch,
             "`x` is f32[5, 7], but `y` is f32[5, 8]: only axis 0 may differ",
             "",
         ),
         (
             "max_pool2d(x)",
             &["f32[B, 8, 8]"],
-            "missing-attribute",
+            Code::MissingAttribute,
             "`max_pool2d` needs `window`: height and width of the window",
             "add `window = …`",
         ),
         (
             "mse_loss(x, y, reduction = \"avg\")",
             &["f32[B]", "f32[B]"],
-            "wrong-attribute",
+            Code::WrongAttribute,
             "`reduction` must be \"mean\" or \"sum\" or \"none\", not \"avg\"",
             "",
         ),
-        ("dropout(x, 1.5)", &["f32[B]"], "wrong-attribute", "`p` is a probability, not 1.5", ""),
+        ("dropout(x, 1.5)", &["f32[B]"], Code::WrongAttribute, "`p` is a probability, not 1.5", ""),
         (
             "embedding(x, y)",
             &["f32[B]", "f32[9, 3]"],
-            "wrong-dtype",
+            Code::WrongDtype,
             "`embedding` takes integers (u32 or i32), but `x` is f32[B]",
             "convert it: `x.u32()`",
         ),

@@ -1,5 +1,6 @@
 //! The names of emitted methods are those that functions of the user's cannot have.
 
+use precast_compiler::diag::Code;
 use precast_compiler::dump::Dumps;
 use precast_compiler::pipeline::{check, compile};
 use std::collections::BTreeSet;
@@ -29,7 +30,7 @@ fn every_emitted_method_has_a_reserved_name() {
     assert!(names.contains("init") && names.contains("reset"), "{names:?}");
     for name in names {
         let (_, diags) = check(model(&name).parse().expect("tokens"));
-        let found = diags.list().iter().any(|report| report.code == "reserved-name");
+        let found = diags.list().iter().any(|report| report.code == Code::ReservedName);
         assert!(found, "a function may be called `{name}`");
     }
 }

@@ -3,6 +3,7 @@
 #![cfg(feature = "gpu")]
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+use precast_compiler::diag::Code;
 use precast_compiler::dump::Dumps;
 use precast_compiler::ir::{Dim, Type};
 use precast_compiler::ops::{Item, items};
@@ -29,7 +30,7 @@ fn mistake(wgsl: &str) -> String {
     );
     let (_, diags) = check(text.parse().unwrap());
     let [one] = diags.list() else { panic!("{:?}", diags.list()) };
-    assert_eq!((one.code, one.place.line()), ("foreign-wgsl", 1));
+    assert_eq!((one.code, one.place.line()), (Code::ForeignWgsl, 1));
     one.text()
 }
 

@@ -3,6 +3,7 @@
 //! Cell `i` of `n` covers the elements from `⌊i · extent / n⌋` up to `⌈(i + 1) · extent / n⌉`, as in PyTorch. Cells
 //! are of one size where `n` divides the extent; elsewhere their sizes differ by one and they may overlap.
 
+use crate::diag::Code;
 use super::global_pool::first_largest;
 use super::sliding::positive;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
@@ -177,7 +178,7 @@ fn largest(b: &mut Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result<
                 first + k,
                 shape[first + k]
             );
-            return Err(OpError::new("not-supported", message).arg(0));
+            return Err(OpError::new(Code::NotSupported, message).arg(0));
         };
         let longest = (0..n).map(|i| ((i + 1) * extent + n - 1) / n - i * extent / n).max().unwrap_or(1);
         let place = b.iota(&[Dim::from(n * longest)], 0)?;

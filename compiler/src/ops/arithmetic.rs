@@ -1,5 +1,6 @@
 //! Elementwise functions of two arguments that broadcast as NumPy's do: `add(a, b)`, which `a + b` means, and so on.
 
+use crate::diag::Code;
 use super::axes::show;
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
@@ -68,7 +69,7 @@ pub(super) fn must_broadcast(b: &Builder<'_>, x: Value, y: Value) -> Result<(), 
     }
     let (from, to) = (b.ty(x), b.ty(y));
     let message = format!("{{0}} is {from} and {{1}} is {to}: shapes that do not broadcast");
-    let error = OpError::new("broadcast-mismatch", message).arg(1);
+    let error = OpError::new(Code::BroadcastMismatch, message).arg(1);
     // `[5, 7]` and `[5]` is the usual mistake: a value for each row, whose axis must be told to be the first.
     let prefix = |long: &[Dim], short: &[Dim]| short.len() < long.len() && long.starts_with(short);
     Err(match (prefix(&from.shape, &to.shape), prefix(&to.shape, &from.shape)) {

@@ -1,5 +1,6 @@
 //! `attend(q, k, v)`: scaled dot-product attention, and what attention means in ordinary primitives.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::attend::{Attend, Part};
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
@@ -89,7 +90,7 @@ impl Call {
                  is {}, {{1}} is {} and {{2}} is {}",
                 types[0], types[1], types[2]
             );
-            return Err(OpError::new("wrong-rank", message));
+            return Err(OpError::new(Code::WrongRank, message));
         }
         let mut q = types[0].shape.clone();
         if single {
@@ -141,7 +142,7 @@ impl Call {
 /// Whether queries, keys and values belong together.
 fn fit(types: &[Type], q: &[Dim], k: &[Dim], v: &[Dim]) -> Result<(), OpError> {
     let rank = k.len();
-    let differ = |message: String, arg: usize| Err(OpError::new("shape-mismatch", message).arg(arg));
+    let differ = |message: String, arg: usize| Err(OpError::new(Code::ShapeMismatch, message).arg(arg));
     if q[rank - 1] != k[rank - 1] {
         return differ(
             format!(
@@ -173,7 +174,7 @@ fn fit(types: &[Type], q: &[Dim], k: &[Dim], v: &[Dim]) -> Result<(), OpError> {
     }
     if q[heads].exact_div(&k[heads]).is_none() {
         let message = format!("{} heads of keys do not divide {} heads of queries", k[heads], q[heads]);
-        return Err(OpError::new("non-divisible", message).arg(1));
+        return Err(OpError::new(Code::NonDivisible, message).arg(1));
     }
     Ok(())
 }
@@ -183,7 +184,7 @@ fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpE
     let rank = k.len();
     if !matches!(mask.dtype, DType::F32 | DType::Bool) {
         let message = format!("a mask is bool (true where a query may attend) or f32 (added), but {{3}} is {mask}");
-        return Err(OpError::new("wrong-dtype", message).arg(3).help("compare it: `{3} != 0`"));
+        return Err(OpError::new(Code::WrongDtype, message).arg(3).help("compare it: `{3} != 0`"));
     }
     // The scores as the user sees them.
     let mut scores: Vec<Dim> = q[..rank - 1].to_vec();
@@ -197,7 +198,7 @@ fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpE
     let (Some(lead), true) = (lead, fits) else {
         let scores = Type::new(mask.dtype, seen);
         let message = format!("a mask broadcasts to the scores, which are {scores}, but {{3}} is {mask}");
-        let error = OpError::new("broadcast-mismatch", message).arg(3);
+        let error = OpError::new(Code::BroadcastMismatch, message).arg(3);
         // A mask of padding lacks the axes of heads and queries.
         let padding = mask.shape == [q[0].clone(), k[rank - 2].clone()] && rank == 4 && !single;
         return Err(match padding {
@@ -223,7 +224,7 @@ fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpE
 /// Where the arguments do not fit the part's shape rule.
 pub(crate) fn specification(b: &mut Builder<'_>, attend: &Attend, args: &[Value]) -> Result<Value, OpError> {
     let types: Vec<&Type> = args.iter().map(|&a| b.ty(a)).collect();
-    let result = Prim::Attend(attend.clone()).infer(&types).map_err(|why| OpError::new("shape-mismatch", why))?;
+    let result = Prim::Attend(attend.clone()).infer(&types).map_err(|why| OpError::new(Code::ShapeMismatch, why))?;
     let scores = Scores::new(b, attend, args)?;
     let value = scores.part(b, attend.part, args)?;
     b.reshape(value, &result.shape)

@@ -2,7 +2,7 @@
 
 use super::OpError;
 use super::initial::fit_initial;
-use crate::diag::closest;
+use crate::diag::{Code, closest};
 use crate::ir::Dim;
 use std::fmt;
 
@@ -94,7 +94,7 @@ impl AttrDecl {
         let fitted = match (self.kind, value) {
             (AttrKind::Int, Attr::Int(dim)) if dim.as_const().is_none() => {
                 let message = format!("`{}` must be known at build time, not {dim}", self.name);
-                return Err(OpError::new("wrong-attribute", message).attr(self.name));
+                return Err(OpError::new(Code::WrongAttribute, message).attr(self.name));
             }
             (AttrKind::Int | AttrKind::Dim, value @ Attr::Int(_)) => Ok(value),
             (AttrKind::Ints | AttrKind::IntsOr(_), value @ Attr::Int(_)) => Ok(value),
@@ -127,8 +127,8 @@ impl AttrDecl {
             AttrKind::Text => "a text".to_owned(),
             AttrKind::Init => "an initialiser".to_owned(),
         };
-        let error =
-            OpError::new("wrong-attribute", format!("`{}` must be {wanted}, not {value}", self.name)).attr(self.name);
+        let error = OpError::new(Code::WrongAttribute, format!("`{}` must be {wanted}, not {value}", self.name))
+            .attr(self.name);
         let known = match (self.kind, value) {
             (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => closest(text, list.iter().copied()),
             _ => None,
@@ -207,7 +207,7 @@ pub fn resolve(
     let mut slots = 0..decls.len();
     while let Some((at, value)) = queue.next() {
         let Some(slot) = slots.next() else {
-            let error = OpError::new("too-many-attributes", format!("`{{callee}}` has no place for {value}"));
+            let error = OpError::new(Code::TooManyAttributes, format!("`{{callee}}` has no place for {value}"));
             errors.push(AttrError { given: Some(at), error });
             break;
         };
@@ -235,7 +235,7 @@ pub fn resolve(
             // A value that does not fit has been reported.
             Some(slot) if values[slot] == Some(Attr::Absent) => {}
             Some(slot) if values[slot].is_some() => {
-                let error = OpError::new("duplicate-attribute", format!("`{name}` is given twice"));
+                let error = OpError::new(Code::DuplicateAttribute, format!("`{name}` is given twice"));
                 errors.push(AttrError { given, error: error.attr(decls[slot].name) });
             }
             Some(slot) => values[slot] = fit_or_note(&decls[slot], value, first_named + k, &mut errors),
@@ -246,7 +246,7 @@ pub fn resolve(
             Some(value) => values[slot] = Some(value),
             None => {
                 let error =
-                    OpError::new("missing-attribute", format!("`{{callee}}` needs `{}`: {}", decl.name, decl.doc));
+                    OpError::new(Code::MissingAttribute, format!("`{{callee}}` needs `{}`: {}", decl.name, decl.doc));
                 errors.push(AttrError { given: None, error: error.help(format!("add `{} = …`", decl.name)) });
             }
         }
@@ -263,7 +263,7 @@ fn misplaced(decls: &[AttrDecl], named: &[(String, Attr)], slot: usize, value: &
     let is_open = |decl: &AttrDecl| decl.default.is_none() && !is_named(decl) && decl.fit(value.clone()).is_ok();
     let meant = (slot + 1..decls.len()).find(|&other| is_open(&decls[other])).filter(|_| is_named(&decls[slot]))?;
     let message = format!("`{{callee}}` takes `{}` first, so {value} needs a name", decls[slot].name);
-    let error = OpError::new("wrong-attribute", message).help(format!("write `{} = {value}`", decls[meant].name));
+    let error = OpError::new(Code::WrongAttribute, message).help(format!("write `{} = {value}`", decls[meant].name));
     Some((meant, error))
 }
 
@@ -276,7 +276,7 @@ fn fit_or_note(decl: &AttrDecl, value: Attr, given: usize, errors: &mut Vec<Attr
 }
 
 fn unknown(decls: &[AttrDecl], name: &str) -> OpError {
-    let error = OpError::new("unknown-attribute", format!("`{{callee}}` has no attribute `{name}`"));
+    let error = OpError::new(Code::UnknownAttribute, format!("`{{callee}}` has no attribute `{name}`"));
     match closest(name, decls.iter().map(|decl| decl.name)) {
         Some(known) => error.help(format!("write `{known}`")),
         None if decls.is_empty() => error.help("remove it: there are no attributes"),
@@ -391,7 +391,7 @@ impl Attrs {
     pub fn positive(&self, name: &'static str) -> Result<i64, OpError> {
         match self.known(name) {
             n if n > 0 => Ok(n),
-            n => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
+            n => Err(OpError::new(Code::WrongAttribute, format!("`{name}` must be positive, not {n}")).attr(name)),
         }
     }
 }
@@ -432,7 +432,10 @@ mod tests {
         let named = vec![("scales".to_owned(), Attr::Float(1.0)), ("reduction".to_owned(), Attr::Text("maen".into()))];
         let errors = resolve(DECLS, vec![], named).unwrap_err();
         let codes: Vec<_> = errors.iter().map(|e| (e.error.code, e.given)).collect();
-        assert_eq!(codes, [("unknown-attribute", Some(0)), ("wrong-attribute", Some(1)), ("missing-attribute", None)]);
+        assert_eq!(
+            codes,
+            [(Code::UnknownAttribute, Some(0)), (Code::WrongAttribute, Some(1)), (Code::MissingAttribute, None)]
+        );
         assert_eq!(errors[0].error.help.as_deref(), Some("write `scale`"));
         assert_eq!(errors[1].error.help.as_deref(), Some("write `reduction = \"mean\"`"));
     }

@@ -1,6 +1,7 @@
 //! Which axes an op works on: attributes `axis` and `axes` in, checked positions out.
 
 use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
+use crate::diag::Code;
 use crate::ir::{Dim, Value};
 
 /// The attributes of everything that reduces: none of the first two means all axes.
@@ -23,8 +24,8 @@ fn position(b: &Builder<'_>, x: Value, axis: i64, name: &'static str) -> Result<
         return Ok(from_start as usize);
     }
     let error = match rank {
-        0 => OpError::new("axis-out-of-range", "{0} is a scalar and has no axes"),
-        _ => OpError::new("axis-out-of-range", format!("axis {axis} is out of range for {{0}}, which is {}", b.ty(x)))
+        0 => OpError::new(Code::AxisOutOfRange, "{0} is a scalar and has no axes"),
+        _ => OpError::new(Code::AxisOutOfRange, format!("axis {axis} is out of range for {{0}}, which is {}", b.ty(x)))
             .help(format!("use an axis from {} to {}", -rank, rank - 1)),
     };
     Err(error.attr(name))
@@ -42,11 +43,12 @@ impl Builder<'_> {
         let mut axes = vec![];
         for dim in &dims {
             let axis = dim.as_const().ok_or_else(|| {
-                OpError::new("wrong-attribute", format!("`{name}` must be known at build time, not {dim}")).attr(name)
+                OpError::new(Code::WrongAttribute, format!("`{name}` must be known at build time, not {dim}"))
+                    .attr(name)
             })?;
             let axis = position(self, x, axis, name)?;
             if axes.contains(&axis) {
-                return Err(OpError::new("wrong-attribute", format!("`{name}` names axis {axis} twice")).attr(name));
+                return Err(OpError::new(Code::WrongAttribute, format!("`{name}` names axis {axis} twice")).attr(name));
             }
             axes.push(axis);
         }
@@ -58,7 +60,7 @@ impl Builder<'_> {
         let mut axes = match (self.axes(x, attrs, "axis")?, self.axes(x, attrs, "axes")?) {
             (Some(_), Some(_)) => {
                 let message = "`axis` and `axes` are two names for the same";
-                return Err(OpError::new("duplicate-attribute", message).attr("axes"));
+                return Err(OpError::new(Code::DuplicateAttribute, message).attr("axes"));
             }
             (Some(axes), None) | (None, Some(axes)) => axes,
             (None, None) => (0..self.rank(x)).collect(),

@@ -1,5 +1,6 @@
 //! `BatchNorm1d(channels)`, `BatchNorm2d(channels)` and `batch_norm(x, running_mean, running_var, weight, bias)`.
 
+use crate::diag::Code;
 use super::group_norm::{affine, column, scale_channels};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::dim::product;
@@ -97,7 +98,7 @@ impl Batch {
         let count = product(axes.iter().map(|&a| &shape[a]));
         if count.is(1) {
             let message = format!("{{0}} is {}: one element of each channel has no variance", b.ty(x));
-            return Err(OpError::new("shape-mismatch", message).arg(0));
+            return Err(OpError::new(Code::ShapeMismatch, message).arg(0));
         }
         let mean = b.mean(x, &axes)?;
         let wide = column(b, mean, x)?;

@@ -1,5 +1,6 @@
 //! `broadcast_to(x, [B, 3, 17])`.
 
+use crate::diag::Code;
 use super::axes::show;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 
@@ -15,7 +16,7 @@ static BROADCAST_TO: Op = Op {
         let shape = attrs.extents("shape");
         let message = format!("{{0}} is {}, which does not broadcast to {}", b.ty(args[0]), show(&shape));
         let result = b.broadcast_to(args[0], &shape);
-        Ok(vec![result.map_err(|_| OpError::new("broadcast-mismatch", message).attr("shape"))?])
+        Ok(vec![result.map_err(|_| OpError::new(Code::BroadcastMismatch, message).attr("shape"))?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[7]", Domain::Normal)], call: "broadcast_to(x, [5, 7])", result: "f32[5, 7]" },

@@ -4,6 +4,7 @@
 //! does. A mistake is an `OpError` that names both types.
 
 use super::OpError;
+use crate::diag::Code;
 use crate::ir::graph::Source;
 use crate::ir::prim::{Border, Cut, MapOp, Prim, ReduceOp, Scalar};
 use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
@@ -49,7 +50,7 @@ impl Builder<'_> {
     /// Appends a primitive.
     pub fn prim(&mut self, prim: Prim, args: &[Value]) -> Built {
         let types: Vec<&Type> = args.iter().map(|&a| self.graph.ty(a)).collect();
-        let ty = prim.infer(&types).map_err(|message| OpError::new("shape-mismatch", message))?;
+        let ty = prim.infer(&types).map_err(|message| OpError::new(Code::ShapeMismatch, message))?;
         Ok(self.graph.push(Kind::Prim(prim), args.to_vec(), Some(ty), self.span))
     }
 
@@ -110,7 +111,7 @@ impl Builder<'_> {
         for &value in values {
             common = join(&common, &self.ty(value).shape).ok_or_else(|| {
                 let types: Vec<String> = values.iter().map(|&v| self.ty(v).to_string()).collect();
-                OpError::new("broadcast-mismatch", format!("{} do not broadcast", types.join(" and ")))
+                OpError::new(Code::BroadcastMismatch, format!("{} do not broadcast", types.join(" and ")))
             })?;
         }
         Ok(common)
@@ -124,7 +125,7 @@ impl Builder<'_> {
         }
         let Some(lead) = shape.len().checked_sub(from.len()) else {
             return Err(OpError::new(
-                "broadcast-mismatch",
+                Code::BroadcastMismatch,
                 format!("{} does not broadcast to rank {}", self.ty(value), shape.len()),
             ));
         };
@@ -133,7 +134,10 @@ impl Builder<'_> {
         let kept: Vec<Dim> = axes.iter().map(|&i| from[i].clone()).collect();
         if !fits {
             let to = Type::new(self.dtype(value), shape);
-            return Err(OpError::new("broadcast-mismatch", format!("{} does not broadcast to {to}", self.ty(value))));
+            return Err(OpError::new(
+                Code::BroadcastMismatch,
+                format!("{} does not broadcast to {to}", self.ty(value)),
+            ));
         }
         let squeezed = self.reshape(value, &kept)?;
         self.prim(Prim::Broadcast { shape: shape.to_vec(), axes: axes.iter().map(|i| i + lead).collect() }, &[squeezed])

@@ -1,5 +1,6 @@
 //! `clamp(x, min = …, max = …)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 
@@ -19,7 +20,7 @@ static CLAMP: Op = Op {
         if let (Some(low), Some(high)) = (min, max)
             && low > high
         {
-            return Err(OpError::new("wrong-attribute", format!("`min` is {low}, above `max`, which is {high}")).attr("min"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`min` is {low}, above `max`, which is {high}")).attr("min"));
         }
         let mut x = args[0];
         if let Some(low) = min {

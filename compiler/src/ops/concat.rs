@@ -1,5 +1,6 @@
 //! `concat(a, b, …, axis = 1)` and `stack(a, b, …, axis = 0)`.
 
+use crate::diag::Code;
 use super::squeeze::insertion;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::Prim;
@@ -69,7 +70,7 @@ fn must_agree(b: &Builder<'_>, args: &[Value], except: Option<usize>) -> Result<
         if other.rank() != first.rank() || !(0..first.rank()).all(equal) {
             let allowed = except.map_or("all axes must be equal".to_owned(), |a| format!("only axis {a} may differ"));
             let message = format!("{{0}} is {first}, but {{{i}}} is {other}: {allowed}");
-            return Err(OpError::new("shape-mismatch", message).arg(i));
+            return Err(OpError::new(Code::ShapeMismatch, message).arg(i));
         }
     }
     Ok(())

@@ -5,6 +5,7 @@
 use super::initial::weight_and_bias;
 use super::sliding::{Taps, positive, windows};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
+use crate::diag::Code;
 use crate::ir::dim::product;
 use crate::ir::prim::Prim;
 use crate::ir::{Dim, Value};
@@ -51,7 +52,7 @@ pub(super) fn channels(attrs: &Attrs) -> Result<(i64, i64, i64), OpError> {
 /// Groups that do not divide channels.
 pub(super) fn uneven(groups: i64, channels: i64, what: &str) -> OpError {
     let fitting = (1..=groups).rev().find(|g| channels % g == 0).unwrap_or(1);
-    OpError::new("non-divisible", format!("{groups} groups do not divide {what}"))
+    OpError::new(Code::NonDivisible, format!("{groups} groups do not divide {what}"))
         .attr("groups")
         .help(format!("write `groups = {fitting}`"))
 }
@@ -59,7 +60,7 @@ pub(super) fn uneven(groups: i64, channels: i64, what: &str) -> OpError {
 /// The argument has other channels than the weight was made for.
 pub(super) fn wrong_channels(wanted: &Dim, found: &Dim) -> OpError {
     let word = if wanted.is(1) { "channel" } else { "channels" };
-    OpError::new("wrong-features", format!("`{{callee}}` takes {wanted} {word}, but {{0}} has {found}")).arg(0)
+    OpError::new(Code::WrongFeatures, format!("`{{callee}}` takes {wanted} {word}, but {{0}} has {found}")).arg(0)
 }
 
 /// The cross-correlation of `args[0]` by `args[1]`, plus `args[2]` where it is given.

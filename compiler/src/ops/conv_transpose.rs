@@ -6,6 +6,7 @@
 use super::conv::{channels, finish, params, uneven, wrong_channels};
 use super::sliding::{nonnegative, positive};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
+use crate::diag::Code;
 use crate::ir::prim::{Prim, Window};
 use crate::ir::{Dim, Value};
 
@@ -42,7 +43,7 @@ pub(super) fn convolve_back(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) 
         && b.shape(bias)[0] != channels
     {
         let message = format!("the result has {channels} channels, but {{2}} is {}", b.ty(bias));
-        return Err(OpError::new("shape-mismatch", message).arg(2));
+        return Err(OpError::new(Code::ShapeMismatch, message).arg(2));
     }
     let windows = windows(attrs, &x.shape[2..], spatial)?;
     let grouped = [&[x.shape[0].clone(), groups_dim.clone(), each.clone()], &x.shape[2..]].concat();
@@ -65,7 +66,7 @@ fn output_padding(attrs: &Attrs, rank: usize) -> Result<Vec<i64>, OpError> {
         more[k], stride[k], dilation[k]
     );
     let most = stride[k].max(dilation[k]) - 1;
-    let error = OpError::new("wrong-attribute", message).attr("output_padding");
+    let error = OpError::new(Code::WrongAttribute, message).attr("output_padding");
     Err(error.help(format!("write `output_padding = {most}`")))
 }
 
@@ -91,7 +92,7 @@ fn windows(attrs: &Attrs, extents: &[Dim], kernel: &[Dim]) -> Result<Vec<Window>
         if let Some(left) = window.output(extent).as_const().filter(|&n| n < 1) {
             let message = format!("a padding of {} leaves {left} elements of axis {} of the result", padding[k], 2 + k);
             let most = padding[k] - (1 - left + 1) / 2;
-            let error = OpError::new("wrong-attribute", message).attr("padding");
+            let error = OpError::new(Code::WrongAttribute, message).attr("padding");
             return Err(error.help(format!("write `padding = {most}`")));
         }
         windows.push(window);

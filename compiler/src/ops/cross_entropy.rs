@@ -1,5 +1,6 @@
 //! `cross_entropy(logits, target, weight)`, with class ids or probabilities.
 
+use crate::diag::Code;
 use super::labels::{CLASS_AXIS, IGNORE_INDEX, Labels, must_suit, must_weigh};
 use super::log_softmax::shifted_logits;
 use super::loss::{REDUCTION, reduce};
@@ -32,14 +33,14 @@ static CROSS_ENTROPY: Op = Op {
         let smoothing = attrs.number("label_smoothing");
         if !(0.0..=1.0).contains(&smoothing) {
             let message = format!("`label_smoothing` is from 0 to 1, not {smoothing}");
-            return Err(OpError::new("wrong-attribute", message).attr("label_smoothing"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("label_smoothing"));
         }
         match b.dtype(args[1]) {
             DType::F32 => probabilities(b, args, attrs, smoothing),
             DType::U32 | DType::I32 => class_ids(b, args, attrs, smoothing),
             DType::Bool => {
                 let message = "the target {1} is bool: it must be class ids (u32) or probabilities (f32)";
-                Err(OpError::new("wrong-dtype", message).arg(1).help("convert it: `{1}.u32()`"))
+                Err(OpError::new(Code::WrongDtype, message).arg(1).help("convert it: `{1}.u32()`"))
             }
         }
     },
@@ -80,7 +81,7 @@ fn probabilities(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: 
     must_weigh(b, args, &classes)?;
     if attrs.int("ignore_index").is_some() {
         let message = "`ignore_index` is for class ids, but {1} holds probabilities";
-        return Err(OpError::new("wrong-attribute", message).attr("ignore_index"));
+        return Err(OpError::new(Code::WrongAttribute, message).attr("ignore_index"));
     }
     let mut target = args[1];
     if smoothing > 0.0 {

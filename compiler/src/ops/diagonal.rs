@@ -1,5 +1,6 @@
 //! Diagonals: `diagonal(x)`, `trace(x)`, `diag(x)` and `eye(n)`.
 
+use crate::diag::Code;
 use super::mask::offset;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, ReduceOp};
@@ -25,7 +26,7 @@ static DIAGONAL: Op = Op {
             let left = b.shape(x)[axis].clone() - Dim::from(skipped);
             if left.as_const().is_some_and(|n| n < 0) {
                 let message = format!("diagonal {offset} lies outside of {{0}}, which is {}", b.ty(x));
-                return Err(OpError::new("slice-out-of-range", message).attr("offset"));
+                return Err(OpError::new(Code::SliceOutOfRange, message).attr("offset"));
             }
             x = b.slice(x, axis, Dim::from(skipped), left)?;
         }
@@ -36,7 +37,7 @@ static DIAGONAL: Op = Op {
             Some(_) => x = b.slice(x, rank - 2, Dim::from(0), columns.clone())?,
             None => {
                 let message = format!("whether {rows} or {columns} is smaller is not known at build time");
-                return Err(OpError::new("shape-mismatch", message)
+                return Err(OpError::new(Code::ShapeMismatch, message)
                     .arg(0)
                     .help("write `{0}[.., ..n, ..n]` with the smaller"));
             }

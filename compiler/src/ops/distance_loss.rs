@@ -1,5 +1,6 @@
 //! Losses of differences: `l1_loss(input, target)` and `smooth_l1_loss(input, target, beta = 1)`.
 
+use crate::diag::Code;
 use super::loss::{REDUCTION, reduce, square_and_rest};
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
@@ -44,7 +45,7 @@ static SMOOTH_L1_LOSS: Op = Op {
     body: |b, args, attrs| {
         let beta = attrs.number("beta");
         if beta <= 0.0 {
-            let error = OpError::new("wrong-attribute", format!("`beta` must be positive, not {beta}")).attr("beta");
+            let error = OpError::new(Code::WrongAttribute, format!("`beta` must be positive, not {beta}")).attr("beta");
             return Err(if beta == 0.0 { error.help("write `l1_loss({0}, {1})`") } else { error });
         }
         let (squared, rest) = square_and_rest(b, args[0], args[1], beta)?;

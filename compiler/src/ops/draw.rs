@@ -6,6 +6,7 @@
 //! place and the rounds of the loops around it.
 
 use super::{Builder, OpError};
+use crate::diag::Code;
 use crate::ir::graph::Source;
 use crate::ir::prim::MapOp;
 use crate::ir::{DType, Dim, Type, Value};
@@ -40,7 +41,7 @@ impl Builder<'_> {
             None => {
                 let message = "`{callee}` draws random numbers, which needs a key outside of training";
                 let help = "declare an argument `key: u32[2]` and give it: `key = key`";
-                Err(OpError::new("missing-key", message).help(help))
+                Err(OpError::new(Code::MissingKey, message).help(help))
             }
         }
     }

@@ -1,5 +1,6 @@
 //! `Dropout(p)` and `dropout(x, p = 0.5, key = key)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
@@ -35,7 +36,7 @@ pub(super) fn probability(attrs: &Attrs, name: &'static str) -> Result<f64, OpEr
     let p = attrs.number(name);
     match (0.0..=1.0).contains(&p) {
         true => Ok(p),
-        false => Err(OpError::new("wrong-attribute", format!("`{name}` is a probability, not {p}")).attr(name)),
+        false => Err(OpError::new(Code::WrongAttribute, format!("`{name}` is a probability, not {p}")).attr(name)),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `einsum("bik,bkj->bij", a, b)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::Prim;
 use crate::ir::{Dim, Value};
@@ -48,7 +49,7 @@ struct Spec {
 type Partial = (Value, Vec<u8>);
 
 fn wrong(message: String) -> OpError {
-    OpError::new("einsum-spec", message).attr("spec")
+    OpError::new(Code::EinsumSpec, message).attr("spec")
 }
 
 impl Spec {
@@ -85,14 +86,14 @@ impl Spec {
             if b.rank(arg) != term.len() {
                 let term = String::from_utf8_lossy(term);
                 let message = format!("`{term}` has {} letters, but {{{k}}} is {}", term.len(), b.ty(arg));
-                return Err(OpError::new("wrong-rank", message).arg(k));
+                return Err(OpError::new(Code::WrongRank, message).arg(k));
             }
             for (&letter, extent) in term.iter().zip(b.shape(arg)) {
                 match seen.iter().find(|(l, _, _)| *l == letter) {
                     Some((_, other, first)) if *other != extent => {
                         let letter = letter as char;
                         let message = format!("`{letter}` is {other} in {{{first}}}, but {extent} in {{{k}}}");
-                        return Err(OpError::new("inner-dimension", message).arg(k));
+                        return Err(OpError::new(Code::InnerDimension, message).arg(k));
                     }
                     Some(_) => {}
                     None => seen.push((letter, extent, k)),

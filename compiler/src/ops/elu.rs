@@ -1,5 +1,6 @@
 //! Exponential linear units: `elu(x)`, `selu(x)` and `celu(x)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
@@ -53,7 +54,7 @@ static CELU: Op = Op {
     body: |b, args, attrs| {
         let alpha = attrs.number("alpha");
         if alpha == 0.0 {
-            return Err(OpError::new("wrong-attribute", "`alpha` divides `x` and cannot be 0").attr("alpha"));
+            return Err(OpError::new(Code::WrongAttribute, "`alpha` divides `x` and cannot be 0").attr("alpha"));
         }
         Ok(vec![linear_above(b, args[0], alpha, 1.0 / alpha)?])
     },

@@ -1,5 +1,6 @@
 //! `flatten(x, start = 1, end = -1)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::dim::product;
 
@@ -18,7 +19,7 @@ static FLATTEN: Op = Op {
         let (start, end) = (b.axis(args[0], attrs, "start")?, b.axis(args[0], attrs, "end")?);
         if start > end {
             let message = format!("axis {start} stands after axis {end}");
-            return Err(OpError::new("axis-out-of-range", message).attr("start"));
+            return Err(OpError::new(Code::AxisOutOfRange, message).attr("start"));
         }
         let shape = b.shape(args[0]);
         let merged = [product(&shape[start..=end])];

@@ -1,5 +1,6 @@
 //! Tensors from nothing: `zeros([B, 5])`, `ones([B, 5])`, `full([B, 5], 0.5)` and `iota(T)`.
 
+use crate::diag::Code;
 use super::axes::show;
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
 use crate::ir::{DType, Dim};
@@ -80,7 +81,7 @@ static IOTA: Op = Op {
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {
             let message = format!("axis {axis} is out of range for {}", show(&shape));
-            return Err(OpError::new("axis-out-of-range", message).attr("axis"));
+            return Err(OpError::new(Code::AxisOutOfRange, message).attr("axis"));
         }
         Ok(vec![b.iota(&shape, from_start as usize)?])
     },

@@ -1,5 +1,6 @@
 //! `gather(x, index, axis = 1)`: one element for each index.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Type, Value};
@@ -47,7 +48,7 @@ pub(super) fn flat_positions(b: &mut Builder<'_>, x: Value, index: Value, axis: 
     let fits = |a: usize| a == axis || of.shape[a] == at.shape[a];
     if of.rank() != at.rank() || !(0..of.rank()).all(fits) {
         let message = format!("{{0}} is {of}, but {{1}} is {at}: only axis {axis} may differ");
-        return Err(OpError::new("shape-mismatch", message).arg(1));
+        return Err(OpError::new(Code::ShapeMismatch, message).arg(1));
     }
     let position = b.convert(index, DType::U32)?;
     let extent = b.extent_u32(&of.shape[axis])?;

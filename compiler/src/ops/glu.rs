@@ -1,5 +1,6 @@
 //! Gated linear units: `glu(x)`, `swiglu(x)` and `geglu(x)`, of which one half of an axis gates the other.
 
+use crate::diag::Code;
 use super::gelu::exact;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
@@ -61,7 +62,7 @@ fn halves(b: &mut Builder<'_>, x: Value, attrs: &Attrs) -> Result<(Value, Value)
     let extent = b.shape(x)[axis].clone();
     let Some(half) = extent.exact_div(&Dim::from(2)) else {
         let message = format!("`{{callee}}` halves axis {axis} of {{0}}, but its extent {extent} is odd");
-        return Err(OpError::new("non-divisible", message).arg(0));
+        return Err(OpError::new(Code::NonDivisible, message).arg(0));
     };
     Ok((b.slice(x, axis, Dim::from(0), half.clone())?, b.slice(x, axis, half.clone(), half)?))
 }

@@ -1,5 +1,6 @@
 //! `GroupNorm(groups, channels)` and `group_norm(x, weight, bias, groups = 4)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::dim::product;
 use crate::ir::model::Init;
@@ -72,7 +73,7 @@ pub(super) fn affine(channels: i64) -> Vec<LayerParam> {
 }
 
 fn uneven(groups: i64, channels: &Dim) -> OpError {
-    OpError::new("non-divisible", format!("{groups} groups do not divide {channels} channels"))
+    OpError::new(Code::NonDivisible, format!("{groups} groups do not divide {channels} channels"))
 }
 
 /// The normalised argument, scaled by `args[1]` and shifted by `args[2]` where they are given.

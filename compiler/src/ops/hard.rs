@@ -1,5 +1,6 @@
 //! Piecewise linear activations: `hard_tanh(x)`, `relu6(x)`, `hard_sigmoid(x)` and `hard_swish(x)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
@@ -20,7 +21,7 @@ static HARD_TANH: Op = Op {
         let (low, high) = (attrs.number("min"), attrs.number("max"));
         if low >= high {
             let message = format!("`max` is {high}, which is not above `min`, {low}");
-            return Err(OpError::new("wrong-attribute", message).attr("max"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("max"));
         }
         Ok(vec![between(b, args[0], low, high)?])
     },

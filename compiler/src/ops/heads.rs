@@ -1,5 +1,6 @@
 //! `heads(x, n)` and `merge_heads(x)`: features as heads, and back.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -15,11 +16,11 @@ static HEADS: Op = Op {
     body: |b, args, attrs| {
         let (shape, count) = (b.shape(args[0]), attrs.positive("count")?);
         let Some(features) = shape.last() else {
-            return Err(OpError::new("wrong-rank", "`heads` takes [.., features], but {0} is a scalar").arg(0));
+            return Err(OpError::new(Code::WrongRank, "`heads` takes [.., features], but {0} is a scalar").arg(0));
         };
         let Some(own) = features.exact_div(&Dim::from(count)) else {
             let message = format!("{count} heads do not divide the features of {{0}}, which are {features}");
-            return Err(OpError::new("non-divisible", message).attr("count"));
+            return Err(OpError::new(Code::NonDivisible, message).attr("count"));
         };
         let lead = shape.len() - 1;
         let split = b.reshape(args[0], &[&shape[..lead], &[Dim::from(count), own]].concat())?;
@@ -45,7 +46,7 @@ static MERGE_HEADS: Op = Op {
         let rank = b.rank(args[0]);
         if rank < 2 {
             let message = format!("`merge_heads` takes [.., heads, T, d], but {{0}} is {}", b.ty(args[0]));
-            return Err(OpError::new("wrong-rank", message).arg(0));
+            return Err(OpError::new(Code::WrongRank, message).arg(0));
         }
         let side_by_side = if rank < 4 { args[0] } else { b.transpose(args[0], &exchanged(rank))? };
         let mut shape = b.shape(side_by_side);

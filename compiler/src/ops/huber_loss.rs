@@ -1,5 +1,6 @@
 //! `huber_loss(input, target, delta = 1)`.
 
+use crate::diag::Code;
 use super::loss::{REDUCTION, reduce, square_and_rest};
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
@@ -15,7 +16,7 @@ static HUBER_LOSS: Op = Op {
     body: |b, args, attrs| {
         let delta = attrs.number("delta");
         if delta <= 0.0 {
-            return Err(OpError::new("wrong-attribute", format!("`delta` must be positive, not {delta}")).attr("delta"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`delta` must be positive, not {delta}")).attr("delta"));
         }
         let (squared, rest) = square_and_rest(b, args[0], args[1], delta)?;
         let squared = b.with(MapOp::Mul, squared, 0.5)?;

@@ -4,7 +4,7 @@
 //! as a list of the name and the numbers, in the order in which the initialiser declares them.
 
 use super::{Attr, AttrDecl, AttrKind, Attrs, LayerParam, OpError, resolve};
-use crate::diag::closest;
+use crate::diag::{Code, closest};
 use crate::ir::Dim;
 use crate::ir::model::Init;
 
@@ -141,11 +141,11 @@ pub(super) fn fit_initial(attr: &'static str, value: Attr) -> Result<Attr, OpErr
                     let numbers: Vec<&str> = of.attrs.iter().map(|decl| decl.name).collect();
                     let message = format!("`{name}` needs a number: {}", of.attrs[0].doc);
                     let help = format!("write `{attr} = {name}({} = 0.5)`", numbers.join(", "));
-                    Err(OpError::new("wrong-attribute", message).attr(attr).help(help))
+                    Err(OpError::new(Code::WrongAttribute, message).attr(attr).help(help))
                 }
             },
             None => {
-                let error = OpError::new("wrong-attribute", format!("there is no initialiser `{name}`")).attr(attr);
+                let error = OpError::new(Code::WrongAttribute, format!("there is no initialiser `{name}`")).attr(attr);
                 let known = || INITIALIZERS.iter().map(|one| one.name);
                 Err(match closest(name, known()) {
                     Some(near) => error.help(format!("write `{attr} = {near}`")),
@@ -159,7 +159,7 @@ pub(super) fn fit_initial(attr: &'static str, value: Attr) -> Result<Attr, OpErr
                 Attr::Int(_) | Attr::Float(_) => format!("write `{attr} = constant({value})`"),
                 _ => format!("write `{attr} = normal(0.02)`"),
             };
-            Err(OpError::new("wrong-attribute", message).attr(attr).help(help))
+            Err(OpError::new(Code::WrongAttribute, message).attr(attr).help(help))
         }
     }
 }
@@ -196,7 +196,9 @@ pub(super) fn weight_and_bias(
     if attrs.flag("bias") {
         params.push(LayerParam { name: "bias", init: start("bias_init", &outputs)?, shape: outputs, trained: true });
     } else if *attrs.get("bias_init") != Attr::Absent {
-        return Err(OpError::new("wrong-attribute", "there is no bias that `bias_init` could start").attr("bias_init"));
+        return Err(
+            OpError::new(Code::WrongAttribute, "there is no bias that `bias_init` could start").attr("bias_init")
+        );
     }
     Ok(params)
 }
@@ -216,7 +218,7 @@ impl Fans {
         }
         let message =
             format!("this initialiser needs two axes, for inputs and outputs; the parameter has {}", self.rank);
-        Err(OpError::new("wrong-attribute", message).help("write `normal(0.02)`"))
+        Err(OpError::new(Code::WrongAttribute, message).help("write `normal(0.02)`"))
     }
 }
 
@@ -231,6 +233,6 @@ fn kaiming(attrs: &Attrs, fans: &Fans) -> Result<f64, OpError> {
 fn at_least_zero(attrs: &Attrs, name: &str) -> Result<f64, OpError> {
     match attrs.number(name) {
         n if n >= 0.0 => Ok(n),
-        n => Err(OpError::new("wrong-attribute", format!("`{name}` cannot be negative, as {n} is"))),
+        n => Err(OpError::new(Code::WrongAttribute, format!("`{name}` cannot be negative, as {n} is"))),
     }
 }

@@ -1,5 +1,6 @@
 //! `InstanceNorm1d(channels)`, `InstanceNorm2d(channels)` and `instance_norm(x, weight, bias)`.
 
+use crate::diag::Code;
 use super::group_norm::{EPS, affine, normalise};
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 
@@ -16,7 +17,7 @@ static INSTANCE_NORM: Op = Op {
         let channels = b.shape(args[0])[1].clone();
         let Some(groups) = channels.as_const() else {
             let message = format!("`{{callee}}` needs channels known at build time, but {{0}} has {channels}");
-            return Err(OpError::new("not-supported", message).arg(0));
+            return Err(OpError::new(Code::NotSupported, message).arg(0));
         };
         normalise(b, args, groups, attrs.number("eps"))
     },

@@ -3,6 +3,7 @@
 
 use super::loss::reduce;
 use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
+use crate::diag::Code;
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
 use crate::ir::{DType, Dim, Type, Value};
 
@@ -45,7 +46,7 @@ pub(super) fn must_suit(b: &Builder<'_>, args: &[Value], shape: &[Dim]) -> Resul
     }
     let wanted = Type::new(target.dtype, shape);
     let message = format!("{{0}} is {}, so the target must be {wanted}, but {{1}} is {target}", b.ty(args[0]));
-    Err(OpError::new("shape-mismatch", message).arg(1))
+    Err(OpError::new(Code::ShapeMismatch, message).arg(1))
 }
 
 /// That the weight, where there is one, has a number for each class.
@@ -59,7 +60,7 @@ pub(super) fn must_weigh(b: &Builder<'_>, args: &[Value], classes: &Dim) -> Resu
         true => Ok(()),
         false => {
             let message = format!("{{0}} has {classes} classes, so {{2}} must be f32[{classes}], but it is {ty}");
-            Err(OpError::new("shape-mismatch", message).arg(2))
+            Err(OpError::new(Code::ShapeMismatch, message).arg(2))
         }
     }
 }

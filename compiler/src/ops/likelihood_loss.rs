@@ -1,6 +1,7 @@
 //! Losses that are negative log likelihoods of numbers: `kl_div`, `binary_cross_entropy`, `gaussian_nll_loss` and
 //! `poisson_nll_loss`.
 
+use crate::diag::Code;
 use super::loss::{REDUCTION, reduce};
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
@@ -48,7 +49,7 @@ static KL_DIV: Op = Op {
         let shape = b.shape(each);
         let Some(batch) = shape.first() else {
             let message = "`reduction = \"batchmean\"` divides by the first extent, but {0} is a scalar";
-            return Err(OpError::new("wrong-rank", message).arg(0));
+            return Err(OpError::new(Code::WrongRank, message).arg(0));
         };
         let (sum, batch) = (b.sum(each, &(0..shape.len()).collect::<Vec<_>>())?, b.extent(batch)?);
         Ok(vec![b.div(sum, batch)?])
@@ -108,7 +109,7 @@ static GAUSSIAN_NLL_LOSS: Op = Op {
     body: |b, args, attrs| {
         let eps = attrs.number("eps");
         if eps <= 0.0 {
-            return Err(OpError::new("wrong-attribute", format!("`eps` must be positive, not {eps}")).attr("eps"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`eps` must be positive, not {eps}")).attr("eps"));
         }
         let raised = b.with(MapOp::Max, args[2], eps)?;
         let missing = b.sub(raised, args[2])?;

@@ -1,5 +1,6 @@
 //! Parts of a tensor by position or mask: `masked_fill(x, mask, value)`, `tril(x)` and `triu(x)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
@@ -17,7 +18,7 @@ static MASKED_FILL: Op = Op {
         if b.common_shape(args).ok() != Some(shape) {
             let message =
                 format!("the mask {{1}} is {}, which does not broadcast to {{0}}, {}", b.ty(args[1]), b.ty(args[0]));
-            return Err(OpError::new("broadcast-mismatch", message).arg(1));
+            return Err(OpError::new(Code::BroadcastMismatch, message).arg(1));
         }
         let value = b.constant(args[0], attrs.number("value"))?;
         Ok(vec![b.select(args[1], value, args[0])?])
@@ -81,7 +82,7 @@ static TRIU: Op = Op {
 /// A number of diagonals, which is known at build time.
 pub(super) fn offset(attrs: &Attrs, name: &'static str) -> Result<i64, OpError> {
     attrs.int(name).filter(|n| i32::try_from(*n).is_ok()).ok_or_else(|| {
-        OpError::new("wrong-attribute", format!("`{name}` must be known at build time, not {}", attrs.get(name)))
+        OpError::new(Code::WrongAttribute, format!("`{name}` must be known at build time, not {}", attrs.get(name)))
             .attr(name)
     })
 }

@@ -1,5 +1,6 @@
 //! `matmul(a, b)`, with batches and vectors.
 
+use crate::diag::Code;
 use super::{Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 use crate::ir::prim::Prim;
@@ -22,7 +23,7 @@ static MATMUL: Op = Op {
         let (lhs, rhs) = (b.shape(args[0]), b.shape(args[1]));
         if let Some(scalar) = args.iter().position(|&a| b.rank(a) == 0) {
             let message = format!("`matmul` takes matrices or vectors, but {{{scalar}}} is a scalar");
-            return Err(OpError::new("wrong-rank", message).arg(scalar).help("write `a * b` for a product with a scalar"));
+            return Err(OpError::new(Code::WrongRank, message).arg(scalar).help("write `a * b` for a product with a scalar"));
         }
         let (inner, other) = (&lhs[lhs.len() - 1], &rhs[rhs.len().saturating_sub(2)]);
         if inner != other {
@@ -31,7 +32,7 @@ static MATMUL: Op = Op {
                 b.ty(args[0]),
                 b.ty(args[1])
             );
-            let error = OpError::new("inner-dimension", message).arg(1);
+            let error = OpError::new(Code::InnerDimension, message).arg(1);
             return Err(match rhs.last() {
                 Some(last) if rhs.len() >= 2 && last == inner => error.help("write `transpose({1})`"),
                 _ => error,
@@ -40,7 +41,7 @@ static MATMUL: Op = Op {
         let (lead_l, lead_r) = (&lhs[..lhs.len().saturating_sub(2)], &rhs[..rhs.len().saturating_sub(2)]);
         let lead = match_leading(lead_l, lead_r).ok_or_else(|| {
             let message = format!("the leading axes of {{0}} and {{1}} do not broadcast: {} and {}", b.ty(args[0]), b.ty(args[1]));
-            OpError::new("broadcast-mismatch", message).arg(1)
+            OpError::new(Code::BroadcastMismatch, message).arg(1)
         })?;
         let mut labels = [lead.lhs, lead.rhs, lead.out];
         // Axes of extent 1 that the other side repeats over are dropped: they need no label.

@@ -19,6 +19,7 @@ mod recurrent;
 mod signature;
 mod sliding;
 
+use crate::diag::Code;
 pub(crate) use attend::specification as attention;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
@@ -258,7 +259,7 @@ pub enum Domain {
 #[derive(Clone, PartialEq, Debug)]
 pub struct OpError {
     /// The kind of mistake.
-    pub code: &'static str,
+    pub code: Code,
     /// The guilty argument; the whole call where none is.
     pub arg: Option<usize>,
     /// The guilty attribute.
@@ -271,7 +272,7 @@ pub struct OpError {
 
 impl OpError {
     /// A mistake of the whole call.
-    pub fn new(code: &'static str, message: impl Into<String>) -> OpError {
+    pub fn new(code: Code, message: impl Into<String>) -> OpError {
         OpError { code, arg: None, attr: None, message: message.into(), help: None }
     }
 

@@ -1,5 +1,6 @@
 //! Lengths and angles: `norm(x)`, `normalize(x)`, `pairwise_distance(a, b)` and `cosine_similarity(a, b)`.
 
+use crate::diag::Code;
 use super::axes::REDUCED;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::Value;
@@ -120,7 +121,7 @@ pub(super) fn exponent(attrs: &Attrs) -> Result<f64, OpError> {
     let p = attrs.number("p");
     match p >= 1.0 {
         true => Ok(p),
-        false => Err(OpError::new("wrong-attribute", format!("`p` must be at least 1, not {p}")).attr("p")),
+        false => Err(OpError::new(Code::WrongAttribute, format!("`p` must be at least 1, not {p}")).attr("p")),
     }
 }
 

@@ -1,5 +1,6 @@
 //! `pad(x, low = 1, high = 1, axis = [2, 3], mode = "reflect")`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{Border, Prim, Scalar};
 use crate::ir::{Dim, Value};
@@ -47,7 +48,7 @@ static PAD: Op = Op {
             let left = b.shape(args[0])[axis].clone() + low[k].clone() + high[k].clone();
             if left.as_const().is_some_and(|n| n < 0) {
                 let message = format!("cropping {} and {} leaves nothing of axis {axis} of {{0}}", low[k], high[k]);
-                return Err(OpError::new("slice-out-of-range", message).arg(0));
+                return Err(OpError::new(Code::SliceOutOfRange, message).arg(0));
             }
         }
         let value = Scalar::of(b.dtype(args[0]), attrs.number("value"));
@@ -91,12 +92,12 @@ fn surround(
     for (name, size) in [("low", low), ("high", high)] {
         let Some(n) = size.as_const().filter(|&n| n >= 0) else {
             let message = format!("mode \"{mode}\" adds a number of elements known at build time, not {size}");
-            return Err(OpError::new("wrong-attribute", message).attr(name));
+            return Err(OpError::new(Code::WrongAttribute, message).attr(name));
         };
         if let Some(most) = extent.as_const().map(|e| e - own).filter(|&most| mode != "replicate" && n > most) {
             let message =
                 format!("axis {axis} of {{0}} has {extent} elements: mode \"{mode}\" adds at most {most}, not {n}");
-            return Err(OpError::new("wrong-attribute", message).attr(name).help(format!("write `{name} = {most}`")));
+            return Err(OpError::new(Code::WrongAttribute, message).attr(name).help(format!("write `{name} = {most}`")));
         }
     }
     let one = Dim::from(1);
@@ -138,7 +139,7 @@ fn borders(attrs: &Attrs, name: &'static str, count: usize) -> Result<Vec<Dim>, 
         all if all.len() == count => Ok(list),
         all => {
             let message = format!("`{name}` has {} numbers for {count} axes", all.len());
-            Err(OpError::new("wrong-attribute", message).attr(name))
+            Err(OpError::new(Code::WrongAttribute, message).attr(name))
         }
     }
 }

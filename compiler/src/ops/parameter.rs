@@ -1,5 +1,6 @@
 //! `Parameter(64, 3)`: a tensor that training changes, used by its field's name.
 
+use crate::diag::Code;
 use super::initial::initial;
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::model::Init;
@@ -29,7 +30,7 @@ static LAYER: Layer = Layer {
         let shape = attrs.extents("shape");
         if let Some(dim) = shape.iter().find(|dim| dim.as_const().is_none_or(|n| n < 1)) {
             let message = format!("an extent of a parameter is a positive constant, not {dim}");
-            return Err(OpError::new("wrong-attribute", message).attr("shape"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("shape"));
         }
         let init = initial(attrs, "init", &shape, Init::Normal { std: 1.0 })?;
         Ok(vec![LayerParam { name: "", shape, init, trained: true }])

@@ -1,5 +1,6 @@
 //! `pixel_shuffle(x, 2)` and `pixel_unshuffle(x, 2)`: channels to places and back.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -18,7 +19,7 @@ static SHUFFLE: Op = Op {
         let (c, h, w) = (&shape[lead], &shape[lead + 1], &shape[lead + 2]);
         let Some(channels) = c.exact_div(&(r.clone() * r.clone())) else {
             let message = format!("{r} · {r} places do not divide the {c} channels of {{0}}");
-            return Err(OpError::new("non-divisible", message).arg(0));
+            return Err(OpError::new(Code::NonDivisible, message).arg(0));
         };
         let split = [channels.clone(), r.clone(), r.clone(), h.clone(), w.clone()];
         let split = b.reshape(args[0], &[&shape[..lead], &split].concat())?;
@@ -55,7 +56,7 @@ static UNSHUFFLE: Op = Op {
         for axis in [lead + 1, lead + 2] {
             cut.push(shape[axis].exact_div(&r).ok_or_else(|| {
                 let message = format!("{r} does not divide axis {axis} of {{0}}, which is {}", shape[axis]);
-                OpError::new("non-divisible", message).arg(0)
+                OpError::new(Code::NonDivisible, message).arg(0)
             })?);
         }
         let (c, h, w) = (shape[lead].clone(), cut[0].clone(), cut[1].clone());

@@ -2,6 +2,7 @@
 
 use super::sliding::{Taps, positive, windows};
 use super::{Attr, AttrDecl, AttrKind, Attrs, Builder, OpError};
+use crate::diag::Code;
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Window};
 use crate::ir::{Dim, Value};
 
@@ -66,7 +67,7 @@ fn pool_windows(b: &Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result
         // A window that lies in the padding alone would have nothing to choose from.
         if 2 * padding[k] > reach {
             let message = format!("a padding of {} is more than half of the window of {}", padding[k], size[k]);
-            let error = OpError::new("wrong-attribute", message).attr("padding");
+            let error = OpError::new(Code::WrongAttribute, message).attr("padding");
             return Err(error.help(format!("write `padding = {}`", reach / 2)));
         }
         if attrs.flag("ceil_mode") {
@@ -75,7 +76,7 @@ fn pool_windows(b: &Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result
                     "`ceil_mode` with a stride of {} over a window of {} needs an extent known at build time, but axis {} of {{0}} is {}",
                     stride[k], size[k], first + k, b.shape(x)[first + k]
                 );
-                OpError::new("not-supported", message).attr("ceil_mode")
+                OpError::new(Code::NotSupported, message).attr("ceil_mode")
             })?;
             window.high = window.high.clone() + more;
         }

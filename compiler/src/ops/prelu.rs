@@ -1,5 +1,6 @@
 //! `PReLU(num_parameters = 1)` and `prelu(x, weight)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
 use crate::ir::Dim;
 use crate::ir::model::Init;
@@ -26,7 +27,7 @@ static PRELU: Op = Op {
         } else {
             let channels = x.shape.get(1).map_or("has no axis 1".into(), |d| format!("has {d} along axis 1"));
             let message = format!("`{{callee}}` has {slopes} slopes, but {{0}} is {x}, which {channels}");
-            return Err(OpError::new("wrong-features", message).arg(0));
+            return Err(OpError::new(Code::WrongFeatures, message).arg(0));
         }
         let zero = b.constant(args[0], 0.0)?;
         let positive = b.map(MapOp::Lt, &[zero, args[0]])?;

@@ -1,6 +1,7 @@
 //! Random tensors, `normal(key, [B, 16])`, `uniform(key, [B, 16])` and `bernoulli(key, [B, 16], p = 0.3)`, and keys,
 //! `split_key(key, 2)` and `fold_in(key, n)`.
 
+use crate::diag::Code;
 use super::draw::{Key, Use};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
@@ -54,7 +55,7 @@ static UNIFORM: Op = Op {
         let (low, high) = (attrs.number("low"), attrs.number("high"));
         if low >= high {
             let message = format!("`high` is {high}, which is not above `low`, {low}");
-            return Err(OpError::new("wrong-attribute", message).attr("high"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("high"));
         }
         let key = b.key(args.first().copied())?;
         let unit = b.unit(key, &shape(attrs))?;
@@ -81,7 +82,7 @@ static BERNOULLI: Op = Op {
     body: |b, args, attrs| {
         let p = attrs.number("p");
         if !(0.0..=1.0).contains(&p) {
-            return Err(OpError::new("wrong-attribute", format!("`p` is a probability, not {p}")).attr("p"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`p` is a probability, not {p}")).attr("p"));
         }
         let key = b.key(args.first().copied())?;
         let unit = b.unit(key, &shape(attrs))?;

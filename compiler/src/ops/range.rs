@@ -1,5 +1,6 @@
 //! Evenly spaced numbers: `arange(2, 10, step = 2)` and `linspace(0, 1, count = 5)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 use crate::ir::{DType, Dim};
@@ -22,7 +23,7 @@ static ARANGE: Op = Op {
         let count = (end.clone() - start.clone()).ceil_div(step);
         if count.as_const().is_some_and(|n| n < 0) {
             let message = format!("{start}..{end} runs backwards");
-            return Err(OpError::new("wrong-attribute", message).attr("end"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("end"));
         }
         let index = b.iota(&[count], 0)?;
         let index = b.convert(index, DType::F32)?;
@@ -56,7 +57,7 @@ static LINSPACE: Op = Op {
         let count = attrs.extent("count");
         if count.as_const().is_some_and(|n| n < 2) {
             return Err(
-                OpError::new("wrong-attribute", format!("`count` must be at least 2, not {count}")).attr("count")
+                OpError::new(Code::WrongAttribute, format!("`count` must be at least 2, not {count}")).attr("count")
             );
         }
         let index = b.iota(std::slice::from_ref(&count), 0)?;

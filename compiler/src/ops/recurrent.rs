@@ -8,6 +8,7 @@
 
 use super::dropout::{drop, probability};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
+use crate::diag::Code;
 use crate::ir::graph::{Memory, Repeat};
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, Prim};
@@ -77,7 +78,7 @@ impl Plan {
         let layers = attrs.positive("layers")? as usize;
         if layers > NAMES.len() {
             let message = format!("{layers} layers are more than {}, the most of one field", NAMES.len());
-            return Err(OpError::new("wrong-attribute", message).attr("layers"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("layers"));
         }
         let directions = if attrs.flag("bidirectional") { 2 } else { 1 };
         let dropout = probability(attrs, "dropout")?;
@@ -135,7 +136,7 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
         let state = if cell.states == 1 { "a state" } else { "both tensors of a state" };
         let message =
             format!("`{{callee}}` takes a sequence, {state} to begin with or none, and `lengths` of type u32 or none");
-        return Err(OpError::new("wrong-arity", message));
+        return Err(OpError::new(Code::WrongArity, message));
     };
     let (start, weights) = args[1..].split_at(states);
     check(b, &args, states, weights, (plan, cell))?;
@@ -180,7 +181,7 @@ fn lengths(b: &Builder<'_>, args: &[Value]) -> Result<(Option<Value>, Vec<Value>
             "the lengths of `{{callee}}` are {wanted}, one for each sequence, but {{{at}}} is {}",
             b.ty(args[at])
         );
-        return Err(OpError::new("shape-mismatch", message).arg(at));
+        return Err(OpError::new(Code::ShapeMismatch, message).arg(at));
     }
     let others = args.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, v)| *v).collect();
     Ok((Some(args[at]), others))
@@ -208,18 +209,18 @@ fn check(
     let hidden = b.shape(weights[1])[1].clone();
     if weight[0] != hidden.clone() * Dim::from(cell.gates) {
         let message = format!("the weights of `{{callee}}` are {} and {}", b.ty(weights[0]), b.ty(weights[1]));
-        return Err(OpError::new("shape-mismatch", message));
+        return Err(OpError::new(Code::ShapeMismatch, message));
     }
     if x[2] != weight[1] {
         let message = format!("`{{callee}}` takes {} features, but {{0}} has {}", weight[1], x[2]);
-        return Err(OpError::new("wrong-features", message).arg(0));
+        return Err(OpError::new(Code::WrongFeatures, message).arg(0));
     }
     let wanted = Type::new(b.dtype(args[0]), [(plan.layers * plan.directions).into(), x[0].clone(), hidden]);
     match (1..=states).find(|&k| *b.ty(args[k]) != wanted) {
         Some(k) => {
             let message =
                 format!("`{{callee}}` begins with a state of type {wanted}, but {{{k}}} is {}", b.ty(args[k]));
-            Err(OpError::new("shape-mismatch", message).arg(k))
+            Err(OpError::new(Code::ShapeMismatch, message).arg(k))
         }
         None => Ok(()),
     }

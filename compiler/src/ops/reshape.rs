@@ -1,5 +1,6 @@
 //! `reshape(x, [B, -1])`.
 
+use crate::diag::Code;
 use super::axes::show;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::dim::product;
@@ -30,16 +31,16 @@ fn resolve(from: &Type, shape: Vec<Dim>) -> Result<Vec<Dim>, OpError> {
     let mismatch = |to: &Dim| {
         let shown = show(&shape);
         OpError::new(
-            "reshape-count",
+            Code::ReshapeCount,
             format!("`reshape` keeps the number of elements: {{0}} has {count}, {shown} has {to}"),
         )
         .attr("shape")
     };
     if open.len() > 1 {
-        return Err(OpError::new("wrong-attribute", format!("{} leaves two extents open", show(&shape))).attr("shape"));
+        return Err(OpError::new(Code::WrongAttribute, format!("{} leaves two extents open", show(&shape))).attr("shape"));
     }
     if let Some(bad) = shape.iter().find(|d| !d.is(-1) && d.as_const().is_some_and(|n| n < 0)) {
-        return Err(OpError::new("wrong-attribute", format!("an extent cannot be {bad}")).attr("shape"));
+        return Err(OpError::new(Code::WrongAttribute, format!("an extent cannot be {bad}")).attr("shape"));
     }
     // What the last, or the open, extent must be for the count to be right.
     let last = open.first().copied().or(shape.len().checked_sub(1));
@@ -57,7 +58,7 @@ fn resolve(from: &Type, shape: Vec<Dim>) -> Result<Vec<Dim>, OpError> {
         (false, None) => {
             let others = product(shape.iter().filter(|d| !d.is(-1)));
             let message = format!("`reshape` keeps the number of elements: {{0}} has {count}, which {others} does not divide");
-            Err(OpError::new("reshape-count", message).attr("shape"))
+            Err(OpError::new(Code::ReshapeCount, message).attr("shape"))
         }
     }
 }

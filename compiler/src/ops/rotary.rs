@@ -1,5 +1,6 @@
 //! `rotary(x, position)`: rotary position embedding.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 use crate::ir::{DType, Dim, Value};
@@ -23,7 +24,7 @@ static ROTARY: Op = Op {
         let lead = shape.len() - 1;
         let Some(half) = shape[lead].exact_div(&Dim::from(2)) else {
             let message = format!("`rotary` turns pairs of features, but {{0}} has {}", shape[lead]);
-            return Err(OpError::new("non-divisible", message).arg(0));
+            return Err(OpError::new(Code::NonDivisible, message).arg(0));
         };
         let position = match args.get(1) {
             Some(&position) => {
@@ -33,13 +34,13 @@ static ROTARY: Op = Op {
                         "positions broadcast to the axes before the features of {}, but {{1}} is {given}",
                         b.ty(args[0])
                     );
-                    OpError::new("broadcast-mismatch", message).arg(1)
+                    OpError::new(Code::BroadcastMismatch, message).arg(1)
                 })?
             }
             None if lead > 0 => b.iota(&shape[..lead], lead - 1)?,
             None => {
                 let message = format!("`rotary` takes [.., T, d], but {{0}} is {}", b.ty(args[0]));
-                return Err(OpError::new("wrong-rank", message).arg(0).help("give the position: `rotary({0}, at)`"));
+                return Err(OpError::new(Code::WrongRank, message).arg(0).help("give the position: `rotary({0}, at)`"));
             }
         };
         let angle = angle(b, position, &half, attrs.number("base"))?;

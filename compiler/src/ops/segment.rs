@@ -1,6 +1,7 @@
 //! Sums by index: `scatter_add(x, index, updates, axis)`, `index_add(x, index, updates)`, `segment_sum(x, segments, count)`
 //! and `segment_mean`.
 
+use crate::diag::Code;
 use super::gather::flat_positions;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
@@ -63,7 +64,7 @@ static INDEX_ADD: Op = Op {
         let updates = b.ty(args[2]);
         if updates.shape != wanted.shape {
             let message = format!("{{0}} is {x}, so the updates must be {wanted}, but {{2}} is {updates}");
-            return Err(OpError::new("shape-mismatch", message).arg(2));
+            return Err(OpError::new(Code::ShapeMismatch, message).arg(2));
         }
         let index = b.convert(args[1], DType::U32)?;
         let sums = b.prim(Prim::ScatterAdd { axis, extent: x.shape[axis].clone() }, &[args[2], index])?;
@@ -159,7 +160,7 @@ static SEGMENT_MEAN: Op = Op {
 fn sums(b: &mut Builder<'_>, x: Value, segments: Value, attrs: &Attrs) -> Result<Value, OpError> {
     let extent = attrs.extent("count");
     if extent.as_const().is_some_and(|n| n < 1) {
-        return Err(OpError::new("wrong-attribute", format!("`count` must be positive, not {extent}")).attr("count"));
+        return Err(OpError::new(Code::WrongAttribute, format!("`count` must be positive, not {extent}")).attr("count"));
     }
     let segments = b.convert(segments, DType::U32)?;
     b.prim(Prim::ScatterAdd { axis: 0, extent }, &[x, segments])

@@ -1,6 +1,7 @@
 //! Activations that are zero or less steep near zero: `hardshrink(x)`, `softshrink(x)`, `tanhshrink(x)` and
 //! `threshold(x, threshold, value)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 
@@ -16,7 +17,7 @@ fn lambda(attrs: &Attrs) -> Result<f64, OpError> {
     match lambda >= 0.0 {
         true => Ok(lambda),
         false => {
-            Err(OpError::new("wrong-attribute", format!("`lambd` cannot be negative, as {lambda} is")).attr("lambd"))
+            Err(OpError::new(Code::WrongAttribute, format!("`lambd` cannot be negative, as {lambda} is")).attr("lambd"))
         }
     }
 }

@@ -4,6 +4,7 @@
 //! mistakes of an op's file, which the tests of the item list find.
 
 use super::{Op, OpError};
+use crate::diag::Code;
 use crate::ir::{DType, Dim, Type};
 use std::collections::BTreeMap;
 
@@ -185,7 +186,7 @@ impl Signature {
             (n, m) => format!("{n} to {m} arguments"),
         };
         let were = if given == 1 { "was" } else { "were" };
-        Err(OpError::new("wrong-arity", format!("`{{callee}}` takes {takes}, but {given} {were} given"))
+        Err(OpError::new(Code::WrongArity, format!("`{{callee}}` takes {takes}, but {given} {were} given"))
             .help(format!("call it as `{{callee}}({})`", self.usage(own))))
     }
 }
@@ -324,7 +325,7 @@ impl Bindings {
         let fixed = lead.len() + last.len();
         if ty.rank() < fixed || (!rest && ty.rank() > fixed) {
             let message = format!("`{{callee}}` takes {}, but {{{}}} is {ty}", pattern.describe(), place.index);
-            return Err(OpError::new("wrong-rank", message).arg(place.index));
+            return Err(OpError::new(Code::WrongRank, message).arg(place.index));
         }
         let tail = ty.rank() - last.len();
         let ends = lead.iter().zip(&ty.shape).chain(last.iter().zip(&ty.shape[tail..]));
@@ -346,7 +347,7 @@ impl Bindings {
                 (Class::Only(DType::Bool), _) => format!("compare it: `{{{index}}} != 0`"),
                 _ => format!("convert it: `{{{index}}}.{convert}()`"),
             };
-            return Err(OpError::new("wrong-dtype", message).arg(index).help(help));
+            return Err(OpError::new(Code::WrongDtype, message).arg(index).help(help));
         }
         if class == Class::Each {
             return Ok(());
@@ -361,7 +362,7 @@ impl Bindings {
             "`{{callee}}` needs one element type, but {{{first}}} is {} and {{{index}}} is {ty}",
             place.types[first]
         );
-        Err(OpError::new("mixed-dtype", message).arg(index).help(format!("convert it: `{{{from}}}.{to}()`")))
+        Err(OpError::new(Code::MixedDtype, message).arg(index).help(format!("convert it: `{{{from}}}.{to}()`")))
     }
 
     fn bind_extent(&mut self, axis: &Axis, extent: &Dim, place: Place<'_>) -> Result<(), OpError> {
@@ -371,7 +372,7 @@ impl Bindings {
             Axis::Const(n) if extent.is(*n) => return Ok(()),
             Axis::Const(n) => {
                 let message = format!("`{{callee}}` takes an axis of {n}, but {{{index}}} is {}", place.types[index]);
-                return Err(OpError::new("shape-mismatch", message).arg(index));
+                return Err(OpError::new(Code::ShapeMismatch, message).arg(index));
             }
             Axis::Named(name) => name,
         };
@@ -383,10 +384,10 @@ impl Bindings {
         if first < place.given && index >= place.given {
             let word = if extent.is(1) { word.trim_end_matches('s') } else { &word };
             let message = format!("`{{callee}}` takes {extent} {word}, but {{{first}}} has {bound}");
-            return Err(OpError::new("wrong-features", message).arg(first));
+            return Err(OpError::new(Code::WrongFeatures, message).arg(first));
         }
         let message = format!("{{{first}}} has {bound} {word}, but {{{index}}} has {extent}");
-        Err(OpError::new("shape-mismatch", message).arg(index))
+        Err(OpError::new(Code::ShapeMismatch, message).arg(index))
     }
 
     fn bind_rest(&mut self, axes: &[Dim], place: Place<'_>) -> Result<(), OpError> {
@@ -399,7 +400,7 @@ impl Bindings {
             "`{{callee}}` needs equal shapes, but {{{first}}} is {} and {{{index}}} is {}",
             place.types[first], place.types[index]
         );
-        Err(OpError::new("shape-mismatch", message).arg(index))
+        Err(OpError::new(Code::ShapeMismatch, message).arg(index))
     }
 
     /// Whether a result that the body gave is what the signature promises.
@@ -423,7 +424,7 @@ mod tests {
         ty(DType::F32, shape)
     }
 
-    fn texts(error: OpError, args: &[&str]) -> (&'static str, String, Option<String>) {
+    fn texts(error: OpError, args: &[&str]) -> (Code, String, Option<String>) {
         let args: Vec<String> = args.iter().map(|a| (*a).to_owned()).collect();
         let (message, help) = error.render("self.output", &args);
         (error.code, message, help)
@@ -447,7 +448,7 @@ mod tests {
         let error = check(linear, &[f32(&[5, 128]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).unwrap_err();
         assert_eq!(
             texts(error, &["x"]),
-            ("wrong-features", "`self.output` takes 64 features, but `x` has 128".into(), None)
+            (Code::WrongFeatures, "`self.output` takes 64 features, but `x` has 128".into(), None)
         );
         assert!(check(linear, &[f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).is_ok());
     }
@@ -457,7 +458,7 @@ mod tests {
         let linear = op("linear").unwrap();
         let error = check(linear, &[f32(&[5, 64]), f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"])
             .unwrap_err();
-        assert_eq!(error.code, "wrong-arity");
+        assert_eq!(error.code, Code::WrongArity);
         assert_eq!(error.message, "`{callee}` takes 1 argument, but 2 were given");
         assert_eq!(error.help.as_deref(), Some("call it as `{callee}(x)`"));
         let error = check(linear, &[f32(&[5, 64])], &[]).unwrap_err();
@@ -468,7 +469,7 @@ mod tests {
     fn types_are_converted_by_the_help() {
         let error = check(op("relu").unwrap(), &[ty(DType::U32, &[5])], &[]).unwrap_err();
         let (code, message, help) = texts(error, &["a + b"]);
-        assert_eq!((code, message.as_str()), ("wrong-dtype", "`self.output` takes f32, but `a + b` is u32[5]"));
+        assert_eq!((code, message.as_str()), (Code::WrongDtype, "`self.output` takes f32, but `a + b` is u32[5]"));
         assert_eq!(help.as_deref(), Some("convert it: `(a + b).f32()`"));
     }
 
@@ -482,6 +483,6 @@ mod tests {
         let error = bindings.bind(&pair.args[1].pattern, &types[1], place(1)).unwrap_err();
         assert_eq!(error.message, "`{callee}` needs equal shapes, but {0} is f32[5, 7] and {1} is f32[6, 7]");
         let error = bindings.bind(&pair.args[1].pattern, &ty(DType::I32, &[5, 7]), place(1)).unwrap_err();
-        assert_eq!((error.code, error.help.as_deref()), ("mixed-dtype", Some("convert it: `{1}.f32()`")));
+        assert_eq!((error.code, error.help.as_deref()), (Code::MixedDtype, Some("convert it: `{1}.f32()`")));
     }
 }

@@ -1,5 +1,6 @@
 //! `slice(x, axis = 1, start = 2, end = 5)`, which `x[.., 2..5]` means.
 
+use crate::diag::Code;
 use super::{Attr, AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 use crate::ir::prim::{Cut, Prim};
@@ -50,7 +51,7 @@ fn nth(attrs: &Attrs, name: &'static str, k: usize, count: usize) -> Result<Opti
         all if all.len() == count => Ok(Some(all[k].clone())),
         all => {
             let message = format!("`{name}` has {} numbers for {count} axes", all.len());
-            Err(OpError::new("wrong-attribute", message).attr(name))
+            Err(OpError::new(Code::WrongAttribute, message).attr(name))
         }
     }
 }
@@ -62,7 +63,7 @@ fn cut(extent: &Dim, axis: usize, start: Dim, end: Option<Dim>, step: Option<Dim
         None => 1,
         Some((Some(n), _)) if n > 0 => n,
         Some((_, step)) => {
-            return Err(OpError::new("wrong-attribute", format!("`step` must be positive, not {step}")).attr("step"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`step` must be positive, not {step}")).attr("step"));
         }
     };
     // A difference that is negative for every binding; one that depends on the binding is checked at run time.
@@ -70,7 +71,7 @@ fn cut(extent: &Dim, axis: usize, start: Dim, end: Option<Dim>, step: Option<Dim
     let len = end.clone() - start.clone();
     if negative(start.clone()) || negative(len.clone()) || negative(extent.clone() - end.clone()) {
         let message = format!("{start}..{end} is outside of axis {axis} of {{0}}, which is {extent}");
-        return Err(OpError::new("slice-out-of-range", message).arg(0));
+        return Err(OpError::new(Code::SliceOutOfRange, message).arg(0));
     }
     Ok(Cut { start, len: len.ceil_div(step), step })
 }

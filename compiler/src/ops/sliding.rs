@@ -1,6 +1,7 @@
 //! Windows over spatial axes: attributes like `stride` and `padding` in, checked windows out.
 
 use super::{Attr, AttrDecl, AttrKind, Attrs, OpError};
+use crate::diag::Code;
 use crate::ir::prim::Window;
 use crate::ir::{Dim, Type};
 
@@ -13,7 +14,7 @@ pub(super) const DILATION: AttrDecl =
 pub(super) fn positive(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
     let list = numbers(attrs, name, rank)?;
     match list.iter().find(|&&n| n < 1) {
-        Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` must be positive, not {n}")).attr(name)),
+        Some(n) => Err(OpError::new(Code::WrongAttribute, format!("`{name}` must be positive, not {n}")).attr(name)),
         None => Ok(list),
     }
 }
@@ -22,7 +23,7 @@ pub(super) fn positive(attrs: &Attrs, name: &'static str, rank: usize) -> Result
 pub(super) fn nonnegative(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, OpError> {
     let list = numbers(attrs, name, rank)?;
     match list.iter().find(|&&n| n < 0) {
-        Some(n) => Err(OpError::new("wrong-attribute", format!("`{name}` cannot be {n}")).attr(name)),
+        Some(n) => Err(OpError::new(Code::WrongAttribute, format!("`{name}` cannot be {n}")).attr(name)),
         None => Ok(list),
     }
 }
@@ -32,7 +33,7 @@ fn numbers(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, O
     attrs.spatial(name, rank).ok_or_else(|| {
         let message =
             format!("`{name}` must be one number known at build time, or a list of {rank}, not {}", attrs.get(name));
-        OpError::new("wrong-attribute", message).attr(name)
+        OpError::new(Code::WrongAttribute, message).attr(name)
     })
 }
 
@@ -57,7 +58,7 @@ pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Wi
         let (low, high) = match same {
             true if tap.stride != 1 => {
                 let message = format!("padding = \"same\" needs stride 1, not {}", tap.stride);
-                return Err(OpError::new("wrong-attribute", message).attr("padding").help("write `stride = 1`"));
+                return Err(OpError::new(Code::WrongAttribute, message).attr("padding").help("write `stride = 1`"));
             }
             // An odd total puts the larger part after, as PyTorch does.
             true => (reach.floor_div(&Dim::from(2)), reach.clone() - reach.floor_div(&Dim::from(2))),
@@ -72,7 +73,7 @@ pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Wi
                 first + k
             );
             let enough = padding[k] + (missing + 1) / 2;
-            return Err(OpError::new("kernel-too-large", message).arg(0).help(format!("write `padding = {enough}`")));
+            return Err(OpError::new(Code::KernelTooLarge, message).arg(0).help(format!("write `padding = {enough}`")));
         }
         windows.push(Window { size: tap.size, stride: tap.stride, dilation: tap.dilation, low, high, base: 1 });
     }

@@ -4,6 +4,7 @@
 //! that grows with the square of the extent, but none of it waits for another, so that axes of some thousand elements
 //! sort quickly on every device.
 
+use crate::diag::Code;
 use super::finite::is_nan;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
@@ -84,7 +85,7 @@ static TOP_K: Op = Op {
         let beyond = (extent.clone() - k.clone()).as_const().is_some_and(|left| left < 0);
         if beyond || k.as_const().is_some_and(|k| k < 1) {
             let message = format!("`k` is {k}, but axis {axis} of {{0}} has {extent} elements");
-            return Err(OpError::new("wrong-attribute", message).attr("k"));
+            return Err(OpError::new(Code::WrongAttribute, message).attr("k"));
         }
         let x = b.barrier(args[0])?;
         let place = places(b, x, axis, attrs.flag("largest"))?;

@@ -1,5 +1,6 @@
 //! `split(x, 3)`: equal parts.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -19,7 +20,7 @@ static SPLIT: Op = Op {
         let extent = b.shape(args[0])[axis].clone();
         let Some(len) = extent.exact_div(&Dim::from(parts)) else {
             let message = format!("{parts} parts do not divide axis {axis} of {{0}}, which is {extent}");
-            return Err(OpError::new("non-divisible", message).attr("parts"));
+            return Err(OpError::new(Code::NonDivisible, message).attr("parts"));
         };
         (0..parts).map(|k| b.slice(args[0], axis, Dim::from(k) * len.clone(), len.clone())).collect()
     },

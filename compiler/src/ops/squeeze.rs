@@ -1,5 +1,6 @@
 //! `squeeze(x, axis = …)` and `unsqueeze(x, axis)`: axes of extent 1.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -19,7 +20,7 @@ static SQUEEZE: Op = Op {
         };
         if let Some(&a) = axes.iter().find(|&&a| !shape[a].is(1)) {
             let message = format!("axis {a} of {{0}} is {}: only an extent of 1 can be dropped", shape[a]);
-            return Err(OpError::new("shape-mismatch", message).attr("axis"));
+            return Err(OpError::new(Code::ShapeMismatch, message).attr("axis"));
         }
         let kept: Vec<Dim> = (0..shape.len()).filter(|a| !axes.contains(a)).map(|a| shape[a].clone()).collect();
         Ok(vec![b.reshape(args[0], &kept)?])
@@ -55,7 +56,7 @@ pub(super) fn insertion(rank: usize, axis: i64) -> Result<usize, OpError> {
     if (0..places).contains(&at) {
         return Ok(at as usize);
     }
-    Err(OpError::new("axis-out-of-range", format!("a new axis cannot stand at {axis}: {{0}} has rank {rank}"))
+    Err(OpError::new(Code::AxisOutOfRange, format!("a new axis cannot stand at {axis}: {{0}} has rank {rank}"))
         .attr("axis")
         .help(format!("use an axis from {} to {}", -places, places - 1)))
 }

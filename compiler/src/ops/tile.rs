@@ -1,5 +1,6 @@
 //! Repetition and rotation along axes: `tile(x, [2, 1])`, `repeat_interleave(x, 2, axis = 1)` and `roll(x, 1, axis = 0)`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 use crate::ir::prim::Prim;
@@ -18,7 +19,7 @@ static TILE: Op = Op {
         shape.splice(..0, std::iter::repeat_n(Dim::from(1), rank - shape.len()));
         counts.splice(..0, std::iter::repeat_n(Dim::from(1), rank - counts.len()));
         if let Some(n) = counts.iter().find(|n| n.as_const().is_some_and(|n| n < 1)) {
-            return Err(OpError::new("wrong-attribute", format!("`counts` must be positive, not {n}")).attr("counts"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`counts` must be positive, not {n}")).attr("counts"));
         }
         // Each axis becomes two, of which the first repeats.
         let pairs: Vec<Dim> = counts.iter().zip(&shape).flat_map(|(n, d)| [n.clone(), d.clone()]).collect();
@@ -51,7 +52,7 @@ static REPEAT_INTERLEAVE: Op = Op {
         let axis = b.axis(args[0], attrs, "axis")?;
         let count = attrs.extent("count");
         if count.as_const().is_some_and(|n| n < 1) {
-            return Err(OpError::new("wrong-attribute", format!("`count` must be positive, not {count}")).attr("count"));
+            return Err(OpError::new(Code::WrongAttribute, format!("`count` must be positive, not {count}")).attr("count"));
         }
         let (mut spread, mut whole) = (b.shape(args[0]), b.shape(args[0]));
         whole[axis] = whole[axis].clone() * count.clone();

@@ -1,5 +1,6 @@
 //! `transpose(x)` and `transpose(x, [2, 0, 1])`.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&TRANSPOSE)];
@@ -16,13 +17,13 @@ static TRANSPOSE: Op = Op {
             Some(axes) => axes,
             None if rank < 2 => {
                 let message = format!("`transpose` needs two axes, but {{0}} is {}", b.ty(args[0]));
-                return Err(OpError::new("wrong-rank", message).arg(0));
+                return Err(OpError::new(Code::WrongRank, message).arg(0));
             }
             None => (0..rank - 2).chain([rank - 1, rank - 2]).collect(),
         };
         if axes.len() != rank {
             let message = format!("{} axes are given for {{0}}, which has {rank}", axes.len());
-            return Err(OpError::new("wrong-rank", message).attr("axes"));
+            return Err(OpError::new(Code::WrongRank, message).attr("axes"));
         }
         Ok(vec![b.transpose(args[0], &axes)?])
     },

@@ -1,5 +1,6 @@
 //! `unbind(x, axis = 0)`: the slices of an axis.
 
+use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -24,7 +25,7 @@ static UNBIND: Op = Op {
             let message = format!(
                 "`{{callee}}` needs an extent that is known at build time, but axis {axis} of {{0}} is {extent}"
             );
-            return Err(OpError::new("dynamic-value", message).arg(0));
+            return Err(OpError::new(Code::DynamicValue, message).arg(0));
         };
         (0..count)
             .map(|k| {

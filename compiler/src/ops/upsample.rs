@@ -1,5 +1,6 @@
 //! `upsample(x, scale_factor = 2, mode = "bilinear")`.
 
+use crate::diag::Code;
 use super::sliding::positive;
 use super::{Attr, AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
@@ -43,11 +44,11 @@ static UPSAMPLE: Op = Op {
         {
             let message =
                 format!("mode \"{mode}\" resizes {takes} axes after the second, but {{0}} is {}", b.ty(args[0]));
-            return Err(OpError::new("wrong-rank", message).attr("mode"));
+            return Err(OpError::new(Code::WrongRank, message).attr("mode"));
         }
         if mode == "nearest" && attrs.flag("align_corners") {
             let message = "`align_corners` says nothing about mode \"nearest\"";
-            return Err(OpError::new("wrong-attribute", message)
+            return Err(OpError::new(Code::WrongAttribute, message)
                 .attr("align_corners")
                 .help("write `mode = \"bilinear\"`"));
         }
@@ -101,13 +102,13 @@ fn changes(attrs: &Attrs, rank: usize) -> Result<Vec<Change>, OpError> {
     match (attrs.get("scale_factor"), attrs.get("size")) {
         (Attr::Absent, Attr::Absent) => {
             let message = "`{callee}` needs `scale_factor` or `size`";
-            Err(OpError::new("missing-attribute", message).help("add `scale_factor = 2`"))
+            Err(OpError::new(Code::MissingAttribute, message).help("add `scale_factor = 2`"))
         }
         (_, Attr::Absent) => list("scale_factor", Change::Times),
         (Attr::Absent, _) => list("size", Change::To),
         (_, _) => {
             let message = "`scale_factor` and `size` both say how large the result is";
-            Err(OpError::new("duplicate-attribute", message).attr("size"))
+            Err(OpError::new(Code::DuplicateAttribute, message).attr("size"))
         }
     }
 }

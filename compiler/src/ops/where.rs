@@ -1,5 +1,6 @@
 //! `where(condition, a, b)`.
 
+use crate::diag::Code;
 use super::{Domain, Example, Item, Op, OpError};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&WHERE)];
@@ -16,7 +17,7 @@ static WHERE: Op = Op {
         if b.common_shape(args).is_err() {
             let types: Vec<String> = args.iter().map(|&a| b.ty(a).to_string()).collect();
             let message = format!("`{{callee}}` cannot broadcast {}", types.join(", "));
-            return Err(OpError::new("broadcast-mismatch", message));
+            return Err(OpError::new(Code::BroadcastMismatch, message));
         }
         Ok(vec![b.select(args[0], args[1], args[2])?])
     },

@@ -2,6 +2,7 @@
 //!
 //! Lanes are the leading axis. A result has them where an argument has.
 
+use crate::diag::Code;
 use crate::ir::prim::{Border, Cut, MapOp, Prim};
 use crate::ir::{DType, Dim, Type, Value};
 use crate::ops::{Builder, OpError};
@@ -108,7 +109,7 @@ fn batched(b: &mut Builder<'_>, prim: &Prim, args: &[Lane], count: &Dim) -> Made
 fn contract(b: &mut Builder<'_>, args: &[Lane], lhs: &[u8], rhs: &[u8], out: &[u8]) -> Made {
     let used = |label: &u8| lhs.contains(label) || rhs.contains(label);
     let Some(fresh) = (b'a'..=b'z').chain(b'A'..=b'Z').find(|label| !used(label)) else {
-        return Err(OpError::new("shape-mismatch", "too many labels"));
+        return Err(OpError::new(Code::ShapeMismatch, "too many labels"));
     };
     let labels = |labels: &[u8], varies: bool| -> Vec<u8> {
         std::iter::once(fresh).filter(|_| varies).chain(labels.iter().copied()).collect()

@@ -2,7 +2,7 @@
 
 use super::ast::*;
 use super::{vocabulary, words};
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::DType;
 use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
 use proc_macro2::Ident;
@@ -81,7 +81,7 @@ pub(super) fn bind(
         Err(errors) => {
             for one in errors {
                 let given = one.given.and_then(|k| order.get(k));
-                let misnamed = matches!(one.error.code, "unknown-attribute" | "duplicate-attribute");
+                let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
                 let at = match given {
                     Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
                     Some(g) => g.place,
@@ -101,7 +101,7 @@ pub(super) fn bind(
 
 /// The report of a number that is beyond what an f32 holds.
 fn beyond(given: &Given) -> Option<Diagnostic> {
-    let report = Diagnostic::new("literal-out-of-range", given.place, format!("`{}` is no f32", given.text));
+    let report = Diagnostic::new(Code::LiteralOutOfRange, given.place, format!("`{}` is no f32", given.text));
     (!is_finite(given.value.as_ref())).then(|| report.note(format!("f32 holds {}", DType::F32.range())))
 }
 
@@ -118,7 +118,7 @@ fn is_finite(value: Option<&Attr>) -> bool {
 pub(super) fn unknown<'a>(callee: &str, name: &Ident, known: impl IntoIterator<Item = &'a str>) -> Diagnostic {
     let known: Vec<&str> = known.into_iter().collect();
     let message = format!("`{callee}` has no attribute `{name}`");
-    let report = Diagnostic::new("unknown-attribute", name.span(), message);
+    let report = Diagnostic::new(Code::UnknownAttribute, name.span(), message);
     match vocabulary::attribute(name, &known).or_else(|| closest(&name.to_string(), known.iter().copied())) {
         Some(near) => report.help(format!("write `{near}`")),
         None if known.is_empty() => report.help("remove it: there are no attributes"),

@@ -7,7 +7,7 @@ use super::statics::{self, Names, Wanted};
 use super::syntax::has_unreadable;
 use super::travel::Source;
 use super::unused;
-use crate::diag::{Diagnostic, Diags, closest};
+use crate::diag::{Code, Diagnostic, Diags, closest};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
 
@@ -115,12 +115,12 @@ impl<'p> Declared<'p> {
         let text = name.to_string();
         if self.sources[number].imports.contains_key(&text) {
             let message = format!("`{text}` is declared elsewhere, and its functions with it");
-            let report = Diagnostic::new("unknown-struct", name.span(), message);
+            let report = Diagnostic::new(Code::UnknownStruct, name.span(), message);
             return report.help(format!("declare a struct with a field `inner: {text}`, or write a plain `fn`"));
         }
         let known = self.sources[number].program.structs.iter().map(|s| s.name.to_string()).collect::<Vec<_>>();
         let near = closest(&text, known.iter().map(String::as_str));
-        let mut report = Diagnostic::new("unknown-struct", name.span(), format!("there is no struct `{text}` here"));
+        let mut report = Diagnostic::new(Code::UnknownStruct, name.span(), format!("there is no struct `{text}` here"));
         report.help = near.map(|near| format!("write `impl {near}`"));
         report
     }
@@ -191,7 +191,8 @@ fn all_distinct<'a>(what: &str, names: impl IntoIterator<Item = &'a Ident>, diag
 
 /// Reports the later of two declarations.
 pub(super) fn duplicate<'a>(what: &str, later: &Ident, all: impl IntoIterator<Item = &'a Ident>, diags: &mut Diags) {
-    let mut report = Diagnostic::new("duplicate-name", later.span(), format!("there are two {what}s named `{later}`"));
+    let mut report =
+        Diagnostic::new(Code::DuplicateName, later.span(), format!("there are two {what}s named `{later}`"));
     if let Some(first) = all.into_iter().find(|name| *name == later) {
         report = report.note(format!("the first is on line {}", first.span().start().line));
     }

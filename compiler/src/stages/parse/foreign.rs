@@ -9,7 +9,7 @@ use super::declared::duplicate;
 use super::elaborate::{axes, dims_of, dtype, named_dims};
 use super::statics::Names;
 use super::{wgsl, words};
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::Taken;
 use crate::ir::model::ForeignFn;
 use crate::ir::{DType, Type};
@@ -107,7 +107,7 @@ impl<'p> Reader<'p> {
             TypeExpr::Tuple(_, place) => {
                 let message =
                     format!("`{name}` gives several values, which is not supported yet for foreign functions");
-                diags.push(Diagnostic::new("not-supported", *place, message).help("declare one function for each"));
+                diags.push(Diagnostic::new(Code::NotSupported, *place, message).help("declare one function for each"));
                 None
             }
             ty => self.ty(ty, diags),
@@ -149,7 +149,7 @@ impl<'p> Reader<'p> {
             .chain(others.externs.iter().map(|e| &e.name))
             .map(Ident::to_string)
             .collect();
-        let mut report = Diagnostic::new("unknown-function", place, format!("there is no function `{name}`"));
+        let mut report = Diagnostic::new(Code::UnknownFunction, place, format!("there is no function `{name}`"));
         let near = closest(&name.to_string(), known.iter().map(String::as_str).filter(|k| self.one.name != k));
         let own = format!("declare `fn {name}(…)` outside of the structs, or write `grad(…)` with its signature");
         report.help = Some(near.map_or(own, |near| format!("write `grad = {near}`")));
@@ -161,7 +161,7 @@ impl<'p> Reader<'p> {
         let one = |(pat, ty): &(Pat, TypeExpr), diags: &mut Diags| {
             let Pat::Name { name, .. } = pat else {
                 let message = "arguments of foreign functions are single tensors with names";
-                diags.push(Diagnostic::new("not-supported", pat.place(), message));
+                diags.push(Diagnostic::new(Code::NotSupported, pat.place(), message));
                 return None;
             };
             Some((name.to_string(), self.ty(ty, diags)?))
@@ -174,20 +174,20 @@ impl<'p> Reader<'p> {
         let TypeExpr::Tensor { dtype: word, axes: written, place } = ty else {
             if !matches!(ty, TypeExpr::Error) {
                 let message = format!("`{}` takes and gives single tensors", self.one.name);
-                diags.push(Diagnostic::new("not-supported", self.one.name.span(), message));
+                diags.push(Diagnostic::new(Code::NotSupported, self.one.name.span(), message));
             }
             return None;
         };
         if written.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
             let message = format!("the number of dimensions must be known in the foreign function `{}`", self.one.name);
-            let report = Diagnostic::new("wrong-rank", *place, message);
+            let report = Diagnostic::new(Code::WrongRank, *place, message);
             diags.push(report.help("name each dimension: `f32[B, T, 64]`"));
             return None;
         }
         let (dtype, shape) = (dtype(word, diags), axes(written, &self.names, diags));
         if dtype == Some(DType::Bool) {
             let message = "foreign functions with bool are not supported yet";
-            diags.push(Diagnostic::new("not-supported", *place, message).help("take a u32 that is 0 or 1"));
+            diags.push(Diagnostic::new(Code::NotSupported, *place, message).help("take a u32 that is 0 or 1"));
             return None;
         }
         Some(Type::new(dtype?, shape?.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>()))
@@ -250,7 +250,7 @@ impl<'p> Reader<'p> {
     }
 
     fn report(&self, place: Place, message: String, help: String, diags: &mut Diags) {
-        let report = Diagnostic::new("gradient-signature", place, message);
+        let report = Diagnostic::new(Code::GradientSignature, place, message);
         let note = "it may also take arguments of the function, and `result`, by their names";
         diags.push(report.note(note).help(help));
     }
@@ -262,7 +262,7 @@ fn unbound_results(function: &str, result: &TypeExpr, names: &mut Names, diags: 
         let near = closest(&name.to_string(), names.keys().map(String::as_str)).map(|near| format!("write `{near}`"));
         names.insert(name.to_string(), None);
         let message = format!("no argument of `{function}` binds `{name}`");
-        let report = Diagnostic::new("unbound-dimension", name.span(), message);
+        let report = Diagnostic::new(Code::UnboundDimension, name.span(), message);
         let help = near.unwrap_or_else(|| "write a number, or let the extent of an argument have the name".to_owned());
         diags.push(report.note("the memory of a result is known before the function runs").help(help));
     }

@@ -9,7 +9,7 @@ use super::declared::{Declared, Named, key};
 use super::elaborate;
 use super::statics::{self, Names, Wanted};
 use super::words;
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
 use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
@@ -128,7 +128,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                     None => {
                         let most = of.params.len();
                         let message = format!("`{}` takes {}", of.name, count(most, "parameter"));
-                        diags.push(Diagnostic::new("wrong-arity", arg.value.place, message));
+                        diags.push(Diagnostic::new(Code::WrongArity, arg.value.place, message));
                         continue;
                     }
                 },
@@ -144,7 +144,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 (None, None) => {
                     let message = format!("`{}` needs a value for `{name}`", of.name);
                     let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
-                    diags.push(Diagnostic::new("missing-argument", place, message).note(format!(
+                    diags.push(Diagnostic::new(Code::MissingArgument, place, message).note(format!(
                         "it is declared as `{}({})`",
                         of.name,
                         all.join(", ")
@@ -174,7 +174,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                     Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
                     _ => {
                         let message = format!("`{}` is not a positive number of blocks", words::full(count));
-                        diags.push(Diagnostic::new("wrong-attribute", count.place, message));
+                        diags.push(Diagnostic::new(Code::WrongAttribute, count.place, message));
                         None
                     }
                 });
@@ -219,7 +219,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     ) -> FieldInstance {
         if self.open.contains(&key(of.source, &of.name)) {
             let message = format!("`{}` contains itself", of.name);
-            diags.push(Diagnostic::new("recursion", name.span(), message));
+            diags.push(Diagnostic::new(Code::Recursion, name.span(), message));
             return FieldInstance::Unknown;
         }
         FieldInstance::Block(self.instance(of, args, names, place, diags))
@@ -229,7 +229,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     fn configured(&mut self, alias: &'p Alias, name: &Ident, args: &[Arg], diags: &mut Diags) -> FieldInstance {
         if let Some(arg) = args.first() {
             let message = format!("`{}` has its arguments already", alias.name);
-            let report = Diagnostic::new("wrong-arity", arg.value.place, message);
+            let report = Diagnostic::new(Code::WrongArity, arg.value.place, message);
             diags.push(report.help(format!("write `{name}`, or name `{}(…)`", alias.target)));
             return FieldInstance::Unknown;
         }
@@ -248,7 +248,8 @@ impl<'d, 'p> Instances<'d, 'p> {
             Item::Op(_) | Item::Optimizer(_) => None,
         });
         let known: Vec<&str> = layers.chain(self.declared.blocks(source)).collect();
-        let mut report = Diagnostic::new("unknown-layer", name.span(), format!("there is no layer or block `{text}`"));
+        let mut report =
+            Diagnostic::new(Code::UnknownLayer, name.span(), format!("there is no layer or block `{text}`"));
         report.help = closest(&text, known.iter().copied()).map(|near| format!("write `{near}`"));
         report
     }
@@ -300,14 +301,14 @@ impl<'d, 'p> Instances<'d, 'p> {
     fn state(&mut self, ty: &TypeExpr, field: &Field, names: &Names, diags: &mut Diags) -> FieldInstance {
         let TypeExpr::Tensor { dtype, axes, place } = ty else {
             if !matches!(ty, TypeExpr::Error) {
-                let report = Diagnostic::new("not-supported", field.name.span(), "a state is one tensor");
+                let report = Diagnostic::new(Code::NotSupported, field.name.span(), "a state is one tensor");
                 diags.push(report.help("declare one `state` for each"));
             }
             return FieldInstance::Unknown;
         };
         if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
             let message = format!("the number of dimensions of `{}` must be known", field.name);
-            diags.push(Diagnostic::new("wrong-rank", *place, message).help("name each dimension: `f32[B, 64]`"));
+            diags.push(Diagnostic::new(Code::WrongRank, *place, message).help("name each dimension: `f32[B, 64]`"));
             return FieldInstance::Unknown;
         }
         let mut names = names.clone();

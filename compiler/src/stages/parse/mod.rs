@@ -17,7 +17,7 @@ mod vocabulary;
 mod wgsl;
 mod words;
 
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::{Block, Model};
 use ast::{Arg, Fn, Receiver, Struct};
 use declared::{Declared, Named};
@@ -66,7 +66,7 @@ fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
             }
             Some(Named::Alias(other)) => {
                 let message = format!("`{}` names a configuration itself", other.name);
-                let report = Diagnostic::new("unknown-struct", alias.target.span(), message);
+                let report = Diagnostic::new(Code::UnknownStruct, alias.target.span(), message);
                 diags.push(report.help(format!("name the struct: `{} = {}(…)`", alias.name, other.target)));
             }
             Some(Named::Unknown) => {}
@@ -104,7 +104,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     if let Some(param) = missing.next() {
         let message = format!("`{}` has public functions, but `{param}` has no value", of.name);
         diags.push(
-            Diagnostic::new("not-a-model", param.span(), message)
+            Diagnostic::new(Code::NotAModel, param.span(), message)
                 .help(format!("give it one: `{param} = 64`, or make the functions private")),
         );
     }
@@ -141,7 +141,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
 fn report_trained_state(function: &Fn, diags: &mut Diags) -> bool {
     let Receiver::Mut(place) = function.receiver else { return false };
     let message = format!("`{}` is trained, so that it cannot change the state of a session", function.name);
-    let report = Diagnostic::new("state-in-training", place, message);
+    let report = Diagnostic::new(Code::StateInTraining, place, message);
     diags.push(
         report.help(format!("declare it as `pub fn {}(&self, …)`, and another function for sessions", function.name)),
     );
@@ -152,7 +152,7 @@ fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Dia
     for function in fns(declared, of).filter(|f| !f.train.is_empty() && !f.is_pub()) {
         let message = format!("`{}` is trained, but nobody can call it", function.name);
         diags.push(
-            Diagnostic::new("private-training", function.name.span(), message)
+            Diagnostic::new(Code::PrivateTraining, function.name.span(), message)
                 .help(format!("declare it as `pub fn {}`", function.name)),
         );
     }
@@ -161,7 +161,7 @@ fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Dia
 fn unknown_struct(name: &Ident, declared: &Declared<'_>) -> Diagnostic {
     let known = declared.blocks(0);
     let mut report =
-        Diagnostic::new("unknown-struct", name.span(), format!("there is no struct `{name}` in this macro"));
+        Diagnostic::new(Code::UnknownStruct, name.span(), format!("there is no struct `{name}` in this macro"));
     report.help = closest(&name.to_string(), known.iter().copied()).map(|near| format!("write `{near}`"));
     report
 }

@@ -1,6 +1,6 @@
 //! The options of a model: `#[model(…)]` on a struct in, what they choose out.
 
-use crate::diag::{Diagnostic, Diags, closest};
+use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::Memory;
 use crate::ir::precision::Precision;
 use proc_macro2::Ident;
@@ -21,7 +21,7 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
     for attr in attrs.iter().filter(|a| a.path().is_ident("model")) {
         let place = attr.bracket_token.span.join();
         let Ok((option, value)) = attr.parse_args_with(pair) else {
-            let report = Diagnostic::new("syntax", place, "`#[model(…)]` takes one option and its value");
+            let report = Diagnostic::new(Code::Syntax, place, "`#[model(…)]` takes one option and its value");
             diags.push(report.help("write `#[model(memory = minimize)]`"));
             continue;
         };
@@ -38,7 +38,7 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
             }
         } else {
             let report =
-                Diagnostic::new("unknown-attribute", option.span(), format!("models have no option `{option}`"));
+                Diagnostic::new(Code::UnknownAttribute, option.span(), format!("models have no option `{option}`"));
             diags.push(report.help("the options are `memory` and `precision`"));
         }
     }
@@ -47,7 +47,7 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
 
 /// The report of a value that an option does not have.
 fn unknown(option: &Ident, value: &Ident, [first, second, third]: [&'static str; 3]) -> Diagnostic {
-    let report = Diagnostic::new("wrong-attribute", value.span(), format!("`{option}` is not `{value}`"));
+    let report = Diagnostic::new(Code::WrongAttribute, value.span(), format!("`{option}` is not `{value}`"));
     let mut report = report.note(format!("it is `{first}`, `{second}` or `{third}`"));
     let near = closest(&value.to_string(), [first, second, third]);
     report.help = near.map(|near| format!("write `{option} = {near}`"));

@@ -2,7 +2,7 @@
 //! that would meet a method of every model, session or trainer, or one that another function brings along.
 
 use super::ast::{AxisExpr, Fn, Program, TypeExpr};
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 
 /// Methods of every model.
 const MODEL: [&str; 22] = [
@@ -58,7 +58,7 @@ pub(super) fn report(program: &Program, diags: &mut Diags) {
             } else {
                 continue;
             };
-            let report = Diagnostic::new("reserved-name", one.name.span(), message);
+            let report = Diagnostic::new(Code::ReservedName, one.name.span(), message);
             diags.push(report.help(format!("rename this one, for example to `{name}_of`")));
         }
     }

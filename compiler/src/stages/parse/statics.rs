@@ -3,7 +3,7 @@
 use super::ast::*;
 use super::attributes::{self, Given};
 use super::words;
-use crate::diag::{Diagnostic, Diags, closest};
+use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::{DType, Dim};
 use crate::ops::{Attr, INITIALIZERS, initial_value, initializer};
 use proc_macro2::Ident;
@@ -98,7 +98,7 @@ fn no_value(expr: &Expr, diags: &mut Diags) -> Option<Attr> {
 
 fn dynamic(expr: &Expr) -> Diagnostic {
     let text = words::brief(expr);
-    Diagnostic::new("dynamic-value", expr.place, format!("`{text}` is not known at build time"))
+    Diagnostic::new(Code::DynamicValue, expr.place, format!("`{text}` is not known at build time"))
 }
 
 /// Whether two integers do not divide evenly.
@@ -126,7 +126,7 @@ pub(super) fn overflows(op: Binary, a: &Attr, b: &Attr) -> bool {
 
 pub(super) fn too_large(expr: &Expr) -> Diagnostic {
     let message = format!("`{}` is larger than any extent", words::full(expr));
-    let report = Diagnostic::new("literal-out-of-range", expr.place, message);
+    let report = Diagnostic::new(Code::LiteralOutOfRange, expr.place, message);
     report.note(format!("extents and other integers are at most {}", i64::MAX))
 }
 
@@ -137,7 +137,7 @@ fn division(expr: &Expr, a: &Attr, b: &Attr) -> Diagnostic {
     };
     let text = words::full(expr);
     let message = format!("`{text}` is not a whole number: {} does not divide {}", number(b), number(a));
-    Diagnostic::new("non-divisible", expr.place, message)
+    Diagnostic::new(Code::NonDivisible, expr.place, message)
 }
 
 fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Option<Attr> {
@@ -149,8 +149,8 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
         return Some(Attr::Text(text));
     }
     let (code, what) = match wanted {
-        Wanted::Dimension => ("unknown-dimension", "dimension"),
-        Wanted::Value => ("unknown-variable", "constant"),
+        Wanted::Dimension => (Code::UnknownDimension, "dimension"),
+        Wanted::Value => (Code::UnknownVariable, "constant"),
     };
     let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
     let initial = INITIALIZERS.iter().map(|one| one.name).filter(|_| wanted == Wanted::Value);

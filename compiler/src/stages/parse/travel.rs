@@ -7,7 +7,7 @@
 use super::ast::{Item, Program, Use};
 use super::is_pub;
 use super::syntax;
-use crate::diag::{Diagnostic, Diags, Travelled};
+use crate::diag::{Code, Diagnostic, Diags, Travelled};
 use crate::ir::Block;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
@@ -76,7 +76,7 @@ pub(super) fn read(texts: Texts, diags: &mut Diags) -> Vec<Source> {
     for one in &uses {
         let Some(block) = blocks.next() else {
             let message = format!("`{}` stands elsewhere, where only a build finds it", one.target);
-            let report = Diagnostic::new("not-supported", one.target.span(), message);
+            let report = Diagnostic::new(Code::NotSupported, one.target.span(), message);
             diags.push(report.help("compile it with cargo"));
             all[0].failed.insert(one.name.to_string());
             continue;
@@ -86,7 +86,7 @@ pub(super) fn read(texts: Texts, diags: &mut Diags) -> Vec<Source> {
             Some(_) if let Some(foreign) = all[before..].iter().find_map(|source| source.program.externs.first()) => {
                 let message =
                     format!("`{}` calls `{}`, and foreign functions do not travel yet", one.target, foreign.name);
-                diags.push(Diagnostic::new("not-supported", one.target.span(), message));
+                diags.push(Diagnostic::new(Code::NotSupported, one.target.span(), message));
                 all[0].failed.insert(one.name.to_string());
             }
             Some(imported) => {
@@ -99,7 +99,7 @@ pub(super) fn read(texts: Texts, diags: &mut Diags) -> Vec<Source> {
             }
             None => {
                 let message = format!("`{}` is a macro, but not a block", one.target);
-                diags.push(Diagnostic::new("not-a-block", one.target.span(), message));
+                diags.push(Diagnostic::new(Code::NotABlock, one.target.span(), message));
                 all[0].failed.insert(one.name.to_string());
             }
         }
@@ -139,11 +139,11 @@ fn report_imports(uses: &[Use], own: &Source, diags: &mut Diags) {
         if let Some(local) = structs.chain(own.program.aliases.iter().map(|a| &a.name)).find(|n| **n == one.name) {
             let message = format!("`{name}` is imported and declared");
             let line = local.span().start().line;
-            let report = Diagnostic::new("duplicate-name", one.name.span(), message);
+            let report = Diagnostic::new(Code::DuplicateName, one.name.span(), message);
             let report = report.note(format!("the declaration is on line {line}"));
             diags.push(report.help(format!("import it by another name: `{} as {name}2`", one.target)));
         } else if !words.contains(&name) {
-            let report = Diagnostic::new("unused-import", one.name.span(), format!("nothing here uses `{name}`"));
+            let report = Diagnostic::new(Code::UnusedImport, one.name.span(), format!("nothing here uses `{name}`"));
             diags.push(report.help("remove the import, or declare a field of it"));
         }
     }

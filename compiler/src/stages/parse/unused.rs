@@ -2,7 +2,7 @@
 //! and states that nothing assigns.
 
 use super::ast::*;
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use std::collections::BTreeSet;
 
 /// What the functions of a text name.
@@ -25,7 +25,7 @@ pub(super) fn report_fields(program: &Program, diags: &mut Diags) {
             continue;
         }
         let message = format!("`{name}` takes part in no function of `{}`", one.name);
-        let report = Diagnostic::new("unused-field", name.span(), message);
+        let report = Diagnostic::new(Code::UnusedField, name.span(), message);
         diags.push(report.help(format!("remove `{name}`, or use it as `self.{name}`")));
     }
 }
@@ -38,13 +38,13 @@ pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
         let name = &field.name;
         if matches!(field.ty, FieldType::State(_)) && !used.assigned.contains(&name.to_string()) {
             let message = format!("no function assigns the state `{name}`, so it stays zero for ever");
-            let report = Diagnostic::new("unassigned-state", name.span(), message);
+            let report = Diagnostic::new(Code::UnassignedState, name.span(), message);
             diags.push(report.help(format!("assign it in a function with `&mut self`: `self.{name} = …;`")));
         }
     }
     for one in program.externs.iter().filter(|one| !used.names.contains(&one.name.to_string())) {
         let message = format!("nothing calls the foreign function `{}`", one.name);
-        let report = Diagnostic::new("unused-foreign", one.name.span(), message);
+        let report = Diagnostic::new(Code::UnusedForeign, one.name.span(), message);
         diags.push(report.help(format!("remove `extern fn {}`, or call it", one.name)));
     }
 }

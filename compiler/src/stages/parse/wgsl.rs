@@ -2,7 +2,7 @@
 //! literal. Always: without the feature `gpu`, which brings naga, the text is taken as it is.
 
 use super::ast;
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::model::{ForeignFn, Wgsl};
 use std::path::PathBuf;
 
@@ -13,7 +13,7 @@ pub(super) fn read(written: &ast::Wgsl, of: &ForeignFn, diags: &mut Diags) -> Op
         if message.is_empty() {
             message = format!("the WGSL of `{}` is not valid", of.name);
         }
-        let report = Diagnostic::new("foreign-wgsl", literal.span(), message);
+        let report = Diagnostic::new(Code::ForeignWgsl, literal.span(), message);
         let mut report = notes.into_iter().fold(report, Diagnostic::note);
         report.help = help;
         diags.push(report);

@@ -2,7 +2,7 @@
 
 use super::report::{site_of, type_text};
 use super::{Known, Shaper, literal};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::prim::MapOp;
 use crate::ir::written::Site;
 use crate::ir::{Branch, DType, Graph, Kind, Node, Prim, Type, Value};
@@ -69,7 +69,7 @@ impl Shaper<'_> {
             true => format!("`{}` is {b} after this branch, but {a} after another", second.text),
             false => format!("`{}` is {b}, but the branch before gives `{}`, which is {a}", second.text, first.text),
         };
-        let mut report = Diagnostic::new("branch-types", second.place, message);
+        let mut report = Diagnostic::new(Code::BranchTypes, second.place, message);
         report = report.note("only one of the branches runs, so all must give the same type");
         let scalar = [ty(pair[0]), ty(pair[1])].iter().position(|ty| ty.rank() == 0);
         if let Some(which) = scalar.filter(|_| ty(pair[0]).dtype == ty(pair[1]).dtype) {
@@ -99,7 +99,7 @@ impl Shaper<'_> {
 
     fn report_selector(&mut self, site: &Site, ty: &Type, wanted: &str, help: String) {
         let message = format!("`{}` is {}, but {wanted}", site.text, type_text(ty));
-        let code = if ty.rank() > 0 { "condition-not-scalar" } else { "condition-type" };
+        let code = if ty.rank() > 0 { Code::ConditionNotScalar } else { Code::ConditionType };
         self.diags.push(Diagnostic::new(code, site.place, message).help(help));
     }
 
@@ -118,7 +118,7 @@ impl Shaper<'_> {
         let mut sure = true;
         for (attr, place) in arms.iter().flatten().filter(|(attr, _)| !literal::suits(attr, ty.dtype)) {
             let message = format!("`{}` is {}, so it is never `{attr}`", site.text, type_text(&ty));
-            self.diags.push(Diagnostic::new("pattern-type", *place, message));
+            self.diags.push(Diagnostic::new(Code::PatternType, *place, message));
             sure = false;
         }
         if !sure {

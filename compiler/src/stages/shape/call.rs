@@ -1,7 +1,7 @@
 //! Calls of ops and layers: arguments checked against the signature, result types from the body.
 
 use super::{Known, Shaper};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::graph::Call;
 use crate::ir::written::Site;
 use crate::ir::{Graph, Kind, Node, Type, Value};
@@ -51,7 +51,7 @@ impl Shaper<'_> {
                     let asked = of.map_or(format!("there is no `.{k}`"), |n| format!("{n} are asked for"));
                     let text = &site.args[0].0;
                     let message = format!("`{text}` has {} results, but {asked}", types.len());
-                    self.diags.push(Diagnostic::new("tuple-length", site.place, message));
+                    self.diags.push(Diagnostic::new(Code::TupleLength, site.place, message));
                     return Known::Unknown;
                 }
                 self.push(node, Kind::Result(k), vec![value], types[k].clone())
@@ -60,7 +60,7 @@ impl Shaper<'_> {
                 if let Some((_, site)) = site {
                     let ty = self.new.ty(value);
                     let message = format!("`{}` is one value of type {ty}, not a tuple", site.args[0].0);
-                    let mut report = Diagnostic::new("not-a-tuple", site.place, message);
+                    let mut report = Diagnostic::new(Code::NotATuple, site.place, message);
                     if ty.rank() > 0 {
                         report = report.help(format!("index it: `{}[{k}, ..]`", site.args[0].0));
                     }
@@ -77,7 +77,7 @@ impl Shaper<'_> {
     pub(super) fn report_unbound(&mut self, site: &Site) {
         if self.diags.is_empty() {
             let message = format!("no argument binds the dimensions that `{}` names", site.text);
-            let report = Diagnostic::new("unbound-dimension", site.place, message);
+            let report = Diagnostic::new(Code::UnboundDimension, site.place, message);
             self.diags.push(report.help("name them in the type of an argument"));
         }
     }
@@ -86,12 +86,12 @@ impl Shaper<'_> {
         let node = self.old.node(value);
         let site = super::report::site_of(node);
         let message = format!("`{}` has {n} results, not one", site.text);
-        let report = Diagnostic::new("not-a-tensor", site.place, message);
+        let report = Diagnostic::new(Code::NotATensor, site.place, message);
         self.diags.push(report.help(format!("take one: `{}.0`", site.text)));
     }
 
     pub(super) fn report_prim(&mut self, node: &Node, message: String) -> Known {
-        self.diags.push(Diagnostic::new("op", Place::from(node.span), message));
+        self.diags.push(Diagnostic::new(Code::Op, Place::from(node.span), message));
         Known::Unknown
     }
 }

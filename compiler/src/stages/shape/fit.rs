@@ -3,7 +3,7 @@
 use super::bindings::{Misfit, shown};
 use super::report::type_text;
 use super::{Known, Shaper, literal};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::written::{Fit, Role, Site};
 use crate::ir::{Dim, Node, Type};
 use crate::ops::Attr;
@@ -20,7 +20,7 @@ impl Shaper<'_> {
         };
         let ty = self.new.ty(value).clone();
         if ty.dtype != fit.dtype {
-            self.report_fit(node, fit, site, &ty, "wrong-dtype", None);
+            self.report_fit(node, fit, site, &ty, Code::WrongDtype, None);
             return Known::Unknown;
         }
         if let Err(misfit) = self.bindings.fit(fit, &ty.shape) {
@@ -33,19 +33,19 @@ impl Shaper<'_> {
 
     fn report_literal(&mut self, fit: &Fit, site: &Site, attr: &Attr) -> Known {
         let message = format!("{attr} is not a {}, which {} asks for", fit.dtype, asker(&fit.role));
-        self.diags.push(Diagnostic::new("wrong-dtype", site.place, message));
+        self.diags.push(Diagnostic::new(Code::WrongDtype, site.place, message));
         Known::Unknown
     }
 
     fn report_misfit(&mut self, node: &Node, fit: &Fit, site: &Site, ty: &Type, misfit: Misfit) {
         match misfit {
-            Misfit::Rank => self.report_fit(node, fit, site, ty, "wrong-rank", None),
+            Misfit::Rank => self.report_fit(node, fit, site, ty, Code::WrongRank, None),
             Misfit::Rest => {
                 let note = "`..` stands for other axes in an earlier argument".to_owned();
-                self.report_fit(node, fit, site, ty, "conflicting-dimension", Some(note));
+                self.report_fit(node, fit, site, ty, Code::ConflictingDimension, Some(note));
             }
             Misfit::Extent { text, named, wanted, found } => {
-                let code = if named { "conflicting-dimension" } else { "wrong-dimension" };
+                let code = if named { Code::ConflictingDimension } else { Code::WrongDimension };
                 let (wanted, found) = (shown(&wanted), shown(&found));
                 let note = match named {
                     true => Some(format!("`{text}` is {wanted} from an earlier argument, but {found} here")),
@@ -56,13 +56,13 @@ impl Shaper<'_> {
             }
             Misfit::Unbound(name) => {
                 let message = format!("nothing binds `{name}` before `{}`", fit.text);
-                let report = Diagnostic::new("unbound-dimension", fit.place, message);
+                let report = Diagnostic::new(Code::UnboundDimension, fit.place, message);
                 self.diags.push(report.help(format!("let an argument have the extent `{name}` alone")));
             }
         }
     }
 
-    fn report_fit(&mut self, node: &Node, fit: &Fit, site: &Site, ty: &Type, code: &'static str, note: Option<String>) {
+    fn report_fit(&mut self, node: &Node, fit: &Fit, site: &Site, ty: &Type, code: Code, note: Option<String>) {
         let (text, place) = &site.args[0];
         let subject = self.subject(node.args[0], text);
         let found = type_text(ty);
@@ -77,7 +77,7 @@ impl Shaper<'_> {
             }
             Role::Annotation(name) => {
                 let message = format!("`{name}` is declared as {}, but `{text}` is {found}", fit.text);
-                Diagnostic::new("annotation-contradicts", *place, message).help(format!("declare `{name}: {found}`"))
+                Diagnostic::new(Code::AnnotationContradicts, *place, message).help(format!("declare `{name}: {found}`"))
             }
             Role::State(name) => {
                 let message = format!("`{name}` is {}, but `{text}` is {found}", fit.text);
@@ -87,7 +87,7 @@ impl Shaper<'_> {
             }
             Role::Result(name) => {
                 let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);
-                let mut report = Diagnostic::new("wrong-result", *place, message);
+                let mut report = Diagnostic::new(Code::WrongResult, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|_| subject != *text));
                 let scalar = fit.axes.is_empty() && ty.dtype == fit.dtype;
                 report.help(match scalar {
@@ -122,7 +122,7 @@ impl Shaper<'_> {
                 shown(found),
                 asker(&fit.role)
             );
-            let mut report = Diagnostic::new("bound-exceeded", *place, message);
+            let mut report = Diagnostic::new(Code::BoundExceeded, *place, message);
             report = report.note(format!("`{}` is declared on {}", fit.text, self.diags.line(fit.place)));
             if let Some(name) = found.as_name() {
                 report = report.help(format!("declare `{name} <= {bound}`"));

@@ -1,7 +1,7 @@
 //! Foreign calls: their results typed, and the places reported where one stands that needs a derivative it has not.
 
 use super::{Known, Shaper};
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{ForeignFn, ParamId};
 use crate::ir::written::Site;
@@ -83,7 +83,7 @@ impl Check<'_> {
                             let name = &self.foreign[function].name;
                             let what = "inside of `map` or a derivative with several results";
                             let message = format!("the foreign function `{name}` {what} is not supported yet");
-                            self.diags.push(Diagnostic::new("not-supported", node.span, message));
+                            self.diags.push(Diagnostic::new(Code::NotSupported, node.span, message));
                         }
                     }
                     How::Gradient { .. } | How::Jvp { .. } | How::Vjp { .. } => {
@@ -156,7 +156,7 @@ impl Check<'_> {
         let one = &self.foreign[function];
         let (name, cotangent) = (&one.name, &one.results[0]);
         let message = format!("this {how} goes through `{name}`, whose gradient is no function of the language");
-        let report = Diagnostic::new("missing-gradient", node.span, message);
+        let report = Diagnostic::new(Code::MissingGradient, node.span, message);
         let report = report.note("derivatives that a function computes may be differentiated again");
         let help = format!(
             "declare it `with grad = {name}_grad`, and `fn {name}_grad(cotangent: {cotangent}) -> {}`",
@@ -167,7 +167,7 @@ impl Check<'_> {
 
     fn report_untrained(&mut self, name: &Ident) {
         let message = format!("`{name}` is trained, but its gradient reaches none of the parameters that it uses");
-        let report = Diagnostic::new("nothing-to-train", name.span(), message);
+        let report = Diagnostic::new(Code::NothingToTrain, name.span(), message);
         let report = report.note("nothing flows through `stop_gradient(…)` and to what `only = …` leaves out");
         self.diags.push(report.help("let something through, or remove `#[train(…)]`"));
     }
@@ -176,7 +176,7 @@ impl Check<'_> {
         let one = &self.foreign[foreign.function];
         let message = format!("the loss depends on parameters through `{}`, which has no gradient", one.name);
         let wanted = wanted(one);
-        let report = Diagnostic::new("missing-gradient", node.span, message);
+        let report = Diagnostic::new(Code::MissingGradient, node.span, message);
         let report = report.note("`stop_gradient(…)` around an argument lets no gradient through");
         self.diags.push(report.help(format!("declare it `with grad(cotangent: {}) -> {wanted}`", one.results[0])));
     }

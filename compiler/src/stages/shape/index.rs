@@ -3,7 +3,7 @@
 use super::bindings::shown;
 use super::report::type_text;
 use super::{Known, Shaper, literal};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
 use crate::ir::{DType, Dim, Kind, Node, Prim, Type, Value};
@@ -46,9 +46,9 @@ impl Shaper<'_> {
         if found != wanted {
             let (text, place) = &site.args[1];
             let code = match found.dtype == wanted.dtype {
-                false => "wrong-dtype",
-                true if found.rank() != wanted.rank() => "wrong-rank",
-                true => "wrong-dimension",
+                false => Code::WrongDtype,
+                true if found.rank() != wanted.rank() => Code::WrongRank,
+                true => Code::WrongDimension,
             };
             let message = format!("`{}` is {}, but `{text}` is {}", site.text, type_text(&wanted), type_text(&found));
             self.diags.push(Diagnostic::new(code, *place, message));
@@ -68,7 +68,7 @@ impl Shaper<'_> {
         let named = if rests == 1 { items.len() - 1 } else { items.len() };
         if named > ty.rank() {
             let message = format!("`{text}` is {}, which has no {named} dimensions to index", type_text(&ty));
-            self.diags.push(Diagnostic::new("wrong-rank", site.place, message));
+            self.diags.push(Diagnostic::new(Code::WrongRank, site.place, message));
             return None;
         }
         let whole = |extent: &Dim| Part { cut: cut(Dim::from(0), extent.clone()), drop: false, gather: None };
@@ -108,7 +108,7 @@ impl Shaper<'_> {
         }
         let (text, place) = &site.args[arg];
         let message = format!("an index is u32, but `{text}` is {}", type_text(ty));
-        self.diags.push(Diagnostic::new("wrong-dtype", *place, message).help(format!("convert it: `{text}.u32()`")));
+        self.diags.push(Diagnostic::new(Code::WrongDtype, *place, message).help(format!("convert it: `{text}.u32()`")));
         false
     }
 
@@ -134,14 +134,14 @@ impl Shaper<'_> {
                 if drop { format!("index {}", shown(&start)) } else { format!("{}..{}", shown(&start), shown(&end)) };
             let message =
                 format!("{what} is outside of axis {axis} of `{}`, which has {}", site.args[0].0, shown(extent));
-            let code = if drop { "index-out-of-range" } else { "slice-out-of-range" };
+            let code = if drop { Code::IndexOutOfRange } else { Code::SliceOutOfRange };
             let report = Diagnostic::new(code, site.place, message);
             self.diags.push(report.note(format!("`{}` is {}", site.args[0].0, type_text(ty))));
             return None;
         }
         if len.as_const().is_some_and(|n| n <= 0) {
             let message = format!("`{}` is empty: axis {axis} from {} to {}", site.text, shown(&start), shown(&end));
-            self.diags.push(Diagnostic::new("slice-out-of-range", site.place, message));
+            self.diags.push(Diagnostic::new(Code::SliceOutOfRange, site.place, message));
             return None;
         }
         Some(Part { cut: cut(start, len), drop, gather: None })

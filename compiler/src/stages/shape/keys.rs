@@ -1,7 +1,7 @@
 //! Keys of random numbers: reports draws from a key that another draw has used, which give the same numbers.
 
 use super::report;
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::{Graph, Kind, Model, Value};
 use std::collections::BTreeMap;
 
@@ -29,7 +29,7 @@ fn graph(of: &Graph, diags: &mut Diags) {
         let name = of.node(*key).name.clone().unwrap_or_else(|| report::site_of(of.node(*key)).text);
         let message =
             format!("`{name}` has been drawn from on {earlier}, and gives `{}` the same numbers", call.callee);
-        let report = Diagnostic::new("key-reuse", node.span, message);
+        let report = Diagnostic::new(Code::KeyReuse, node.span, message);
         diags.push(report.help(format!("let each draw have its own: `let (a, b) = split_key({name}, 2);`")));
     }
 }

@@ -1,7 +1,7 @@
 //! Literals: which element type a number takes, and the node that it becomes.
 
 use super::{Known, Shaper};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::prim::Scalar;
 use crate::ir::written::Site;
 use crate::ir::{DType, Kind, Prim, Type, Value};
@@ -56,7 +56,7 @@ impl Shaper<'_> {
             let text = if number.abs() < 1e15 { number.to_string() } else { format!("{number:e}") };
             let message = format!("`{text}` is no {dtype}");
             let range = format!("{dtype} holds {}", dtype.range());
-            self.diags.push(Diagnostic::new("literal-out-of-range", span, message).note(range));
+            self.diags.push(Diagnostic::new(Code::LiteralOutOfRange, span, message).note(range));
         }
         let kind = Kind::Prim(Prim::Const(Scalar::of(dtype, number)));
         self.new.push(kind, vec![], Some(Type::scalar(dtype)), span)

@@ -16,7 +16,7 @@ mod report;
 mod scan;
 mod transform;
 
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::model::{Mode, NamedDim};
 use crate::ir::written::{Role, What, Written};
 use crate::ir::{DType, Function, Graph, Kind, Model, Node, Type, Value};
@@ -31,7 +31,7 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
         model.functions.retain_mut(|function| {
             let before = diags.list().len();
             self::function(function, diags);
-            let keyless = diags.list()[before..].iter().all(|report| report.code == "missing-key");
+            let keyless = diags.list()[before..].iter().all(|report| report.code == Code::MissingKey);
             let only_trains = !trained(function) && names.iter().any(|name| function.name == name);
             // What draws from the key of a step is a function of training alone: there is none to evaluate.
             if diags.list().len() > before && keyless && only_trains {
@@ -62,7 +62,7 @@ fn function(function: &mut Function, diags: &mut Diags) {
     if known.contains(&false) && diags.is_empty() {
         // A bug of ours must not pass for a model.
         let message = format!("the type of what `{}` returns could not be found", function.name);
-        diags.push(Diagnostic::new("op", function.name.span(), message));
+        diags.push(Diagnostic::new(Code::Op, function.name.span(), message));
     }
 }
 

@@ -3,7 +3,7 @@
 use super::report::{site_of, type_text};
 use super::scan::state_name;
 use super::{Known, Shaper};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::{Kind, Node, Repeat, Type, Value};
 
 impl Shaper<'_> {
@@ -74,6 +74,6 @@ impl Shaper<'_> {
             }
         };
         let site = site_of(output);
-        self.diags.push(Diagnostic::new("carried-type-changes", site.place, message).note(note));
+        self.diags.push(Diagnostic::new(Code::CarriedTypeChanges, site.place, message).note(note));
     }
 }

@@ -3,7 +3,7 @@
 
 use super::bindings::shown;
 use super::{Known, Shaper, call};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{Kind, Node, Type, Value};
@@ -49,10 +49,10 @@ impl Shaper<'_> {
             (None, Some((_, place))) => *place,
             (None, None) => site.place,
         };
-        let mut report = Diagnostic::new(code(&error), place, message);
+        let mut report = Diagnostic::new(error.code, place, message);
         report.help = help;
         if guilty.is_some_and(|k| is_key(call, k)) {
-            report.code = "not-a-key";
+            report.code = Code::NotAKey;
             report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
         }
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
@@ -138,16 +138,6 @@ impl Shaper<'_> {
             | Kind::Counter(_)
             | Kind::StopGradient => Some(format!("`{subject}` is {ty}")),
         }
-    }
-}
-
-/// The stable code of an op's error; primitives of a body report without one of their own.
-fn code(error: &OpError) -> &'static str {
-    match error.code {
-        "broadcast" => "broadcast-mismatch",
-        "axis" => "axis-out-of-range",
-        "shape" => "op",
-        code => code,
     }
 }
 

@@ -3,7 +3,7 @@
 use super::bindings::shown;
 use super::report::type_text;
 use super::{Known, Shaper};
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::prim::Scalar;
 use crate::ir::written::{Fit, Site, What};
 use crate::ir::{Dim, Kind, Node, Prim, Repeat, Type, Value};
@@ -16,7 +16,7 @@ impl Shaper<'_> {
         let (text, rank) = (&site.args[0].0, ty.rank());
         let Some(at) = resolve(axis, rank) else {
             let message = format!("axis {axis} is out of range for `{text}`, which is {}", type_text(&ty));
-            let mut report = Diagnostic::new("axis-out-of-range", site.place, message);
+            let mut report = Diagnostic::new(Code::AxisOutOfRange, site.place, message);
             if rank > 0 {
                 report = report.help(format!("use an axis from -{rank} to {}", rank - 1));
             }
@@ -26,7 +26,7 @@ impl Shaper<'_> {
         if let Err(earlier) = self.bindings.bind(count, &ty.shape[at]) {
             let (earlier, here) = (shown(&earlier), shown(&ty.shape[at]));
             let message = format!("`{text}` has {here} steps along axis {axis}, but an earlier tensor has {earlier}");
-            let report = Diagnostic::new("conflicting-dimension", site.place, message);
+            let report = Diagnostic::new(Code::ConflictingDimension, site.place, message);
             self.diags.push(report.note(format!("`{text}` is {}", type_text(&ty))));
             return Known::Unknown;
         }
@@ -125,7 +125,7 @@ impl Shaper<'_> {
         let name = state_name(repeat, k);
         let message = format!("the type of `{name}`, which begins as `zeros`, cannot be found");
         let place = super::report::site_of(self.old.node(node.args[k])).place;
-        let report = Diagnostic::new("state-not-inferable", place, message);
+        let report = Diagnostic::new(Code::StateNotInferable, place, message);
         self.diags.push(
             report
                 .note(

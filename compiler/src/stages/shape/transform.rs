@@ -3,7 +3,7 @@
 
 use super::report::type_text;
 use super::{Known, Shaper};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::written::{Made, Site};
 use crate::ir::{DType, How, Kind, Node, Transform, Type, Value};
 
@@ -61,7 +61,7 @@ impl Shaper<'_> {
             let (Some(ty), (text, place)) = (ty, &site.args[k]) else { continue };
             let Some(axis) = ty.shape.first() else {
                 let message = format!("`{text}` is {}, which has no axis to map `{function}` over", type_text(ty));
-                let report = Diagnostic::new("map-axis", *place, message);
+                let report = Diagnostic::new(Code::MapAxis, *place, message);
                 self.diags.push(report.help(format!("let `{function}` see `{text}` from outside")));
                 fits = false;
                 continue;
@@ -72,7 +72,7 @@ impl Shaper<'_> {
                 Some((j, other)) => {
                     let (other, ty, before) = (type_text(other), type_text(ty), &site.args[j].0);
                     let message = format!("`{maker}` runs over `{before}: {other}` and `{text}: {ty}` together");
-                    let report = Diagnostic::new("map-axis", *place, message);
+                    let report = Diagnostic::new(Code::MapAxis, *place, message);
                     self.diags.push(report.note("their first extents must be the same"));
                     fits = false;
                 }
@@ -90,7 +90,7 @@ impl Shaper<'_> {
                 None => (made.function.clone(), made.place),
             };
             let message = format!("there is no derivative by `{text}`, which is {}", type_text(ty));
-            let mut report = Diagnostic::new("integer-derivative", place, message);
+            let mut report = Diagnostic::new(Code::IntegerDerivative, place, message);
             let float = (0..made.arguments).find(|&k| types[k].as_ref().is_some_and(|ty| ty.dtype == DType::F32));
             report = match float {
                 Some(k) => {
@@ -115,7 +115,7 @@ impl Shaper<'_> {
             let (name, (text, place)) = (&site.args[k].0, &site.args[made.arguments + k]);
             let (point, direction) = (type_text(point), type_text(direction));
             let message = format!("the direction `{text}` is {direction}, but `{name}` is {point}");
-            self.diags.push(Diagnostic::new("shape-mismatch", *place, message));
+            self.diags.push(Diagnostic::new(Code::ShapeMismatch, *place, message));
             fits = false;
         }
         fits
@@ -141,7 +141,7 @@ impl Shaper<'_> {
         };
         let message =
             format!("`{maker}` needs a function that gives {wanted}, but `{function}` gives {}", type_text(ty));
-        self.diags.push(Diagnostic::new("non-scalar-gradient", made.place, message).help(help));
+        self.diags.push(Diagnostic::new(Code::NonScalarGradient, made.place, message).help(help));
         false
     }
 }
@@ -159,7 +159,7 @@ impl Shaper<'_> {
         if let (Some(given), (text, place)) = (given, &site.args[made.arguments + k]) {
             let (given, result) = (type_text(given), type_text(result));
             let message = format!("the cotangent `{text}` is {given}, but `{}` gives {result}", made.function);
-            self.diags.push(Diagnostic::new("shape-mismatch", *place, message));
+            self.diags.push(Diagnostic::new(Code::ShapeMismatch, *place, message));
         }
         false
     }

@@ -15,6 +15,7 @@ pub(crate) use template::split;
 
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
+use precast_compiler::diag::Code;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
 use precast_compiler::ops::{self, Attr, AttrDecl, Attrs, Builder, Domain, Item, Op};
 use proc_macro2::Span;
@@ -42,7 +43,7 @@ pub fn program(seed: u64) -> Program {
     // Where the gradient reaches no parameter, there is nothing to train.
     let untrained = program.text().parse().is_ok_and(|tokens| {
         let (_, diags) = precast_compiler::pipeline::check(tokens);
-        diags.list().iter().any(|d| d.code == "nothing-to-train")
+        diags.list().iter().any(|d| d.code == Code::NothingToTrain)
     });
     if untrained {
         program.weighed.clear();

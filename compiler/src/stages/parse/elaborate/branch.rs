@@ -9,7 +9,7 @@ use super::graph::plain_site;
 use super::loops::{assigned, assigned_in};
 use super::state::{Held, branch_states};
 use super::{Elaborator, Frame, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::written::{Site, What};
 use crate::ir::{Branch, Kind, Value, Written};
 use crate::ops::Attr;
@@ -84,7 +84,7 @@ impl Elaborator<'_, '_> {
             (Val::Static(Attr::Bool(false)), Some(otherwise)) => return self.expr(otherwise),
             (_, None) if then.tail.as_ref().is_some_and(|tail| !matches!(tail.kind, ExprKind::Error)) => {
                 let message = "this `if` has no `else`, so that it gives nothing where the condition fails";
-                self.diags.push(Diagnostic::new("missing-else", expr.place, message).help("add `else { … }`"));
+                self.diags.push(Diagnostic::new(Code::MissingElse, expr.place, message).help("add `else { … }`"));
                 return Val::Unknown;
             }
             (Val::Static(Attr::Bool(false)), None) => return Val::Tuple(vec![]),
@@ -131,14 +131,14 @@ impl Elaborator<'_, '_> {
             if let Some((other, line)) = earlier {
                 let taken = if *other == Case::Rest { "_".to_owned() } else { case_text(*case) };
                 let message = format!("`{}` is never reached: `{taken}` on {line} takes it", case_text(*case));
-                self.diags.push(Diagnostic::new("overlapping-patterns", *place, message).help("remove it"));
+                self.diags.push(Diagnostic::new(Code::OverlappingPatterns, *place, message).help("remove it"));
             }
             seen.push((*case, self.diags.line(*place)));
         }
         let has = |case: Case| seen.iter().any(|(other, _)| *other == case);
         if !(has(Case::Rest) || has(Case::Bool(true)) && has(Case::Bool(false))) {
             let message = format!("no arm takes other values of `{}`", words::brief(of));
-            self.diags.push(Diagnostic::new("missing-arm", expr.place, message).help("add `_ => …`"));
+            self.diags.push(Diagnostic::new(Code::MissingArm, expr.place, message).help("add `_ => …`"));
         }
         self.diags.list().len() == before
     }
@@ -166,7 +166,7 @@ impl Elaborator<'_, '_> {
         if outputs[0].is_empty() && !merged.iter().any(|val| matches!(val, Val::Unknown)) {
             if names.is_empty() && matches!(&merged[0], Val::Tuple(items) if items.is_empty()) {
                 let message = "this branch gives nothing and assigns no variable that lives on";
-                let report = Diagnostic::new("branch-without-effect", expr.place, message);
+                let report = Diagnostic::new(Code::BranchWithoutEffect, expr.place, message);
                 self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
             }
             return self.settle_branch(merged, &names, &[]);
@@ -289,7 +289,7 @@ impl Elaborator<'_, '_> {
             0 => format!("{what} cannot be {}, which is not chosen at run time", kinds[0]),
             _ => format!("{what} is {} here, but {} in the branch before", kinds[other], kinds[0]),
         };
-        self.diags.push(Diagnostic::new("branch-types", *place, message));
+        self.diags.push(Diagnostic::new(Code::BranchTypes, *place, message));
     }
 
     /// Ends the cases and gives the region's results.

@@ -9,7 +9,7 @@ use super::graph::site_of;
 use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
-use crate::diag::{Diagnostic, closest};
+use crate::diag::{Code, Diagnostic, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
@@ -81,7 +81,7 @@ impl Elaborator<'_, '_> {
             && !self.scope().names.contains_key(&module.to_string())
         {
             let message = format!("`{module}.{name}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new("path-name", of.place.to(name.span().into()), message);
+            let report = Diagnostic::new(Code::PathName, of.place.to(name.span().into()), message);
             self.diags.push(report.help(format!("write `{}`", vocabulary::function(name).unwrap_or(&text))));
             return Val::Unknown;
         }
@@ -124,7 +124,7 @@ impl Elaborator<'_, '_> {
                 | FieldInstance::Unknown => "a list of blocks".into(),
             };
             let message = format!("`{}` is {what}, which has no function `{name}`", module.text);
-            let report = Diagnostic::new("unknown-function", name.span(), message);
+            let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
             self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
             return Val::Unknown;
         };
@@ -144,7 +144,7 @@ impl Elaborator<'_, '_> {
             .chain(methods.iter().flat_map(|m| m.keys().map(String::as_str)))
             .collect();
         let message = format!("`{}` has no field or function `{name}`", instance.name);
-        let mut report = Diagnostic::new("unknown-field", name.span(), message);
+        let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
         report.help = match closest(&text, known) {
             Some(near) => Some(format!("write `{}.{near}`", module.text)),
             None if ops::op(&text).is_some() => Some(format!("call the op: `{name}(…)`")),
@@ -163,7 +163,7 @@ impl Elaborator<'_, '_> {
             Val::Function(function) => return self.apply(expr, &function, args),
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) => {
                 let message = format!("`{callee}` is a value and cannot be called");
-                self.diags.push(Diagnostic::new("not-callable", expr.place, message));
+                self.diags.push(Diagnostic::new(Code::NotCallable, expr.place, message));
                 return Val::Unknown;
             }
         };
@@ -176,14 +176,14 @@ impl Elaborator<'_, '_> {
                 }
                 None => {
                     let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
-                    let report = Diagnostic::new("no-forward", expr.place, message);
+                    let report = Diagnostic::new(Code::NoForward, expr.place, message);
                     self.diags.push(report.help(format!("add `fn forward(&self, …)` to `impl {}`", instance.name)));
                     Val::Unknown
                 }
             },
             FieldInstance::Repeat(n, _) => {
                 let message = format!("`{callee}` is {n} blocks and cannot be called at once");
-                let report = Diagnostic::new("not-callable", expr.place, message);
+                let report = Diagnostic::new(Code::NotCallable, expr.place, message);
                 self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
                 Val::Unknown
             }
@@ -252,7 +252,7 @@ impl Elaborator<'_, '_> {
         let given = args.iter().find(named).or(args.first().filter(|arg| first && arg.name.is_none()));
         let Some(given) = given.filter(|given| matches!(given.value, Val::Static(Attr::Int(_)))) else { return false };
         let message = format!("`{callee}` takes a key, and `{}` is a number", given.text);
-        let report = Diagnostic::new("not-a-key", given.place, message);
+        let report = Diagnostic::new(Code::NotAKey, given.place, message);
         self.diags
             .push(report.help(format!("declare an argument `key: u32[2]`; a program gives `&key({})`", given.text)));
         true
@@ -314,7 +314,7 @@ impl Elaborator<'_, '_> {
                     let which = which.map_or(String::new(), |name| format!(" `{name}`"));
                     let message =
                         format!("`{}` is not known at build time, which the attribute{which} must be", arg.text);
-                    self.diags.push(Diagnostic::new("dynamic-value", arg.place, message));
+                    self.diags.push(Diagnostic::new(Code::DynamicValue, arg.place, message));
                     None
                 }
             };
@@ -326,7 +326,7 @@ impl Elaborator<'_, '_> {
             let were = if given == 1 { "was" } else { "were" };
             let message = format!("`{callee}` takes {}, but {given} {were} given", count(most, "argument"));
             let usage = signature.usage(own);
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             self.diags.push(report.help(format!("call it as `{callee}({usage})`")));
         }
         Some(sorted)

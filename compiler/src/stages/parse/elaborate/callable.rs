@@ -5,7 +5,7 @@ use super::super::instance::FieldInstance;
 use super::super::words;
 use super::transform::Derived;
 use super::{Argument, Elaborator, Local, Module, Scope, Val, block_of};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::written::Role;
 use crate::ops::{self, Signature};
 use proc_macro2::Ident;
@@ -76,7 +76,7 @@ impl<'p> Elaborator<'_, 'p> {
             Val::Unknown => None,
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) => {
                 let text = words::brief(expr);
-                let report = Diagnostic::new("not-a-function", expr.place, format!("`{text}` is not a function"));
+                let report = Diagnostic::new(Code::NotAFunction, expr.place, format!("`{text}` is not a function"));
                 self.diags.push(report.help("write a closure: `|x| …`"));
                 None
             }

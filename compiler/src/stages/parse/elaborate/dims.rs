@@ -4,7 +4,7 @@ use super::super::ast::*;
 use super::super::statics::Names;
 use super::super::words;
 use super::fit;
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::Dim;
 use crate::ir::model::{Binder, NamedDim};
 use crate::ops::Attr;
@@ -51,14 +51,14 @@ fn bounded(value: &Expr, bound: &Expr, limit: Option<i64>, known: &Names, diags:
     let text = words::full(value);
     if limit.is_some_and(|limit| limit < 1) {
         let message = format!("`{text}` must be able to be at least 1, but its bound is `{}`", words::full(bound));
-        diags.push(Diagnostic::new("wrong-attribute", bound.place, message));
+        diags.push(Diagnostic::new(Code::WrongAttribute, bound.place, message));
     }
     if let ExprKind::Name(name) = &value.kind
         && let Some(Some(Attr::Int(constant))) = known.get(&name.to_string())
         && let Some(constant) = constant.as_const()
     {
         let message = format!("`{text}` is a constant, {constant}, and a bound is for what a call chooses");
-        let report = Diagnostic::new("bounded-constant", value.place.to(bound.place), message);
+        let report = Diagnostic::new(Code::BoundedConstant, value.place.to(bound.place), message);
         diags.push(report.help(format!("write `{text}`, or name the dimension otherwise")));
     }
 }

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::words;
 use super::{Elaborator, Module, Val};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
 use crate::ops::{self, Attr};
 use proc_macro2::Ident;
@@ -22,7 +22,7 @@ impl Elaborator<'_, '_> {
                 None => {
                     let name = self.scope().function.name.clone();
                     let message = format!("`{name}` does not take `self`");
-                    let report = Diagnostic::new("unknown-variable", expr.place, message);
+                    let report = Diagnostic::new(Code::UnknownVariable, expr.place, message);
                     self.diags.push(report.help(format!("declare it as `fn {name}(&self, …)`")));
                     Val::Unknown
                 }
@@ -40,7 +40,7 @@ impl Elaborator<'_, '_> {
                 let scope = self.scope().number;
                 if scope == 0 {
                     let message = "`..` stands for no axes here: no argument declares it";
-                    self.diags.push(Diagnostic::new("bad-expression", expr.place, message));
+                    self.diags.push(Diagnostic::new(Code::BadExpression, expr.place, message));
                     return Val::Unknown;
                 }
                 Val::Static(Attr::Int(Dim::name(format!("..#{scope}"))))
@@ -80,7 +80,7 @@ impl Elaborator<'_, '_> {
                 Some((_, value)) => value,
                 None => {
                     let message = format!("`{owner}` has no field `{name}`");
-                    self.diags.push(Diagnostic::new("unknown-field", name.span(), message));
+                    self.diags.push(Diagnostic::new(Code::UnknownField, name.span(), message));
                     Val::Unknown
                 }
             },
@@ -90,7 +90,7 @@ impl Elaborator<'_, '_> {
                     return Val::Unknown;
                 }
                 let message = format!("`{}` is a value without fields", words::brief(of));
-                let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
                 report.help = match name.to_string().as_str() {
                     "T" | "mT" => Some(format!("write `transpose({})`", words::brief(of))),
                     text if ops::op(text).is_some() => Some(format!("call the op: `{}()`", words::brief(expr))),
@@ -108,14 +108,14 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) if k < items.len() => items[k].clone(),
             Val::Tuple(items) => {
                 let message = format!("`{text}` has {} values, so there is no `.{k}`", items.len());
-                self.diags.push(Diagnostic::new("tuple-length", expr.place, message));
+                self.diags.push(Diagnostic::new(Code::TupleLength, expr.place, message));
                 Val::Unknown
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),
             Val::Unknown => Val::Unknown,
             Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{text}` is not a tuple");
-                self.diags.push(Diagnostic::new("not-a-tuple", expr.place, message));
+                self.diags.push(Diagnostic::new(Code::NotATuple, expr.place, message));
                 Val::Unknown
             }
         }

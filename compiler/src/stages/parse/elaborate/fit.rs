@@ -5,7 +5,7 @@ use super::super::statics::{self, Names, Wanted};
 use super::super::words;
 use super::graph::plain_site;
 use super::{Elaborator, Tensor, Val};
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::written::{Axis, Fit, Role, Site, What};
 use crate::ir::{DType, Dim};
 use crate::ops::Attr;
@@ -19,11 +19,11 @@ pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> 
     }
     let reserved = ["f16", "bf16", "f64", "i8", "u8", "i64"];
     if reserved.contains(&text.as_str()) {
-        let report = Diagnostic::new("not-supported", name.span(), format!("{text} is not supported yet"));
+        let report = Diagnostic::new(Code::NotSupported, name.span(), format!("{text} is not supported yet"));
         diags.push(report.note("the element types are f32, i32, u32 and bool"));
         return None;
     }
-    let mut report = Diagnostic::new("unknown-type", name.span(), format!("there is no element type `{text}`"))
+    let mut report = Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`"))
         .note("the element types are f32, i32, u32 and bool");
     report.help = closest(&text, DType::ALL.map(DType::name)).map(|near| format!("write `{near}`"));
     diags.push(report);
@@ -35,13 +35,13 @@ pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Di
     match statics::eval(expr, names, Wanted::Dimension, diags)? {
         Attr::Int(dim) if dim.as_const().is_some_and(|n| n < 0) => {
             let message = format!("`{}` is {dim}, which is not an extent", words::full(expr));
-            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
+            diags.push(Diagnostic::new(Code::WrongAttribute, expr.place, message));
             None
         }
         Attr::Int(dim) => Some(dim),
         other => {
             let message = format!("`{}` is {other}, which is not an extent", words::full(expr));
-            diags.push(Diagnostic::new("wrong-attribute", expr.place, message));
+            diags.push(Diagnostic::new(Code::WrongAttribute, expr.place, message));
             None
         }
     }
@@ -114,7 +114,7 @@ impl Elaborator<'_, '_> {
             Val::Unknown => return Val::Unknown,
             _ => {
                 let listed: Vec<String> = fields.iter().map(|(name, _)| format!("{name}: …")).collect();
-                let report = Diagnostic::new("wrong-result", place, format!("`{text}` is not a `{name}`"));
+                let report = Diagnostic::new(Code::WrongResult, place, format!("`{text}` is not a `{name}`"));
                 self.diags.push(report.help(format!("write `{name} {{ {} }}`", listed.join(", "))));
                 return Val::Unknown;
             }
@@ -123,14 +123,14 @@ impl Elaborator<'_, '_> {
         for (field, ty) in fields {
             let Some(at) = given.iter().position(|(n, _)| field == n) else {
                 let message = format!("`{name}` needs a value for `{field}`");
-                self.diags.push(Diagnostic::new("unknown-field", place, message).help(format!("add `{field}: …`")));
+                self.diags.push(Diagnostic::new(Code::UnknownField, place, message).help(format!("add `{field}: …`")));
                 return Val::Unknown;
             };
             let (_, value) = given.remove(at);
             fitted.push((field.to_string(), self.fit(value, ty, role, text, place)));
         }
         for (extra, _) in given {
-            self.diags.push(Diagnostic::new("unknown-field", place, format!("`{name}` has no field `{extra}`")));
+            self.diags.push(Diagnostic::new(Code::UnknownField, place, format!("`{name}` has no field `{extra}`")));
         }
         Val::Struct(name.to_string(), fitted)
     }
@@ -141,7 +141,7 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) if items.len() == n => Some(items),
             Val::Tuple(items) => {
                 let message = format!("`{text}` has {} values, but {n} are asked for", items.len());
-                self.diags.push(Diagnostic::new("tuple-length", place, message));
+                self.diags.push(Diagnostic::new(Code::TupleLength, place, message));
                 None
             }
             Val::Tensor(tensor) => {
@@ -150,7 +150,7 @@ impl Elaborator<'_, '_> {
             Val::Static(Attr::List(items)) if items.len() == n => Some(items.into_iter().map(Val::Static).collect()),
             Val::Unknown => Some(vec![Val::Unknown; n]),
             Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
-                self.diags.push(Diagnostic::new("not-a-tuple", place, format!("`{text}` is one value, not {n}")));
+                self.diags.push(Diagnostic::new(Code::NotATuple, place, format!("`{text}` is one value, not {n}")));
                 None
             }
         }

@@ -4,7 +4,7 @@
 use super::super::ast::*;
 use super::super::instance::{FieldInstance, Instance};
 use super::super::words;
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::model::{Param, ParamId};
 use crate::ir::{Graph, Kind};
 use proc_macro2::Ident;
@@ -28,7 +28,7 @@ impl Only {
             let Some(field) = field(path, this, diags) else { continue };
             if matches!(field, FieldInstance::State(_)) {
                 let message = format!("`{}` is a state, which nothing trains", words::full(path));
-                diags.push(Diagnostic::new("bad-expression", path.place, message));
+                diags.push(Diagnostic::new(Code::BadExpression, path.place, message));
                 continue;
             }
             let mut ids = BTreeSet::new();
@@ -49,7 +49,7 @@ impl Only {
                 true => format!("`{text}` has no parameters to train"),
                 false => format!("`{function}` does not use `{text}`, so that it cannot train it"),
             };
-            diags.push(Diagnostic::new("unused-derivative", *place, message));
+            diags.push(Diagnostic::new(Code::UnusedDerivative, *place, message));
         }
     }
 }
@@ -65,7 +65,7 @@ fn field(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldIns
         }
         _ => {
             let message = format!("`{}` is not a field", words::brief(path));
-            let report = Diagnostic::new("bad-expression", path.place, message);
+            let report = Diagnostic::new(Code::BadExpression, path.place, message);
             diags.push(report.help("name what is trained: `only = head`, or `only = [head, body.norm]`"));
             None
         }
@@ -90,7 +90,7 @@ fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> 
         FieldInstance::Unknown => return None,
     };
     let message = format!("`{owner}` has no field `{name}`, so there is nothing to train");
-    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+    let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
     report.help = match closest(&text, known.iter().map(String::as_str)) {
         Some(near) => Some(format!("write `{before}{near}`")),
         None if known.is_empty() => None,

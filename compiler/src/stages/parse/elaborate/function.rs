@@ -9,7 +9,7 @@ use super::dims::{dim_names, for_each_axis, named_dims};
 use super::fit;
 use super::frozen::Only;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
-use crate::diag::{Diagnostic, Diags, Place, closest};
+use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
 use crate::ir::written::Role;
 use crate::ir::{DType, Dim, Kind, Type};
@@ -151,12 +151,12 @@ fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
         if !axes.is_empty() || dtype != "f32" {
             let text = words::type_text(ty);
             let message = format!("`{}` is trained, so it must give one f32 and not {text}", function.name);
-            let report = Diagnostic::new("non-scalar-loss", *place, message);
+            let report = Diagnostic::new(Code::NonScalarLoss, *place, message);
             diags.push(report.help("declare `-> f32` and give the mean: `mean(…)`"));
         }
     } else if !matches!(first, Some(TypeExpr::Error)) {
         let message = format!("the first result of `{}` is its loss and must be one f32", function.name);
-        diags.push(Diagnostic::new("non-scalar-loss", place, message));
+        diags.push(Diagnostic::new(Code::NonScalarLoss, place, message));
     }
     if let Some(optimizer) = ops::optimizer(&name.to_string()) {
         return Mode::Train(optimizer);
@@ -168,7 +168,7 @@ fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
         })
         .collect();
     let known: Vec<&str> = optimizers.iter().map(|optimizer| optimizer.name).collect();
-    let mut report = Diagnostic::new("unknown-optimiser", name.span(), format!("there is no optimiser `{name}`"));
+    let mut report = Diagnostic::new(Code::UnknownOptimiser, name.span(), format!("there is no optimiser `{name}`"));
     report = report.note(format!("the optimisers are {}", known.join(", ")));
     report.help = closest(&name.to_string(), known).map(|near| format!("write `#[train({near})]`"));
     diags.push(report);
@@ -189,7 +189,7 @@ fn entry_dims<'s>(
     for (name, _) in alone.iter().filter(|(name, _)| !alone.iter().any(|(n, bare)| *bare && n == name)) {
         let message = format!("no argument binds `{name}`: it stands only inside of other extents");
         diags.push(
-            Diagnostic::new("unbound-dimension", name.span(), message)
+            Diagnostic::new(Code::UnboundDimension, name.span(), message)
                 .help(format!("let an argument have the extent `{name}` alone")),
         );
     }
@@ -208,7 +208,7 @@ fn entry_dims<'s>(
                 continue;
             }
             let mut report = Diagnostic::new(
-                "unbound-dimension",
+                Code::UnboundDimension,
                 name.span(),
                 format!("no argument of `{}` binds `{name}`", function.name),
             );
@@ -226,7 +226,7 @@ fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<mod
         let (Pat::Name { name, .. }, TypeExpr::Tensor { dtype, axes, place }) = (pat, ty) else {
             if !matches!(ty, TypeExpr::Error) {
                 let message = "arguments of public functions that are not single tensors are not supported yet";
-                diags.push(Diagnostic::new("not-supported", pat.place(), message));
+                diags.push(Diagnostic::new(Code::NotSupported, pat.place(), message));
             }
             args.push(None);
             continue;
@@ -235,7 +235,7 @@ fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<mod
         let shape = fit::axes(axes, names, diags);
         if axes.iter().any(|axis| matches!(axis, AxisExpr::Rest)) {
             let message = format!("the number of dimensions of `{name}` must be known in a public function");
-            let report = Diagnostic::new("wrong-rank", *place, message);
+            let report = Diagnostic::new(Code::WrongRank, *place, message);
             diags.push(report.help("name each dimension: `f32[B, T, 64]`"));
             args.push(None);
             continue;
@@ -286,7 +286,7 @@ impl<'p> Elaborator<'_, 'p> {
             None if matches!(&function.result, TypeExpr::Tuple(items, _) if items.is_empty()) => return value,
             None => {
                 let message = format!("`{}` ends without a result", function.name);
-                let report = Diagnostic::new("wrong-result", function.body.close, message);
+                let report = Diagnostic::new(Code::WrongResult, function.body.close, message);
                 self.diags.push(report.help("let the last expression stand without `;`"));
                 return Val::Unknown;
             }
@@ -329,7 +329,7 @@ impl<'p> Elaborator<'_, 'p> {
     ) -> Val {
         if self.scopes.iter().any(|scope| std::ptr::eq(scope.function, function)) {
             let message = format!("`{callee}` calls itself");
-            let report = Diagnostic::new("recursion", place, message);
+            let report = Diagnostic::new(Code::Recursion, place, message);
             self.diags.push(report.note("every call is inlined, so that a function cannot contain itself"));
             return Val::Unknown;
         }
@@ -412,7 +412,7 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        self.diags.push(Diagnostic::new("wrong-arity", place, message).note(note).help(
+        self.diags.push(Diagnostic::new(Code::WrongArity, place, message).note(note).help(
             match callee.starts_with('|') {
                 true => format!("give it `{}`", wanted.join(", ")),
                 false => format!("call it as `{callee}({})`", wanted.join(", ")),

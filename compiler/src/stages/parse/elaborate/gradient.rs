@@ -7,7 +7,7 @@ use super::inner::Inner;
 use super::loops::{leaves, replace};
 use super::transform::{Choice, Derived, Maker, Wrt};
 use super::{Argument, Elaborator, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::transform::How;
 
 impl Elaborator<'_, '_> {
@@ -49,7 +49,7 @@ impl Elaborator<'_, '_> {
             let several = self.arity(&derived.of).is_some_and(|n| n > 1);
             let (text, usage) = (&derived.text, if several { "(x, y), g" } else { "x, g" });
             let message = format!("`{text}` takes a point and a cotangent of what the function gives");
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             self.diags.push(report.help(format!("call it as `{text}({usage})`")));
             return Val::Unknown;
         };
@@ -69,7 +69,7 @@ impl Elaborator<'_, '_> {
         if own.len() != cotangents.len() {
             let (text, of, n) = (&weight.text, &derived.of.text, own.len());
             let message = format!("`{text}` has {}, but `{of}` gives {n}", count(cotangents.len(), "cotangent"));
-            self.diags.push(Diagnostic::new("tuple-length", weight.place, message));
+            self.diags.push(Diagnostic::new(Code::TupleLength, weight.place, message));
             return Val::Unknown;
         }
         let (wrt, mut forms) = wanted(&choices, &inner);
@@ -92,7 +92,7 @@ impl Elaborator<'_, '_> {
             if *k >= args {
                 let given = count(args, "argument");
                 let message = format!("`{}` is called with {given}, so there is none of number {k}", derived.text);
-                let report = Diagnostic::new("wrong-attribute", expr.place, message);
+                let report = Diagnostic::new(Code::WrongAttribute, expr.place, message);
                 self.diags.push(report.note("arguments are counted from 0"));
                 return false;
             }
@@ -109,7 +109,7 @@ impl Elaborator<'_, '_> {
         leaves(&inner.result, &mut found);
         let (what, text) = (derived.maker.name(), &derived.of.text);
         let message = format!("`{what}` needs a function of one result, but `{text}` gives {}", found.len());
-        let report = Diagnostic::new("non-scalar-gradient", derived.of.place, message);
+        let report = Diagnostic::new(Code::NonScalarGradient, derived.of.place, message);
         self.diags.push(report.help(match derived.maker {
             Maker::Hessian => "differentiate by one argument: `wrt = 0`",
             Maker::Map | Maker::Grad | Maker::ValueAndGrad | Maker::Jvp | Maker::Vjp | Maker::Hvp | Maker::Jacobian => {

@@ -4,7 +4,7 @@ use super::super::ast::Expr;
 use super::super::words;
 use super::state::Lasting;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::model::ParamId;
 use crate::ir::written::{Item, Site, What};
 use crate::ir::{Kind, Type, Value, Written};
@@ -106,7 +106,7 @@ impl Elaborator<'_, '_> {
             Val::Unknown => None,
             Val::Module(module) => {
                 let message = format!("`{}` is a layer or block, not a tensor", module.text);
-                let report = Diagnostic::new("not-a-tensor", place, message);
+                let report = Diagnostic::new(Code::NotATensor, place, message);
                 self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
                 None
             }
@@ -131,7 +131,7 @@ impl Elaborator<'_, '_> {
     }
 
     fn not_a_tensor(&mut self, message: &str, place: Place) {
-        self.diags.push(Diagnostic::new("not-a-tensor", place, message));
+        self.diags.push(Diagnostic::new(Code::NotATensor, place, message));
     }
 
     /// Gives a node the user's name, unless it has one.

@@ -4,7 +4,7 @@ use super::super::ast::*;
 use super::super::words;
 use super::graph::site_of;
 use super::{Elaborator, Pick, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Dim;
 use crate::ir::written::{Item, Site, What};
 use crate::ops::Attr;
@@ -26,13 +26,13 @@ impl Elaborator<'_, '_> {
                 Some(i) if (0..values.len() as i64).contains(&i) => values[i as usize].clone(),
                 Some(i) => {
                     let message = format!("`{text}` has {} values, so there is no number {i}", values.len());
-                    self.diags.push(Diagnostic::new("index-out-of-range", expr.place, message));
+                    self.diags.push(Diagnostic::new(Code::IndexOutOfRange, expr.place, message));
                     Val::Unknown
                 }
                 None => Val::Unknown,
             },
             Val::Static(_) | Val::Struct(..) | Val::Function(_) => {
-                self.diags.push(Diagnostic::new("not-a-tensor", of.place, format!("`{text}` is not a tensor")));
+                self.diags.push(Diagnostic::new(Code::NotATensor, of.place, format!("`{text}` is not a tensor")));
                 Val::Unknown
             }
         }
@@ -43,7 +43,7 @@ impl Elaborator<'_, '_> {
         match items {
             [Index::At(at)] => self.number(at)?.as_const().or_else(|| {
                 let message = format!("`{}` is not known at build time", words::brief(at));
-                self.diags.push(Diagnostic::new("dynamic-value", at.place, message));
+                self.diags.push(Diagnostic::new(Code::DynamicValue, at.place, message));
                 None
             }),
             _ => None,
@@ -84,7 +84,7 @@ impl Elaborator<'_, '_> {
                     Val::Unknown => None,
                     Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{}` is not an index", words::brief(at));
-                        self.diags.push(Diagnostic::new("bad-expression", at.place, message));
+                        self.diags.push(Diagnostic::new(Code::BadExpression, at.place, message));
                         None
                     }
                 },
@@ -122,7 +122,7 @@ impl Elaborator<'_, '_> {
             Val::Tensor(tensor) if self.scalar(tensor).is_some() => self.position(tensor),
             Val::Static(_) | Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{}` is not an integer that is known at build time", words::brief(expr));
-                self.diags.push(Diagnostic::new("dynamic-value", expr.place, message));
+                self.diags.push(Diagnostic::new(Code::DynamicValue, expr.place, message));
                 None
             }
         }

@@ -6,7 +6,7 @@ use super::graph::site_of;
 use super::loops::{leaves, replace};
 use super::transform::Derived;
 use super::{Argument, Elaborator, Frame, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::transform::{How, Transform};
 use crate::ir::written::{Made, Site, What};
 use crate::ir::{Graph, Kind, Value};
@@ -93,7 +93,7 @@ impl Elaborator<'_, '_> {
             let Some(k) = around.iter().position(|outer| outer == value) else {
                 let text = &derived.of.text;
                 let message = format!("`{text}` does not use `{name}`, so there is no derivative by it");
-                self.diags.push(Diagnostic::new("unused-derivative", *place, message));
+                self.diags.push(Diagnostic::new(Code::UnusedDerivative, *place, message));
                 return None;
             };
             seen.push(k);

@@ -5,7 +5,7 @@ use super::super::instance::FieldInstance;
 use super::super::words;
 use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::{Dim, Kind, Memory, Repeat, Value};
 use crate::ops::Attr;
 
@@ -24,7 +24,7 @@ impl Elaborator<'_, '_> {
                 let to = to + i64::from(*inclusive);
                 if to - from > MOST_WRITTEN_OUT {
                     let message = format!("this loop would be written out {} times", to - from);
-                    let report = Diagnostic::new("not-supported", start.place.to(end.place), message);
+                    let report = Diagnostic::new(Code::NotSupported, start.place.to(end.place), message);
                     self.diags
                         .push(report.note(format!("the most is {MOST_WRITTEN_OUT}; repeated blocks have no limit")));
                     return;
@@ -47,7 +47,7 @@ impl Elaborator<'_, '_> {
                     Val::Tensor(_) => {
                         let (slice, message) =
                             (words::pattern_text(pat), format!("`{text}` is data, over which `for` does not run"));
-                        let report = Diagnostic::new("loop-over-data", field.place, message);
+                        let report = Diagnostic::new(Code::LoopOverData, field.place, message);
                         let report = report
                             .note(format!("where the rounds need nothing of each other: `map(|{slice}| …)({text})`"));
                         self.diags.push(report.help(format!(
@@ -57,7 +57,7 @@ impl Elaborator<'_, '_> {
                     }
                     Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
-                        let report = Diagnostic::new("bad-expression", field.place, message);
+                        let report = Diagnostic::new(Code::BadExpression, field.place, message);
                         self.diags.push(report.help("declare the field as `[Block(…); 4]`"));
                         self.poison(pat, body);
                     }
@@ -71,7 +71,7 @@ impl Elaborator<'_, '_> {
         if dim.as_const().is_none() {
             let message =
                 format!("`for` needs a number that is known at build time, but a call binds `{}`", words::brief(expr));
-            let report = Diagnostic::new("loop-over-data", expr.place, message);
+            let report = Diagnostic::new(Code::LoopOverData, expr.place, message);
             let help = "run along the axis: `scan(x, axis = 0, from = zeros, |state, x| { …; (state, y) })`";
             self.diags.push(report.help(help));
         }
@@ -125,7 +125,7 @@ impl Elaborator<'_, '_> {
         self.iteration(pat, block, body, &text);
         if names.is_empty() && !Regional::of(self.top()).assigns() {
             let message = format!("this loop over `{}` assigns no variable that lives on", module.text);
-            let report = Diagnostic::new("loop-without-effect", place, message);
+            let report = Diagnostic::new(Code::LoopWithoutEffect, place, message);
             self.diags.push(report.help("declare `let mut x = …;` before it and assign `x` in it"));
         }
         self.close(&names, count, start, place);

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::{statics, words};
 use super::{Argument, Elaborator, Tensor, Val};
-use crate::diag::Diagnostic;
+use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
 use crate::ops::{self, Attr};
 
@@ -39,7 +39,7 @@ impl Elaborator<'_, '_> {
                 None if is_number(x) && is_number(y) => self.operator(expr, op.op(), op.text(), vec![a, b]),
                 None => {
                     let message = format!("`{}` has no value", words::brief(expr));
-                    self.diags.push(Diagnostic::new("bad-expression", expr.place, message));
+                    self.diags.push(Diagnostic::new(Code::BadExpression, expr.place, message));
                     Val::Unknown
                 }
             };
@@ -91,7 +91,11 @@ impl Elaborator<'_, '_> {
         match ops::op(name) {
             Some(op) => self.op_call(op, text, args, expr),
             None => {
-                self.diags.push(Diagnostic::new("not-supported", expr.place, format!("`{text}` is not supported yet")));
+                self.diags.push(Diagnostic::new(
+                    Code::NotSupported,
+                    expr.place,
+                    format!("`{text}` is not supported yet"),
+                ));
                 Val::Unknown
             }
         }

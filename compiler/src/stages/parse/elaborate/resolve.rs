@@ -5,7 +5,7 @@ use super::super::instance::FieldInstance;
 use super::super::vocabulary;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
-use crate::diag::{Diagnostic, Place, closest};
+use crate::diag::{Code, Diagnostic, Place, closest};
 use crate::ir::DType;
 use crate::ops::{self, Attr, Item};
 use proc_macro2::Ident;
@@ -43,8 +43,8 @@ impl<'p> Elaborator<'_, 'p> {
         let known: Vec<String> = locals.cloned().collect();
         let looks_like_dim = text.starts_with(char::is_uppercase);
         let (code, what) = match looks_like_dim {
-            true => ("unknown-dimension", "dimension or constant"),
-            false => ("unknown-variable", "variable"),
+            true => (Code::UnknownDimension, "dimension or constant"),
+            false => (Code::UnknownVariable, "variable"),
         };
         let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
         report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
@@ -69,7 +69,7 @@ impl<'p> Elaborator<'_, 'p> {
     pub(super) fn missing_self(&mut self, name: &Ident, rest: &str) {
         let owner = self.scope().this.as_ref().and_then(block_of).map_or(String::new(), |b| b.name.clone());
         let message = format!("`{name}` belongs to `{owner}` and is named without `self.`");
-        let report = Diagnostic::new("missing-self", name.span(), message);
+        let report = Diagnostic::new(Code::MissingSelf, name.span(), message);
         self.diags.push(report.help(format!("write `self.{name}{rest}`")));
     }
 
@@ -78,7 +78,7 @@ impl<'p> Elaborator<'_, 'p> {
         let asked = ["shape", "size", "len", "dim", "dims", "ndim", "ndims", "numel"].iter().any(|word| name == word);
         if asked {
             let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
-            let report = Diagnostic::new("shape-query", place, message);
+            let report = Diagnostic::new(Code::ShapeQuery, place, message);
             self.diags.push(report.help("name the extent in the signature, as `B` in `x: f32[B, 64]`, and write `B`"));
         }
         asked
@@ -98,7 +98,8 @@ impl<'p> Elaborator<'_, 'p> {
         known.extend(self.scope().locals.iter().flat_map(|block| block.keys()).cloned());
         known.extend(self.declared.foreign.iter().map(|known| known.one.name.to_string()));
         let text = name.to_string();
-        let mut report = Diagnostic::new("unknown-function", name.span(), format!("there is no function `{callee}`"));
+        let mut report =
+            Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{callee}`"));
         report.help = match (vocabulary::function(name), closest(&text, known.iter().map(String::as_str))) {
             (Some(own), _) => Some(format!("write `{own}`")),
             _ if vocabulary::needless(name) => {
@@ -125,7 +126,7 @@ impl<'p> Elaborator<'_, 'p> {
                     let is_method = declared.method(&instance.name, &name.to_string()).is_some();
                     let known: Vec<&str> = instance.fields.keys().map(String::as_str).collect();
                     let message = format!("`{}` has no field `{name}`", instance.name);
-                    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                    let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
                     report.help = match is_method {
                         true => Some(format!("call it: `{text}(…)`")),
                         false => closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text)),
@@ -142,7 +143,7 @@ impl<'p> Elaborator<'_, 'p> {
                 None => {
                     let known: Vec<&str> = layer.params.iter().map(|(n, _)| *n).collect();
                     let message = format!("`{}` has no parameter `{name}`", of.text);
-                    let mut report = Diagnostic::new("unknown-field", name.span(), message);
+                    let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
                     if !known.is_empty() {
                         report = report.note(format!("it has `{}`", known.join("`, `")));
                     }
@@ -153,7 +154,7 @@ impl<'p> Elaborator<'_, 'p> {
             },
             FieldInstance::Repeat(n, _) => {
                 let message = format!("`{}` is {n} blocks; `{name}` belongs to one of them", of.text);
-                let report = Diagnostic::new("unknown-field", name.span(), message);
+                let report = Diagnostic::new(Code::UnknownField, name.span(), message);
                 self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
                 Val::Unknown
             }
@@ -178,14 +179,14 @@ impl<'p> Elaborator<'_, 'p> {
     pub(super) fn pick(&mut self, of: &Module, pick: Pick, text: String, place: Place) -> Val {
         let FieldInstance::Repeat(n, item) = &of.held else {
             let message = format!("`{}` is not a list of blocks", of.text);
-            self.diags.push(Diagnostic::new("bad-expression", place, message));
+            self.diags.push(Diagnostic::new(Code::BadExpression, place, message));
             return Val::Unknown;
         };
         if let Pick::Index(i) = pick
             && !(0..*n).contains(&i)
         {
             let message = format!("`{}` has {n} blocks, so there is no number {i}", of.text);
-            self.diags.push(Diagnostic::new("index-out-of-range", place, message));
+            self.diags.push(Diagnostic::new(Code::IndexOutOfRange, place, message));
             return Val::Unknown;
         }
         let picks = of.picks.iter().cloned().chain([pick]).collect();

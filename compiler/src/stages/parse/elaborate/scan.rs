@@ -9,7 +9,7 @@ use super::super::words;
 use super::graph::plain_site;
 use super::loops::{assigned_in, declare, leaves, replace};
 use super::{Elaborator, Frame, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::written::{Role, Site, What};
 use crate::ir::{Dim, Kind, Memory, Value};
 use crate::ops::Attr;
@@ -83,7 +83,7 @@ impl Elaborator<'_, '_> {
         leaves(&over, &mut slices);
         let Some(&along) = slices.first() else {
             let message = format!("`{name}` has no tensor to step along");
-            self.diags.push(Diagnostic::new("not-a-tensor", parts.over.place, message));
+            self.diags.push(Diagnostic::new(Code::NotATensor, parts.over.place, message));
             return Val::Unknown;
         };
         let before: Vec<Value> = before.into_iter().map(|t| self.reach(t)).collect();
@@ -141,30 +141,30 @@ impl Elaborator<'_, '_> {
             };
             if slot.replace(&arg.value).is_some() {
                 let message = format!("`{name}` is given `{}` twice", words::full(&arg.value));
-                self.diags.push(Diagnostic::new("duplicate-attribute", arg.value.place, message));
+                self.diags.push(Diagnostic::new(Code::DuplicateAttribute, arg.value.place, message));
                 return None;
             }
         }
         let usage = format!("call it as `{}`", form.usage());
         let [over, closure] = positional[..] else {
             let message = format!("`{name}` takes a tensor and a closure, but {} were given", positional.len());
-            self.diags.push(Diagnostic::new("wrong-arity", expr.place, message).help(usage));
+            self.diags.push(Diagnostic::new(Code::WrongArity, expr.place, message).help(usage));
             return None;
         };
         let ExprKind::Closure(closure) = &closure.kind else {
             let message = format!("`{}` is no closure, which `{name}` runs once for each slice", words::brief(closure));
-            self.diags.push(Diagnostic::new("bad-expression", closure.place, message).help(usage));
+            self.diags.push(Diagnostic::new(Code::BadExpression, closure.place, message).help(usage));
             return None;
         };
         if closure.params.len() != 2 {
             let n = closure.params.len();
             let message = format!("the closure of `{name}` takes the state and a slice, but it declares {n}");
-            self.diags.push(Diagnostic::new("wrong-arity", positional[1].place, message).help(usage));
+            self.diags.push(Diagnostic::new(Code::WrongArity, positional[1].place, message).help(usage));
             return None;
         }
         let Some(from) = from else {
             let message = format!("`{name}` needs the state of the first step");
-            let report = Diagnostic::new("missing-attribute", expr.place, message);
+            let report = Diagnostic::new(Code::MissingAttribute, expr.place, message);
             self.diags.push(report.help("add `from = zeros`, or the state itself"));
             return None;
         };
@@ -178,7 +178,7 @@ impl Elaborator<'_, '_> {
         let axis = self.number(given)?.as_const();
         if axis.is_none() {
             let message = format!("`{}` is not known at build time", words::brief(given));
-            self.diags.push(Diagnostic::new("dynamic-value", given.place, message));
+            self.diags.push(Diagnostic::new(Code::DynamicValue, given.place, message));
         }
         axis
     }
@@ -190,7 +190,7 @@ impl Elaborator<'_, '_> {
             Val::Unknown => None,
             _ => {
                 let message = format!("`{}` is neither true nor false", words::brief(given));
-                self.diags.push(Diagnostic::new("wrong-attribute", given.place, message));
+                self.diags.push(Diagnostic::new(Code::WrongAttribute, given.place, message));
                 None
             }
         }
@@ -301,7 +301,7 @@ impl Elaborator<'_, '_> {
         let alone = matches!(body.kind, ExprKind::Binary(..) | ExprKind::Unary(..));
         if alone || matches!(result, Val::Static(_) | Val::Struct(..) | Val::Module(_)) {
             let message = format!("the closure gives `{text}`, not the next state and what the step gives");
-            let report = Diagnostic::new("step-result", place, message);
+            let report = Diagnostic::new(Code::StepResult, place, message);
             let report = report.note("`fold` takes a closure that gives the next state alone");
             self.diags.push(report.help("end it with `(state, y)`"));
             return None;
@@ -337,7 +337,7 @@ impl Elaborator<'_, '_> {
             }
             (_, Val::Tuple(items)) if !matches!(like, Val::Struct(..)) => {
                 let message = format!("the state is one tensor when a step begins, but {} when it ends", items.len());
-                let report = Diagnostic::new("carried-type-changes", place, message);
+                let report = Diagnostic::new(Code::CarriedTypeChanges, place, message);
                 let zeros = vec!["zeros"; items.len()].join(", ");
                 self.diags.push(report.help(format!("begin with as many: `from = ({zeros})`")));
                 None
@@ -355,7 +355,7 @@ impl Elaborator<'_, '_> {
             let Some(local) = self.local(&name) else { continue };
             local.value = Val::Unknown;
             let message = format!("the closure of `{callee}` assigns `{name}`, which lives outside of it");
-            let report = Diagnostic::new("captured-assignment", closure.body.place, message);
+            let report = Diagnostic::new(Code::CapturedAssignment, closure.body.place, message);
             self.diags.push(report.help(format!("make `{name}` a part of the state")));
         }
     }

@@ -8,7 +8,7 @@ use super::super::ast::*;
 use super::super::words;
 use super::graph::{plain_site, site_of};
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::prim::Scalar;
 use crate::ir::written::{Axis, Fit, Item, Role, Site, What};
@@ -163,7 +163,7 @@ impl Elaborator<'_, '_> {
         });
         if let Some(name) = missing {
             let message = format!("no argument binds `{name}` of `{}: {ty}`", module.text);
-            let report = Diagnostic::new("unbound-dimension", place, message);
+            let report = Diagnostic::new(Code::UnboundDimension, place, message);
             self.diags.push(report.note("training starts from zeros, whose extents the arguments must give"));
             return Val::Unknown;
         }
@@ -274,7 +274,7 @@ impl Elaborator<'_, '_> {
                 if said.contains(&message) {
                     continue;
                 }
-                self.diags.push(Diagnostic::new("not-supported", held.place, message.clone()).help(help));
+                self.diags.push(Diagnostic::new(Code::NotSupported, held.place, message.clone()).help(help));
                 said.push(message);
             }
         }
@@ -304,7 +304,7 @@ impl Elaborator<'_, '_> {
             };
             // A layer with several companions is called once.
             if !said.contains(&message) {
-                let report = Diagnostic::new("state-inside", held.place, message.clone());
+                let report = Diagnostic::new(Code::StateInside, held.place, message.clone());
                 self.diags.push(report.note(note).help(help));
                 said.push(message);
             }
@@ -396,7 +396,7 @@ impl Elaborator<'_, '_> {
             return true;
         }
         let message = format!("`{}` assigns `{}`, but takes `&self`", function.name, module.text);
-        let report = Diagnostic::new("state-needs-mut", place, message);
+        let report = Diagnostic::new(Code::StateNeedsMut, place, message);
         self.diags.push(report.help(format!("declare it as `fn {}(&mut self, …)`", function.name)));
         false
     }
@@ -408,7 +408,7 @@ impl Elaborator<'_, '_> {
             return;
         }
         let message = format!("`{callee}` takes `&mut self`, but `{}` only `&self`", caller.name);
-        let report = Diagnostic::new("state-needs-mut", place, message);
+        let report = Diagnostic::new(Code::StateNeedsMut, place, message);
         self.diags.push(report.help(format!("declare the caller as `fn {}(&mut self, …)`", caller.name)));
     }
 }

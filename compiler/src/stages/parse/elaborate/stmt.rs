@@ -4,7 +4,7 @@ use super::super::ast::*;
 use super::super::instance::FieldInstance;
 use super::super::words;
 use super::{Elaborator, Local, Module, Val, block_of};
-use crate::diag::{Diagnostic, closest};
+use crate::diag::{Code, Diagnostic, closest};
 use crate::ir::model::StateId;
 use crate::ir::written::{Item, Role};
 
@@ -57,7 +57,8 @@ impl Elaborator<'_, '_> {
         let text = name.to_string();
         let Some(local) = self.local(&text) else {
             let known: Vec<String> = self.scope().locals.iter().flat_map(|block| block.keys()).cloned().collect();
-            let mut report = Diagnostic::new("unknown-variable", name.span(), format!("there is no variable `{text}`"));
+            let mut report =
+                Diagnostic::new(Code::UnknownVariable, name.span(), format!("there is no variable `{text}`"));
             report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
             self.diags.push(report);
             return;
@@ -70,7 +71,7 @@ impl Elaborator<'_, '_> {
         let inside = self.scope().locals.iter().rposition(|block| block.contains_key(&text));
         if inside.is_some_and(|at| at < captured) {
             let message = format!("a closure cannot assign `{text}`, which is declared outside of it");
-            let report = Diagnostic::new("captured-assignment", name.span(), message)
+            let report = Diagnostic::new(Code::CapturedAssignment, name.span(), message)
                 .note(format!("`{text}` is declared on {declared}"));
             self.diags.push(report.help("let the closure give the new value as its result"));
         } else if !mutable {
@@ -78,7 +79,7 @@ impl Elaborator<'_, '_> {
             let argument = !self.scope().locals.iter().skip(1).any(|block| block.contains_key(&text));
             let word = if argument { "" } else { "let " };
             self.diags.push(
-                Diagnostic::new("assignment-to-immutable", name.span(), format!("`{text}` cannot be assigned"))
+                Diagnostic::new(Code::AssignmentToImmutable, name.span(), format!("`{text}` cannot be assigned"))
                     .note(format!("it is declared without `mut` on {declared}"))
                     .help(format!("declare it as `{word}mut {text}`")),
             );
@@ -104,7 +105,7 @@ impl Elaborator<'_, '_> {
             && self.local(&name.to_string()).is_some()
         {
             let message = format!("a part of the variable `{name}` cannot be assigned");
-            let report = Diagnostic::new("part-assignment", target.place, message);
+            let report = Diagnostic::new(Code::PartAssignment, target.place, message);
             let report = report.note("parts of states can: `self.keys[.., at] = k;`");
             self.diags.push(report.help(format!(
                 "make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`"
@@ -155,7 +156,7 @@ impl Elaborator<'_, '_> {
 
     fn not_a_state(&mut self, target: &Expr, text: &str, what: &str) -> Option<(StateId, Module)> {
         let message = format!("`{text}` cannot be assigned: it {what}");
-        let report = Diagnostic::new("not-assignable", target.place, message);
+        let report = Diagnostic::new(Code::NotAssignable, target.place, message);
         self.diags.push(report.help("what a session keeps is declared as a field: `state name: f32[B, 64]`"));
         None
     }
@@ -167,7 +168,7 @@ impl Elaborator<'_, '_> {
         let Some((text, place)) = args.first() else { return Some(found) };
         let message =
             format!("`{text}` is not an integer that the call gives, which a position that is assigned must be");
-        let report = Diagnostic::new("dynamic-value", *place, message);
+        let report = Diagnostic::new(Code::DynamicValue, *place, message);
         self.diags.push(report.help("let it be an argument of the public function: `at: u32`"));
         None
     }

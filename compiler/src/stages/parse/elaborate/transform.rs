@@ -7,7 +7,7 @@ use super::super::words;
 use super::callable::{Callable, Function};
 use super::loops::{leaves, replace};
 use super::{Argument, Elaborator, Tensor, Val};
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Kind;
 use crate::ir::transform::How;
 use crate::ops::Attr;
@@ -93,7 +93,7 @@ impl Elaborator<'_, '_> {
         let first = args.iter().find(|arg| arg.name.is_none());
         if given != 1 {
             let message = format!("`{name}` takes one function, but {} were given", count(given, "argument"));
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             let closure = |arg: &&Arg| matches!(arg.value.kind, ExprKind::Closure(_));
             let function = args.iter().find(closure).or(first);
             let shown = function.map_or("|x| …".into(), |arg| words::brief(&arg.value));
@@ -162,7 +162,7 @@ impl Elaborator<'_, '_> {
             Val::Unknown => None,
             Val::Static(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{}` is neither the number of an argument nor a parameter", words::brief(expr));
-                let report = Diagnostic::new("wrong-attribute", expr.place, message);
+                let report = Diagnostic::new(Code::WrongAttribute, expr.place, message);
                 self.diags.push(report.help("write `wrt = 0` for the first argument, or `wrt = self.layer.weight`"));
                 None
             }
@@ -189,7 +189,7 @@ impl Elaborator<'_, '_> {
         let Some(inner) = self.inner(expr, derived, args, &[]) else { return Val::Unknown };
         if inner.start.is_empty() {
             let message = format!("`{}` has nothing to map over", derived.text);
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             self.diags.push(report.help(format!("give it what to map over: `{}(x)`", derived.text)));
             return Val::Unknown;
         }
@@ -206,7 +206,7 @@ impl Elaborator<'_, '_> {
             let several = self.arity(&derived.of).is_some_and(|n| n > 1);
             let (text, usage) = (&derived.text, if several { "(x, y), (dx, dy)" } else { "x, dx" });
             let message = format!("`{text}` takes a point and a direction");
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             self.diags.push(report.help(format!("call it as `{text}({usage})`")));
             return None;
         };
@@ -218,7 +218,7 @@ impl Elaborator<'_, '_> {
         if tangents.len() != inner.start.len() {
             let (text, n) = (&direction.text, inner.start.len());
             let message = format!("`{text}` has {}, but there are {n} to go along", count(tangents.len(), "direction"));
-            self.diags.push(Diagnostic::new("tuple-length", direction.place, message));
+            self.diags.push(Diagnostic::new(Code::TupleLength, direction.place, message));
             return None;
         }
         let how = How::Jvp { wrt: tangents.len() };
@@ -249,7 +249,7 @@ impl Elaborator<'_, '_> {
         let given = args.len();
         let Ok([arg]) = <[Argument; 1]>::try_from(args) else {
             let message = format!("`stop_gradient` takes 1 argument, but {given} were given");
-            let report = Diagnostic::new("wrong-arity", expr.place, message);
+            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             self.diags.push(report.help("call it as `stop_gradient(x)`"));
             return Val::Unknown;
         };
@@ -266,6 +266,6 @@ impl Elaborator<'_, '_> {
     pub(super) fn not_called(&mut self, function: &Function, place: Place) {
         let text = &function.text;
         let message = format!("`{text}` is a function, not a tensor");
-        self.diags.push(Diagnostic::new("not-a-tensor", place, message).help(format!("call it: `{text}(x)`")));
+        self.diags.push(Diagnostic::new(Code::NotATensor, place, message).help(format!("call it: `{text}(x)`")));
     }
 }

@@ -5,7 +5,7 @@
 use super::super::ast::*;
 use super::super::{vocabulary, words};
 use super::Syntax;
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
 use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
@@ -26,7 +26,7 @@ impl Syntax {
         };
         let place = Place::from(input.span());
         self.report(
-            Diagnostic::new("control-flow", place, format!("there is no `{word}` in the model language")).help(help),
+            Diagnostic::new(Code::ControlFlow, place, format!("there is no `{word}` in the model language")).help(help),
         );
         let braced = matches!(word, "while" | "loop");
         Some(Expr { kind: ExprKind::Error, place: place.to(self.pass(input, braced)) })
@@ -55,7 +55,7 @@ impl Syntax {
         input.parse::<Token![=]>()?;
         let value = self.binary(input, 0, false)?;
         let (pattern, text) = (words::pattern_text(&pattern), words::brief(&value));
-        let report = Diagnostic::new("control-flow", place, "there is no `if let` in the model language");
+        let report = Diagnostic::new(Code::ControlFlow, place, "there is no `if let` in the model language");
         self.report(report.help(format!("every value has its pattern: `let {pattern} = {text};`")));
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(value.place) }))
     }
@@ -116,7 +116,7 @@ impl Syntax {
         };
         let place = left.place.to(last);
         let message = format!("there is no operator `{name}` in the model language");
-        self.report(Diagnostic::new("unknown-operator", place, message).help(help));
+        self.report(Diagnostic::new(Code::UnknownOperator, place, message).help(help));
         Ok(Some(Expr { kind: ExprKind::Error, place }))
     }
 
@@ -135,7 +135,7 @@ impl Syntax {
             1..=8 => format!("write `{}`", values.join(" | ")),
             _ => format!("write `if {text} >= {first} && {text} {least} {last} {{ … }} else {{ … }}`"),
         };
-        let report = Diagnostic::new("unknown-pattern", start.1.to(place), "an arm of a `match` takes no range");
+        let report = Diagnostic::new(Code::UnknownPattern, start.1.to(place), "an arm of a `match` takes no range");
         self.report(report.help(help));
         Ok(true)
     }
@@ -145,7 +145,7 @@ impl Syntax {
         let Some(word) = input.parse::<Option<Token![if]>>()? else { return Ok(false) };
         let guard = self.expr(input)?;
         let place = Place::from(word.span).to(guard.place);
-        let report = Diagnostic::new("unknown-pattern", place, "an arm of a `match` has no condition of its own");
+        let report = Diagnostic::new(Code::UnknownPattern, place, "an arm of a `match` has no condition of its own");
         self.report(report.help(format!("write `if {} {{ … }} else {{ … }}`", words::brief(&guard))));
         Ok(true)
     }
@@ -162,7 +162,7 @@ impl Syntax {
             return Ok(Some((Case::Rest, place)));
         }
         let message = format!("`{name}` is no value that an arm can take");
-        let report = Diagnostic::new("unknown-pattern", place, message);
+        let report = Diagnostic::new(Code::UnknownPattern, place, message);
         let report = report.note("an arm takes integers, `true` or `false`, or `_` for all the rest");
         self.report(report.help("write `_`"));
         Ok(Some((Case::Rest, place)))
@@ -179,7 +179,7 @@ impl Syntax {
                 "remat" => "put it at the function whose values are computed again: `#[remat] fn forward(&self, …)`",
                 _ => "put it at the function that gives the loss: `#[train(AdamW)] pub fn loss(&self, …) -> f32`",
             };
-            self.report(Diagnostic::new("misplaced-attribute", place, message).help(help));
+            self.report(Diagnostic::new(Code::MisplacedAttribute, place, message).help(help));
             false
         });
     }
@@ -190,7 +190,7 @@ impl Syntax {
         for attr in attrs.iter().filter(|attr| !HARMLESS.iter().any(|name| attr.path().is_ident(name))) {
             let name: String = attr.path().to_token_stream().to_string().split_whitespace().collect();
             let message = format!("`#[{name}]` means nothing at a field");
-            let report = Diagnostic::new("misplaced-attribute", attr.bracket_token.span.join(), message);
+            let report = Diagnostic::new(Code::MisplacedAttribute, attr.bracket_token.span.join(), message);
             self.report(report.help("remove it"));
         }
     }
@@ -198,7 +198,7 @@ impl Syntax {
     /// Reports a field whose name emitted code could not spell, as `r#type` spells `type`.
     pub(super) fn unnameable(&self, name: &Ident) {
         if ["self", "Self", "super", "crate", "_"].iter().any(|word| name == word) {
-            let report = Diagnostic::new("reserved-name", name.span(), format!("a field cannot be named `{name}`"));
+            let report = Diagnostic::new(Code::ReservedName, name.span(), format!("a field cannot be named `{name}`"));
             self.report(report.help(format!("rename it, for example to `{}_`", name.to_string().to_lowercase())));
         }
     }
@@ -208,7 +208,7 @@ impl Syntax {
         while let Some(and) = input.parse::<Option<Token![&]>>()? {
             input.parse::<Option<Token![mut]>>()?;
             let message = "there are no references in the model language";
-            let report = Diagnostic::new("reference", Place::from(and.span), message);
+            let report = Diagnostic::new(Code::Reference, Place::from(and.span), message);
             self.report(report.help("remove `&`: values are neither moved nor borrowed"));
         }
         Ok(())
@@ -230,7 +230,7 @@ impl Syntax {
             _ => "remove it",
         };
         let place = Place::from(name.span());
-        self.report(Diagnostic::new("macro-call", place, message).help(help));
+        self.report(Diagnostic::new(Code::MacroCall, place, message).help(help));
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(group.span().into()) }))
     }
 
@@ -248,7 +248,7 @@ impl Syntax {
         }
         if let Some(last) = last {
             let message = format!("`{text}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new("path-name", place.to(last.into()), message);
+            let report = Diagnostic::new(Code::PathName, place.to(last.into()), message);
             let own = vocabulary::function(&meant).map_or_else(|| meant.to_string(), str::to_owned);
             self.report(report.help(format!("write `{own}`")));
         }
@@ -281,7 +281,7 @@ impl Syntax {
             return Ok(None);
         };
         self.report(
-            Diagnostic::new("type-syntax", Place::from(first), "this is no type of the model language").help(help),
+            Diagnostic::new(Code::TypeSyntax, Place::from(first), "this is no type of the model language").help(help),
         );
         Ok(Some(TypeExpr::Error))
     }
@@ -292,7 +292,7 @@ impl Syntax {
             return Ok(None);
         }
         let span = input.parse::<TokenTree>()?.span();
-        let report = Diagnostic::new("type-syntax", span, "an extent is a number or has a name");
+        let report = Diagnostic::new(Code::TypeSyntax, span, "an extent is a number or has a name");
         self.report(report.help("name it, so that equal extents have equal names: `f32[B, 64]`"));
         let value = Expr { kind: ExprKind::Error, place: span.into() };
         Ok(Some(AxisExpr::Dim { value, bound: None }))
@@ -322,7 +322,7 @@ impl Syntax {
             false if name == "Vec" => (message, "write several blocks as `[Block(64); 6]`".to_owned()),
             false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}(64, 64)`")),
         };
-        self.report(Diagnostic::new("field-type", name.span(), message).help(help));
+        self.report(Diagnostic::new(Code::FieldType, name.span(), message).help(help));
         Ok(true)
     }
 
@@ -331,7 +331,7 @@ impl Syntax {
         let words = ["fn", "struct", "const", "use", "static", "enum", "type", "impl", "mod", "trait"];
         let Some(word) = words.into_iter().find(|word| next_is(input, word)) else { return false };
         let message = format!("`{word}` stands inside of {inside}");
-        let report = Diagnostic::new("nested-item", input.span(), message);
+        let report = Diagnostic::new(Code::NestedItem, input.span(), message);
         self.report(report.help("declare it beside the structs of the macro"));
         self.skip_item(input);
         true
@@ -349,7 +349,7 @@ impl Syntax {
                 "async" => "remove it: every method of the model exists with `_async` too",
                 _ => "remove it",
             };
-            self.report(Diagnostic::new("function-form", span, message).help(help));
+            self.report(Diagnostic::new(Code::FunctionForm, span, message).help(help));
         }
         Ok(())
     }
@@ -364,7 +364,7 @@ impl Syntax {
             input.parse::<TokenTree>()?;
         }
         let last = input.parse::<Token![>]>()?.span;
-        let report = Diagnostic::new("function-form", first.to(last.into()), format!("`{name}` is generic"));
+        let report = Diagnostic::new(Code::FunctionForm, first.to(last.into()), format!("`{name}` is generic"));
         self.report(report.help("remove it: capital names in the types of arguments stand for any extent"));
         Ok(())
     }
@@ -382,7 +382,7 @@ impl Syntax {
             end.extend([input.parse::<TokenTree>()?]);
         }
         let start = start.map_or(String::new(), words::full);
-        let report = Diagnostic::new("slice-syntax", span, format!("`{spelt}` is no slice in the model language"));
+        let report = Diagnostic::new(Code::SliceSyntax, span, format!("`{spelt}` is no slice in the model language"));
         self.report(report.help(format!("write `{start}..{end}`")));
         Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
     }
@@ -399,7 +399,7 @@ impl Syntax {
         while !input.is_empty() && !input.peek(Token![,]) {
             input.parse::<TokenTree>()?;
         }
-        let report = Diagnostic::new("slice-syntax", span, "slices have no steps");
+        let report = Diagnostic::new(Code::SliceSyntax, span, "slices have no steps");
         self.report(report.help("reshape and take one of each: `reshape(x, [B, T / 2, 2])[.., 0]`"));
         Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
     }
@@ -410,7 +410,7 @@ impl Syntax {
         let value = self.expr(input)?;
         let message =
             format!("the state `{name}` cannot begin as `{}`: every state begins as zeros", words::brief(&value));
-        let report = Diagnostic::new("state-start", Place::from(equals.span).to(value.place), message);
+        let report = Diagnostic::new(Code::StateStart, Place::from(equals.span).to(value.place), message);
         self.report(
             report.help(format!(
                 "remove it, and add the start where it is read: `self.{name} + {}`",

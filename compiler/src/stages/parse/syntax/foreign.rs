@@ -2,7 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Ident, TokenStream};
 use syn::parse::ParseStream;
 use syn::{LitStr, Token, parenthesized, token};
@@ -50,7 +50,7 @@ impl Syntax {
             };
             if before {
                 let message = format!("`{}` has two `{what}`", one.name);
-                self.report(Diagnostic::new("duplicate-attribute", what.span(), message).help("remove one"));
+                self.report(Diagnostic::new(Code::DuplicateAttribute, what.span(), message).help("remove one"));
             }
             if input.parse::<Option<Token![,]>>()?.is_none() {
                 return Ok(());
@@ -100,6 +100,6 @@ impl Syntax {
 
     /// What an `extern fn` cannot have, at the token that says so.
     pub(super) fn foreign_mistake(&self, place: impl Into<Place>, message: &str, help: impl Into<String>) {
-        self.report(Diagnostic::new("foreign-declaration", place, message).help(help));
+        self.report(Diagnostic::new(Code::ForeignDeclaration, place, message).help(help));
     }
 }

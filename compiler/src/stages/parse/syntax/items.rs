@@ -2,7 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::{Diagnostic, Place};
+use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::buffer::Cursor;
 use syn::ext::IdentExt;
@@ -233,7 +233,7 @@ impl Syntax {
             None if matches!(receiver, Receiver::Mut(_)) => TypeExpr::Tuple(vec![], content_span(&name)),
             None => {
                 self.report(
-                    Diagnostic::new("syntax", content_span(&name), format!("`{name}` returns nothing"))
+                    Diagnostic::new(Code::Syntax, content_span(&name), format!("`{name}` returns nothing"))
                         .help("add a result type such as `-> f32[B, 10]`"),
                 );
                 TypeExpr::Error
@@ -265,11 +265,11 @@ impl Syntax {
                 match attr.parse_args_with(|input: ParseStream| self.train_args(input)) {
                     Ok(Train { optimizer, .. }) if all.train.iter().any(|t| t.optimizer == optimizer) => {
                         let message = format!("`{optimizer}` already trains the function");
-                        self.report(Diagnostic::new("duplicate-name", optimizer.span(), message));
+                        self.report(Diagnostic::new(Code::DuplicateName, optimizer.span(), message));
                     }
                     Ok(train) => all.train.push(train),
                     Err(error) => self.report(
-                        Diagnostic::new("syntax", attr.bracket_token.span.join(), error.to_string())
+                        Diagnostic::new(Code::Syntax, attr.bracket_token.span.join(), error.to_string())
                             .help("name one optimiser: `#[train(AdamW)]`"),
                     ),
                 }
@@ -291,7 +291,7 @@ impl Syntax {
         let only: Ident = input.parse()?;
         if only != "only" {
             let message = format!("`#[train(…)]` has no argument `{only}`");
-            let report = Diagnostic::new("unknown-attribute", only.span(), message);
+            let report = Diagnostic::new(Code::UnknownAttribute, only.span(), message);
             let help =
                 format!("numbers are given at run time: `net.trainer({optimizer} {{ {only}: …, ..default() }})`");
             self.report(report.help(help));

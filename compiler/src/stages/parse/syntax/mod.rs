@@ -7,7 +7,7 @@ mod items;
 mod types;
 
 use super::ast::Program;
-use crate::diag::{Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::cell::RefCell;
 use syn::Token;
@@ -44,12 +44,12 @@ impl Syntax {
     }
 
     fn syntax_error(&self, error: &syn::Error) {
-        self.report(Diagnostic::new("syntax", error.span(), error.to_string()));
+        self.report(Diagnostic::new(Code::Syntax, error.span(), error.to_string()));
     }
 
     /// Reports what is reserved but not built.
     fn unsupported(&self, place: impl Into<crate::diag::Place>, what: &str) {
-        self.report(Diagnostic::new("not-supported", place, format!("{what} not supported yet")));
+        self.report(Diagnostic::new(Code::NotSupported, place, format!("{what} not supported yet")));
     }
 
     /// Skips to behind the next `;` or brace group of this level.
