@@ -68,6 +68,7 @@ codes! {
     MissingSelf "missing-self": "a field or function of the struct is named without `self.`",
     MixedDtype "mixed-dtype": "values of several element types meet without a conversion",
     NestedItem "nested-item": "an item stands inside of a function or `impl`",
+    Nesting "nesting": "brackets, operators or branches are nested deeper than the compiler reads",
     NoForward "no-forward": "a block that is called like a function needs `fn forward`",
     NonDivisible "non-divisible": "a division of extents does not come out even",
     NonScalarGradient "non-scalar-gradient": "the function gives something else than what can be differentiated",

@@ -78,8 +78,8 @@ impl Grouping<'_> {
         });
         let group = known.unwrap_or_else(|| self.start(space, args, attend_));
         let body = &mut self.groups[group].body;
-        body.exprs.push(Expr::Accumulated { pass: 0, slot, dtype: DType::F32 });
-        body.inside.insert(value, (position, body.exprs.len() - 1));
+        let id = body.scalar(Expr::Accumulated { pass: 0, slot, dtype: DType::F32 });
+        body.inside.insert(value, (position, id));
         self.assign(value, group);
     }
 
@@ -125,12 +125,8 @@ impl Grouping<'_> {
             self.materialise(value);
             reading = self.operand(&axes, value, at, &[]);
         }
-        let slot = body.slots.iter().position(|v| *v == reading.value).unwrap_or_else(|| {
-            body.slots.push(reading.value);
-            body.slots.len() - 1
-        });
+        let slot = body.slot(reading.value);
         let fill = Scalar::of(self.scope.graph.ty(value).dtype, 0.0);
-        body.exprs.push(Expr::Load { slot, index: reading.index, guards: vec![], fill });
-        body.exprs.len() - 1
+        body.scalar(Expr::Load { slot, index: reading.index, guards: vec![], fill })
     }
 }

@@ -164,8 +164,8 @@ impl Grouping<'_> {
         let pass = levels(&body.exprs)[id];
         let slot = accumulators.iter().filter(|a| a.pass == pass).count();
         accumulators.push(Accumulating { pass, op, value: id });
-        body.exprs.push(Expr::Accumulated { pass, slot, dtype });
-        body.inside.insert(value, (position, body.exprs.len() - 1));
+        let id = body.scalar(Expr::Accumulated { pass, slot, dtype });
+        body.inside.insert(value, (position, id));
         self.assign(value, group);
     }
 
@@ -268,14 +268,12 @@ impl Grouping<'_> {
     fn push_contract(&mut self, value: Value, form: Form, axes: Vec<Dim>, position: Vec<Index>) {
         let mut body = Body::over(axes);
         if let Form::Contract { lhs, rhs, .. } = &form {
-            body.slots = vec![lhs.value];
-            if lhs.value != rhs.value {
-                body.slots.push(rhs.value);
-            }
+            body.slot(lhs.value);
+            body.slot(rhs.value);
         }
         let dtype = self.scope.graph.ty(value).dtype;
-        body.exprs.push(Expr::Accumulated { pass: 0, slot: 0, dtype });
-        body.inside.insert(value, (position, 0));
+        let id = body.scalar(Expr::Accumulated { pass: 0, slot: 0, dtype });
+        body.inside.insert(value, (position, id));
         let group = self.push(form, body, vec![]);
         self.assign(value, group);
     }

@@ -7,7 +7,7 @@ use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
 use crate::ir::{DType, Kind, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// Why a value cannot be inlined into a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,6 +30,10 @@ pub(super) struct Body {
     /// The values that this kernel computes, with their position and scalar.
     pub(super) inside: BTreeMap<Value, (Vec<Index>, ExprId)>,
     known: Known,
+    /// The scalars by what they are.
+    ids: HashMap<Expr, ExprId>,
+    /// The slots by what they hold.
+    slot_of: BTreeMap<Value, usize>,
 }
 
 /// What was turned into scalars: values at positions under guards.
@@ -47,6 +51,24 @@ impl Body {
         Body { axes, ..Body::default() }
     }
 
+    /// Appends a scalar, or finds the equal one.
+    pub(super) fn scalar(&mut self, expr: Expr) -> ExprId {
+        if let Some(&known) = self.ids.get(&expr) {
+            return known;
+        }
+        self.ids.insert(expr.clone(), self.exprs.len());
+        self.exprs.push(expr);
+        self.exprs.len() - 1
+    }
+
+    /// The slot of a value in memory.
+    pub(super) fn slot(&mut self, value: Value) -> usize {
+        *self.slot_of.entry(value).or_insert_with(|| {
+            self.slots.push(value);
+            self.slots.len() - 1
+        })
+    }
+
     /// How much there is before something is inlined.
     pub(super) fn mark(&self) -> Mark {
         Mark { exprs: self.exprs.len(), slots: self.slots.len() }
@@ -54,8 +76,8 @@ impl Body {
 
     /// Takes back what was inlined since.
     pub(super) fn undo(&mut self, mark: &Mark) {
-        self.exprs.truncate(mark.exprs);
-        self.slots.truncate(mark.slots);
+        self.exprs.drain(mark.exprs..).for_each(|expr| _ = self.ids.remove(&expr));
+        self.slots.drain(mark.slots..).for_each(|slot| _ = self.slot_of.remove(&slot));
     }
 }
 
@@ -91,11 +113,7 @@ impl<'a> Inliner<'a> {
 
     /// Appends a scalar, or finds the equal one.
     pub(super) fn expr(&mut self, expr: Expr) -> ExprId {
-        let exprs = &mut self.body.exprs;
-        exprs.iter().position(|e| *e == expr).unwrap_or_else(|| {
-            exprs.push(expr);
-            exprs.len() - 1
-        })
+        self.body.scalar(expr)
     }
 
     fn within(&self, index: &Index, extent: &Dim) -> bool {
@@ -189,11 +207,7 @@ impl<'a> Inliner<'a> {
     }
 
     pub(super) fn load(&mut self, value: Value, index: Index, guards: Vec<Guard>, fill: Scalar) -> ExprId {
-        let slots = &mut self.body.slots;
-        let slot = slots.iter().position(|&v| v == value).unwrap_or_else(|| {
-            slots.push(value);
-            slots.len() - 1
-        });
+        let slot = self.body.slot(value);
         self.expr(Expr::Load { slot, index, guards, fill })
     }
 

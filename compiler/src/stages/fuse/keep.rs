@@ -1,7 +1,8 @@
-//! Which elementwise values are kept in memory because computing them again costs more.
+//! Which elementwise values are kept in memory though nothing has to: computing them again costs more, or one kernel would
+//! hold too much.
 //!
 //! In: the groups as they are, and what is kept already. Out: what should be kept too. Always: what is computed once is not
-//! among it.
+//! among it, but for what cuts long chains.
 
 use super::Kept;
 use super::group::Grouping;
@@ -23,6 +24,28 @@ pub(super) fn worth_keeping(grouping: &Grouping<'_>, kept: &Kept) -> Kept {
 /// computed anew in each of them.
 pub(super) fn likely(scope: &Scope<'_>, roots: &BTreeSet<Value>) -> Kept {
     dear(scope, &|value| roots.contains(&value).then_some(User::Kept(value)))
+}
+
+/// Values that one kernel computes on the way to another, at most: the inliner goes down by calls.
+const CHAIN: usize = 200;
+
+/// Values at which long chains of elementwise operations are cut into kernels.
+pub(super) fn cuts(scope: &Scope<'_>, roots: &BTreeSet<Value>) -> Kept {
+    let mut lengths = vec![0; scope.graph.nodes.len()];
+    let mut cuts = Kept::new();
+    for value in scope.graph.values() {
+        let canon = scope.canon(value);
+        if scope.homes.contains_key(&canon) || roots.contains(&canon) || cuts.contains(&canon) {
+            continue;
+        }
+        let args = scope.graph.node(value).args.iter();
+        let length = 1 + args.map(|arg| lengths[arg.0 as usize]).max().unwrap_or(0);
+        match length < CHAIN {
+            true => lengths[value.0 as usize] = length,
+            false => _ = cuts.insert(canon),
+        }
+    }
+    cuts
 }
 
 /// What several of the kernels that `kernel` gives for what they put into memory compute, if it is dear.

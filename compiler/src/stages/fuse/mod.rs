@@ -91,11 +91,13 @@ fn grouped<'a>(
     versions: &[Versions],
 ) -> Grouping<'a> {
     let roots = lower::roots(scope, destinations, versions);
+    let cuts = keep::cuts(scope, &roots);
     let mut kept = keep::likely(scope, &roots);
+    kept.extend(&cuts);
     let group = |kept: &Kept| lower::group(scope, destinations, (&roots, kept), buffers, versions);
     let mut grouping = group(&kept);
     let likely = kept.len();
-    kept.retain(|value| grouping.is_shared(*value));
+    kept.retain(|value| cuts.contains(value) || grouping.is_shared(*value));
     if kept.len() < likely {
         grouping = group(&kept);
     }

@@ -2,7 +2,7 @@
 
 use crate::ir::prim::{Border, MapOp, Prim};
 use crate::ir::{Dim, Function, Graph, Kind, Value};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The function with simpler, equal graphs.
 pub(super) fn rewrite(mut function: Function) -> Function {
@@ -63,34 +63,30 @@ fn is_zero(graph: &Graph, value: Value) -> bool {
 fn parts_of_sums(graph: &mut Graph) {
     for value in graph.values() {
         graph.node_mut(value).kind.bodies_mut().iter_mut().for_each(parts_of_sums);
-        let mut leaves = vec![];
-        leaves_of_sum(graph, value, &mut leaves);
-        if let Some((axis, parts)) = side_by_side(graph, value, leaves) {
+        if let Some((axis, parts)) = padded_leaves(graph, value).and_then(|leaves| side_by_side(graph, value, leaves)) {
             let node = graph.node_mut(value);
             (node.kind, node.args) = (Kind::Prim(Prim::Concat { axis }), parts);
         }
     }
 }
 
-/// What a value is the sum of.
-fn leaves_of_sum(graph: &Graph, value: Value, leaves: &mut Vec<Value>) {
-    let node = graph.node(value);
-    match &node.kind {
-        Kind::Prim(Prim::Map(MapOp::Add)) => node.args.iter().for_each(|v| leaves_of_sum(graph, *v, leaves)),
-        _ => leaves.push(value),
+/// What a value is the sum of, where that is nothing but different values padded with zeros.
+fn padded_leaves(graph: &Graph, sum: Value) -> Option<Vec<(&Vec<Border>, Value)>> {
+    let (mut leaves, mut seen, mut todo) = (vec![], BTreeSet::new(), vec![sum]);
+    while let Some(value) = todo.pop() {
+        let node = graph.node(value);
+        match &node.kind {
+            _ if !seen.insert(value) => return None,
+            Kind::Prim(Prim::Map(MapOp::Add)) => todo.extend(&node.args),
+            Kind::Prim(Prim::Pad { borders, value }) if value.as_f64() == 0.0 => leaves.push((borders, node.args[0])),
+            _ => return None,
+        }
     }
+    Some(leaves)
 }
 
 /// The axis along which two or more padded leaves lie side by side, and what they pad, in order.
-fn side_by_side(graph: &Graph, whole: Value, leaves: Vec<Value>) -> Option<(usize, Vec<Value>)> {
-    let mut padded = leaves.into_iter().map(|leaf| {
-        let node = graph.node(leaf);
-        match &node.kind {
-            Kind::Prim(Prim::Pad { borders, value }) if value.as_f64() == 0.0 => Some((borders, node.args[0])),
-            _ => None,
-        }
-    });
-    let mut left: Vec<(&Vec<Border>, Value)> = padded.by_ref().collect::<Option<_>>()?;
+fn side_by_side(graph: &Graph, whole: Value, mut left: Vec<(&Vec<Border>, Value)>) -> Option<(usize, Vec<Value>)> {
     let moved = |border: &Border| !border.low.is(0) || !border.high.is(0) || border.interior != 0;
     let axis = left.first()?.0.iter().position(moved)?;
     let along =

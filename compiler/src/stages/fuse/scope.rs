@@ -25,11 +25,13 @@ pub(super) struct Scope<'a> {
 
 impl Scope<'_> {
     /// The value whose memory serves for this one: reshapes, barriers and gradient stops are the same elements.
-    pub(super) fn canon(&self, value: Value) -> Value {
-        let node = self.graph.node(value);
-        match &node.kind {
-            Kind::Prim(Prim::Reshape(_) | Prim::Barrier) | Kind::StopGradient => self.canon(node.args[0]),
-            _ => value,
+    pub(super) fn canon(&self, mut value: Value) -> Value {
+        loop {
+            let node = self.graph.node(value);
+            match &node.kind {
+                Kind::Prim(Prim::Reshape(_) | Prim::Barrier) | Kind::StopGradient => value = node.args[0],
+                _ => return value,
+            }
         }
     }
 

@@ -2,18 +2,29 @@
 
 use super::ast::*;
 
+/// How much of an expression is shown; what is deeper is `…`.
+#[derive(Clone, Copy)]
+struct Depth {
+    /// Calls within calls.
+    calls: usize,
+    /// Operands within operands: of a longer sum the last ones are shown.
+    operands: usize,
+}
+
+/// Operands within operands that a reader takes in.
+const OPERANDS: usize = 32;
+
 /// The expression with the arguments of inner calls shortened: `relu(self.hidden(…))`.
 pub(super) fn brief(expr: &Expr) -> String {
-    print(expr, 1)
+    print(expr, Depth { calls: 1, operands: OPERANDS })
 }
 
 /// The whole expression.
 pub(super) fn full(expr: &Expr) -> String {
-    print(expr, usize::MAX)
+    print(expr, Depth { calls: usize::MAX, operands: OPERANDS })
 }
 
-/// Calls deeper than `depth` show `…` for their arguments.
-fn print(expr: &Expr, depth: usize) -> String {
+fn print(expr: &Expr, depth: Depth) -> String {
     match &expr.kind {
         ExprKind::Int(n) => n.to_string(),
         ExprKind::Float(x) => format!("{x:?}"),
@@ -53,17 +64,18 @@ fn print(expr: &Expr, depth: usize) -> String {
 }
 
 /// An operand, in parentheses where it binds more loosely than `least`.
-fn operand(expr: &Expr, least: u8, depth: usize) -> String {
+fn operand(expr: &Expr, least: u8, depth: Depth) -> String {
     let binds = match &expr.kind {
         ExprKind::Binary(op, ..) => op.precedence(),
         ExprKind::Unary(..) => 9,
         _ => 10,
     };
-    let text = print(expr, depth);
+    let Some(operands) = depth.operands.checked_sub(1) else { return "…".into() };
+    let text = print(expr, Depth { operands, ..depth });
     if binds < least { format!("({text})") } else { text }
 }
 
-fn arguments(args: &[Arg], depth: usize) -> String {
+fn arguments(args: &[Arg], depth: Depth) -> String {
     if args.is_empty() {
         return String::new();
     }
@@ -71,21 +83,21 @@ fn arguments(args: &[Arg], depth: usize) -> String {
     let plain = args
         .iter()
         .all(|a| a.name.is_none() && matches!(a.value.kind, ExprKind::Name(_) | ExprKind::Int(_) | ExprKind::Float(_)));
-    if depth == 0 && !plain {
+    if depth.calls == 0 && !plain {
         return "…".into();
     }
     let one = |arg: &Arg| {
-        let value = print(&arg.value, depth.saturating_sub(1));
+        let value = print(&arg.value, Depth { calls: depth.calls.saturating_sub(1), ..depth });
         arg.name.as_ref().map_or(value.clone(), |name| format!("{name} = {value}"))
     };
     args.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
-fn list(items: &[Expr], depth: usize) -> String {
+fn list(items: &[Expr], depth: Depth) -> String {
     items.iter().map(|item| print(item, depth)).collect::<Vec<_>>().join(", ")
 }
 
-fn index(item: &Index, depth: usize) -> String {
+fn index(item: &Index, depth: Depth) -> String {
     let side = |side: &Option<Expr>| side.as_ref().map_or(String::new(), |e| print(e, depth));
     match item {
         Index::Rest => "..".into(),

@@ -28,7 +28,7 @@ impl Elaborator<'_, '_> {
                 }
             },
             ExprKind::Unary(op, of) => self.unary(expr, *op, of),
-            ExprKind::Binary(op, a, b) => self.binary(expr, *op, a, b),
+            ExprKind::Binary(..) => self.binary(expr),
             ExprKind::Call(callee, args) => self.call(expr, callee, args),
             ExprKind::Method(of, name, args) => self.method(expr, of, name, args),
             ExprKind::Field(of, name) => self.field(expr, of, name),

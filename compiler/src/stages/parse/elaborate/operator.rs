@@ -22,9 +22,19 @@ impl Elaborator<'_, '_> {
         self.operator(expr, name, text, vec![(of, value)])
     }
 
-    pub(super) fn binary(&mut self, expr: &Expr, op: Binary, a: &Expr, b: &Expr) -> Val {
-        let (x, y) = (self.expr(a), self.expr(b));
-        self.combine(expr, op, (a, x), (b, y))
+    /// A chain of infix operators from its first operand on, so that long sums do not nest calls.
+    pub(super) fn binary(&mut self, expr: &Expr) -> Val {
+        let (mut first, mut chain) = (expr, vec![]);
+        while let ExprKind::Binary(op, a, b) = &first.kind {
+            chain.push((first, *op, &**a, &**b));
+            first = a;
+        }
+        let mut value = self.expr(first);
+        for (expr, op, a, b) in chain.into_iter().rev() {
+            let right = self.expr(b);
+            value = self.combine(expr, op, (a, value), (b, right));
+        }
+        value
     }
 
     /// The value of an infix operator over evaluated operands.

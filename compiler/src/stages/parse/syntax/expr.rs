@@ -37,9 +37,9 @@ impl Syntax {
         } else if input.parse::<Option<Token![!]>>()?.is_some() {
             Unary::Not
         } else {
-            return self.postfix(input, braces);
+            return self.deeper(input, || self.postfix(input, braces));
         };
-        let of = self.unary(input, braces)?;
+        let of = self.deeper(input, || self.unary(input, braces))?;
         let place = Place::from(first).to(of.place);
         Ok(Expr { kind: ExprKind::Unary(op, Box::new(of)), place })
     }
@@ -201,7 +201,10 @@ impl Syntax {
         let mut last = then.close;
         let mut otherwise = None;
         if input.parse::<Option<Token![else]>>()?.is_some() {
-            let expr = if input.peek(Token![if]) { self.conditional(input)? } else { self.primary(input, false)? };
+            let expr = match input.peek(Token![if]) {
+                true => self.deeper(input, || self.conditional(input))?,
+                false => self.primary(input, false)?,
+            };
             last = expr.place.last;
             otherwise = Some(Box::new(expr));
         }

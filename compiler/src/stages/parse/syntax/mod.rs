@@ -6,10 +6,10 @@ mod foreign;
 mod items;
 mod types;
 
-use super::ast::Program;
-use crate::diag::{Code, Diagnostic, Diags};
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
-use std::cell::RefCell;
+use super::ast::{Expr, ExprKind, Program};
+use crate::diag::{Code, Diagnostic, Diags, Place};
+use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
+use std::cell::{Cell, RefCell};
 use syn::Token;
 use syn::parse::{ParseStream, Parser};
 
@@ -18,8 +18,12 @@ pub(super) use items::uses;
 
 /// Reads one text: the macro's own is number 0, those that travelled to it follow.
 pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Program {
-    let syntax = Syntax { source, diags: RefCell::new(std::mem::take(diags)) };
     let mut program = Program::default();
+    if let Some(deep) = deepest(&tokens) {
+        diags.push(nesting(deep));
+        return program;
+    }
+    let syntax = Syntax { source, diags: RefCell::new(std::mem::take(diags)), depth: Cell::new(0) };
     // The result only repeats what has been reported: syn marks tokens that recovery skipped.
     let _ = Parser::parse2(
         |input: ParseStream| {
@@ -32,10 +36,36 @@ pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Pro
     program
 }
 
+/// How deep expressions are read: each level takes some kilobytes of the thread's stack.
+const NESTING: usize = 128;
+
+fn nesting(place: Span) -> Diagnostic {
+    let message = format!("this is nested more than {NESTING} deep");
+    Diagnostic::new(Code::Nesting, place, message).help("give an inner part a name: `let part = …;`")
+}
+
+/// The first bracket that is nested too deep; found without recursion.
+fn deepest(tokens: &TokenStream) -> Option<Span> {
+    let mut level: Vec<Group> = groups(tokens.clone()).collect();
+    for _ in 0..NESTING {
+        level = level.into_iter().flat_map(|group| groups(group.stream())).collect();
+    }
+    level.first().map(Group::span_open)
+}
+
+fn groups(tokens: TokenStream) -> impl Iterator<Item = Group> {
+    tokens.into_iter().filter_map(|token| match token {
+        TokenTree::Group(group) => Some(group),
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
+    })
+}
+
 /// The reader: its methods take from the stream and report to the sink.
 struct Syntax {
     source: usize,
     diags: RefCell<Diags>,
+    /// How deep the expression that is being read is nested.
+    depth: Cell<usize>,
 }
 
 impl Syntax {
@@ -45,6 +75,22 @@ impl Syntax {
 
     fn syntax_error(&self, error: &syn::Error) {
         self.report(Diagnostic::new(Code::Syntax, error.span(), error.to_string()));
+    }
+
+    /// Reads an expression one level deeper; what is too deep is reported, and passed over to the statement's end.
+    fn deeper(&self, input: ParseStream, read: impl FnOnce() -> syn::Result<Expr>) -> syn::Result<Expr> {
+        if self.depth.get() == NESTING {
+            let place = Place::from(input.span());
+            self.report(nesting(place.first));
+            while !input.is_empty() && !input.peek(Token![;]) {
+                input.parse::<TokenTree>()?;
+            }
+            return Ok(Expr { kind: ExprKind::Error, place });
+        }
+        self.depth.set(self.depth.get() + 1);
+        let read = read();
+        self.depth.set(self.depth.get() - 1);
+        read
     }
 
     /// Reports what is reserved but not built.
