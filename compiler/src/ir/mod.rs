@@ -12,6 +12,7 @@ pub mod kernel;
 pub mod lanes;
 pub mod limits;
 pub mod model;
+pub mod pattern;
 pub mod plan;
 pub mod precision;
 pub mod prim;

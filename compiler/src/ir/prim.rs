@@ -202,6 +202,17 @@ impl MapOp {
         }
     }
 
+    /// Whether its value for sums is the sum of its values.
+    pub fn is_linear(self) -> bool {
+        use MapOp::*;
+        match self {
+            Neg | Add | Sub => true,
+            Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor | Ceil
+            | Round | Not | Mul | Div | Rem | Pow | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le
+            | MulAdd | Select | Threefry => false,
+        }
+    }
+
     /// Roughly how many additions one element costs on a CPU.
     pub fn cost(self) -> i64 {
         use MapOp::*;

@@ -5,6 +5,7 @@
 
 use super::graph::{Branch, Graph, Kind, Node, Repeat, Source, Value};
 use super::model::{ParamId, StateId};
+use super::pattern::Pattern;
 use super::prim::{MapOp, Prim};
 use super::transform::Transform;
 use super::ty::Type;
@@ -370,15 +371,18 @@ fn arithmetic(graph: &Graph, op: MapOp, args: &[Value]) -> Dissolved {
 
 /// Whether a value is in memory whatever becomes of the graph.
 fn is_in_memory(graph: &Graph, value: Value) -> bool {
-    matches!(
-        graph.node(value).kind,
-        Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Result(_)
-            | Kind::Prim(Prim::Barrier)
-    )
+    match &graph.node(value).kind {
+        Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) | Kind::Result(_) => true,
+        Kind::Prim(prim) => prim.pattern() == Pattern::Barrier,
+        Kind::Op(_)
+        | Kind::Counter(_)
+        | Kind::Repeat(_)
+        | Kind::Branch(_)
+        | Kind::Transform(_)
+        | Kind::Foreign(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => false,
+    }
 }
 
 /// The number that every element of the value is, where a literal says so.
@@ -386,6 +390,19 @@ pub fn splat(graph: &Graph, value: Value) -> Option<f64> {
     match &graph.node(value).kind {
         Kind::Prim(Prim::Const(x)) => Some(x.as_f64()),
         Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_)) => splat(graph, graph.node(value).args[0]),
-        _ => None,
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Result(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Repeat(_)
+        | Kind::Branch(_)
+        | Kind::Transform(_)
+        | Kind::Foreign(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => None,
     }
 }

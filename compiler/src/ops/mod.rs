@@ -96,6 +96,7 @@ list! {
     mish
     glu
     softplus
+    squareplus
     log_sigmoid
     softsign
     softmax

@@ -1,4 +1,4 @@
-//! The digits network as a program of its own: what the time of a rebuild after an edit is measured on.
+//! The digits network as a program of its own, which has cargo's default profiles and no features of the workspace.
 
 use precast::prelude::*;
 
@@ -37,6 +37,7 @@ fn main() -> precast::Result<()> {
         trainer.loss(&images, &[3; 4])?.value()?;
     }
     let last = digits.loss(&images, &[3; 4])?;
+    assert!(last < first, "training does not help: loss {first}, then {last}");
     println!("loss {first:.3}, then {last:.3}");
     Ok(())
 }

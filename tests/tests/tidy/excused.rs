@@ -25,6 +25,9 @@ pub(crate) const PANICS: Excuses = &[
 pub(crate) const CATCH_ALL: Excuses = &[
     ("compiler/src/oracle/scalar.rs", "is not a comparison", "the caller has chosen the comparisons"),
     ("compiler/src/oracle/scalar.rs", "does not map bool to bool", "inference has typed the node"),
+    ("compiler/src/stages/fuse/lower.rs", "is no region", "a group of a region holds a region"),
+    ("compiler/src/stages/fuse/rewrite.rs", "_ => return None", "a rewrite looks for one form; all others stay"),
+    ("compiler/src/stages/grad/transform.rs", "kind =>", "all nodes but transforms and their results are copied"),
 ];
 
 /// Imports against the order.

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
 mod excused;
+mod prose;
 mod source;
 mod structure;
 
@@ -25,7 +26,7 @@ const ELSEWHERE: [&str; 4] = ["as above", "as below", "the same", "the caller"];
 const REASON: usize = 6;
 
 /// The closed sets whose members every match names.
-const CLOSED: &[&str] = &["Prim", "MapOp", "Skeleton", "Expr"];
+const CLOSED: &[&str] = &["Prim", "MapOp", "Skeleton", "Expr", "Kind"];
 
 /// Fails with one line for each finding.
 pub(crate) fn none(rule: &str, findings: Vec<String>) {
@@ -193,10 +194,12 @@ fn next(code: &str, mut from: usize, end: usize, sign: &str) -> Option<usize> {
     None
 }
 
-/// Whether a pattern as a whole is one of a closed set.
+/// Whether a pattern or a part of it is one of a closed set.
 fn is_closed(pattern: &str) -> bool {
-    let pattern = pattern.trim_start_matches('&');
-    CLOSED.iter().any(|set| pattern.strip_prefix(set).is_some_and(|rest| rest.starts_with("::")))
+    CLOSED.iter().any(|set| {
+        let mut found = pattern.match_indices(set).map(|(at, _)| (&pattern[..at], &pattern[at + set.len()..]));
+        found.any(|(before, after)| !before.ends_with(|c| is_word(c) || c == ':') && after.starts_with("::"))
+    })
 }
 
 /// Whether a pattern takes everything.

@@ -14,6 +14,7 @@ use crate::ir::graph::Source;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId};
 use crate::ir::limits::{PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
+use crate::ir::pattern::Pattern;
 use crate::ir::prim::{Cut, Prim, Window};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
@@ -129,7 +130,16 @@ impl<'a> Grouping<'a> {
             Kind::Prim(Prim::SetSlice(cuts)) if self.in_place.contains(&value) => self.set(value, &cuts.clone()),
             Kind::Prim(prim) if self.scope.is_heavy(value) => self.heavy(value, &prim.clone()),
             Kind::Prim(Prim::Concat { axis }) if self.is_even(value) => self.concat(value, *axis),
-            _ => self.elementwise(value),
+            Kind::Prim(_) | Kind::Counter(_) | Kind::StopGradient => self.elementwise(value),
+            Kind::Input(_) | Kind::Param(_) | Kind::State(_) | Kind::Source(_) => {
+                unreachable!("inputs are in memory before any kernel")
+            }
+            Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
+                unreachable!("a region is used through its results")
+            }
+            Kind::Op(_) | Kind::Transform(_) | Kind::Written(_) => {
+                unreachable!("earlier stages leave primitives and regions")
+            }
         }
     }
 
@@ -392,14 +402,24 @@ fn forward(
         Some((position, _)) => Some(position.clone()),
         None if inliner.roots.contains(&value) => None,
         None => match &node.kind {
-            Kind::Prim(Prim::Map(_) | Prim::Convert(_)) | Kind::StopGradient => {
-                node.args.iter().find_map(|&a| forward(a, inliner, inside, memo))
-            }
             Kind::Prim(Prim::Reshape(shape)) => forward(node.args[0], inliner, inside, memo)
                 .map(|at| inliner.unflatten(&inliner.flatten(node.args[0], &at), shape)),
             Kind::Prim(Prim::Transpose(permutation)) => forward(node.args[0], inliner, inside, memo)
                 .map(|at| permutation.iter().map(|&p| at[p].clone()).collect()),
-            _ => None,
+            Kind::Prim(prim) if !matches!(prim.pattern(), Pattern::Elementwise { .. }) => None,
+            Kind::Prim(_) | Kind::StopGradient => node.args.iter().find_map(|&a| forward(a, inliner, inside, memo)),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Counter(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::Written(_) => None,
         },
     };
     memo.insert(value, position.clone());
@@ -421,7 +441,13 @@ pub(super) fn levels(exprs: &[Expr]) -> Vec<usize> {
         expr.operands(&mut |id| level = level.max(levels[id]));
         levels.push(match expr {
             Expr::Accumulated { pass, .. } => pass + 1,
-            _ => level,
+            Expr::Load { .. }
+            | Expr::Const(_)
+            | Expr::Extent(_)
+            | Expr::Index(_)
+            | Expr::Inside(_)
+            | Expr::Map(..)
+            | Expr::Convert(..) => level,
         });
     }
     levels

@@ -58,7 +58,19 @@ fn versions(scope: &Scope<'_>, value: Value, home: &Home) -> Option<Vec<Value>> 
     let base = match &node.kind {
         Kind::Prim(Prim::SetSlice(_)) => Some(node.args[0]),
         Kind::Result(k) => base_of_region(scope, node.args[0], *k, home)?,
-        _ => return None,
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Repeat(_)
+        | Kind::Branch(_)
+        | Kind::Transform(_)
+        | Kind::Foreign(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => return None,
     };
     let mut list = base.map_or(Some(vec![]), |base| versions(scope, base, home))?;
     list.push(value);
@@ -73,7 +85,19 @@ fn base_of_region(scope: &Scope<'_>, region: Value, k: usize, home: &Home) -> Op
         // Carried values begin in memory of their own.
         Kind::Repeat(repeat) if k >= repeat.carried => repeat.carried..repeat.carried + repeat.stacked,
         Kind::Branch(_) => 1..node.args.len(),
-        _ => return None,
+        Kind::Input(_)
+        | Kind::Param(_)
+        | Kind::State(_)
+        | Kind::Source(_)
+        | Kind::Op(_)
+        | Kind::Result(_)
+        | Kind::Prim(_)
+        | Kind::Counter(_)
+        | Kind::Repeat(_)
+        | Kind::Transform(_)
+        | Kind::Foreign(_)
+        | Kind::StopGradient
+        | Kind::Written(_) => return None,
     };
     let carried = if let Kind::Repeat(repeat) = &node.kind { repeat.carried } else { 0 };
     let mut base = None;

@@ -13,7 +13,8 @@ use crate::ir::kernel::{
     Accumulator, Buffer, BufferId, Expr, Kernel, Operand, Pass, Role, Schedule, Skeleton, Slot, Step, Store,
 };
 use crate::ir::model::Effect;
-use crate::ir::{Graph, Kind, Prim, Repeat, Value};
+use crate::ir::pattern::Pattern;
+use crate::ir::{Graph, Kind, Repeat, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The buffers of a program while it is made.
@@ -430,20 +431,29 @@ fn forced(scope: &Scope<'_>, destinations: &[Destination], live: &BTreeSet<Value
     for &value in live {
         let node = scope.graph.node(value);
         match &node.kind {
-            Kind::Prim(Prim::Contract { .. } | Prim::Conv { .. } | Prim::Attend(_)) => {
-                forced.extend(node.args.iter().map(|&a| bottom(a)))
-            }
-            Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => {
-                forced.insert(scope.canon(node.args[0]));
-            }
-            Kind::Prim(Prim::Barrier) => rounded(scope, node.args[0], &mut forced),
+            Kind::Prim(prim) => match prim.pattern() {
+                Pattern::Product => forced.extend(node.args.iter().map(|&a| bottom(a))),
+                Pattern::Indexed => _ = forced.insert(scope.canon(node.args[0])),
+                Pattern::Barrier => rounded(scope, node.args[0], &mut forced),
+                Pattern::Constant
+                | Pattern::Elementwise { .. }
+                | Pattern::Movement
+                | Pattern::Selection
+                | Pattern::Reduction => {}
+            },
             Kind::Repeat(_) | Kind::Branch(_) | Kind::Foreign(_) => {
                 forced.extend(node.args.iter().map(|&a| scope.canon(a)))
             }
-            Kind::Result(_) => {
-                forced.insert(value);
-            }
-            _ => {}
+            Kind::Result(_) => _ = forced.insert(value),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => {}
         }
     }
     forced
@@ -455,20 +465,22 @@ fn rounded(scope: &Scope<'_>, value: Value, forced: &mut BTreeSet<Value>) {
     let mut todo = vec![value];
     while let Some(value) = todo.pop() {
         let canon = scope.canon(value);
-        let node = scope.graph.node(canon);
-        let is_float = scope.graph.ty(canon).dtype.is_float();
-        match &node.kind {
-            Kind::Prim(Prim::Map(op)) if is_float && !op.is_exact() => _ = forced.insert(canon),
-            // What comparisons of rounded numbers choose has to be the same choice.
-            Kind::Prim(
-                Prim::Map(_) | Prim::Convert(_) | Prim::Pad { .. } | Prim::Concat { .. } | Prim::SetSlice(_),
-            ) => {
-                todo.extend(&node.args);
+        // Others are in memory: inputs, and results of regions.
+        let Some(prim) = scope.prim(canon) else { continue };
+        let args = &scope.graph.node(canon).args;
+        match prim.pattern() {
+            Pattern::Elementwise { exact: false } if scope.graph.ty(canon).dtype.is_float() => {
+                forced.insert(canon);
             }
-            Kind::Prim(Prim::Gather { .. } | Prim::WindowTake { .. }) => todo.push(node.args[1]),
-            _ if scope.is_movement(canon) => todo.extend(&node.args),
-            // In memory: inputs, and what has a loop of its own.
-            _ => {}
+            // What comparisons of rounded numbers choose has to be the same choice.
+            Pattern::Elementwise { .. }
+            | Pattern::Selection
+            | Pattern::Constant
+            | Pattern::Movement
+            | Pattern::Barrier => todo.extend(args),
+            Pattern::Indexed => todo.push(args[1]),
+            // What has a loop of its own is in memory.
+            Pattern::Reduction | Pattern::Product => {}
         }
     }
 }

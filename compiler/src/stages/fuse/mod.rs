@@ -45,7 +45,16 @@ fn program(model: &Model, function: &Function) -> Program {
             Kind::Param(p) => Role::Param(p),
             Kind::State(id) => Role::State(id),
             Kind::Source(source) => Role::Source(source),
-            _ => continue,
+            Kind::Prim(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Counter(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => continue,
         };
         let len = match role {
             Role::Param(p) => model.param(p).stacked().count(),

@@ -1,6 +1,7 @@
 //! Rewrites of a graph before it is grouped, each with its reason.
 
 use crate::ir::prim::{Border, MapOp, Prim};
+use crate::ir::simplify::splat;
 use crate::ir::{Dim, Function, Graph, Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -50,12 +51,7 @@ fn rectifier(graph: &Graph, value: Value) -> Option<(Value, Value)> {
 }
 
 fn is_zero(graph: &Graph, value: Value) -> bool {
-    let node = graph.node(value);
-    match &node.kind {
-        Kind::Prim(Prim::Const(x)) => x.as_f64() == 0.0,
-        Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_)) => is_zero(graph, node.args[0]),
-        _ => false,
-    }
+    splat(graph, value) == Some(0.0)
 }
 
 /// A sum of parts that are padded with zeros up to one whole, side by side, is their concatenation: the gradient of a value

@@ -2,8 +2,8 @@
 
 use crate::ir::index::Index;
 use crate::ir::kernel::BufferId;
-use crate::ir::prim::Prim;
-use crate::ir::{Graph, Kind, Value};
+use crate::ir::pattern::Pattern;
+use crate::ir::{Graph, Kind, Prim, Value};
 use std::collections::BTreeMap;
 
 /// Where a value's elements lie: row-major from `base`.
@@ -45,47 +45,42 @@ impl Scope<'_> {
 
     /// Whether a value needs a loop of its own: sums, products and scatters.
     pub(super) fn is_heavy(&self, value: Value) -> bool {
-        match self.prim(value) {
-            None => false,
-            Some(prim) => match prim {
-                Prim::Reduce { .. }
-                | Prim::ArgReduce { .. }
-                | Prim::WindowReduce { .. }
-                | Prim::WindowArgMax { .. }
-                | Prim::WindowPut { .. }
-                | Prim::Contract { .. }
-                | Prim::Conv { .. }
-                | Prim::ScatterAdd { .. }
-                | Prim::Attend(_) => true,
-                Prim::Const(_)
-                | Prim::Extent(_)
-                | Prim::Iota { .. }
-                | Prim::Map(_)
-                | Prim::Convert(_)
-                | Prim::WindowTake { .. }
-                | Prim::Reshape(_)
-                | Prim::Transpose(_)
-                | Prim::Broadcast { .. }
-                | Prim::Slice(_)
-                | Prim::SetSlice(_)
-                | Prim::Barrier
-                | Prim::Flip(_)
-                | Prim::Pad { .. }
-                | Prim::Concat { .. }
-                | Prim::Gather { .. } => false,
-            },
-        }
+        self.prim(value).is_some_and(|prim| match prim.pattern() {
+            Pattern::Reduction | Pattern::Product => true,
+            Pattern::Constant
+            | Pattern::Elementwise { .. }
+            | Pattern::Movement
+            | Pattern::Barrier
+            | Pattern::Selection
+            | Pattern::Indexed => false,
+        })
     }
 
     /// Whether a value only moves elements of its argument, so that an operand can be read through it.
     pub(super) fn is_movement(&self, value: Value) -> bool {
         match &self.graph.node(value).kind {
-            Kind::StopGradient | Kind::Prim(Prim::Barrier) => true,
-            Kind::Prim(
-                Prim::Reshape(_) | Prim::Transpose(_) | Prim::Slice(_) | Prim::Flip(_) | Prim::Broadcast { .. },
-            ) => true,
-            Kind::Prim(Prim::Pad { value, .. }) => value.as_f64() == 0.0,
-            _ => false,
+            Kind::StopGradient => true,
+            Kind::Prim(prim) => match prim.pattern() {
+                Pattern::Movement | Pattern::Barrier => true,
+                Pattern::Constant
+                | Pattern::Elementwise { .. }
+                | Pattern::Selection
+                | Pattern::Indexed
+                | Pattern::Reduction
+                | Pattern::Product => false,
+            },
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Counter(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::Written(_) => false,
         }
     }
 }

@@ -6,7 +6,8 @@
 //! each iteration than the sum that they replace, and are made only where the memory policy is not to keep little.
 
 use super::keep::words;
-use crate::ir::prim::{MapOp, Prim, ReduceOp};
+use crate::ir::pattern::Pattern;
+use crate::ir::prim::{Prim, ReduceOp};
 use crate::ir::{Graph, Kind, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::{BTreeMap, BTreeSet};
@@ -78,10 +79,16 @@ fn leaves_of(graph: &Graph, value: Value, stack: &dyn Fn(Value) -> Stack, leaves
 
 /// Whether a primitive of sums is the sum of the primitive's values.
 fn is_linear(prim: &Prim) -> bool {
-    let is_zero = matches!(prim, Prim::Pad { value, .. } if value.as_f64() == 0.0);
-    let moves =
-        matches!(prim, Prim::Reshape(_) | Prim::Transpose(_) | Prim::Broadcast { .. } | Prim::Slice(_) | Prim::Flip(_));
-    is_zero || moves || matches!(prim, Prim::Map(MapOp::Add | MapOp::Sub | MapOp::Neg))
+    match prim.pattern() {
+        Pattern::Movement => true,
+        Pattern::Elementwise { .. } => matches!(prim, Prim::Map(op) if op.is_linear()),
+        Pattern::Constant
+        | Pattern::Barrier
+        | Pattern::Selection
+        | Pattern::Indexed
+        | Pattern::Reduction
+        | Pattern::Product => false,
+    }
 }
 
 /// The sum over all iterations of a value of `graph`, from the stacks of its leaves.

@@ -269,7 +269,18 @@ impl<'a> Batch<'a> {
         let ty = match &self.new.node(region).kind {
             Kind::Repeat(made) => made.result(k),
             Kind::Branch(made) => made.cases[0].ty(made.cases[0].outputs[k]).clone(),
-            _ => unreachable!("the region was carried over"),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => unreachable!("the region was carried over"),
         };
         let value = self.new.push(Kind::Result(k), vec![region], Some(ty), node.span);
         let value = match varies && k >= carried {

@@ -119,7 +119,24 @@ fn reached(graph: &Graph, seeds: &[(Value, Reach)]) -> Vec<Reach> {
             (Kind::Prim(_), _) if own.any() && node.ty.as_ref().is_some_and(|ty| ty.dtype.is_float()) => {
                 vec![Reach::All; node.args.len()]
             }
-            _ => continue,
+            // Nothing of it is reached, or no derivative passes.
+            (
+                Kind::Result(_)
+                | Kind::Repeat(_)
+                | Kind::Branch(_)
+                | Kind::Foreign(_)
+                | Kind::Prim(_)
+                | Kind::Input(_)
+                | Kind::Param(_)
+                | Kind::State(_)
+                | Kind::Source(_)
+                | Kind::Counter(_)
+                | Kind::StopGradient
+                | Kind::Op(_)
+                | Kind::Transform(_)
+                | Kind::Written(_),
+                _,
+            ) => continue,
         };
         node.args.iter().zip(&onward).for_each(|(arg, more)| add(&mut reach, *arg, more));
     }

@@ -98,7 +98,19 @@ impl Iteration {
             Kind::Prim(Prim::Attend(attend)) => {
                 matches!(attend.part, Part::Max | Part::Reciprocal) && node.args.iter().all(own)
             }
-            _ => false,
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Prim(_)
+            | Kind::Counter(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => false,
         };
         gained || (value.0 as usize) < self.forward
     }

@@ -121,8 +121,9 @@ pub struct Contract<'a> {
     pub rhs: Operand<'a>,
 }
 
-/// More multiplications than any machine makes, and more words than it has: what is planned in such numbers overflows nowhere.
-pub(crate) const COUNTABLE: usize = 1 << 56;
+/// More multiplications than any machine of 64 bits makes, and more words than it has; the same factor of 256 below the largest
+/// number on one of 32 bits. What is planned in such numbers overflows nowhere.
+pub(crate) const COUNTABLE: usize = 1 << (usize::BITS - 8);
 
 /// Whether the product of extents, none of them taken for 0, is no more than that.
 #[inline(always)]

@@ -4,7 +4,7 @@
 
 use crate::ir::dim::{Atom, Dim};
 use crate::ir::model::{Binder, NamedDim};
-use crate::ir::prim::{Cut, Prim};
+use crate::ir::prim::Cut;
 use crate::ir::{Function, Graph, Kind};
 
 /// The extents, and the starts and rests of slices, that small arguments make negative.
@@ -52,9 +52,9 @@ fn collect(graph: &Graph, lowest: Lowest<'_>, found: &mut Vec<Dim>) {
     for value in graph.values() {
         let node = graph.node(value);
         node.ty.iter().flat_map(|ty| &ty.shape).cloned().for_each(&mut need);
-        if let Kind::Prim(Prim::Slice(cuts) | Prim::SetSlice(cuts)) = &node.kind {
+        if let Kind::Prim(prim) = &node.kind {
             let whole = node.args.first().and_then(|&arg| graph.node(arg).ty.as_ref());
-            for (Cut { start, len, step }, extent) in cuts.iter().zip(whole.iter().flat_map(|ty| &ty.shape)) {
+            for (Cut { start, len, step }, extent) in prim.cuts().iter().zip(whole.iter().flat_map(|ty| &ty.shape)) {
                 need(start.clone());
                 // A part that positions bound has an element: the least and the largest of nothing are nowhere.
                 let mut bounded = false;

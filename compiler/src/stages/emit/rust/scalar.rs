@@ -35,8 +35,14 @@ impl<'a> Printer<'a> {
         let mut as_vectors = vec![false; kernel.scalars.len()];
         kernel.clone().uses().into_iter().for_each(|id| as_vectors[*id] = true);
         for expr in &kernel.scalars {
-            if let Expr::Map(..) | Expr::Convert(..) = expr {
-                expr.operands(&mut |id| as_vectors[id] = true);
+            match expr {
+                Expr::Map(..) | Expr::Convert(..) => expr.operands(&mut |id| as_vectors[id] = true),
+                Expr::Load { .. }
+                | Expr::Const(_)
+                | Expr::Extent(_)
+                | Expr::Index(_)
+                | Expr::Inside(_)
+                | Expr::Accumulated { .. } => {}
             }
         }
         let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], as_vectors, varying };
