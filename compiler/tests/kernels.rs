@@ -344,7 +344,7 @@ fn movement_of_every_kind() {
                 let x = self.table(ids);
                 let (a, b, c) = split(x, 3, axis = 2);
                 let y = concat(c, flip(a, axis = 1), b, axis = 2);
-                let z = pad(y[.., .., 1..5], [0, 0, 1], [0, 0, 1]);
+                let z = pad(y[_, _, 1..5], [0, 0, 1], [0, 0, 1]);
                 softmax(self.mix(self.norm(z)) + x)
             }
             pub fn attend(&self, x: f32[B, T, 6]) -> f32[B, T, 6] {
@@ -357,7 +357,7 @@ fn movement_of_every_kind() {
                 cross_entropy(reshape(self.attend(self.pieces(ids)), [B * T, 6]), reshape(next, [B * T]))
             }
             pub fn image(&self, x: f32[B, 2, 7, 5]) -> f32[B, 3, 2, 2] {
-                avg_pool2d(relu(self.conv(x)), window = 2, stride = 1)[.., .., 0..2, 0..2]
+                avg_pool2d(relu(self.conv(x)), window = 2, stride = 1)[_, _, 0..2, 0..2]
             }
             #[train(AdamW)]
             pub fn painted(&self, x: f32[B, 2, 7, 5]) -> f32 { mean(square(self.image(x))) }

@@ -62,7 +62,24 @@ fn indices_and_slices_select() {
     assert_eq!(eval("x: f32[A, 4]) -> f32", "x[1, 2]", x())[0].f64s(), [6.0]);
     let y = || vec![count(&[2, 3, 2])];
     assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 3]", "x[.., 1]", y())[0].f64s(), [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
-    assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 2]", "x[.., 1, ..]", y())[0].f64s(), [2.0, 3.0, 8.0, 9.0]);
+}
+
+#[test]
+fn an_underscore_is_one_whole_axis() {
+    let x = || vec![count(&[2, 3, 2])];
+    let middle = [2.0, 3.0, 8.0, 9.0];
+    for index in ["_, 1, _", "_, 1", "_, 1, ..", ".., 1, _", "_, .., 1, _"] {
+        let found = eval("x: f32[2, 3, 2]) -> f32[2, 2]", &format!("x[{index}]"), x());
+        assert_eq!(found[0].f64s(), middle, "x[{index}]");
+    }
+    for index in ["_, _, 1..", ".., 1..", "_, .., 1.."] {
+        let found = eval("x: f32[2, 3, 2]) -> f32[2, 3, 1]", &format!("x[{index}]"), x());
+        assert_eq!(found[0].f64s(), [1.0, 3.0, 5.0, 7.0, 9.0, 11.0], "x[{index}]");
+    }
+    assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 3, 2]", "x[_]", x())[0], x()[0]);
+    let args = vec![count(&[3, 2]), Tensor::words([4], vec![1, 0, 0, 1])];
+    let columns = eval("x: f32[N, 2], at: u32[B]) -> f32[N, B]", "x[_, at]", args);
+    assert_eq!(columns[0].f64s(), [1.0, 0.0, 0.0, 1.0, 3.0, 2.0, 2.0, 3.0, 5.0, 4.0, 4.0, 5.0]);
 }
 
 #[test]

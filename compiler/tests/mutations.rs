@@ -28,7 +28,7 @@ const PROGRAM: &str = "
             let (a, b): (f32[B, T, 4], f32[B, T, 4]) = halves(x);
             let y = concat(a, where(b > 0, b, -1.0), axis = -1);
             for i in 0..2 { if i == 1 { x += y / 2; } else { x = softmax(x, axis = 1); } }
-            self.output(dropout(x[.., -1, ..], 0.25))
+            self.output(dropout(x[_, -1, _], 0.25))
         }
         #[train(AdamW)]
         pub fn loss(&self, ids: u32[B, T <= 32], image: f32[B, 1, 4, 4], label: u32[B]) -> f32 {

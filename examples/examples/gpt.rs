@@ -63,9 +63,9 @@ model! {
         /// One character against those before it.
         fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
             let (q, k, v) = split(self.qkv(x), 3, axis = -1);
-            self.keys[.., .., at] = heads(k, heads);
-            self.values[.., .., at] = heads(v, heads);
-            self.out(merge_heads(attend(heads(q, heads), self.keys[.., .., ..=at], self.values[.., .., ..=at])))
+            self.keys[_, _, at] = heads(k, heads);
+            self.values[_, _, at] = heads(v, heads);
+            self.out(merge_heads(attend(heads(q, heads), self.keys[_, _, ..=at], self.values[_, _, ..=at])))
         }
     }
 

@@ -52,7 +52,7 @@ model! {
     impl Predictor {
         /// The next sample after each one.
         pub fn predict(&self, x: f32[B, T]) -> f32[B, T] {
-            self.output(self.memory(reshape(x, [B, T, 1])))[.., .., 0]
+            self.output(self.memory(reshape(x, [B, T, 1])))[_, _, 0]
         }
 
         /// The next sample after this one.

@@ -103,10 +103,10 @@ model! {
     impl Cached {
         fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
             let (q, k, v) = split(self.qkv(x), 3, axis = -1);
-            self.keys[.., at, ..] = k;
-            self.values[.., at, ..] = v;
-            let scores = softmax(einsum("bd,btd->bt", q, self.keys[.., ..=at, ..]), axis = -1);
-            x + einsum("bt,btd->bd", scores, self.values[.., ..=at, ..])
+            self.keys[_, at, _] = k;
+            self.values[_, at, _] = v;
+            let scores = softmax(einsum("bd,btd->bt", q, self.keys[_, ..=at, _]), axis = -1);
+            x + einsum("bt,btd->bd", scores, self.values[_, ..=at, _])
         }
     }
 

@@ -64,10 +64,10 @@ model! {
     impl Cached {
         fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
             let (q, k, v) = split(self.qkv(self.norm1(x)), 3, axis = -1);
-            self.keys[.., at, ..] = k;
-            self.values[.., at, ..] = v;
-            let scores = softmax(einsum("bd,btd->bt", q, self.keys[.., ..=at, ..]) / sqrt(dim), axis = -1);
-            let x = x + self.output(einsum("bt,btd->bd", scores, self.values[.., ..=at, ..]));
+            self.keys[_, at, _] = k;
+            self.values[_, at, _] = v;
+            let scores = softmax(einsum("bd,btd->bt", q, self.keys[_, ..=at, _]) / sqrt(dim), axis = -1);
+            let x = x + self.output(einsum("bt,btd->bd", scores, self.values[_, ..=at, _]));
             x + self.down(gelu(self.up(self.norm2(x))))
         }
     }

@@ -93,6 +93,7 @@ codes! {
     Reference "reference": "a value or type is borrowed, though nothing is moved",
     ReservedName "reserved-name": "a public function has the name of a method that every model has, or a field a word of Rust's",
     ReshapeCount "reshape-count": "a reshape would change the number of elements",
+    SecondEllipsis "second-ellipsis": "an index has more than one `..`",
     ShapeMismatch "shape-mismatch": "two shapes that must agree do not",
     ShapeQuery "shape-query": "the shape of a value is asked for as if it were known at run time alone",
     SliceOutOfRange "slice-out-of-range": "a slice reaches beyond its axis",

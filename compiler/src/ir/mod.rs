@@ -5,6 +5,7 @@
 pub mod attend;
 pub mod dim;
 pub mod dot;
+pub mod ellipses;
 pub mod graph;
 pub mod index;
 mod infer;

@@ -7,6 +7,7 @@
 //! call (`D#3`). A `Fit` binds them to what the arguments have; shape substitutes them everywhere.
 
 use super::Dim;
+use super::ellipses::Ellipses;
 use super::graph::{Call, Foreign};
 use super::transform::Transform;
 use super::ty::DType;
@@ -35,6 +36,8 @@ pub enum What {
     Index(Vec<Item>),
     /// `x[…] = value`: the first argument with that part replaced by the second. No item gathers.
     SetIndex(Vec<Item>),
+    /// `x[…]` with more than one `..`, which is a mistake; index tensors are left out of the arguments.
+    Ellipses(Ellipses),
     /// The k-th of the results of the argument, which has `of` results where a pattern says so.
     Part {
         /// Which result.
@@ -92,8 +95,10 @@ pub struct Made {
 /// One item between the brackets of `x[…]`.
 #[derive(Clone, Debug)]
 pub enum Item {
-    /// Whole axes: all that the other items leave where it stands once, one where it stands several times.
+    /// Whole axes: all that the other items leave. It stands once at most.
     Rest,
+    /// One whole axis.
+    Whole,
     /// One element; the axis is dropped. Negative constants count from the end.
     At(Dim),
     /// A part of the axis. Negative constants count from the end.

@@ -62,7 +62,7 @@ model! {
         pub fn all(&self, x: f32[B, 40], signal: f32[B, 6, 8], image: f32[B, 4, 5, 5], word: u32[B]) -> f32 {
             let x = self.layer_norm(self.prelu(self.linear(x)));
             let x = self.batch_norm(self.group_norm(self.rms_norm(x)));
-            let x = self.instance_norm(stack(x, 2 * x, axis = 2))[.., .., 0];
+            let x = self.instance_norm(stack(x, 2 * x, axis = 2))[_, _, 0];
             let signal = sum(self.conv1d(signal)) + sum(self.conv_transpose1d(signal));
             let image = sum(self.conv2d(image)) + sum(self.conv_transpose2d(image));
             let steps = reshape(self.embedding(word), [B, 2, 10]);

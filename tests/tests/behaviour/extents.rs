@@ -12,7 +12,7 @@ model! {
     impl Parts {
         /// All but the first.
         pub fn later(&self, x: f32[B, T, 3]) -> f32[B, T - 1, 3] {
-            self.a(x[.., 1.., ..])
+            self.a(x[_, 1.., _])
         }
 
         /// The first half.

@@ -142,7 +142,7 @@ model! {
         /// Padded products of running sums.
         pub fn padded(&self, x: f32[B, 5, 1]) -> f32[B + 1, 5, 1] {
             let c = cumsum(x, axis = 0);
-            pad(c * c[0, .., ..] - self.p, low = 1, high = 0, axis = 0, value = 0.25)
+            pad(c * c[0, _, _] - self.p, low = 1, high = 0, axis = 0, value = 0.25)
         }
         /// To the back and to the front.
         pub fn rolled(&self, x: f32[B, 1]) -> (f32[B, 1], f32[B, 1]) {

@@ -72,7 +72,7 @@ model! {
         #[train(Adam)]
         pub fn loss(&self, x: f32[B, T, 3]) -> f32 {
             let read = self.head(self.lstm(x))[.., T - 1, 0];
-            mse_loss(read, mean(x[.., .., 0], axis = 1))
+            mse_loss(read, mean(x[_, _, 0], axis = 1))
         }
     }
 }
@@ -98,7 +98,7 @@ model! {
         /// Its steps.
         #[train(Adam)]
         pub fn one_by_one(&self, x: f32[B, 3, 3]) -> f32 {
-            let (x, y, z) = (x[.., 0..1, ..], x[.., 1..2, ..], x[.., 2..3, ..]);
+            let (x, y, z) = (x[_, 0..1, _], x[_, 1..2, _], x[_, 2..3, _]);
             let (_, h, s) = self.lstm(x);
             let (_, h, s) = self.lstm(y, h, s);
             let (_, a, _) = self.lstm(z, h, s);

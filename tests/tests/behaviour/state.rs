@@ -27,8 +27,8 @@ model! {
 
         /// Three frames from the start, without state.
         pub fn three(&self, x: f32[B, 3, 3]) -> f32[B, 5] {
-            let mut h = self.cell(zeros([B, 5]), x[.., 0, ..]);
-            for t in 1..3 { h = self.cell(h, x[.., t, ..]); }
+            let mut h = self.cell(zeros([B, 5]), x[_, 0, _]);
+            for t in 1..3 { h = self.cell(h, x[_, t, _]); }
             h
         }
 
@@ -77,10 +77,10 @@ model! {
         fn step(&mut self, x: f32[B, dim], at: u32) -> f32[B, dim] {
             let (q, k, v) = split(self.qkv(x), 3, axis = -1);
             let shape = [B, heads, dim / heads];
-            self.keys[.., .., at] = reshape(k, shape);
-            self.values[.., .., at] = reshape(v, shape);
-            let scores = einsum("bhd,bhsd->bhs", reshape(q, shape), self.keys[.., .., ..=at]) / sqrt(4.0);
-            let mixed = einsum("bhs,bhsd->bhd", softmax(scores, axis = -1), self.values[.., .., ..=at]);
+            self.keys[_, _, at] = reshape(k, shape);
+            self.values[_, _, at] = reshape(v, shape);
+            let scores = einsum("bhd,bhsd->bhs", reshape(q, shape), self.keys[_, _, ..=at]) / sqrt(4.0);
+            let mixed = einsum("bhs,bhsd->bhd", softmax(scores, axis = -1), self.values[_, _, ..=at]);
             self.out(reshape(mixed, [B, dim]))
         }
     }

@@ -334,15 +334,22 @@ pub(super) enum Case {
 /// One item between the brackets of `x[…]`.
 #[derive(Clone, Debug)]
 pub(super) enum Index {
-    Rest,
+    /// `..`
+    Rest(Place),
+    /// `_`
+    Whole,
     At(Expr),
-    Range { start: Option<Expr>, end: Option<Expr>, inclusive: bool },
+    Range {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        inclusive: bool,
+    },
 }
 
 impl Index {
     fn sides(&self) -> Vec<&Expr> {
         match self {
-            Index::Rest => vec![],
+            Index::Rest(_) | Index::Whole => vec![],
             Index::At(at) => vec![at],
             Index::Range { start, end, .. } => start.iter().chain(end).collect(),
         }

@@ -97,10 +97,16 @@ fn list(items: &[Expr], depth: Depth) -> String {
     items.iter().map(|item| print(item, depth)).collect::<Vec<_>>().join(", ")
 }
 
+/// One entry between the brackets of an index.
+pub(super) fn entry(item: &Index) -> String {
+    index(item, Depth { calls: usize::MAX, operands: OPERANDS })
+}
+
 fn index(item: &Index, depth: Depth) -> String {
     let side = |side: &Option<Expr>| side.as_ref().map_or(String::new(), |e| print(e, depth));
     match item {
-        Index::Rest => "..".into(),
+        Index::Rest(_) => "..".into(),
+        Index::Whole => "_".into(),
         Index::At(expr) => print(expr, depth),
         Index::Range { start, end, inclusive } => {
             format!("{}{}{}", side(start), if *inclusive { "..=" } else { ".." }, side(end))

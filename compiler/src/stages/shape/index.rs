@@ -4,6 +4,7 @@ use super::bindings::shown;
 use super::report::type_text;
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::ellipses::Ellipses;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
 use crate::ir::{DType, Dim, Kind, Node, Prim, Type, Value};
@@ -60,15 +61,32 @@ impl Shaper<'_> {
         set.map_or(Known::Unknown, Known::One)
     }
 
+    /// Reports an index with more than one `..`.
+    pub(super) fn ellipses(&mut self, node: &Node, ellipses: &Ellipses, site: &Site) -> Known {
+        let ty = self.one(node.args[0]).map(|value| self.new.ty(value).clone());
+        self.diags.push(ellipses.report(ty.as_ref().map(Type::rank)));
+        if let Some(ty) = ty {
+            self.fits_rank(ellipses.named(), &ty, site);
+        }
+        Known::Unknown
+    }
+
+    /// Whether there is an axis for each of so many items; reports where there is none.
+    fn fits_rank(&mut self, named: usize, ty: &Type, site: &Site) -> bool {
+        let fits = named <= ty.rank();
+        if !fits {
+            let message =
+                format!("`{}` is {}, which has no {named} dimensions to index", site.args[0].0, type_text(ty));
+            self.diags.push(Diagnostic::new(Code::WrongRank, site.place, message));
+        }
+        fits
+    }
+
     /// What happens to each axis; `None` after a report.
     fn parts(&mut self, args: &[Value], items: &[Item], site: &Site) -> Option<Vec<Part>> {
         let ty = self.new.ty(args[0]).clone();
-        let text = &site.args[0].0;
-        let rests = items.iter().filter(|item| matches!(item, Item::Rest)).count();
-        let named = if rests == 1 { items.len() - 1 } else { items.len() };
-        if named > ty.rank() {
-            let message = format!("`{text}` is {}, which has no {named} dimensions to index", type_text(&ty));
-            self.diags.push(Diagnostic::new(Code::WrongRank, site.place, message));
+        let named = items.iter().filter(|item| !matches!(item, Item::Rest)).count();
+        if !self.fits_rank(named, &ty, site) {
             return None;
         }
         let whole = |extent: &Dim| Part { cut: cut(Dim::from(0), extent.clone()), drop: false, gather: None };
@@ -77,8 +95,8 @@ impl Shaper<'_> {
         for item in items {
             let at = parts.len();
             match item {
-                Item::Rest if rests == 1 => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
-                Item::Rest => parts.push(whole(&ty.shape[at])),
+                Item::Rest => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
+                Item::Whole => parts.push(whole(&ty.shape[at])),
                 Item::Gather => {
                     let Some(&index) = indices.next() else {
                         unreachable!("every gathering item has an argument");
@@ -125,7 +143,7 @@ impl Shaper<'_> {
                 let end = end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?;
                 (from_start(&start, extent), from_start(&end, extent), false)
             }
-            Item::Rest | Item::Gather => unreachable!("handled with the other axes"),
+            Item::Rest | Item::Whole | Item::Gather => unreachable!("handled with the other axes"),
         };
         let negative = |d: &Dim| d.as_const().is_some_and(|n| n < 0);
         let len = end.clone() - start.clone();

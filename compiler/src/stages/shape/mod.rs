@@ -198,6 +198,7 @@ impl<'s> Shaper<'s> {
             }
             What::Index(items) => self.index(node, items, site),
             What::SetIndex(items) => self.set_index(node, items, site),
+            What::Ellipses(ellipses) => self.ellipses(node, ellipses, site),
             What::Part { k, of } => self.result(node, *k, Some((*of, site))),
             What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),

@@ -56,7 +56,7 @@ impl Growing {
             return String::new();
         }
         let axis = self.random.pick(&known);
-        let after = ", ..".repeat(ty.rank() - axis - 1);
+        let after = if axis + 1 < ty.rank() { ", .." } else { "" };
         let n = ty.shape[axis].as_const().unwrap_or(1) as usize;
         let from = self.random.below(n);
         let index = if self.random.percent(50) {
@@ -67,6 +67,6 @@ impl Growing {
             ty.shape[axis] = Dim::from((to - from) as i64);
             format!("{from}..{to}")
         };
-        format!("[{}{index}{after}]", ".., ".repeat(axis))
+        format!("[{}{index}{after}]", "_, ".repeat(axis))
     }
 }

@@ -1,4 +1,4 @@
-//! `x[.., 0]`, `x[1..3, ..]`: parts of tensors, of tuples and of repeated blocks.
+//! `x[.., 0]`, `x[_, 1..3]`: parts of tensors, of tuples and of repeated blocks.
 
 use super::super::ast::*;
 use super::super::words;
@@ -6,6 +6,7 @@ use super::graph::site_of;
 use super::{Elaborator, Pick, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Dim;
+use crate::ir::ellipses::Ellipses;
 use crate::ir::written::{Item, Site, What};
 use crate::ops::Attr;
 
@@ -13,16 +14,21 @@ impl Elaborator<'_, '_> {
     pub(super) fn index(&mut self, expr: &Expr, of: &Expr, items: &[Index]) -> Val {
         let text = words::brief(of);
         match self.expr(of) {
-            Val::Unknown => Val::Unknown,
-            Val::Tensor(tensor) => self.index_tensor(expr, tensor, &text, of.place, items),
-            Val::Module(module) => match self.only_number(items) {
+            Val::Unknown => {
+                if let Some(ellipses) = ellipses(of, items) {
+                    self.diags.push(ellipses.report(None));
+                }
+                Val::Unknown
+            }
+            Val::Tensor(tensor) => self.index_tensor(expr, tensor, of, items),
+            Val::Module(module) => match self.only_number(expr, &text, items) {
                 Some(i) => {
                     let text = words::brief(expr);
                     self.pick(&module, Pick::Index(i), text, expr.place)
                 }
                 None => Val::Unknown,
             },
-            Val::Tuple(values) => match self.only_number(items) {
+            Val::Tuple(values) => match self.only_number(expr, &text, items) {
                 Some(i) if (0..values.len() as i64).contains(&i) => values[i as usize].clone(),
                 Some(i) => {
                     let message = format!("`{text}` has {} values, so there is no number {i}", values.len());
@@ -39,21 +45,32 @@ impl Elaborator<'_, '_> {
     }
 
     /// The only index, which must be known; `None` after a report.
-    fn only_number(&mut self, items: &[Index]) -> Option<i64> {
+    fn only_number(&mut self, expr: &Expr, text: &str, items: &[Index]) -> Option<i64> {
         match items {
             [Index::At(at)] => self.number(at)?.as_const().or_else(|| {
                 let message = format!("`{}` is not known at build time", words::brief(at));
                 self.diags.push(Diagnostic::new(Code::DynamicValue, at.place, message));
                 None
             }),
-            _ => None,
+            _ => {
+                let message = format!("`{text}` is not a tensor: a number picks one of its parts");
+                let report = Diagnostic::new(Code::BadExpression, expr.place, message);
+                self.diags.push(report.help(format!("write `{text}[0]`")));
+                None
+            }
         }
     }
 
-    fn index_tensor(&mut self, expr: &Expr, tensor: Tensor, text: &str, place: Place, items: &[Index]) -> Val {
-        let mut args = vec![(text.to_owned(), place)];
+    fn index_tensor(&mut self, expr: &Expr, tensor: Tensor, of: &Expr, items: &[Index]) -> Val {
+        let mut args = vec![(words::brief(of), of.place)];
         let mut tensors = vec![tensor];
-        let Some(parts) = self.items(items, &mut args, &mut tensors) else { return Val::Unknown };
+        let parts = self.items(items, &mut args, &mut tensors);
+        if let Some(ellipses) = ellipses(of, items) {
+            args.truncate(1);
+            let site = Site { args, ..site_of(expr) };
+            return Val::Tensor(self.write(What::Ellipses(ellipses), site, &[tensor]));
+        }
+        let Some(parts) = parts else { return Val::Unknown };
         let site = Site { args, ..site_of(expr) };
         Val::Tensor(self.write(What::Index(parts), site, &tensors))
     }
@@ -69,7 +86,8 @@ impl Elaborator<'_, '_> {
         let mut complete = true;
         for item in items {
             let part = match item {
-                Index::Rest => Some(Item::Rest),
+                Index::Rest(_) => Some(Item::Rest),
+                Index::Whole => Some(Item::Whole),
                 Index::At(at) => match self.expr(at) {
                     Val::Static(Attr::Int(dim)) => Some(Item::At(dim)),
                     Val::Tensor(index) => {
@@ -127,4 +145,15 @@ impl Elaborator<'_, '_> {
             }
         }
     }
+}
+
+/// What is wrong with an index that has more than one `..`.
+fn ellipses(of: &Expr, items: &[Index]) -> Option<Ellipses> {
+    let mut places = items.iter().filter_map(|item| match item {
+        Index::Rest(place) => Some(*place),
+        Index::Whole | Index::At(_) | Index::Range { .. } => None,
+    });
+    let second = places.nth(1)?;
+    let entry = |item: &Index| (!matches!(item, Index::Rest(_))).then(|| words::entry(item));
+    Some(Ellipses { of: words::full(of), entries: items.iter().map(entry).collect(), second })
 }

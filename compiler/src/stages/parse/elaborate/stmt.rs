@@ -113,12 +113,17 @@ impl Elaborator<'_, '_> {
             return;
         }
         let Some(state) = self.state_named(of) else { return };
-        let Some(items) = items.map_or(Some(vec![]), |items| self.part_items(items)) else { return };
+        let Some(parts) = items.map_or(Some(vec![]), |items| self.part_items(items)) else { return };
+        if parts.iter().filter(|part| matches!(part, Item::Rest)).count() > 1 {
+            // Reading the part reports it.
+            self.expr(target);
+            return;
+        }
         if let Some(op) = op {
             let old = self.expr(target);
             new = self.combine(&infix(op, target, value), op, (target, old), (value, new));
         }
-        self.assign_state(target, state, items, (new, value));
+        self.assign_state(target, state, parts, (new, value));
     }
 
     /// The state that an expression names; `None` after a report.

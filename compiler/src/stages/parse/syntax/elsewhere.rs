@@ -379,11 +379,16 @@ impl Syntax {
         };
         let mut end = TokenStream::new();
         while !input.is_empty() && !input.peek(Token![,]) {
+            if let Some(error) = self.slice_step(input)? {
+                return Ok(Some(error));
+            }
             end.extend([input.parse::<TokenTree>()?]);
         }
         let start = start.map_or(String::new(), words::full);
+        let whole = spelt == ":" && start.is_empty() && end.is_empty();
+        let said = if whole { "_".to_owned() } else { format!("{start}..{end}") };
         let report = Diagnostic::new(Code::SliceSyntax, span, format!("`{spelt}` is no slice in the model language"));
-        self.report(report.help(format!("write `{start}..{end}`")));
+        self.report(report.help(format!("write `{said}`")));
         Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
     }
 

@@ -302,6 +302,9 @@ impl Syntax {
             return Ok(error);
         }
         let ends = |input: ParseStream| input.is_empty() || input.peek(Token![,]) || input.peek(Token![:]);
+        if input.parse::<Option<Token![_]>>()?.is_some() {
+            return Ok(Index::Whole);
+        }
         let ranges = |input: ParseStream| input.peek(Token![..]);
         let start = if ranges(input) { None } else { Some(self.expr(input)?) };
         if let Some(error) = self.slice(input, start.as_ref())? {
@@ -311,17 +314,18 @@ impl Syntax {
             return start.map(Index::At).ok_or_else(|| input.error("expected an index"));
         }
         let inclusive = input.peek(Token![..=]);
+        let mut dots = Place::from(input.span());
         if inclusive {
             input.parse::<Token![..=]>()?;
         } else {
-            input.parse::<Token![..]>()?;
+            dots.last = input.parse::<Token![..]>()?.spans[1];
         }
         let end = if ends(input) { None } else { Some(self.expr(input)?) };
         if let Some(error) = self.slice_step(input)? {
             return Ok(error);
         }
         Ok(match (&start, &end) {
-            (None, None) => Index::Rest,
+            (None, None) => Index::Rest(dots),
             _ => Index::Range { start, end, inclusive },
         })
     }
