@@ -1,4 +1,5 @@
-//! How much one call of a driver of the CPU's runtime holds: its tables have fixed sizes, so that a call allocates nothing.
+//! How much one kernel holds, and one call of a driver of the CPU's runtime: its tables have fixed sizes, so that a call
+//! allocates nothing.
 //!
 //! Always: at most what the tables of `runtime/cpu` hold (`contract`, `attend` and `recurrent` assert it), so that no program
 //! that compiles meets such an assertion. What is beyond goes to further kernels.
@@ -14,3 +15,7 @@ pub const PLACES_OF_ATTENTION: usize = 4;
 
 /// Slots that the map of a recurrence writes beside its state.
 pub const SERIES_OF_A_RECURRENCE: usize = 16;
+
+/// Scalars from which on a kernel takes up nothing more, and on the way to another scalar: what is larger goes to memory
+/// first. Rows and maps have no tables, but longer kernels take rustc minutes; those of people have fewer than 100.
+pub const SCALARS_OF_A_KERNEL: usize = 256;

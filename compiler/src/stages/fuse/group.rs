@@ -13,7 +13,7 @@ use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
 use crate::ir::kernel::{AccumulatorOp, Expr, ExprId};
-use crate::ir::limits::{PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
+use crate::ir::limits::{PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION, SCALARS_OF_A_KERNEL};
 use crate::ir::pattern::Pattern;
 use crate::ir::prim::{Cut, Prim, Window};
 use crate::ir::{Kind, Value};
@@ -203,7 +203,7 @@ impl<'a> Grouping<'a> {
         mut build: impl FnMut(&mut Inliner<'_>) -> Result<T, Stop>,
         accept: impl Fn(&Self, &Body, &T) -> bool,
     ) -> Option<T> {
-        loop {
+        while self.groups[group].body.exprs.len() < SCALARS_OF_A_KERNEL {
             let mut body = std::mem::take(&mut self.groups[group].body);
             let mark = body.mark();
             let mut inliner = Inliner::new(self.scope, &self.roots, &mut body);
@@ -225,6 +225,7 @@ impl<'a> Grouping<'a> {
                 Err(Stop::Materialise(other)) => self.materialise(other),
             }
         }
+        None
     }
 
     /// A group reads more values from memory.

@@ -5,6 +5,7 @@ use super::scope::Scope;
 use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
+use crate::ir::limits::SCALARS_OF_A_KERNEL;
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
 use crate::ir::{DType, Kind, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -88,6 +89,8 @@ pub(super) struct Inliner<'a> {
     pub(super) body: &'a mut Body,
     /// What is not in the body's own tables before it is settled that it stays.
     fresh: Known,
+    /// How many values are being inlined for others.
+    depth: usize,
 }
 
 type Inlined = Result<ExprId, Stop>;
@@ -103,7 +106,7 @@ pub(super) fn is_intricate(at: &[Index]) -> bool {
 
 impl<'a> Inliner<'a> {
     pub(super) fn new(scope: &'a Scope<'a>, roots: &'a BTreeSet<Value>, body: &'a mut Body) -> Inliner<'a> {
-        Inliner { scope, roots, body, fresh: Known::default() }
+        Inliner { scope, roots, body, fresh: Known::default(), depth: 0 }
     }
 
     /// What has been inlined stays.
@@ -166,7 +169,14 @@ impl<'a> Inliner<'a> {
         if let Some(&id) = self.body.known.get(&key).or_else(|| self.fresh.get(&key)) {
             return Ok(id);
         }
-        let id = self.compute(value, at, guards)?;
+        let before = self.body.exprs.len();
+        self.depth += 1;
+        let computed = self.compute(value, at, guards);
+        self.depth -= 1;
+        let id = computed?;
+        if self.depth > 0 && self.body.exprs.len() > before + SCALARS_OF_A_KERNEL {
+            return Err(Stop::Materialise(self.scope.canon(value)));
+        }
         self.fresh.insert(key, id);
         Ok(id)
     }
