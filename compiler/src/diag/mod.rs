@@ -215,14 +215,25 @@ fn outer_names(text: &str) -> String {
     })
 }
 
-/// The name among `known` that the user probably meant: at most a third of the letters differ.
+/// The name among `known` that the user probably meant: at most a third of the letters differ, rounded down unless the
+/// first half is right, so that names of two letters are near to none. Only the order of digits may differ: `Conv3d` is
+/// not near `Conv2d`.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters = name.chars().count();
-    let limit = letters.div_ceil(3).min(letters.saturating_sub(1));
-    let distances = known.into_iter().map(|k| (edits(&name.to_lowercase(), &k.to_lowercase()), k));
+    let lower = name.to_lowercase();
+    let letters = lower.chars().count();
+    let digits = |text: &str| {
+        let mut digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
+        digits.sort_unstable();
+        digits
+    };
+    let limit = |other: &str| {
+        let right = lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        if 2 * right > letters { letters.div_ceil(3).min(letters.saturating_sub(1)) } else { letters / 3 }
+    };
+    let is_near = |other: &str| edits(&lower, other) <= limit(other) && digits(&lower) == digits(other);
+    let near = known.into_iter().filter(|k| *k != name && is_near(&k.to_lowercase()));
     // Of equally near names one of the same length is likelier.
-    let near = distances.filter(|&(d, k)| d <= limit && k != name);
-    near.min_by_key(|&(d, k)| (d, k.chars().count().abs_diff(letters))).map(|(_, k)| k)
+    near.min_by_key(|k| (edits(&lower, &k.to_lowercase()), k.chars().count().abs_diff(letters)))
 }
 
 /// The least number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`
@@ -256,6 +267,9 @@ mod tests {
         assert_eq!(edits("rleu", "relu"), 1);
         assert_eq!(closest("Liner", ["Linear", "LayerNorm"]), Some("Linear"));
         assert_eq!(closest("x", ["softmax"]), None);
+        assert_eq!(closest("scatter", ["flatten"]), None);
+        assert_eq!(closest("nn", ["RNN"]), None);
+        assert_eq!(closest("Conv3d", ["Conv2d"]), None);
     }
 
     #[test]
