@@ -8,6 +8,7 @@ use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
 use super::statics::{self, Names, Wanted};
+use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
@@ -200,7 +201,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 match ops::layer(&text) {
                     Some(layer) => self.layer(layer, field, args, names, *place, diags),
                     None => {
-                        diags.push(self.unknown_layer(name, source));
+                        diags.push(self.unknown_layer(field, name, args, source));
                         FieldInstance::Unknown
                     }
                 }
@@ -241,8 +242,16 @@ impl<'d, 'p> Instances<'d, 'p> {
         self.block(of, name, &alias.args, names, name.span().into(), diags)
     }
 
-    fn unknown_layer(&self, name: &Ident, source: usize) -> Diagnostic {
+    fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {
         let text = name.to_string();
+        if let Some(own) = vocabulary::declared(&text) {
+            let message = match own {
+                Own::Function(of) => format!("`{text}` has no parameters: it is the function `{of}`, not a layer"),
+                Own::Layer(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
+            };
+            let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
+            return report.help(own.help_for_field(&field.name, args));
+        }
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,

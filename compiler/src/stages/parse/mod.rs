@@ -7,6 +7,7 @@ mod declared;
 mod elaborate;
 mod foreign;
 mod instance;
+mod instead;
 mod options;
 mod reserved;
 mod statics;

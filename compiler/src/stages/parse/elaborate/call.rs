@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
-use super::super::{vocabulary, words};
+use super::super::words;
 use super::companions::in_training;
 use super::graph::site_of;
 use super::scan::Form;
@@ -40,7 +40,10 @@ impl Elaborator<'_, '_> {
         {
             return self.scan(form, expr, name, args);
         }
-        let args = self.arguments(args);
+        if self.foreign_layer(callee, args) {
+            return Val::Unknown;
+        }
+        let (written, args) = (args, self.arguments(args));
         let ExprKind::Name(name) = &callee.kind else {
             let value = self.expr(callee);
             return self.call_value(expr, value, &words::brief(callee), args);
@@ -64,10 +67,7 @@ impl Elaborator<'_, '_> {
         }
         match self.has_member(&text) {
             true => self.missing_self(name, "(…)"),
-            false => {
-                let of = args.first().map_or_else(|| "…".to_owned(), |arg| arg.text.clone());
-                self.unknown_function(name, &text, &of, expr.place);
-            }
+            false => self.unknown_function(name, None, written, expr.place),
         }
         Val::Unknown
     }
@@ -75,16 +75,11 @@ impl Elaborator<'_, '_> {
     /// `of.name(args)`
     pub(super) fn method(&mut self, expr: &Expr, of: &Expr, name: &Ident, args: &[Arg]) -> Val {
         let text = name.to_string();
-        if let ExprKind::Name(module) = &of.kind
-            && ["nn", "F", "torch", "np", "jnp", "jax"].iter().any(|other| module == other)
-            && self.local(&module.to_string()).is_none()
-            && !self.scope().names.contains_key(&module.to_string())
-        {
-            let message = format!("`{module}.{name}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new(Code::PathName, of.place.to(name.span().into()), message);
-            self.diags.push(report.help(format!("write `{}`", vocabulary::function(name).unwrap_or(&text))));
+        if let Some(module) = self.foreign_module(of) {
+            self.path_name(&module, name, of.place, args);
             return Val::Unknown;
         }
+        let written = args;
         let receiver = self.expr(of);
         let args = self.arguments(args);
         match receiver {
@@ -100,7 +95,7 @@ impl Elaborator<'_, '_> {
                     Some(op) => self.op_call(op, &text, args, expr),
                     None if text == "stop_gradient" => self.stop_gradient(expr, args),
                     None => {
-                        self.unknown_function(name, &text, &words::brief(of), expr.place);
+                        self.unknown_function(name, Some(of), written, expr.place);
                         Val::Unknown
                     }
                 }

@@ -8,6 +8,7 @@ mod call;
 mod callable;
 mod companions;
 mod dims;
+mod elsewhere;
 mod expr;
 mod fit;
 mod foreign;

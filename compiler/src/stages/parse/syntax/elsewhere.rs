@@ -3,7 +3,7 @@
 //! Always: the reader stands behind it afterwards, and an `Error` stands for its value, so that nothing follows from it.
 
 use super::super::ast::*;
-use super::super::{vocabulary, words};
+use super::super::words;
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
@@ -232,27 +232,6 @@ impl Syntax {
         let place = Place::from(name.span());
         self.report(Diagnostic::new(Code::MacroCall, place, message).help(help));
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(group.span().into()) }))
-    }
-
-    /// `::name`, as often as it follows `first`; gives the name that is meant.
-    pub(super) fn path(&self, input: ParseStream, first: Ident) -> syn::Result<Ident> {
-        let (place, mut text, mut meant) = (Place::from(first.span()), first.to_string(), first);
-        let mut last = None;
-        while input.parse::<Option<Token![::]>>()?.is_some() {
-            let next: Ident = input.parse()?;
-            text = format!("{text}::{next}");
-            last = Some(next.span());
-            if next != "new" {
-                meant = next;
-            }
-        }
-        if let Some(last) = last {
-            let message = format!("`{text}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new(Code::PathName, place.to(last.into()), message);
-            let own = vocabulary::function(&meant).map_or_else(|| meant.to_string(), str::to_owned);
-            self.report(report.help(format!("write `{own}`")));
-        }
-        Ok(meant)
     }
 
     /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.

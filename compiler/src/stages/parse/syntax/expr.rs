@@ -148,7 +148,8 @@ impl Syntax {
             return Err(input.error("expected an expression"));
         }
         let name = input.call(Ident::parse_any)?;
-        let name = self.path(input, name)?;
+        let path = self.path(input, name, false)?;
+        let Some(name) = self.path_of_value(path) else { return Ok(at(ExprKind::Error, span)) };
         if let Some(error) = self.macro_call(input, &name)? {
             return Ok(error);
         }

@@ -4,6 +4,7 @@ mod elsewhere;
 mod expr;
 mod foreign;
 mod items;
+mod path;
 mod types;
 
 use super::ast::Program;
