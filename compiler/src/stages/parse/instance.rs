@@ -136,6 +136,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             };
             given.insert(key, value);
         }
+        let mut lacking = vec![];
         for (name, default) in &of.params {
             let value = match (given.remove(&name.to_string()), default) {
                 (Some(value), _) => value,
@@ -143,17 +144,18 @@ impl<'d, 'p> Instances<'d, 'p> {
                 // The model itself has been reported as none.
                 (None, None) if self.open.is_empty() => None,
                 (None, None) => {
-                    let message = format!("`{}` needs a value for `{name}`", of.name);
-                    let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
-                    diags.push(Diagnostic::new(Code::MissingArgument, place, message).note(format!(
-                        "it is declared as `{}({})`",
-                        of.name,
-                        all.join(", ")
-                    )));
+                    lacking.push(format!("`{name}`"));
                     None
                 }
             };
             names.insert(name.to_string(), value);
+        }
+        if let Some((last, before)) = lacking.split_last() {
+            let lacks = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
+            let message = format!("`{}` needs a value for {lacks}", of.name);
+            let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
+            let note = format!("it is declared as `{}({})`", of.name, all.join(", "));
+            diags.push(Diagnostic::new(Code::MissingArgument, place, message).note(note));
         }
         names
     }
