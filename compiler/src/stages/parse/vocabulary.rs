@@ -251,6 +251,16 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("units", "output"),
 ];
 
+/// Reductions, and the functions of the same meaning that go by element.
+const BY_ELEMENT: &[(&str, &str)] = &[
+    ("all", "logical_and"),
+    ("any", "logical_or"),
+    ("max", "maximum"),
+    ("min", "minimum"),
+    ("prod", "mul"),
+    ("sum", "add"),
+];
+
 /// Methods that every value of the language has no need of.
 const NEEDLESS: &[&str] = &[
     "as_ref",
@@ -326,6 +336,11 @@ fn layers_named() -> impl Iterator<Item = &'static str> {
 /// What the language calls an attribute, where the callee has that one.
 pub(super) fn attribute(name: &Ident, known: &[&str]) -> Option<&'static str> {
     ATTRIBUTES.iter().find(|(other, own)| name == other && known.contains(own)).map(|(_, own)| *own)
+}
+
+/// The function by element that has the meaning of a reduction.
+pub(super) fn by_element(reduction: &str) -> Option<&'static str> {
+    BY_ELEMENT.iter().find(|(name, _)| *name == reduction).map(|(_, twin)| *twin)
 }
 
 /// Whether a method does nothing that the language needs.

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::attributes::{self, Given};
 use super::super::instance::{FieldInstance, LayerInstance, count};
-use super::super::words;
+use super::super::{vocabulary, words};
 use super::companions::in_training;
 use super::graph::site_of;
 use super::scan::Form;
@@ -220,7 +220,7 @@ impl Elaborator<'_, '_> {
 
     /// A call of an op.
     pub(super) fn op_call(&mut self, op: &'static Op, callee: &str, args: Vec<Argument>, expr: &Expr) -> Val {
-        if self.number_for_key(op, callee, &args) {
+        if self.number_for_key(op, callee, &args) || self.pair_for_reduction(op, callee, &args, expr) {
             return Val::Unknown;
         }
         let Some(sorted) = self.sort(op, callee, args, &[], expr) else {
@@ -250,6 +250,26 @@ impl Elaborator<'_, '_> {
         let report = Diagnostic::new(Code::NotAKey, given.place, message);
         self.diags
             .push(report.help(format!("declare an argument `key: u32[2]`; a program gives `&key({})`", given.text)));
+        true
+    }
+
+    /// Reports several values where an op reduces one, and means another by elements: `max(a, b)`.
+    fn pair_for_reduction(&mut self, op: &Op, callee: &str, args: &[Argument], expr: &Expr) -> bool {
+        let Some(twin) = vocabulary::by_element(op.name) else { return false };
+        let values: Vec<&Argument> = args.iter().filter(|arg| arg.name.is_none()).collect();
+        // An integer behind the first is an axis.
+        let is_value = |arg: &&Argument| matches!(arg.value, Val::Tensor(_) | Val::Static(Attr::Float(_)));
+        let [first, rest @ ..] = &*values else { return false };
+        if rest.is_empty() || !rest.iter().all(is_value) {
+            return false;
+        }
+        let mut call = rest.iter().fold(first.text.clone(), |call, arg| format!("{twin}({call}, {})", arg.text));
+        if call.contains('…') {
+            call = format!("{twin}(a, b)");
+        }
+        let message = format!("`{callee}` reduces one tensor, but {} were given", values.len());
+        let report = Diagnostic::new(Code::WrongArity, expr.place, message);
+        self.diags.push(report.help(format!("by element, write `{call}`")));
         true
     }
 

@@ -58,7 +58,7 @@ impl Elaborator<'_, '_> {
         let Some(own) = vocabulary::called(&text).filter(|_| text.starts_with(char::is_uppercase)) else {
             return false;
         };
-        let values: Vec<String> = args.iter().map(|arg| words::brief(&arg.value)).collect();
+        let values: Vec<String> = args.iter().map(|arg| words::full(&arg.value)).collect();
         let help = match own {
             Own::Function(function) => format!("write `{}`", applied(function, &values, numbers)),
             Own::Layer(_) | Own::Form(_) => own.help_for_call(&values, numbers),

@@ -86,7 +86,7 @@ impl<'p> Elaborator<'_, 'p> {
 
     /// Reports a call of nothing; `place` is the whole call.
     pub(super) fn unknown_function(&mut self, name: &Ident, receiver: Option<&Expr>, args: &[Arg], place: Place) {
-        let values: Vec<String> = receiver.iter().map(|of| words::brief(of)).collect();
+        let values: Vec<String> = receiver.iter().map(|of| words::full(of)).collect();
         let first = receiver.or(args.first().map(|arg| &arg.value));
         let of = &first.map_or_else(|| "…".to_owned(), words::brief);
         if self.shape_query(name, of, place) {
