@@ -123,6 +123,7 @@ const NAMES: &[(&str, Own)] = &[
     ("less_equal", Function("le")),
     ("multiply", Function("mul")),
     ("negative", Function("neg")),
+    ("not", Function("logical_not")),
     ("not_equal", Function("ne")),
     ("power", Function("pow")),
     ("rint", Function("round")),

@@ -55,6 +55,10 @@ impl Shaper<'_> {
             report.code = Code::NotAKey;
             report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
         }
+        if call.callee == "^" && error.code == Code::WrongDtype {
+            report.help =
+                Some(format!("`^` is the exclusive or of bools; for a power write `pow({})`", texts.join(", ")));
+        }
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));

@@ -47,7 +47,12 @@ impl<'p> Elaborator<'_, 'p> {
             false => (Code::UnknownVariable, "variable"),
         };
         let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
-        report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
+        let near = match text.as_str() {
+            "True" => Some("true"),
+            "False" => Some("false"),
+            _ => closest(&text, known.iter().map(String::as_str)),
+        };
+        report.help = near.map(|near| format!("write `{near}`"));
         self.diags.push(report);
         Val::Unknown
     }

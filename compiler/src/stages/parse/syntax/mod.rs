@@ -4,6 +4,7 @@ mod elsewhere;
 mod expr;
 mod foreign;
 mod items;
+mod operator;
 mod path;
 mod types;
 
