@@ -66,7 +66,7 @@ pub enum What {
     /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
     /// they stand; what no arm takes goes to the one after the last.
     Choice(Vec<Vec<(Attr, Place)>>),
-    /// The argument itself, which a branch gives.
+    /// The argument itself, which a branch gives, or a step as its next state.
     Outcome,
     /// A call of a foreign function with arguments that fit; the types of its results may hold names of inner
     /// dimensions.
