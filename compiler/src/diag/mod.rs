@@ -25,6 +25,17 @@ impl Place {
         Place { first: self.first, last: end.last }
     }
 
+    /// Whether it lies within another of the same file.
+    pub fn lies_in(self, other: Place) -> bool {
+        let position = |span: Span, end: bool| {
+            let at = if end { span.end() } else { span.start() };
+            (at.line, at.column)
+        };
+        self.first.file() == other.first.file()
+            && position(other.first, false) <= position(self.first, false)
+            && position(self.last, true) <= position(other.last, true)
+    }
+
     /// The line on which it starts, counted from one.
     pub fn line(self) -> usize {
         self.first.start().line
@@ -71,6 +82,20 @@ impl Diagnostic {
     /// The same with a note.
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Says where a number is used that the report blames where it was given: in the user's text at that place.
+    pub fn used(mut self, text: &str, place: Place, line: &str) -> Diagnostic {
+        if !self.place.lies_in(place) {
+            self.notes.insert(0, format!("`{text}` stands on {line}"));
+            // The number stands alone there, whatever it is called where it is used.
+            let bare = |help: String| match help.split_once(" = ") {
+                Some((before, value)) if before.starts_with("write `") => format!("write `{value}"),
+                _ => help,
+            };
+            self.help = self.help.map(bare);
+        }
         self
     }
 

@@ -7,7 +7,8 @@ use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
-use super::statics::{self, Names, Wanted};
+use super::names::Names;
+use super::statics::{self, Wanted};
 use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
@@ -109,7 +110,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     /// The values of a struct's parameters, on top of the constants.
     fn struct_names(&self, of: &Struct, args: &[Arg], outer: &Names, place: Place, diags: &mut Diags) -> Names {
         let mut names = self.declared.consts(of.source).clone();
-        let mut given: BTreeMap<String, Option<Attr>> = BTreeMap::new();
+        let mut given: BTreeMap<String, (Option<Attr>, Place)> = BTreeMap::new();
         let mut position = 0;
         for arg in args {
             let value = statics::eval(&arg.value, outer, Wanted::Value, diags);
@@ -134,21 +135,21 @@ impl<'d, 'p> Instances<'d, 'p> {
                     }
                 },
             };
-            given.insert(key, value);
+            given.insert(key, (value, outer.origin(&arg.value)));
         }
         let mut lacking = vec![];
         for (name, default) in &of.params {
-            let value = match (given.remove(&name.to_string()), default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => statics::eval(default, &names, Wanted::Value, diags),
+            let (value, at) = match (given.remove(&name.to_string()), default) {
+                (Some((value, at)), _) => (value, at),
+                (None, Some(default)) => (statics::eval(default, &names, Wanted::Value, diags), names.origin(default)),
                 // The model itself has been reported as none.
-                (None, None) if self.open.is_empty() => None,
+                (None, None) if self.open.is_empty() => (None, place),
                 (None, None) => {
                     lacking.push(format!("`{name}`"));
-                    None
+                    (None, place)
                 }
             };
-            names.insert(name.to_string(), value);
+            names.give(name.to_string(), value, at);
         }
         if let Some((last, before)) = lacking.split_last() {
             let lacks = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
@@ -278,7 +279,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         let mut evaluated = vec![];
         for arg in args {
             let value = statics::eval(&arg.value, names, Wanted::Value, diags);
-            evaluated.push(attributes::Given::new(arg, value));
+            evaluated.push(attributes::Given { place: names.origin(&arg.value), ..attributes::Given::new(arg, value) });
         }
         let bound = attributes::bind(layer.name, layer.attrs, &evaluated, place, diags);
         let Some(attrs) = bound.attrs.filter(|_| diags.list().len() == before) else {
@@ -291,7 +292,8 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let (message, help) = error.render(layer.name, &[]);
                 let mut report = Diagnostic::new(error.code, at, message);
                 report.help = help;
-                diags.push(report);
+                let text = format!("{}: {}(…)", field.name, layer.name);
+                diags.push(report.used(&text, place, &diags.line(place)));
                 return FieldInstance::Unknown;
             }
         };

@@ -8,6 +8,7 @@ mod elaborate;
 mod foreign;
 mod instance;
 mod instead;
+mod names;
 mod options;
 mod reserved;
 mod statics;

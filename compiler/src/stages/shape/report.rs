@@ -69,7 +69,12 @@ impl Shaper<'_> {
             report.help = suggest(layer, call, &types[..site.args.len()])
                 .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
         }
-        self.diags.push(report);
+        let line = self.diags.line(site.place);
+        self.diags.push(if attr.is_some() && guilty.is_none() {
+            report.used(&site.text, site.place, &line)
+        } else {
+            report
+        });
     }
 
     /// How to call a value in a message: the variable that it is, or that it keeps the shape of, or its text.

@@ -9,7 +9,7 @@ use super::graph::site_of;
 use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
-use crate::diag::{Code, Diagnostic, closest};
+use crate::diag::{Code, Diagnostic, Place, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
@@ -18,7 +18,7 @@ use proc_macro2::Ident;
 /// The arguments of an op, told apart.
 #[derive(Default)]
 struct Sorted {
-    tensors: Vec<(Option<Tensor>, String, crate::diag::Place)>,
+    tensors: Vec<(Option<Tensor>, String, Place)>,
     attrs: Vec<Given>,
     too_many: bool,
 }
@@ -279,13 +279,26 @@ impl Elaborator<'_, '_> {
     }
 
     fn arguments(&mut self, args: &[Arg]) -> Vec<Argument> {
-        let one = |this: &mut Self, arg: &Arg| Argument {
-            name: arg.name.clone(),
-            value: this.expr(&arg.value),
-            text: words::brief(&arg.value),
-            place: arg.value.place,
+        let one = |this: &mut Self, arg: &Arg| {
+            let value = this.expr(&arg.value);
+            Argument {
+                name: arg.name.clone(),
+                place: this.origin(&arg.value, &value),
+                value,
+                text: words::brief(&arg.value),
+            }
         };
         args.iter().map(|arg| one(self, arg)).collect()
+    }
+
+    /// Where an argument was written; for a name that is known at build time where it got its value.
+    fn origin(&mut self, expr: &Expr, value: &Val) -> Place {
+        match (&expr.kind, value) {
+            (ExprKind::Name(name), Val::Static(_)) if self.local(&name.to_string()).is_none() => {
+                self.scope().names.origin(expr)
+            }
+            _ => expr.place,
+        }
     }
 
     /// Tells tensors from attributes: tensors fill the signature's arguments in order, or by name.

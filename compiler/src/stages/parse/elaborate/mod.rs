@@ -30,7 +30,7 @@ mod transform;
 use super::ast::Fn;
 use super::declared::Declared;
 use super::instance::{FieldInstance, Instance};
-use super::statics::Names;
+use super::names::Names;
 use crate::diag::{Diags, Place};
 use crate::ir::model::{Param, State};
 use crate::ir::{Dim, Graph, Value};
