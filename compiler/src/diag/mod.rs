@@ -89,7 +89,13 @@ impl Diagnostic {
     pub fn used(mut self, text: &str, place: Place, line: &str) -> Diagnostic {
         if !self.place.lies_in(place) {
             self.notes.insert(0, format!("`{text}` stands on {line}"));
-            // The number stands alone there, whatever it is called where it is used.
+        }
+        self
+    }
+
+    /// Leaves the name of an attribute out of the help unless the guilty number stands in that text, where it has the name.
+    pub fn bare_outside(mut self, of: Place) -> Diagnostic {
+        if !self.place.lies_in(of) {
             let bare = |help: String| match help.split_once(" = ") {
                 Some((before, value)) if before.starts_with("write `") => format!("write `{value}"),
                 _ => help,

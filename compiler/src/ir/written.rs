@@ -179,6 +179,10 @@ pub struct LayerSite {
     pub attrs: Attrs,
     /// The constructor's arguments as written: the attribute, whether by name, and the text.
     pub written: Vec<(&'static str, bool, String)>,
+    /// The whole constructor.
+    pub place: Place,
+    /// Where the values of its arguments were written.
+    pub places: Vec<(&'static str, Place)>,
     /// Where the declaration stands: its line, and for a text from elsewhere its file.
     pub line: String,
 }

@@ -3,7 +3,7 @@
 //! `Conv1d` and `Conv2d` differ in their examples only. Weights are `[outputs, channels / groups, kernel…]`.
 
 use super::initial::weight_and_bias;
-use super::sliding::{Taps, positive, windows};
+use super::sliding::{Taps, check_steps, positive, windows};
 use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError, nearest_divisor};
 use crate::diag::Code;
 use crate::ir::dim::product;
@@ -32,6 +32,7 @@ pub(super) const BIAS: AttrDecl =
 /// The parameters of a layer: the weight with these channels in front of the kernel, and the bias.
 pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<Vec<LayerParam>, OpError> {
     let kernel = positive(attrs, "kernel", rank)?;
+    check_steps(attrs, rank)?;
     let shape: Vec<Dim> = channels.iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
     // PyTorch's fan is the second extent times the kernel's, for transposed convolutions as well.
     let fan_in = channels[1] * kernel.iter().product::<i64>();

@@ -293,12 +293,13 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let mut report = Diagnostic::new(error.code, at, message);
                 report.help = help;
                 let text = format!("{}: {}(…)", field.name, layer.name);
-                diags.push(report.used(&text, place, &diags.line(place)));
+                diags.push(report.used(&text, place, &diags.line(place)).bare_outside(place));
                 return FieldInstance::Unknown;
             }
         };
         let line = diags.line(field.name.span().into());
-        let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
+        let (field_name, places) = (field.name.to_string(), bound.places);
+        let site = LayerSite { layer, field: field_name, attrs, written: bound.written, place, places, line };
         let mut ids = vec![];
         for param in params {
             if param.name.is_empty() {

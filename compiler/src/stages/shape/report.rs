@@ -43,7 +43,9 @@ impl Shaper<'_> {
         let (message, _) = error.render(&call.callee, &subjects);
         let (_, help) = error.render(&call.callee, &texts);
         let guilty = error.arg.filter(|&k| k < site.args.len());
-        let attr = site.attrs.iter().find(|(name, _)| Some(*name) == error.attr);
+        // The numbers of a layer stand in its declaration.
+        let attrs = site.layer.as_ref().map_or(&site.attrs, |layer| &layer.places);
+        let attr = attrs.iter().find(|(name, _)| Some(*name) == error.attr);
         let place = match (guilty, attr) {
             (Some(k), _) => site.args[k].1,
             (None, Some((_, place))) => *place,
@@ -70,11 +72,11 @@ impl Shaper<'_> {
                 .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
         }
         let line = self.diags.line(site.place);
-        self.diags.push(if attr.is_some() && guilty.is_none() {
-            report.used(&site.text, site.place, &line)
-        } else {
-            report
-        });
+        if attr.is_some() && guilty.is_none() {
+            let declared = site.layer.as_ref().map_or(site.place, |layer| layer.place);
+            report = report.used(&site.text, site.place, &line).bare_outside(declared);
+        }
+        self.diags.push(report);
     }
 
     /// How to call a value in a message: the variable that it is, or that it keeps the shape of, or its text.
