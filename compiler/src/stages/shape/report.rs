@@ -2,12 +2,12 @@
 //! comes from and what to declare instead.
 
 use super::bindings::shown;
-use super::{Known, Shaper, call};
+use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::graph::Call;
-use crate::ir::written::{LayerSite, Site, What};
+use crate::ir::written::{Site, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{Attr, AttrKind, Attrs, OpError, Signature};
+use crate::ops::{OpError, Signature};
 
 /// The site of a node; made up where the user wrote none.
 pub(super) fn site_of(node: &Node) -> Site {
@@ -66,10 +66,9 @@ impl Shaper<'_> {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));
         }
         if report.help.is_none()
-            && let Some(layer) = &site.layer
+            && let (Some(layer), Code::WrongFeatures, Some(k)) = (&site.layer, report.code, guilty)
         {
-            report.help = suggest(layer, call, &types[..site.args.len()])
-                .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
+            self.suggest(&mut report, layer, call, (node.args[k], &types[k]), &types[..site.args.len()]);
         }
         let line = self.diags.line(site.place);
         if attr.is_some() && guilty.is_none() {
@@ -92,8 +91,8 @@ impl Shaper<'_> {
             }
             let keeps = matches!(&node.kind, Kind::Written(w) if matches!(w.what, What::Call(_)))
                 && node.args.len() == 1
-                && self.ty(at).is_some()
-                && self.ty(at) == self.ty(node.args[0]);
+                && self.one_type(at).is_some()
+                && self.one_type(at) == self.one_type(node.args[0]);
             if !keeps {
                 return text.to_owned();
             }
@@ -101,7 +100,8 @@ impl Shaper<'_> {
         }
     }
 
-    fn ty(&self, value: Value) -> Option<&Type> {
+    /// The type of a value that is one tensor.
+    pub(super) fn one_type(&self, value: Value) -> Option<&Type> {
         match self.known(value) {
             Known::One(value) => Some(self.new.ty(*value)),
             Known::Many(..) | Known::Literal(_) | Known::Unknown => None,
@@ -114,7 +114,7 @@ impl Shaper<'_> {
         // The variable behind calls that keep its shape.
         while self.old.node(at).name.as_deref() != Some(subject) {
             match self.old.node(at).args.as_slice() {
-                [only] if self.old.node(at).name.is_none() && self.ty(*only) == self.ty(at) => at = *only,
+                [only] if self.old.node(at).name.is_none() && self.one_type(*only) == self.one_type(at) => at = *only,
                 _ => break,
             }
         }
@@ -150,31 +150,4 @@ impl Shaper<'_> {
             | Kind::StopGradient => Some(format!("`{subject}` is {ty}")),
         }
     }
-}
-
-/// The declaration of the layer with the one attribute changed that makes the call right.
-fn suggest(layer: &LayerSite, call: &Call, args: &[Type]) -> Option<String> {
-    let extents: Vec<i64> = args.iter().flat_map(|ty| &ty.shape).filter_map(|d| d.as_const()).collect();
-    for decl in layer.layer.attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
-        for &extent in extents.iter().rev() {
-            let mut attrs = layer.attrs.clone();
-            let Some(slot) = attrs.0.iter_mut().find(|(name, _)| *name == decl.name) else { continue };
-            slot.1 = Attr::Int(extent.into());
-            if accepts(layer, &attrs, call, args) {
-                return Some(layer.declaration(decl.name, &extent.to_string()));
-            }
-        }
-    }
-    None
-}
-
-fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
-    let Ok(params) = (layer.layer.params)(attrs) else { return false };
-    let own: Vec<&str> = params.iter().map(|p| p.name).collect();
-    let mut types = args.to_vec();
-    types.extend(params.iter().map(|p| Type::new(crate::ir::DType::F32, p.shape.clone())));
-    let op_attrs = (layer.layer.op_attrs)(attrs);
-    call::check(call.op, &types, &own)
-        .and_then(|()| call::results(call.op, &types, &op_attrs, call.training, proc_macro2::Span::call_site()))
-        .is_ok()
 }
