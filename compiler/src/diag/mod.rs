@@ -25,6 +25,17 @@ impl Place {
         Place { first: self.first, last: end.last }
     }
 
+    /// Whether it lies within another of the same file.
+    pub fn lies_in(self, other: Place) -> bool {
+        let position = |span: Span, end: bool| {
+            let at = if end { span.end() } else { span.start() };
+            (at.line, at.column)
+        };
+        self.first.file() == other.first.file()
+            && position(other.first, false) <= position(self.first, false)
+            && position(self.last, true) <= position(other.last, true)
+    }
+
     /// The line on which it starts, counted from one.
     pub fn line(self) -> usize {
         self.first.start().line
@@ -71,6 +82,26 @@ impl Diagnostic {
     /// The same with a note.
     pub fn note(mut self, note: impl Into<String>) -> Diagnostic {
         self.notes.push(note.into());
+        self
+    }
+
+    /// Says where a number is used that the report blames where it was given: in the user's text at that place.
+    pub fn used(mut self, text: &str, place: Place, line: &str) -> Diagnostic {
+        if !self.place.lies_in(place) {
+            self.notes.insert(0, format!("`{text}` stands on {line}"));
+        }
+        self
+    }
+
+    /// Leaves the name of an attribute out of the help unless the guilty number stands in that text, where it has the name.
+    pub fn bare_outside(mut self, of: Place) -> Diagnostic {
+        if !self.place.lies_in(of) {
+            let bare = |help: String| match help.split_once(" = ") {
+                Some((before, value)) if before.starts_with("write `") => format!("write `{value}"),
+                _ => help,
+            };
+            self.help = self.help.map(bare);
+        }
         self
     }
 
@@ -215,14 +246,25 @@ fn outer_names(text: &str) -> String {
     })
 }
 
-/// The name among `known` that the user probably meant: at most a third of the letters differ.
+/// The name among `known` that the user probably meant: at most a third of the letters differ, rounded down unless the
+/// first half is right, so that names of two letters are near to none. Only the order of digits may differ: `Conv3d` is
+/// not near `Conv2d`.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let letters = name.chars().count();
-    let limit = letters.div_ceil(3).min(letters.saturating_sub(1));
-    let distances = known.into_iter().map(|k| (edits(&name.to_lowercase(), &k.to_lowercase()), k));
+    let lower = name.to_lowercase();
+    let letters = lower.chars().count();
+    let digits = |text: &str| {
+        let mut digits: Vec<char> = text.chars().filter(char::is_ascii_digit).collect();
+        digits.sort_unstable();
+        digits
+    };
+    let limit = |other: &str| {
+        let right = lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
+        if 2 * right > letters { letters.div_ceil(3).min(letters.saturating_sub(1)) } else { letters / 3 }
+    };
+    let is_near = |other: &str| edits(&lower, other) <= limit(other) && digits(&lower) == digits(other);
+    let near = known.into_iter().filter(|k| *k != name && is_near(&k.to_lowercase()));
     // Of equally near names one of the same length is likelier.
-    let near = distances.filter(|&(d, k)| d <= limit && k != name);
-    near.min_by_key(|&(d, k)| (d, k.chars().count().abs_diff(letters))).map(|(_, k)| k)
+    near.min_by_key(|k| (edits(&lower, &k.to_lowercase()), k.chars().count().abs_diff(letters)))
 }
 
 /// The least number of insertions, deletions, replacements and swaps of neighbours from `a` to `b`
@@ -256,6 +298,9 @@ mod tests {
         assert_eq!(edits("rleu", "relu"), 1);
         assert_eq!(closest("Liner", ["Linear", "LayerNorm"]), Some("Linear"));
         assert_eq!(closest("x", ["softmax"]), None);
+        assert_eq!(closest("scatter", ["flatten"]), None);
+        assert_eq!(closest("nn", ["RNN"]), None);
+        assert_eq!(closest("Conv3d", ["Conv2d"]), None);
     }
 
     #[test]

@@ -69,7 +69,7 @@ pub enum What {
     /// The number of the arm that takes the argument: by arm the integers or truth values that it takes, and where
     /// they stand; what no arm takes goes to the one after the last.
     Choice(Vec<Vec<(Attr, Place)>>),
-    /// The argument itself, which a branch gives.
+    /// The argument itself, which a branch gives, or a step as its next state.
     Outcome,
     /// A call of a foreign function with arguments that fit; the types of its results may hold names of inner
     /// dimensions.
@@ -184,6 +184,10 @@ pub struct LayerSite {
     pub attrs: Attrs,
     /// The constructor's arguments as written: the attribute, whether by name, and the text.
     pub written: Vec<(&'static str, bool, String)>,
+    /// The whole constructor.
+    pub place: Place,
+    /// Where the values of its arguments were written.
+    pub places: Vec<(&'static str, Place)>,
     /// Where the declaration stands: its line, and for a text from elsewhere its file.
     pub line: String,
 }

@@ -241,20 +241,31 @@ pub fn resolve(
             Some(slot) => values[slot] = fit_or_note(&decls[slot], value, first_named + k, &mut errors),
         }
     }
-    for (slot, decl) in decls.iter().enumerate().filter(|&(slot, _)| values[slot].is_none()).collect::<Vec<_>>() {
-        match decl.default_value() {
-            Some(value) => values[slot] = Some(value),
-            None => {
-                let error =
-                    OpError::new(Code::MissingAttribute, format!("`{{callee}}` needs `{}`: {}", decl.name, decl.doc));
-                errors.push(AttrError { given: None, error: error.help(format!("add `{} = …`", decl.name)) });
-            }
-        }
+    let mut lacking = vec![];
+    for (value, decl) in values.iter_mut().zip(decls).filter(|(value, _)| value.is_none()) {
+        *value = decl.default_value();
+        lacking.extend(value.is_none().then_some(decl));
     }
+    errors.extend(missing(&lacking));
     if !errors.is_empty() {
         return Err(errors);
     }
     Ok(Attrs(decls.iter().zip(values).map(|(decl, value)| (decl.name, value.unwrap_or(Attr::Absent))).collect()))
+}
+
+/// The one report of all attributes that must be given.
+fn missing(lacking: &[&AttrDecl]) -> Option<AttrError> {
+    let needs = match lacking {
+        [] => return None,
+        [one] => format!("`{}`: {}", one.name, one.doc),
+        [before @ .., last] => {
+            let before: Vec<String> = before.iter().map(|decl| format!("`{}`", decl.name)).collect();
+            format!("{} and `{}`", before.join(", "), last.name)
+        }
+    };
+    let all: Vec<String> = lacking.iter().map(|decl| format!("{} = …", decl.name)).collect();
+    let error = OpError::new(Code::MissingAttribute, format!("`{{callee}}` needs {needs}"));
+    Some(AttrError { given: None, error: error.help(format!("add `{}`", all.join(", "))) })
 }
 
 /// What stands in the place of an attribute that is given by name was meant for another one: which, and the report.

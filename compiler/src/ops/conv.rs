@@ -3,8 +3,8 @@
 //! `Conv1d` and `Conv2d` differ in their examples only. Weights are `[outputs, channels / groups, kernel…]`.
 
 use super::initial::weight_and_bias;
-use super::sliding::{Taps, positive, windows};
-use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError};
+use super::sliding::{Taps, check_steps, positive, windows};
+use super::{AttrDecl, AttrKind, Attrs, Builder, LayerParam, OpError, nearest_divisor};
 use crate::diag::Code;
 use crate::ir::dim::product;
 use crate::ir::prim::Prim;
@@ -32,6 +32,7 @@ pub(super) const BIAS: AttrDecl =
 /// The parameters of a layer: the weight with these channels in front of the kernel, and the bias.
 pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<Vec<LayerParam>, OpError> {
     let kernel = positive(attrs, "kernel", rank)?;
+    check_steps(attrs, rank)?;
     let shape: Vec<Dim> = channels.iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
     // PyTorch's fan is the second extent times the kernel's, for transposed convolutions as well.
     let fan_in = channels[1] * kernel.iter().product::<i64>();
@@ -43,15 +44,20 @@ pub(super) fn channels(attrs: &Attrs) -> Result<(i64, i64, i64), OpError> {
     let (input, output, groups) = (attrs.positive("input")?, attrs.positive("output")?, attrs.positive("groups")?);
     for (name, channels) in [("input", input), ("output", output)] {
         if channels % groups != 0 {
-            return Err(uneven(groups, channels, &format!("the {channels} channels of `{name}`")));
+            let what = format!("the {channels} channels of `{name}`");
+            return Err(uneven(groups, common_divisor(input, output), &what));
         }
     }
     Ok((input, output, groups))
 }
 
-/// Groups that do not divide channels.
+fn common_divisor(a: i64, b: i64) -> i64 {
+    if b == 0 { a } else { common_divisor(b, a % b) }
+}
+
+/// Groups that do not divide channels; `channels` are what they must divide.
 pub(super) fn uneven(groups: i64, channels: i64, what: &str) -> OpError {
-    let fitting = (1..=groups).rev().find(|g| channels % g == 0).unwrap_or(1);
+    let fitting = nearest_divisor(channels, groups).unwrap_or(1);
     OpError::new(Code::NonDivisible, format!("{groups} groups do not divide {what}"))
         .attr("groups")
         .help(format!("write `groups = {fitting}`"))

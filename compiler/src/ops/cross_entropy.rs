@@ -67,6 +67,10 @@ static CROSS_ENTROPY: Op = Op {
     ],
 };
 
+/// What to write where there is one score for each row.
+const TWO_CLASSES: &str =
+    "one score for each row tells two classes apart: write `binary_cross_entropy_with_logits({0}, {1}.f32())`";
+
 /// The weight of each class, along the axis of the classes of a tensor of that rank.
 fn along(b: &mut Builder<'_>, weight: Value, axis: usize, rank: usize) -> Result<Value, OpError> {
     let mut shape = vec![Dim::from(1); rank - axis];
@@ -103,7 +107,10 @@ fn probabilities(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: 
 }
 
 fn class_ids(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: f64) -> Result<Vec<Value>, OpError> {
-    let labels = Labels::of(b, args, attrs)?;
+    let labels = Labels::of(b, args, attrs).map_err(|error| match error.code {
+        Code::WrongRank => error.help(TWO_CLASSES),
+        _ => error,
+    })?;
     let (shifted, log_sum) = shifted_logits(b, args[0], labels.axis)?;
     let row_sum = b.reshape(log_sum, &labels.rows)?;
     let own = labels.own(b, shifted)?;

@@ -1,7 +1,7 @@
 //! `GroupNorm(groups, channels)` and `group_norm(x, weight, bias, groups = 4)`.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError, nearest_divisor};
 use crate::ir::dim::product;
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
@@ -73,7 +73,9 @@ pub(super) fn affine(channels: i64) -> Vec<LayerParam> {
 }
 
 fn uneven(groups: i64, channels: &Dim) -> OpError {
-    OpError::new(Code::NonDivisible, format!("{groups} groups do not divide {channels} channels"))
+    let error = OpError::new(Code::NonDivisible, format!("{groups} groups do not divide {channels} channels"));
+    let near = channels.as_const().and_then(|channels| nearest_divisor(channels, groups));
+    OpError { help: near.map(|near| format!("write `{near}`")), ..error }
 }
 
 /// The normalised argument, scaled by `args[1]` and shifted by `args[2]` where they are given.

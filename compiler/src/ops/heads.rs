@@ -1,7 +1,7 @@
 //! `heads(x, n)` and `merge_heads(x)`: features as heads, and back.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError, nearest_divisor};
 use crate::ir::Dim;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&HEADS), Item::Op(&MERGE_HEADS)];
@@ -20,7 +20,9 @@ static HEADS: Op = Op {
         };
         let Some(own) = features.exact_div(&Dim::from(count)) else {
             let message = format!("{count} heads do not divide the features of {{0}}, which are {features}");
-            return Err(OpError::new(Code::NonDivisible, message).attr("count"));
+            let near = features.as_const().and_then(|features| nearest_divisor(features, count));
+            let help = near.map(|near| format!("write `{near}`"));
+            return Err(OpError { help, ..OpError::new(Code::NonDivisible, message).attr("count") });
         };
         let lead = shape.len() - 1;
         let split = b.reshape(args[0], &[&shape[..lead], &[Dim::from(count), own]].concat())?;

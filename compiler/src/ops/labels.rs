@@ -49,6 +49,19 @@ pub(super) fn must_suit(b: &Builder<'_>, args: &[Value], shape: &[Dim]) -> Resul
     Err(OpError::new(Code::ShapeMismatch, message).arg(1))
 }
 
+/// That the scores have an axis of classes besides those that the target has.
+///
+/// # Errors
+/// `wrong-rank` at scores that are one number for each row.
+fn must_have_classes(b: &Builder<'_>, args: &[Value]) -> Result<(), OpError> {
+    let (scores, target) = (b.ty(args[0]), b.ty(args[1]));
+    if scores.rank() != 1 || scores.shape != target.shape {
+        return Ok(());
+    }
+    let message = format!("{{1}} is {target}, so {{0}} must have a score for each class of a row, but it is {scores}");
+    Err(OpError::new(Code::WrongRank, message).arg(0))
+}
+
 /// That the weight, where there is one, has a number for each class.
 ///
 /// # Errors
@@ -72,6 +85,7 @@ impl Labels {
     /// Where the shapes do not suit each other.
     pub(super) fn of(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<Labels, OpError> {
         let axis = b.axis(args[0], attrs, "axis")?;
+        must_have_classes(b, args)?;
         let mut rows = b.shape(args[0]);
         let classes = rows.remove(axis);
         must_suit(b, args, &rows)?;

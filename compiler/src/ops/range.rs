@@ -1,7 +1,7 @@
 //! Evenly spaced numbers: `arange(2, 10, step = 2)` and `linspace(0, 1, count = 5)`.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
 use crate::ir::{DType, Dim};
 
@@ -11,14 +11,15 @@ static ARANGE: Op = Op {
     name: "arange",
     signature: "() -> f32[_]",
     attrs: &[
-        AttrDecl::required("start", AttrKind::Dim, "the first number"),
-        AttrDecl::required("end", AttrKind::Dim, "the numbers stay before it"),
+        AttrDecl::optional("start", AttrKind::Dim, "", "the first number; where it is the only one, the end instead"),
+        AttrDecl::optional("end", AttrKind::Dim, "", "the numbers stay before it"),
         AttrDecl::optional("step", AttrKind::Int, "1", "from one number to the next; positive"),
     ],
-    doc: "`start`, `start + step` … before `end`, as floats; `iota(n)` counts in integers.",
+    doc: "`start`, `start + step` … before `end`, as floats, and `arange(end)` from 0, as PyTorch's; `iota(n)` counts in \
+          integers.",
     onnx: Some("Range"),
     body: |b, _, attrs| {
-        let (start, end) = (attrs.extent("start"), attrs.extent("end"));
+        let (start, end) = bounds(attrs)?;
         let step = attrs.positive("step")?;
         let count = (end.clone() - start.clone()).ceil_div(step);
         if count.as_const().is_some_and(|n| n < 0) {
@@ -38,8 +39,21 @@ static ARANGE: Op = Op {
             result: "f32[4]",
         },
         Example { inputs: &[("x", "f32[B]", Domain::Normal)], call: "add(x, arange(1, B + 1))", result: "f32[B]" },
+        Example { inputs: &[("x", "f32[B]", Domain::Normal)], call: "add(x, arange(B))", result: "f32[B]" },
     ],
 };
+
+/// The first number and the one that all stay before; a single one is the end.
+fn bounds(attrs: &Attrs) -> Result<(Dim, Dim), OpError> {
+    match (attrs.dim("start"), attrs.dim("end")) {
+        (Some(start), Some(end)) => Ok((start, end)),
+        (Some(end), None) | (None, Some(end)) => Ok((Dim::from(0), end)),
+        (None, None) => {
+            let message = "`{callee}` needs `end`: the numbers stay before it";
+            Err(OpError::new(Code::MissingAttribute, message).help("add `end = …`"))
+        }
+    }
+}
 
 static LINSPACE: Op = Op {
     name: "linspace",

@@ -37,6 +37,24 @@ fn numbers(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, O
     })
 }
 
+/// Checks the steps of the windows of a layer, so that a mistake is one of the declaration and not of each call.
+///
+/// # Errors
+/// `wrong-attribute` where a number is none that windows can have.
+pub(super) fn check_steps(attrs: &Attrs, rank: usize) -> Result<(), OpError> {
+    let stride = positive(attrs, "stride", rank)?;
+    positive(attrs, "dilation", rank)?;
+    if *attrs.get("padding") != Attr::Text("same".into()) {
+        return nonnegative(attrs, "padding", rank).map(|_| ());
+    }
+    stride.into_iter().find(|&n| n != 1).map_or(Ok(()), |stride| Err(same_needs_stride_1(stride)))
+}
+
+fn same_needs_stride_1(stride: i64) -> OpError {
+    let message = format!("padding = \"same\" needs stride 1, not {stride}");
+    OpError::new(Code::WrongAttribute, message).attr("padding").help("write `stride = 1`")
+}
+
 /// What is known of a window before its axis is.
 pub(super) struct Taps {
     pub size: Dim,
@@ -56,10 +74,7 @@ pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Wi
     for (k, tap) in taps.into_iter().enumerate() {
         let reach = (tap.size.clone() - Dim::from(1)) * Dim::from(tap.dilation);
         let (low, high) = match same {
-            true if tap.stride != 1 => {
-                let message = format!("padding = \"same\" needs stride 1, not {}", tap.stride);
-                return Err(OpError::new(Code::WrongAttribute, message).attr("padding").help("write `stride = 1`"));
-            }
+            true if tap.stride != 1 => return Err(same_needs_stride_1(tap.stride)),
             // An odd total puts the larger part after, as PyTorch does.
             true => (reach.floor_div(&Dim::from(2)), reach.clone() - reach.floor_div(&Dim::from(2))),
             false => (Dim::from(padding[k]), Dim::from(padding[k])),

@@ -407,6 +407,11 @@ impl Binary {
         }
     }
 
+    /// Whether it compares two values.
+    pub(super) fn compares(self) -> bool {
+        matches!(self, Binary::Eq | Binary::Ne | Binary::Lt | Binary::Le | Binary::Gt | Binary::Ge)
+    }
+
     /// The higher binds tighter, as in Rust.
     pub(super) fn precedence(self) -> u8 {
         match self {

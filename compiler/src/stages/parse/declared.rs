@@ -2,8 +2,9 @@
 
 use super::ast::*;
 use super::foreign::{self, Declaration};
+use super::names::Names;
 use super::reserved;
-use super::statics::{self, Names, Wanted};
+use super::statics::{self, Wanted};
 use super::syntax::has_unreadable;
 use super::travel::Source;
 use super::unused;
@@ -68,10 +69,10 @@ impl<'p> Declared<'p> {
 
     fn collect(&mut self, number: usize, diags: &mut Diags) {
         let program = &self.sources[number].program;
-        let mut consts = Names::new();
+        let mut consts = Names::default();
         for one in &program.consts {
             let value = statics::eval(&one.value, &consts, Wanted::Value, diags);
-            if consts.insert(one.name.to_string(), value).is_some() {
+            if consts.give(one.name.to_string(), value, one.value.place).is_some() {
                 duplicate("constant", &one.name, program.consts.iter().map(|c| &c.name), diags);
             }
         }

@@ -7,7 +7,7 @@
 use super::ast::{AxisExpr, Extern, ExternGradient, Fn, Pat, TypeExpr};
 use super::declared::duplicate;
 use super::elaborate::{axes, dims_of, dtype, named_dims};
-use super::statics::Names;
+use super::names::Names;
 use super::{wgsl, words};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::Taken;

@@ -7,7 +7,9 @@ use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
-use super::statics::{self, Names, Wanted};
+use super::names::Names;
+use super::statics::{self, Wanted};
+use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
@@ -108,7 +110,7 @@ impl<'d, 'p> Instances<'d, 'p> {
     /// The values of a struct's parameters, on top of the constants.
     fn struct_names(&self, of: &Struct, args: &[Arg], outer: &Names, place: Place, diags: &mut Diags) -> Names {
         let mut names = self.declared.consts(of.source).clone();
-        let mut given: BTreeMap<String, Option<Attr>> = BTreeMap::new();
+        let mut given: BTreeMap<String, (Option<Attr>, Place)> = BTreeMap::new();
         let mut position = 0;
         for arg in args {
             let value = statics::eval(&arg.value, outer, Wanted::Value, diags);
@@ -133,26 +135,28 @@ impl<'d, 'p> Instances<'d, 'p> {
                     }
                 },
             };
-            given.insert(key, value);
+            given.insert(key, (value, outer.origin(&arg.value)));
         }
+        let mut lacking = vec![];
         for (name, default) in &of.params {
-            let value = match (given.remove(&name.to_string()), default) {
-                (Some(value), _) => value,
-                (None, Some(default)) => statics::eval(default, &names, Wanted::Value, diags),
+            let (value, at) = match (given.remove(&name.to_string()), default) {
+                (Some((value, at)), _) => (value, at),
+                (None, Some(default)) => (statics::eval(default, &names, Wanted::Value, diags), names.origin(default)),
                 // The model itself has been reported as none.
-                (None, None) if self.open.is_empty() => None,
+                (None, None) if self.open.is_empty() => (None, place),
                 (None, None) => {
-                    let message = format!("`{}` needs a value for `{name}`", of.name);
-                    let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
-                    diags.push(Diagnostic::new(Code::MissingArgument, place, message).note(format!(
-                        "it is declared as `{}({})`",
-                        of.name,
-                        all.join(", ")
-                    )));
-                    None
+                    lacking.push(format!("`{name}`"));
+                    (None, place)
                 }
             };
-            names.insert(name.to_string(), value);
+            names.give(name.to_string(), value, at);
+        }
+        if let Some((last, before)) = lacking.split_last() {
+            let lacks = if before.is_empty() { last.clone() } else { format!("{} and {last}", before.join(", ")) };
+            let message = format!("`{}` needs a value for {lacks}", of.name);
+            let all: Vec<String> = of.params.iter().map(|(n, _)| n.to_string()).collect();
+            let note = format!("it is declared as `{}({})`", of.name, all.join(", "));
+            diags.push(Diagnostic::new(Code::MissingArgument, place, message).note(note));
         }
         names
     }
@@ -200,7 +204,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 match ops::layer(&text) {
                     Some(layer) => self.layer(layer, field, args, names, *place, diags),
                     None => {
-                        diags.push(self.unknown_layer(name, source));
+                        diags.push(self.unknown_layer(field, name, args, source));
                         FieldInstance::Unknown
                     }
                 }
@@ -241,8 +245,16 @@ impl<'d, 'p> Instances<'d, 'p> {
         self.block(of, name, &alias.args, names, name.span().into(), diags)
     }
 
-    fn unknown_layer(&self, name: &Ident, source: usize) -> Diagnostic {
+    fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {
         let text = name.to_string();
+        if let Some(own) = vocabulary::declared(&text) {
+            let message = match own {
+                Own::Function(of) => format!("`{text}` has no parameters: it is the function `{of}`, not a layer"),
+                Own::Layer(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
+            };
+            let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
+            return report.help(own.help_for_field(&field.name, args));
+        }
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),
             Item::Op(_) | Item::Optimizer(_) => None,
@@ -267,7 +279,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         let mut evaluated = vec![];
         for arg in args {
             let value = statics::eval(&arg.value, names, Wanted::Value, diags);
-            evaluated.push(attributes::Given::new(arg, value));
+            evaluated.push(attributes::Given { place: names.origin(&arg.value), ..attributes::Given::new(arg, value) });
         }
         let bound = attributes::bind(layer.name, layer.attrs, &evaluated, place, diags);
         let Some(attrs) = bound.attrs.filter(|_| diags.list().len() == before) else {
@@ -280,12 +292,14 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let (message, help) = error.render(layer.name, &[]);
                 let mut report = Diagnostic::new(error.code, at, message);
                 report.help = help;
-                diags.push(report);
+                let text = format!("{}: {}(…)", field.name, layer.name);
+                diags.push(report.used(&text, place, &diags.line(place)).bare_outside(place));
                 return FieldInstance::Unknown;
             }
         };
         let line = diags.line(field.name.span().into());
-        let site = LayerSite { layer, field: field.name.to_string(), attrs, written: bound.written, line };
+        let (field_name, places) = (field.name.to_string(), bound.places);
+        let site = LayerSite { layer, field: field_name, attrs, written: bound.written, place, places, line };
         let mut ids = vec![];
         for param in params {
             if param.name.is_empty() {

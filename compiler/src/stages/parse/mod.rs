@@ -7,6 +7,8 @@ mod declared;
 mod elaborate;
 mod foreign;
 mod instance;
+mod instead;
+mod names;
 mod options;
 mod reserved;
 mod statics;

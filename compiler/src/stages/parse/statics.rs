@@ -2,15 +2,12 @@
 
 use super::ast::*;
 use super::attributes::{self, Given};
+use super::names::Names;
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::{DType, Dim};
-use crate::ops::{Attr, INITIALIZERS, initial_value, initializer};
+use crate::ops::{Attr, INITIALIZERS, initial_value, initializer, nearest_divisor};
 use proc_macro2::Ident;
-use std::collections::BTreeMap;
-
-/// Names and their values; `None` where a reported mistake leaves the value unknown.
-pub(super) type Names = BTreeMap<String, Option<Attr>>;
 
 /// What a missing name is called in a report.
 #[derive(Clone, Copy, PartialEq)]
@@ -37,7 +34,8 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
             let (a, b) = (eval(a, names, wanted, diags), eval(b, names, wanted, diags));
             let (a, b) = (a?, b?);
             if uneven(*op, &a, &b) {
-                diags.push(division(expr, &a, &b));
+                let report = division(expr, &a, &b, names, diags);
+                diags.push(report);
                 return None;
             }
             if overflows(*op, &a, &b) {
@@ -130,14 +128,27 @@ pub(super) fn too_large(expr: &Expr) -> Diagnostic {
     report.note(format!("extents and other integers are at most {}", i64::MAX))
 }
 
-fn division(expr: &Expr, a: &Attr, b: &Attr) -> Diagnostic {
+/// The report of a division that does not come out even, at the number that the user gave: that of the divisor, or of
+/// the dividend where the divisor is a number itself.
+fn division(expr: &Expr, a: &Attr, b: &Attr, names: &Names, diags: &Diags) -> Diagnostic {
     let number = |attr: &Attr| match attr {
         Attr::Int(dim) => dim.to_string(),
         _ => String::new(),
     };
     let text = words::full(expr);
     let message = format!("`{text}` is not a whole number: {} does not divide {}", number(b), number(a));
-    Diagnostic::new(Code::NonDivisible, expr.place, message)
+    let ExprKind::Binary(_, dividend, divisor) = &expr.kind else {
+        return Diagnostic::new(Code::NonDivisible, expr.place, message);
+    };
+    let by = names.origin_of_name(divisor);
+    let place = by.or_else(|| names.origin_of_name(dividend)).unwrap_or(expr.place);
+    let mut report = Diagnostic::new(Code::NonDivisible, place, message);
+    report = report.used(&text, expr.place, &diags.line(expr.place));
+    if let (Some(_), Attr::Int(a), Attr::Int(b)) = (by, a, b) {
+        let near = a.as_const().zip(b.as_const()).and_then(|(a, b)| nearest_divisor(a, b));
+        report.help = near.map(|near| format!("write `{near}`"));
+    }
+    report
 }
 
 fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Option<Attr> {

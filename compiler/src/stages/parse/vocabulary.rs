@@ -1,56 +1,337 @@
-//! What other libraries call things: their name in, the name in the language out.
+//! What other libraries call things: a name of PyTorch, Keras, JAX or NumPy in, what the language has for it out.
+//!
+//! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
+use self::Own::{Form, Function, Layer};
+use crate::ops;
 use proc_macro2::Ident;
 
-/// Names of functions in PyTorch, NumPy and JAX.
-const FUNCTIONS: &[(&str, &str)] = &[
-    ("absolute", "abs"),
-    ("amax", "max"),
-    ("amin", "min"),
-    ("bmm", "matmul"),
-    ("cat", "concat"),
-    ("chunk", "split"),
-    ("clip", "clamp"),
-    ("concatenate", "concat"),
-    ("detach", "stop_gradient"),
-    ("dot", "matmul"),
-    ("expand", "broadcast_to"),
-    ("expand_dims", "unsqueeze"),
-    ("hardsigmoid", "hard_sigmoid"),
-    ("hardswish", "hard_swish"),
-    ("hardtanh", "hard_tanh"),
-    ("index_select", "take"),
-    ("mm", "matmul"),
-    ("permute", "transpose"),
-    ("power", "pow"),
-    ("scaled_dot_product_attention", "attend"),
-    ("swapaxes", "transpose"),
-    ("swish", "silu"),
-    ("topk", "top_k"),
-    ("view", "reshape"),
+/// What the language has for a name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Own {
+    /// A function of the same arguments.
+    Function(&'static str),
+    /// A layer, which a field declares.
+    Layer(&'static str),
+    /// Neither: what to write instead.
+    Form(&'static str),
+}
+
+/// Names that are not spelt like ours. Those without an equal (`Conv3d`, `scatter`) have no line.
+const NAMES: &[(&str, Own)] = &[
+    // Layers with parameters.
+    ("BatchNorm", Form("write `BatchNorm1d` or `BatchNorm2d`")),
+    ("BatchNormalization", Form("write `BatchNorm1d` or `BatchNorm2d`")),
+    ("Conv", Form("write `Conv1d` or `Conv2d`")),
+    ("Conv1DTranspose", Layer("ConvTranspose1d")),
+    ("Conv2DTranspose", Layer("ConvTranspose2d")),
+    ("ConvTranspose", Form("write `ConvTranspose1d` or `ConvTranspose2d`")),
+    ("Convolution1D", Layer("Conv1d")),
+    ("Convolution2D", Layer("Conv2d")),
+    ("Dense", Layer("Linear")),
+    ("DepthwiseConv2D", Form("give `Conv2d` as many groups as channels: `Conv2d(64, 64, 3, groups = 64)`")),
+    ("Embed", Layer("Embedding")),
+    ("FullyConnected", Layer("Linear")),
+    ("GroupNormalization", Layer("GroupNorm")),
+    ("GRUCell", Form(CELL)),
+    ("InstanceNorm", Form("write `InstanceNorm1d` or `InstanceNorm2d`")),
+    ("LayerNormalization", Layer("LayerNorm")),
+    ("LSTMCell", Form(CELL)),
+    ("RMSNormalization", Layer("RMSNorm")),
+    ("RNNCell", Form(CELL)),
+    ("SimpleRNN", Layer("RNN")),
+    ("MultiheadAttention", Form(ATTENTION)),
+    ("MultiHeadDotProductAttention", Form(ATTENTION)),
+    ("SelfAttention", Form(ATTENTION)),
+    ("TransformerEncoderLayer", Form(ATTENTION)),
+    ("TransformerDecoderLayer", Form(ATTENTION)),
+    // What holds layers.
+    ("Identity", Form("remove it: a value that stays as it is needs no layer")),
+    ("Lambda", Form("write a function beside the struct: `fn scale(x: f32[..]) -> f32[..] { … }`")),
+    ("Module", Form("declare a block: `struct Block(dim) { … }`")),
+    ("ModuleDict", Form("declare a field for each layer, or a block with these fields")),
+    ("ModuleList", Form(LIST)),
+    ("ParameterList", Form("declare a field for each: `gain: Parameter(64, init = \"ones\")`")),
+    ("Sequential", Form(SEQUENCE)),
+    ("serial", Form(SEQUENCE)),
+    // Layers without parameters.
+    ("Activation", Form("write the function where the value is needed, as `relu(x)`")),
+    ("AlphaDropout", Layer("Dropout")),
+    ("AveragePooling1D", Function("avg_pool1d")),
+    ("AveragePooling2D", Function("avg_pool2d")),
+    ("Concatenate", Function("concat")),
+    ("GlobalAveragePooling1D", Function("global_avg_pool")),
+    ("GlobalAveragePooling2D", Function("global_avg_pool")),
+    ("GlobalMaxPooling1D", Function("global_max_pool")),
+    ("GlobalMaxPooling2D", Function("global_max_pool")),
+    ("MaxPooling1D", Function("max_pool1d")),
+    ("MaxPooling2D", Function("max_pool2d")),
+    ("Permute", Function("transpose")),
+    ("RepeatVector", Form("write `broadcast_to(…)` or `tile(…)` where the value is needed")),
+    ("SpatialDropout1D", Layer("Dropout")),
+    ("SpatialDropout2D", Layer("Dropout")),
+    ("UpSampling2D", Function("upsample")),
+    ("UpsamplingBilinear2d", Function("upsample")),
+    ("UpsamplingNearest2d", Function("upsample")),
+    ("ZeroPadding2D", Form(PAD)),
+    ("ConstantPad2d", Form(PAD)),
+    ("ZeroPad2d", Form(PAD)),
+    // Activations and normalisations.
+    ("l2_normalize", Function("normalize")),
+    ("swish", Function("silu")),
+    // Losses.
+    ("BCELoss", Function("binary_cross_entropy")),
+    ("BCEWithLogitsLoss", Function("binary_cross_entropy_with_logits")),
+    ("binary_crossentropy", Form("write `binary_cross_entropy(input, target)`")),
+    ("categorical_crossentropy", Form(CROSS_ENTROPY)),
+    ("CategoricalCrossentropy", Form(CROSS_ENTROPY)),
+    ("CrossEntropyLoss", Function("cross_entropy")),
+    ("KLDivLoss", Function("kl_div")),
+    ("mae", Function("l1_loss")),
+    ("mean_absolute_error", Function("l1_loss")),
+    ("mean_squared_error", Function("mse_loss")),
+    ("mse", Function("mse_loss")),
+    ("multi_margin_loss", Form("there are `margin_ranking_loss` and `hinge_embedding_loss`")),
+    ("sigmoid_binary_cross_entropy", Function("binary_cross_entropy_with_logits")),
+    ("sigmoid_cross_entropy", Function("binary_cross_entropy_with_logits")),
+    ("sigmoid_cross_entropy_with_logits", Form("write `binary_cross_entropy_with_logits(input, target)`")),
+    ("softmax_cross_entropy", Function("cross_entropy")),
+    ("softmax_cross_entropy_with_integer_labels", Function("cross_entropy")),
+    ("softmax_cross_entropy_with_logits", Form(CROSS_ENTROPY)),
+    ("sparse_categorical_crossentropy", Form(CROSS_ENTROPY)),
+    ("SparseCategoricalCrossentropy", Form(CROSS_ENTROPY)),
+    ("sparse_softmax_cross_entropy_with_logits", Form(CROSS_ENTROPY)),
+    // Arithmetic.
+    ("absolute", Function("abs")),
+    ("bitwise_and", Function("logical_and")),
+    ("bitwise_not", Function("logical_not")),
+    ("bitwise_or", Function("logical_or")),
+    ("clamp_max", Function("minimum")),
+    ("clamp_min", Function("maximum")),
+    ("clip", Function("clamp")),
+    ("clip_by_value", Function("clamp")),
+    ("divide", Function("div")),
+    ("equal", Function("eq")),
+    ("fabs", Function("abs")),
+    ("fmax", Function("maximum")),
+    ("fmin", Function("minimum")),
+    ("fmod", Function("rem")),
+    ("greater", Function("gt")),
+    ("greater_equal", Function("ge")),
+    ("invert", Function("logical_not")),
+    ("less", Function("lt")),
+    ("less_equal", Function("le")),
+    ("multiply", Function("mul")),
+    ("negative", Function("neg")),
+    ("not", Function("logical_not")),
+    ("not_equal", Function("ne")),
+    ("power", Function("pow")),
+    ("rint", Function("round")),
+    ("sgn", Function("sign")),
+    ("subtract", Function("sub")),
+    ("true_divide", Function("div")),
+    // Reductions.
+    ("amax", Function("max")),
+    ("amin", Function("min")),
+    ("average", Function("mean")),
+    ("reduce_max", Function("max")),
+    ("reduce_mean", Function("mean")),
+    ("reduce_min", Function("min")),
+    ("reduce_sum", Function("sum")),
+    // Products.
+    ("bmm", Function("matmul")),
+    ("dot", Function("matmul")),
+    ("dot_product_attention", Form("write `attend(q, k, v)`, whose heads stand before the positions")),
+    ("mm", Function("matmul")),
+    ("mv", Function("matmul")),
+    ("scaled_dot_product_attention", Function("attend")),
+    ("tensordot", Form("write `einsum(\"bik,kj->bij\", x, y)` with a letter for each axis")),
+    // Shapes.
+    ("adjoint", Function("transpose")),
+    ("cat", Function("concat")),
+    ("chunk", Function("split")),
+    ("expand", Function("broadcast_to")),
+    ("expand_dims", Function("unsqueeze")),
+    ("fliplr", Form("write `flip(x, 1)`")),
+    ("flipud", Form("write `flip(x, 0)`")),
+    ("hstack", Form("write `concat(a, b, axis = 1)`")),
+    ("moveaxis", Form(PERMUTATION)),
+    ("movedim", Form(PERMUTATION)),
+    ("narrow", Form("write a slice: `x[.., 2..5]`")),
+    ("ravel", Form("write `flatten(x, start = 0)`")),
+    ("reverse", Function("flip")),
+    ("swapaxes", Form(PERMUTATION)),
+    ("swapdims", Form(PERMUTATION)),
+    ("t", Function("transpose")),
+    ("unstack", Function("unbind")),
+    ("view", Function("reshape")),
+    ("vstack", Form("write `concat(a, b, axis = 0)`")),
+    // Picking.
+    ("index_select", Form("write `take(x, index, axis = 1)`")),
+    ("segment_max", Form("there are `segment_sum` and `segment_mean`")),
+    ("take_along_axis", Function("gather")),
+    ("take_along_dim", Function("gather")),
+    // Resizing and pooling.
+    ("avg_pool", Form("write `avg_pool1d(x, 2)` or `avg_pool2d(x, 2)`")),
+    ("interpolate", Function("upsample")),
+    ("max_pool", Form("write `max_pool1d(x, 2)` or `max_pool2d(x, 2)`")),
+    ("resize", Form("write `upsample(x, scale_factor = 2)` or `upsample(x, size = 64)`")),
+    // Element types and new tensors.
+    ("astype", Form("write `cast(x, \"f32\")`")),
+    ("double", Form("write `.f32()`: floats have 32 bits")),
+    ("empty", Function("zeros")),
+    ("float", Function("f32")),
+    ("full_like", Form("write `full([B, 64], 0.5)` with the extents that the signature names")),
+    ("half", Form("remove it: floats have 32 bits, and `precision` narrows products")),
+    ("int", Function("i32")),
+    ("long", Function("i32")),
+    ("ones_like", Form("write `ones([B, 64])` with the extents that the signature names")),
+    ("rand", Form("write `uniform(key, [B, 64])`")),
+    ("rand_like", Form("write `uniform(key, [B, 64])` with the extents that the signature names")),
+    ("randn", Form("write `normal(key, [B, 64])`")),
+    ("randn_like", Form("write `normal(key, [B, 64])` with the extents that the signature names")),
+    ("to", Form("remove it: values have no device, and `.f32()` gives another element type")),
+    ("zeros_like", Form("write `zeros([B, 64])` with the extents that the signature names")),
+    // Control and derivatives.
+    ("backward", Form("let a function give the loss: `#[train(AdamW)] pub fn loss(&self, …) -> f32`")),
+    ("checkpoint", Form("put `#[remat]` at the function whose values are computed again")),
+    ("cond", Form("write `if … { … } else { … }`")),
+    ("detach", Function("stop_gradient")),
+    ("fori_loop", Form("write `for k in 0..8 { … }`")),
+    ("jacfwd", Form("write `jacobian(|x| …)(x)`")),
+    ("jacrev", Form("write `jacobian(|x| …)(x)`")),
+    ("no_grad", Function("stop_gradient")),
+    ("remat", Form("put `#[remat]` at the function whose values are computed again")),
+    ("vmap", Form("write `map(|x| …)(x)`")),
+    ("while_loop", Form("write `for k in 0..8 { … }`, or run along an axis with `scan(…)`")),
 ];
+
+const ATTENTION: &str = "declare `Linear` fields for queries, keys and values, and write `attend(heads(q, 8), heads(k, 8), \
+                         heads(v, 8))`";
+const CELL: &str =
+    "declare `RNN`, `LSTM` or `GRU`, which run over all steps, or write a cell of `Linear` fields and run it by `scan`";
+const CROSS_ENTROPY: &str = "write `cross_entropy(logits, target)`";
+const LIST: &str = "write several blocks as `[Block(64); 6]`";
+const PAD: &str = "write the function where the value is needed: `pad(x, 1, 1, axis = [-2, -1])`";
+const PERMUTATION: &str = "write the axes in their new order: `transpose(x, 0, 2, 1)`";
+const SEQUENCE: &str =
+    "declare a field for each layer and call one after the other: `self.second(relu(self.first(x)))`";
 
 /// Names of attributes.
 const ATTRIBUTES: &[(&str, &str)] = &[
     ("approximate", "approximation"),
     ("dim", "axis"),
     ("dims", "axes"),
+    ("embed_dim", "dim"),
+    ("embedding_dim", "dim"),
+    ("end_dim", "end"),
+    ("feature_group_count", "groups"),
+    ("features", "output"),
+    ("filters", "output"),
+    ("hidden_size", "hidden"),
     ("in_channels", "input"),
     ("in_features", "input"),
+    ("input_size", "input"),
     ("is_causal", "causal"),
     ("keepdim", "keepdims"),
     ("kernel_size", "kernel"),
+    ("kernel_size", "window"),
+    ("num_channels", "channels"),
+    ("num_classes", "classes"),
+    ("num_embeddings", "count"),
+    ("num_features", "channels"),
+    ("num_groups", "groups"),
     ("num_layers", "layers"),
+    ("normalized_shape", "dim"),
     ("out_channels", "output"),
     ("out_features", "output"),
+    ("pool_size", "window"),
+    ("rate", "p"),
+    ("start_dim", "start"),
+    ("strides", "stride"),
+    ("units", "output"),
 ];
 
-/// Methods of Rust that every value of the language has no need of.
-const NEEDLESS: &[&str] = &["clone", "to_owned", "unwrap", "contiguous", "into", "to_vec", "iter", "as_ref"];
+/// Reductions, and the functions of the same meaning that go by element.
+const BY_ELEMENT: &[(&str, &str)] = &[
+    ("all", "logical_and"),
+    ("any", "logical_or"),
+    ("max", "maximum"),
+    ("min", "minimum"),
+    ("prod", "mul"),
+    ("sum", "add"),
+];
 
-/// What the language calls a function.
-pub(super) fn function(name: &Ident) -> Option<&'static str> {
-    FUNCTIONS.iter().find(|(other, _)| name == other).map(|(_, own)| *own)
+/// Methods that every value of the language has no need of.
+const NEEDLESS: &[&str] = &[
+    "as_ref",
+    "block_until_ready",
+    "clone",
+    "contiguous",
+    "copy",
+    "cpu",
+    "cuda",
+    "into",
+    "item",
+    "iter",
+    "numpy",
+    "requires_grad_",
+    "to_owned",
+    "to_vec",
+    "unwrap",
+];
+
+/// Modules in which other libraries have their functions and layers.
+const MODULES: &[&str] = &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "nn", "np", "optax", "tf", "torch"];
+
+/// What stands where a function is called by that name. Names of layers are capital.
+pub(super) fn called(name: &str) -> Option<Own> {
+    match name.starts_with(char::is_uppercase) {
+        true => declared(name),
+        false => function_spelt(name).or_else(|| listed(name)).or_else(|| layer_spelt(name)),
+    }
+}
+
+/// What stands where a field has its layer by that name.
+pub(super) fn declared(name: &str) -> Option<Own> {
+    layer_spelt(name).or_else(|| listed(name)).or_else(|| function_spelt(name))
+}
+
+fn layer_spelt(name: &str) -> Option<Own> {
+    same(name, layers_named()).map(Layer)
+}
+
+fn function_spelt(name: &str) -> Option<Own> {
+    same(name, ops_named()).map(Function)
+}
+
+fn listed(name: &str) -> Option<Own> {
+    let folded = fold(name);
+    NAMES.iter().find(|(other, _)| fold(other) == folded).map(|(_, own)| *own)
+}
+
+/// The name among `known` that differs in case and underscores at most.
+fn same(name: &str, mut known: impl Iterator<Item = &'static str>) -> Option<&'static str> {
+    let folded = fold(name);
+    known.find(|own| fold(own) == folded)
+}
+
+fn fold(name: &str) -> String {
+    name.chars().filter(|&c| c != '_').flat_map(char::to_lowercase).collect()
+}
+
+fn ops_named() -> impl Iterator<Item = &'static str> {
+    ops::items().filter_map(|item| match item {
+        ops::Item::Op(op) => Some(op.name),
+        ops::Item::Layer(_) | ops::Item::Optimizer(_) => None,
+    })
+}
+
+fn layers_named() -> impl Iterator<Item = &'static str> {
+    ops::items().filter_map(|item| match item {
+        ops::Item::Layer(layer) => Some(layer.name),
+        ops::Item::Op(_) | ops::Item::Optimizer(_) => None,
+    })
 }
 
 /// What the language calls an attribute, where the callee has that one.
@@ -58,21 +339,67 @@ pub(super) fn attribute(name: &Ident, known: &[&str]) -> Option<&'static str> {
     ATTRIBUTES.iter().find(|(other, own)| name == other && known.contains(own)).map(|(_, own)| *own)
 }
 
+/// The function by element that has the meaning of a reduction.
+pub(super) fn by_element(reduction: &str) -> Option<&'static str> {
+    BY_ELEMENT.iter().find(|(name, _)| *name == reduction).map(|(_, twin)| *twin)
+}
+
 /// Whether a method does nothing that the language needs.
 pub(super) fn needless(name: &Ident) -> bool {
     NEEDLESS.iter().any(|method| name == method)
 }
 
+/// Whether other libraries have a module of that name.
+pub(super) fn is_module(name: &Ident) -> bool {
+    MODULES.iter().any(|module| name == module)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ops;
 
     #[test]
-    fn functions_have_names_that_are_none_here() {
-        for (other, own) in FUNCTIONS {
-            assert!(ops::op(other).is_none(), "`{other}` is an op");
-            assert!(ops::op(own).is_some() || *own == "stop_gradient", "there is no op `{own}`");
+    fn names_are_none_here_and_stand_for_what_is() {
+        for (other, own) in NAMES {
+            assert_eq!(listed(other), Some(*own), "`{other}` stands twice");
+            match own {
+                Function(own) => {
+                    assert!(same(other, ops_named()).is_none(), "`{other}` is spelt like an op");
+                    assert!(ops::op(own).is_some() || *own == "stop_gradient", "there is no op `{own}`");
+                }
+                Layer(own) => {
+                    assert!(layer_spelt(other).is_none(), "`{other}` is spelt like a layer");
+                    assert!(ops::layer(own).is_some(), "there is no layer `{own}`");
+                }
+                Form(_) => {}
+            }
         }
+    }
+
+    #[test]
+    fn what_is_quoted_with_its_arguments_exists() {
+        let ours = ["map", "jacobian", "scan", "train", "Block", "fn", "loss", "self"];
+        for (other, own) in NAMES {
+            let Form(text) = own else { continue };
+            for code in text.split('`').skip(1).step_by(2) {
+                let name: String = code
+                    .trim_start_matches(['.', '#', '['])
+                    .chars()
+                    .take_while(|&c| c.is_alphanumeric() || c == '_')
+                    .collect();
+                let is_call = code.trim_start_matches(['.', '#', '[']).starts_with(&format!("{name}("));
+                let known = ops::op(&name).is_some() || ops::layer(&name).is_some() || ours.contains(&&*name);
+                assert!(!is_call || known, "`{other}` stands for `{name}`, which does not exist");
+            }
+        }
+    }
+
+    #[test]
+    fn a_name_of_another_kind_is_found_by_its_spelling() {
+        assert_eq!(declared("ReLU"), Some(Function("relu")));
+        assert_eq!(declared("linear"), Some(Layer("Linear")));
+        assert_eq!(called("MaxPool2D"), Some(Function("max_pool2d")));
+        assert_eq!(called("Dense"), Some(Layer("Linear")));
+        assert_eq!(called("scatter"), None);
     }
 }

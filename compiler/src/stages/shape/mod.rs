@@ -14,6 +14,7 @@ mod literal;
 mod repeat;
 mod report;
 mod scan;
+mod suggest;
 mod transform;
 
 use crate::diag::{Code, Diagnostic, Diags};

@@ -74,6 +74,14 @@ impl Shaper<'_> {
             }
         };
         let site = site_of(output);
-        self.diags.push(Diagnostic::new(Code::CarriedTypeChanges, site.place, message).note(note));
+        let mut report = Diagnostic::new(Code::CarriedTypeChanges, site.place, message);
+        // A variable stands there: what it holds is said, too.
+        let given =
+            output.args.first().map(|&of| repeat.body.node(of)).filter(|of| of.name.as_ref() == Some(&site.text));
+        if let Some(given) = given {
+            let (origin, line) = (site_of(given).text, self.diags.line(given.span.into()));
+            report = report.note(format!("`{}: {after}` comes from `{origin}` on {line}", site.text));
+        }
+        self.diags.push(report.note(note));
     }
 }

@@ -2,12 +2,12 @@
 //! comes from and what to declare instead.
 
 use super::bindings::shown;
-use super::{Known, Shaper, call};
+use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::graph::Call;
-use crate::ir::written::{LayerSite, Site, What};
+use crate::ir::written::{Site, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{Attr, AttrKind, Attrs, OpError, Signature};
+use crate::ops::{OpError, Signature};
 
 /// The site of a node; made up where the user wrote none.
 pub(super) fn site_of(node: &Node) -> Site {
@@ -43,7 +43,9 @@ impl Shaper<'_> {
         let (message, _) = error.render(&call.callee, &subjects);
         let (_, help) = error.render(&call.callee, &texts);
         let guilty = error.arg.filter(|&k| k < site.args.len());
-        let attr = site.attrs.iter().find(|(name, _)| Some(*name) == error.attr);
+        // The numbers of a layer stand in its declaration.
+        let attrs = site.layer.as_ref().map_or(&site.attrs, |layer| &layer.places);
+        let attr = attrs.iter().find(|(name, _)| Some(*name) == error.attr);
         let place = match (guilty, attr) {
             (Some(k), _) => site.args[k].1,
             (None, Some((_, place))) => *place,
@@ -55,15 +57,23 @@ impl Shaper<'_> {
             report.code = Code::NotAKey;
             report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
         }
+        if call.callee == "^" && error.code == Code::WrongDtype {
+            report.help =
+                Some(format!("`^` is the exclusive or of bools; for a power write `pow({})`", texts.join(", ")));
+        }
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));
         }
         if report.help.is_none()
-            && let Some(layer) = &site.layer
+            && let (Some(layer), Code::WrongFeatures, Some(k)) = (&site.layer, report.code, guilty)
         {
-            report.help = suggest(layer, call, &types[..site.args.len()])
-                .map(|declaration| format!("declare `{declaration}` on {}", layer.line));
+            self.suggest(&mut report, layer, call, (node.args[k], &types[k]), &types[..site.args.len()]);
+        }
+        let line = self.diags.line(site.place);
+        if attr.is_some() && guilty.is_none() {
+            let declared = site.layer.as_ref().map_or(site.place, |layer| layer.place);
+            report = report.used(&site.text, site.place, &line).bare_outside(declared);
         }
         self.diags.push(report);
     }
@@ -81,8 +91,8 @@ impl Shaper<'_> {
             }
             let keeps = matches!(&node.kind, Kind::Written(w) if matches!(w.what, What::Call(_)))
                 && node.args.len() == 1
-                && self.ty(at).is_some()
-                && self.ty(at) == self.ty(node.args[0]);
+                && self.one_type(at).is_some()
+                && self.one_type(at) == self.one_type(node.args[0]);
             if !keeps {
                 return text.to_owned();
             }
@@ -90,7 +100,8 @@ impl Shaper<'_> {
         }
     }
 
-    fn ty(&self, value: Value) -> Option<&Type> {
+    /// The type of a value that is one tensor.
+    pub(super) fn one_type(&self, value: Value) -> Option<&Type> {
         match self.known(value) {
             Known::One(value) => Some(self.new.ty(*value)),
             Known::Many(..) | Known::Literal(_) | Known::Unknown => None,
@@ -103,7 +114,7 @@ impl Shaper<'_> {
         // The variable behind calls that keep its shape.
         while self.old.node(at).name.as_deref() != Some(subject) {
             match self.old.node(at).args.as_slice() {
-                [only] if self.old.node(at).name.is_none() && self.ty(*only) == self.ty(at) => at = *only,
+                [only] if self.old.node(at).name.is_none() && self.one_type(*only) == self.one_type(at) => at = *only,
                 _ => break,
             }
         }
@@ -139,31 +150,4 @@ impl Shaper<'_> {
             | Kind::StopGradient => Some(format!("`{subject}` is {ty}")),
         }
     }
-}
-
-/// The declaration of the layer with the one attribute changed that makes the call right.
-fn suggest(layer: &LayerSite, call: &Call, args: &[Type]) -> Option<String> {
-    let extents: Vec<i64> = args.iter().flat_map(|ty| &ty.shape).filter_map(|d| d.as_const()).collect();
-    for decl in layer.layer.attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
-        for &extent in extents.iter().rev() {
-            let mut attrs = layer.attrs.clone();
-            let Some(slot) = attrs.0.iter_mut().find(|(name, _)| *name == decl.name) else { continue };
-            slot.1 = Attr::Int(extent.into());
-            if accepts(layer, &attrs, call, args) {
-                return Some(layer.declaration(decl.name, &extent.to_string()));
-            }
-        }
-    }
-    None
-}
-
-fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
-    let Ok(params) = (layer.layer.params)(attrs) else { return false };
-    let own: Vec<&str> = params.iter().map(|p| p.name).collect();
-    let mut types = args.to_vec();
-    types.extend(params.iter().map(|p| Type::new(crate::ir::DType::F32, p.shape.clone())));
-    let op_attrs = (layer.layer.op_attrs)(attrs);
-    call::check(call.op, &types, &own)
-        .and_then(|()| call::results(call.op, &types, &op_attrs, call.training, proc_macro2::Span::call_site()))
-        .is_ok()
 }

@@ -9,7 +9,7 @@ use super::graph::site_of;
 use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
-use crate::diag::{Code, Diagnostic, closest};
+use crate::diag::{Code, Diagnostic, Place, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
@@ -18,7 +18,7 @@ use proc_macro2::Ident;
 /// The arguments of an op, told apart.
 #[derive(Default)]
 struct Sorted {
-    tensors: Vec<(Option<Tensor>, String, crate::diag::Place)>,
+    tensors: Vec<(Option<Tensor>, String, Place)>,
     attrs: Vec<Given>,
     too_many: bool,
 }
@@ -40,7 +40,10 @@ impl Elaborator<'_, '_> {
         {
             return self.scan(form, expr, name, args);
         }
-        let args = self.arguments(args);
+        if self.foreign_layer(callee, args) {
+            return Val::Unknown;
+        }
+        let (written, args) = (args, self.arguments(args));
         let ExprKind::Name(name) = &callee.kind else {
             let value = self.expr(callee);
             return self.call_value(expr, value, &words::brief(callee), args);
@@ -64,10 +67,7 @@ impl Elaborator<'_, '_> {
         }
         match self.has_member(&text) {
             true => self.missing_self(name, "(…)"),
-            false => {
-                let of = args.first().map_or_else(|| "…".to_owned(), |arg| arg.text.clone());
-                self.unknown_function(name, &text, &of, expr.place);
-            }
+            false => self.unknown_function(name, None, written, expr.place),
         }
         Val::Unknown
     }
@@ -75,16 +75,11 @@ impl Elaborator<'_, '_> {
     /// `of.name(args)`
     pub(super) fn method(&mut self, expr: &Expr, of: &Expr, name: &Ident, args: &[Arg]) -> Val {
         let text = name.to_string();
-        if let ExprKind::Name(module) = &of.kind
-            && ["nn", "F", "torch", "np", "jnp", "jax"].iter().any(|other| module == other)
-            && self.local(&module.to_string()).is_none()
-            && !self.scope().names.contains_key(&module.to_string())
-        {
-            let message = format!("`{module}.{name}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new(Code::PathName, of.place.to(name.span().into()), message);
-            self.diags.push(report.help(format!("write `{}`", vocabulary::function(name).unwrap_or(&text))));
+        if let Some(module) = self.foreign_module(of) {
+            self.path_name(&module, name, of.place, args);
             return Val::Unknown;
         }
+        let written = args;
         let receiver = self.expr(of);
         let args = self.arguments(args);
         match receiver {
@@ -100,7 +95,7 @@ impl Elaborator<'_, '_> {
                     Some(op) => self.op_call(op, &text, args, expr),
                     None if text == "stop_gradient" => self.stop_gradient(expr, args),
                     None => {
-                        self.unknown_function(name, &text, &words::brief(of), expr.place);
+                        self.unknown_function(name, Some(of), written, expr.place);
                         Val::Unknown
                     }
                 }
@@ -225,7 +220,7 @@ impl Elaborator<'_, '_> {
 
     /// A call of an op.
     pub(super) fn op_call(&mut self, op: &'static Op, callee: &str, args: Vec<Argument>, expr: &Expr) -> Val {
-        if self.number_for_key(op, callee, &args) {
+        if self.number_for_key(op, callee, &args) || self.pair_for_reduction(op, callee, &args, expr) {
             return Val::Unknown;
         }
         let Some(sorted) = self.sort(op, callee, args, &[], expr) else {
@@ -258,19 +253,52 @@ impl Elaborator<'_, '_> {
         true
     }
 
+    /// Reports several values where an op reduces one, and means another by elements: `max(a, b)`.
+    fn pair_for_reduction(&mut self, op: &Op, callee: &str, args: &[Argument], expr: &Expr) -> bool {
+        let Some(twin) = vocabulary::by_element(op.name) else { return false };
+        let values: Vec<&Argument> = args.iter().filter(|arg| arg.name.is_none()).collect();
+        // An integer behind the first is an axis.
+        let is_value = |arg: &&Argument| matches!(arg.value, Val::Tensor(_) | Val::Static(Attr::Float(_)));
+        let [first, rest @ ..] = &*values else { return false };
+        if rest.is_empty() || !rest.iter().all(is_value) {
+            return false;
+        }
+        let mut call = rest.iter().fold(first.text.clone(), |call, arg| format!("{twin}({call}, {})", arg.text));
+        if call.contains('…') {
+            call = format!("{twin}(a, b)");
+        }
+        let message = format!("`{callee}` reduces one tensor, but {} were given", values.len());
+        let report = Diagnostic::new(Code::WrongArity, expr.place, message);
+        self.diags.push(report.help(format!("by element, write `{call}`")));
+        true
+    }
+
     fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {
         let call = Call { op, attrs, callee: callee.to_owned(), training: self.training };
         Val::Tensor(self.write(What::Call(call), site, tensors))
     }
 
     fn arguments(&mut self, args: &[Arg]) -> Vec<Argument> {
-        let one = |this: &mut Self, arg: &Arg| Argument {
-            name: arg.name.clone(),
-            value: this.expr(&arg.value),
-            text: words::brief(&arg.value),
-            place: arg.value.place,
+        let one = |this: &mut Self, arg: &Arg| {
+            let value = this.expr(&arg.value);
+            Argument {
+                name: arg.name.clone(),
+                place: this.origin(&arg.value, &value),
+                value,
+                text: words::brief(&arg.value),
+            }
         };
         args.iter().map(|arg| one(self, arg)).collect()
+    }
+
+    /// Where an argument was written; for a name that is known at build time where it got its value.
+    fn origin(&mut self, expr: &Expr, value: &Val) -> Place {
+        match (&expr.kind, value) {
+            (ExprKind::Name(name), Val::Static(_)) if self.local(&name.to_string()).is_none() => {
+                self.scope().names.origin(expr)
+            }
+            _ => expr.place,
+        }
     }
 
     /// Tells tensors from attributes: tensors fill the signature's arguments in order, or by name.

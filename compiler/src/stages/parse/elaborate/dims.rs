@@ -1,7 +1,7 @@
 //! The names that types give dimensions: the extents of types in, their capital names out.
 
 use super::super::ast::*;
-use super::super::statics::Names;
+use super::super::names::Names;
 use super::super::words;
 use super::fit;
 use crate::diag::{Code, Diagnostic, Diags};

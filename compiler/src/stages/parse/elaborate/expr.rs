@@ -74,6 +74,10 @@ impl Elaborator<'_, '_> {
     }
 
     fn field(&mut self, expr: &Expr, of: &Expr, name: &Ident) -> Val {
+        if let Some(module) = self.foreign_module(of) {
+            self.path_name(&module, name, of.place, &[]);
+            return Val::Unknown;
+        }
         match self.expr(of) {
             Val::Module(module) => self.member(&module, name, expr.place),
             Val::Struct(owner, fields) => match fields.into_iter().find(|(n, _)| name == n) {

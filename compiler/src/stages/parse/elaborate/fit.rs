@@ -1,7 +1,8 @@
 //! Types: extents evaluated, and values that must fit them.
 
 use super::super::ast::*;
-use super::super::statics::{self, Names, Wanted};
+use super::super::names::Names;
+use super::super::statics::{self, Wanted};
 use super::super::words;
 use super::graph::plain_site;
 use super::{Elaborator, Tensor, Val};

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::declared::Declared;
 use super::super::instance::{FieldInstance, Instance, count};
-use super::super::statics::Names;
+use super::super::names::Names;
 use super::super::words;
 use super::dims::{dim_names, for_each_axis, named_dims};
 use super::fit;

@@ -1,8 +1,8 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
-use super::super::ast::Fn;
+use super::super::ast::{Arg, Expr, Fn};
 use super::super::instance::FieldInstance;
-use super::super::vocabulary;
+use super::super::{vocabulary, words};
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Code, Diagnostic, Place, closest};
@@ -47,7 +47,12 @@ impl<'p> Elaborator<'_, 'p> {
             false => (Code::UnknownVariable, "variable"),
         };
         let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
-        report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
+        let near = match text.as_str() {
+            "True" => Some("true"),
+            "False" => Some("false"),
+            _ => closest(&text, known.iter().map(String::as_str)),
+        };
+        report.help = near.map(|near| format!("write `{near}`"));
         self.diags.push(report);
         Val::Unknown
     }
@@ -84,8 +89,11 @@ impl<'p> Elaborator<'_, 'p> {
         asked
     }
 
-    /// Reports a call of nothing; `place` is the whole call, `of` the text of the first argument.
-    pub(super) fn unknown_function(&mut self, name: &Ident, callee: &str, of: &str, place: Place) {
+    /// Reports a call of nothing; `place` is the whole call.
+    pub(super) fn unknown_function(&mut self, name: &Ident, receiver: Option<&Expr>, args: &[Arg], place: Place) {
+        let values: Vec<String> = receiver.iter().map(|of| words::full(of)).collect();
+        let first = receiver.or(args.first().map(|arg| &arg.value));
+        let of = &first.map_or_else(|| "…".to_owned(), words::brief);
         if self.shape_query(name, of, place) {
             return;
         }
@@ -98,16 +106,13 @@ impl<'p> Elaborator<'_, 'p> {
         known.extend(self.scope().locals.iter().flat_map(|block| block.keys()).cloned());
         known.extend(self.declared.foreign.iter().map(|known| known.one.name.to_string()));
         let text = name.to_string();
-        let mut report =
-            Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{callee}`"));
-        report.help = match (vocabulary::function(name), closest(&text, known.iter().map(String::as_str))) {
-            (Some(own), _) => Some(format!("write `{own}`")),
-            _ if vocabulary::needless(name) => {
+        let mut report = Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{name}`"));
+        report.help = match vocabulary::called(&text) {
+            Some(own) => Some(own.help_for_call(&values, args)),
+            None if vocabulary::needless(name) => {
                 Some(format!("write `{of}` alone: values are neither moved nor wrapped"))
             }
-            (None, Some(near)) => Some(format!("write `{near}`")),
-            (None, None) if ops::layer(&text).is_some() => Some(format!("declare a field: `name: {text}(…)`")),
-            (None, None) => None,
+            None => closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`")),
         };
         self.diags.push(report);
     }

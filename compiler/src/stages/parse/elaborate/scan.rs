@@ -295,7 +295,7 @@ impl Elaborator<'_, '_> {
         };
         let (text, place) = (words::brief(body), body.place);
         if form == Form::Fold {
-            let state = self.conform(start, Given { value: result, text, place })?;
+            let state = self.conform(start, Given { value: result, text, place }, Some(body))?;
             return Some((state, Val::Tuple(vec![])));
         }
         let alone = matches!(body.kind, ExprKind::Binary(..) | ExprKind::Unary(..));
@@ -310,28 +310,28 @@ impl Elaborator<'_, '_> {
         let (Some(state), Some(y)) = (pair.next(), pair.next()) else {
             unreachable!("a value was taken apart into two");
         };
-        let state = self.conform(start, Given { value: state, text: format!("{text}.0"), place });
+        let (next, first) = part(Given { value: state, text: text.clone(), place }, Some(body), 0);
+        let state = self.conform(start, next, first);
         let y = self.tensors(Given { value: y, text: format!("{text}.1"), place });
         state.zip(y)
     }
 
-    /// A state in the form of another: as deep a tuple of tensors.
-    fn conform(&mut self, like: &Val, given: Given) -> Option<Val> {
+    /// A state in the form of another: as deep a tuple of tensors. `expr` is what gives it, where that stands alone.
+    fn conform(&mut self, like: &Val, given: Given, expr: Option<&Expr>) -> Option<Val> {
         let Given { value, text, place } = given;
         match (like, value) {
             (_, Val::Unknown) => None,
             (Val::Tuple(like), value) => {
-                let items = self.parts(value, like.len(), &text, place)?;
-                let part = |(k, value): (usize, Val)| Given { value, text: format!("{text}.{k}"), place };
-                let items: Vec<Given> = items.into_iter().enumerate().map(part).collect();
-                let items = like.iter().zip(items).map(|(like, item)| self.conform(like, item));
+                let items = self.parts(value, like.len(), &text, place)?.into_iter().enumerate();
+                let items = items.map(|(k, value)| part(Given { value, text: text.clone(), place }, expr, k));
+                let items = like.iter().zip(items).map(|(like, (item, expr))| self.conform(like, item, expr));
                 // All are looked at, so that all mistakes are reported.
                 Some(Val::Tuple(items.collect::<Vec<_>>().into_iter().collect::<Option<_>>()?))
             }
             (Val::Struct(name, like), Val::Struct(of, fields)) if *name == of && like.len() == fields.len() => {
                 let fields = like.iter().zip(fields).map(|((field, like), (_, value))| {
                     let item = Given { value, text: format!("{text}.{field}"), place };
-                    Some((field.clone(), self.conform(like, item)?))
+                    Some((field.clone(), self.conform(like, item, None)?))
                 });
                 Some(Val::Struct(name.clone(), fields.collect::<Option<_>>()?))
             }
@@ -342,7 +342,12 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("begin with as many: `from = ({zeros})`")));
                 None
             }
-            (_, value) => self.tensor(value, &text, place).map(Val::Tensor),
+            (_, value) => {
+                let tensor = self.tensor(value, &text, place)?;
+                // What it is as a state is told where the closure gives it, not where it was computed.
+                let site = Site { args: vec![(text.clone(), place)], ..plain_site(&text, place) };
+                Some(Val::Tensor(self.write(What::Outcome, site, &[tensor])))
+            }
         }
     }
 
@@ -358,6 +363,16 @@ impl Elaborator<'_, '_> {
             let report = Diagnostic::new(Code::CapturedAssignment, closure.body.place, message);
             self.diags.push(report.help(format!("make `{name}` a part of the state")));
         }
+    }
+}
+
+/// The k-th part of what an expression gives, and the expression of that part alone where one stands there.
+fn part(whole: Given, expr: Option<&Expr>, k: usize) -> (Given, Option<&Expr>) {
+    match expr.map(|expr| &expr.kind) {
+        Some(ExprKind::Tuple(items)) if k < items.len() => {
+            (Given { value: whole.value, ..Given::plain(&items[k]) }, Some(&items[k]))
+        }
+        _ => (Given { text: format!("{}.{k}", whole.text), ..whole }, None),
     }
 }
 

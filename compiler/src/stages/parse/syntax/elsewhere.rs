@@ -3,7 +3,7 @@
 //! Always: the reader stands behind it afterwards, and an `Error` stands for its value, so that nothing follows from it.
 
 use super::super::ast::*;
-use super::super::{vocabulary, words};
+use super::super::words;
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
@@ -58,66 +58,6 @@ impl Syntax {
         let report = Diagnostic::new(Code::ControlFlow, place, "there is no `if let` in the model language");
         self.report(report.help(format!("every value has its pattern: `let {pattern} = {text};`")));
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(value.place) }))
-    }
-
-    /// The operators `@`, `**`, `<<`, `>>`, `as` and `?`, also with `:`, behind an operand of an operator of precedence
-    /// `least`, where one stands.
-    pub(super) fn operator(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
-        let chooses = is_choice(input);
-        if chooses && least > 0 {
-            // It binds more loosely than all others.
-            return Ok(None);
-        }
-        let text = words::brief(left);
-        let first = input.span();
-        let (length, name) = match () {
-            () if input.peek(Token![@]) => (1, "@"),
-            () if input.peek(Token![*]) && input.peek2(Token![*]) => (2, "**"),
-            () if input.peek(Token![<<]) => (2, "<<"),
-            () if input.peek(Token![>>]) => (2, ">>"),
-            () if input.peek(Token![as]) => (0, "as"),
-            () if input.peek(Token![?]) => (1, "?"),
-            () => return Ok(None),
-        };
-        for _ in 0..length {
-            input.parse::<proc_macro2::Punct>()?;
-        }
-        let (last, help) = match name {
-            "as" => {
-                input.parse::<Token![as]>()?;
-                let to: Ident = input.parse()?;
-                (to.span().into(), format!("write `cast({text}, \"{to}\")`"))
-            }
-            "?" if chooses => {
-                let then = self.binary(input, 0, true)?;
-                input.parse::<Token![:]>()?;
-                let other = self.binary(input, 0, true)?;
-                let (yes, no) = (words::brief(&then), words::brief(&other));
-                (
-                    other.place,
-                    format!(
-                        "write `if {text} {{ {yes} }} else {{ {no} }}`, or by element `where({text}, {yes}, {no})`"
-                    ),
-                )
-            }
-            "?" => (first.into(), "remove it: what can fail is checked when the function is called".to_owned()),
-            _ => {
-                let right = self.unary(input, true)?;
-                let other = words::brief(&right);
-                let help = match (name, &right.kind) {
-                    ("@", _) => format!("write `matmul({text}, {other})`"),
-                    ("**", ExprKind::Int(2)) => format!("write `square({text})`"),
-                    ("**", _) => format!("write `pow({text}, {other})`"),
-                    ("<<", _) => format!("multiply by a power of two: `{text} * 2`"),
-                    _ => format!("divide by a power of two: `{text} / 2`"),
-                };
-                (right.place, help)
-            }
-        };
-        let place = left.place.to(last);
-        let message = format!("there is no operator `{name}` in the model language");
-        self.report(Diagnostic::new(Code::UnknownOperator, place, message).help(help));
-        Ok(Some(Expr { kind: ExprKind::Error, place }))
     }
 
     /// `..` behind a pattern of a `match`: a range. `of` is what is matched.
@@ -232,27 +172,6 @@ impl Syntax {
         let place = Place::from(name.span());
         self.report(Diagnostic::new(Code::MacroCall, place, message).help(help));
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(group.span().into()) }))
-    }
-
-    /// `::name`, as often as it follows `first`; gives the name that is meant.
-    pub(super) fn path(&self, input: ParseStream, first: Ident) -> syn::Result<Ident> {
-        let (place, mut text, mut meant) = (Place::from(first.span()), first.to_string(), first);
-        let mut last = None;
-        while input.parse::<Option<Token![::]>>()?.is_some() {
-            let next: Ident = input.parse()?;
-            text = format!("{text}::{next}");
-            last = Some(next.span());
-            if next != "new" {
-                meant = next;
-            }
-        }
-        if let Some(last) = last {
-            let message = format!("`{text}` is a path, and names stand alone in the model language");
-            let report = Diagnostic::new(Code::PathName, place.to(last.into()), message);
-            let own = vocabulary::function(&meant).map_or_else(|| meant.to_string(), str::to_owned);
-            self.report(report.help(format!("write `{own}`")));
-        }
-        Ok(meant)
     }
 
     /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.
@@ -426,17 +345,8 @@ impl Syntax {
     }
 }
 
-/// Whether a `?` comes next and behind it a value, as in `a ? b : c`.
-fn is_choice(input: ParseStream) -> bool {
-    let ahead = input.fork();
-    let ends = |input: ParseStream| {
-        input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
-    };
-    ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
-}
-
 /// Whether the next token is that word.
-fn next_is(input: ParseStream, word: &str) -> bool {
+pub(super) fn next_is(input: ParseStream, word: &str) -> bool {
     input.cursor().ident().is_some_and(|(next, _)| next == word)
 }
 

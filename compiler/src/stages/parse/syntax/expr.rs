@@ -24,13 +24,15 @@ impl Syntax {
             let Some(op) = peek_binary(input).filter(|op| op.precedence() > least) else { return Ok(left) };
             take_binary(input, op)?;
             let right = self.binary(input, op.precedence(), braces)?;
-            let place = left.place.to(right.place);
-            left = Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), place };
+            left = self.infix(op, left, right);
         }
     }
 
     pub(super) fn unary(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
         self.reference(input)?;
+        if let Some(error) = self.negation(input, braces)? {
+            return Ok(error);
+        }
         let first = input.span();
         let op = if input.parse::<Option<Token![-]>>()?.is_some() {
             Unary::Neg
@@ -148,7 +150,8 @@ impl Syntax {
             return Err(input.error("expected an expression"));
         }
         let name = input.call(Ident::parse_any)?;
-        let name = self.path(input, name)?;
+        let path = self.path(input, name, false)?;
+        let Some(name) = self.path_of_value(path) else { return Ok(at(ExprKind::Error, span)) };
         if let Some(error) = self.macro_call(input, &name)? {
             return Ok(error);
         }

@@ -143,7 +143,7 @@ impl Syntax {
             return Ok(Some(Field { name, ty }));
         }
         input.parse::<Token![:]>()?;
-        let ty = match self.field_type(input) {
+        let ty = match self.field_type(input, &name) {
             Ok(ty) => ty,
             Err(error) => {
                 self.syntax_error(&error);
@@ -156,27 +156,27 @@ impl Syntax {
         Ok(Some(Field { name, ty }))
     }
 
-    fn field_type(&self, input: ParseStream) -> syn::Result<FieldType> {
+    fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
         if input.peek(syn::token::Bracket) {
             let content;
             bracketed!(content in input);
-            let item = Box::new(self.field_type(&content)?);
+            let item = Box::new(self.field_type(&content, field)?);
             content.parse::<Token![;]>()?;
             let count = self.expr(&content)?;
             return Ok(FieldType::Repeat { item, count });
         }
         let name = input.parse()?;
-        let name = self.path(input, name)?;
-        if self.field_of_type(input, &name)? {
+        let path = self.path(input, name, true)?;
+        if self.field_of_type(input, &path.meant)? {
             return Ok(FieldType::Error);
         }
-        let mut place = name.span().into();
         let mut args = vec![];
+        let mut last = path.meant.span();
         if input.peek(syn::token::Paren) {
-            let close;
-            (args, close) = self.args(input)?;
-            place = crate::diag::Place { first: name.span(), last: close };
+            (args, last) = self.args(input)?;
         }
+        let Some(name) = self.path_of_field(path, field, &args) else { return Ok(FieldType::Error) };
+        let place = Place { first: name.span(), last };
         Ok(FieldType::One { name, args, place })
     }
 

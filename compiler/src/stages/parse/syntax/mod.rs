@@ -4,6 +4,8 @@ mod elsewhere;
 mod expr;
 mod foreign;
 mod items;
+mod operator;
+mod path;
 mod types;
 
 use super::ast::{Expr, ExprKind, Program};

@@ -1,0 +1,71 @@
+//! What to write instead of a name of another library, with the arguments that the user gave.
+
+use super::ast::Arg;
+use super::vocabulary::Own::{self, Form, Function, Layer};
+use super::vocabulary::attribute;
+use super::words;
+use crate::ops::{self, Signature};
+use proc_macro2::Ident;
+
+impl Own {
+    /// What to write where a function is called with these arguments; `values` are the texts of what it is applied to.
+    pub(super) fn help_for_call(self, values: &[String], args: &[Arg]) -> String {
+        match self {
+            Function(name) if args.is_empty() => format!("write `{}`", applied(name, values, args)),
+            Function(name) => format!("write `{name}`"),
+            Layer(name) => {
+                let value = values.first().map_or("x", String::as_str);
+                format!("declare a field: `name: {}`, and call `self.name({value})`", declaration(name, args))
+            }
+            Form(text) => text.to_owned(),
+        }
+    }
+
+    /// What to write instead of the field of that name, which is declared with these arguments.
+    pub(super) fn help_for_field(self, field: &Ident, args: &[Arg]) -> String {
+        match self {
+            Function(name) => {
+                let call = applied(name, &[], args);
+                format!("remove `{field}`, and write `{call}` where the value is needed")
+            }
+            Layer(name) => format!("write `{}`", declaration(name, args)),
+            Form(text) => text.to_owned(),
+        }
+    }
+}
+
+/// The call of a function with what would have been the numbers of a layer.
+pub(super) fn applied(name: &str, values: &[String], args: &[Arg]) -> String {
+    let op = ops::op(name);
+    let usage = || op.and_then(|op| Signature::parse(op.signature).ok()).map_or("x".to_owned(), |s| s.usage(&[]));
+    let mut all = if values.is_empty() { vec![usage()] } else { values.to_vec() };
+    let known: Vec<&str> = op.iter().flat_map(|op| op.attrs).map(|decl| decl.name).collect();
+    for arg in args {
+        let text = words::full(&arg.value);
+        match &arg.name {
+            None => all.push(text),
+            Some(name) => {
+                let own = known.iter().copied().find(|own| name == own).or_else(|| attribute(name, &known));
+                all.extend(own.map(|own| format!("{own} = {text}")));
+            }
+        }
+    }
+    format!("{name}({})", all.join(", "))
+}
+
+/// The declaration of a layer with these arguments, or with the names of those that it needs where they are too few.
+fn declaration(name: &str, args: &[Arg]) -> String {
+    let decls = ops::layer(name).map_or(&[] as &[_], |layer| layer.attrs);
+    let needed: Vec<&str> = decls.iter().filter(|decl| decl.default.is_none()).map(|decl| decl.name).collect();
+    let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
+    let one = |arg: &Arg| match &arg.name {
+        None => words::full(&arg.value),
+        Some(name) => {
+            let own = attribute(name, &known).map_or(name.to_string(), str::to_owned);
+            format!("{own} = {}", words::full(&arg.value))
+        }
+    };
+    let given: Vec<String> = args.iter().map(one).collect();
+    let list = if given.len() < needed.len() { needed.join(", ") } else { given.join(", ") };
+    format!("{name}({list})")
+}

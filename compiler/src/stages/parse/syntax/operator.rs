@@ -1,0 +1,187 @@
+//! Operators of Rust and Python that the language has not: read as a whole, reported with what says the same here.
+//!
+//! Always: the reader stands behind it afterwards, and what is meant stands for it where that is sure, an `Error` where it
+//! is not, so that nothing follows from it.
+
+use super::super::ast::*;
+use super::super::words;
+use super::Syntax;
+use super::elsewhere::next_is;
+use crate::diag::{Code, Diagnostic, Place};
+use proc_macro2::Ident;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+use syn::{Lit, Token, token};
+
+impl Syntax {
+    /// The operators `@`, `**`, `<<`, `>>`, `as` and `?`, also with `:`, behind an operand of an operator of precedence
+    /// `least`, where one stands.
+    pub(super) fn operator(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
+        let chooses = is_choice(input);
+        if chooses && least > 0 {
+            // It binds more loosely than all others.
+            return Ok(None);
+        }
+        if let Some(error) = self.worded(input, left, least)? {
+            return Ok(Some(error));
+        }
+        let text = words::full(left);
+        let first = input.span();
+        let (length, name) = match () {
+            () if input.peek(Token![@]) => (1, "@"),
+            () if input.peek(Token![*]) && input.peek2(Token![*]) => (2, "**"),
+            () if input.peek(Token![<<]) => (2, "<<"),
+            () if input.peek(Token![>>]) => (2, ">>"),
+            () if input.peek(Token![as]) => (0, "as"),
+            () if input.peek(Token![?]) => (1, "?"),
+            () => return Ok(None),
+        };
+        for _ in 0..length {
+            input.parse::<proc_macro2::Punct>()?;
+        }
+        let (last, help) = match name {
+            "as" => {
+                input.parse::<Token![as]>()?;
+                let to: Ident = input.parse()?;
+                (to.span().into(), format!("write `cast({text}, \"{to}\")`"))
+            }
+            "?" if chooses => {
+                let then = self.binary(input, 0, true)?;
+                input.parse::<Token![:]>()?;
+                let other = self.binary(input, 0, true)?;
+                let (yes, no) = (words::full(&then), words::full(&other));
+                (
+                    other.place,
+                    format!(
+                        "write `if {text} {{ {yes} }} else {{ {no} }}`, or by element `where({text}, {yes}, {no})`"
+                    ),
+                )
+            }
+            "?" => (first.into(), "remove it: what can fail is checked when the function is called".to_owned()),
+            _ => {
+                let right = self.unary(input, true)?;
+                let other = words::full(&right);
+                let help = match (name, &right.kind) {
+                    ("@", _) => format!("write `matmul({text}, {other})`"),
+                    ("**", ExprKind::Int(2)) => format!("write `square({text})`"),
+                    ("**", _) => format!("write `pow({text}, {other})`"),
+                    ("<<", _) => format!("multiply by a power of two: `{text} * 2`"),
+                    _ => format!("divide by a power of two: `{text} / 2`"),
+                };
+                (right.place, help)
+            }
+        };
+        let place = left.place.to(last);
+        let message = format!("there is no operator `{name}` in the model language");
+        self.report(Diagnostic::new(Code::UnknownOperator, place, message).help(help));
+        Ok(Some(Expr { kind: ExprKind::Error, place }))
+    }
+
+    /// Python's `and` and `or` behind an operand of an operator of precedence `least`.
+    fn worded(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
+        let op = match () {
+            () if next_is(input, "and") => Binary::And,
+            () if next_is(input, "or") => Binary::Or,
+            () => return Ok(None),
+        };
+        if op.precedence() <= least {
+            return Ok(None);
+        }
+        let word: Ident = input.call(Ident::parse_any)?;
+        let right = self.binary(input, op.precedence(), true)?;
+        let both = joined(op, left.clone(), right);
+        self.no_operator(&word.to_string(), &both);
+        Ok(Some(both))
+    }
+
+    /// Python's `not`, which binds more loosely than comparisons, before an operand.
+    pub(super) fn negation(&self, input: ParseStream, braces: bool) -> syn::Result<Option<Expr>> {
+        let ahead = input.fork();
+        let stands = next_is(input, "not") && ahead.call(Ident::parse_any).is_ok();
+        let operand = ahead.peek(syn::Ident) || ahead.peek(Token![self]) || ahead.peek(Lit) || ahead.peek(token::Paren);
+        if !stands || !operand {
+            return Ok(None);
+        }
+        let word = input.call(Ident::parse_any)?;
+        let of = self.binary(input, Binary::And.precedence(), braces)?;
+        let place = Place::from(word.span()).to(of.place);
+        let negated = Expr { kind: ExprKind::Unary(Unary::Not, Box::new(of)), place };
+        self.no_operator("not", &negated);
+        Ok(Some(negated))
+    }
+
+    /// What an infix operator makes of its operands, unless it means something else in the language.
+    pub(super) fn infix(&self, op: Binary, left: Expr, right: Expr) -> Expr {
+        if let (true, Some(middle)) = (op.compares(), compared(&left)) {
+            let second = joined(op, middle.clone(), right);
+            let both = joined(Binary::And, left, second);
+            let message = "comparisons do not chain in the model language";
+            let report = Diagnostic::new(Code::UnknownOperator, both.place, message);
+            self.report(report.help(format!("write `{}`", words::full(&both))));
+            return both;
+        }
+        if op == Binary::BitXor && is_number(&right) {
+            let base = base(&left);
+            let (of, exponent) = (words::full(base), words::full(&right));
+            let power = if exponent == "2" { format!("square({of})") } else { format!("pow({of}, {exponent})") };
+            let place = base.place.to(right.place);
+            let report =
+                Diagnostic::new(Code::UnknownOperator, place, "`^` is no power, but the exclusive or of bools");
+            self.report(report.help(format!("write `{power}`")));
+            return Expr { kind: ExprKind::Error, place: left.place.to(right.place) };
+        }
+        joined(op, left, right)
+    }
+
+    fn no_operator(&self, name: &str, meant: &Expr) {
+        let message = format!("there is no operator `{name}` in the model language");
+        let report = Diagnostic::new(Code::UnknownOperator, meant.place, message);
+        self.report(report.help(format!("write `{}`", words::full(meant))));
+    }
+}
+
+fn joined(op: Binary, left: Expr, right: Expr) -> Expr {
+    let place = left.place.to(right.place);
+    Expr { kind: ExprKind::Binary(op, Box::new(left), Box::new(right)), place }
+}
+
+/// The last operand of a comparison without parentheses, which may be one of a chain.
+fn compared(expr: &Expr) -> Option<&Expr> {
+    match &expr.kind {
+        ExprKind::Binary(op, _, last) if op.compares() && !is_enclosed(expr) => Some(last),
+        ExprKind::Binary(Binary::And, _, last) if !is_enclosed(expr) => compared(last),
+        _ => None,
+    }
+}
+
+/// What a power behind an expression applies to: its last operand, since powers bind more tightly than all else.
+fn base(expr: &Expr) -> &Expr {
+    match &expr.kind {
+        ExprKind::Binary(_, _, last) if !is_enclosed(expr) => base(last),
+        _ => expr,
+    }
+}
+
+/// Whether an operator and its operands stand in parentheses of their own.
+fn is_enclosed(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Binary(_, first, _) => expr.place.first.start() != first.place.first.start(),
+        _ => false,
+    }
+}
+
+fn is_number(expr: &Expr) -> bool {
+    match &expr.kind {
+        ExprKind::Unary(Unary::Neg, of) => is_number(of),
+        kind => matches!(kind, ExprKind::Int(_) | ExprKind::Float(_)),
+    }
+}
+
+/// Whether a `?` comes next and behind it a value, as in `a ? b : c`.
+fn is_choice(input: ParseStream) -> bool {
+    let ahead = input.fork();
+    let ends = |input: ParseStream| {
+        input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
+    };
+    ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
+}

@@ -1,0 +1,87 @@
+//! Names with the module that they have in Rust or Python: read as a whole, reported with the name that stands here.
+
+use super::super::ast::Arg;
+use super::super::vocabulary::{self, Own};
+use super::Syntax;
+use crate::diag::{Code, Diagnostic, Place};
+use proc_macro2::Ident;
+use syn::Token;
+use syn::ext::IdentExt;
+use syn::parse::ParseStream;
+
+/// Names with colons or dots between them.
+pub(super) struct Path {
+    /// The last one that is not `new`.
+    pub(super) meant: Ident,
+    place: Place,
+    text: String,
+}
+
+impl Path {
+    fn is_name(&self) -> bool {
+        self.meant == self.text
+    }
+
+    fn report(&self) -> Diagnostic {
+        let message = format!("`{}` is a path, and names stand alone in the model language", self.text);
+        Diagnostic::new(Code::PathName, self.place, message)
+    }
+}
+
+impl Syntax {
+    /// `::name`, as often as it follows `first`. Where `dots` may stand for the colons, none is a method's.
+    pub(super) fn path(&self, input: ParseStream, first: Ident, dots: bool) -> syn::Result<Path> {
+        let mut path = Path { meant: first.clone(), place: first.span().into(), text: first.to_string() };
+        while input.peek(Token![::]) || dots && input.peek(Token![.]) {
+            let sign = match input.parse::<Option<Token![::]>>()? {
+                Some(_) => "::",
+                None => {
+                    input.parse::<Token![.]>()?;
+                    "."
+                }
+            };
+            let next = input.call(Ident::parse_any)?;
+            path.text = format!("{}{sign}{next}", path.text);
+            path.place = path.place.to(next.span().into());
+            if next != "new" {
+                path.meant = next;
+            }
+        }
+        Ok(path)
+    }
+
+    /// Reports a path where a value stands; gives what is meant, where that is a name.
+    pub(super) fn path_of_value(&self, path: Path) -> Option<Ident> {
+        if path.is_name() {
+            return Some(path.meant);
+        }
+        let own = vocabulary::called(&path.meant.to_string());
+        let meant = match own {
+            Some(Own::Function(name)) => Some(Ident::new(name, path.meant.span())),
+            Some(Own::Layer(_) | Own::Form(_)) => None,
+            None => Some(path.meant.clone()),
+        };
+        let help = match (own, &meant) {
+            (_, Some(name)) => format!("write `{name}`"),
+            (Some(own), None) => own.help_for_call(&[], &[]),
+            (None, None) => unreachable!("what has no other name keeps its own"),
+        };
+        self.report(path.report().help(help));
+        meant
+    }
+
+    /// Reports a path where the layer of a field stands; gives what is meant, where that is a layer or block.
+    pub(super) fn path_of_field(&self, path: Path, field: &Ident, args: &[Arg]) -> Option<Ident> {
+        if path.is_name() {
+            return Some(path.meant);
+        }
+        let own = vocabulary::declared(&path.meant.to_string());
+        let is_ours = |own: &Own| matches!(own, Own::Layer(name) if path.meant == name);
+        let help = match own.filter(|own| !is_ours(own)) {
+            Some(own) => own.help_for_field(field, args),
+            None => format!("write `{}`", path.meant),
+        };
+        self.report(path.report().help(help));
+        if own.is_none_or(|own| is_ours(&own)) { Some(path.meant) } else { None }
+    }
+}
