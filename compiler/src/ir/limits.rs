@@ -16,6 +16,6 @@ pub const PLACES_OF_ATTENTION: usize = 4;
 /// Slots that the map of a recurrence writes beside its state.
 pub const SERIES_OF_A_RECURRENCE: usize = 16;
 
-/// Scalars from which on a kernel takes up nothing more, and on the way to another scalar: what is larger goes to memory
-/// first. Rows and maps have no tables, but longer kernels take rustc minutes; those of people have fewer than 100.
+/// Scalars from which on a kernel takes up nothing more. Rows and maps have no tables, but rustc takes minutes for long
+/// kernels; those of people have fewer than 100.
 pub const SCALARS_OF_A_KERNEL: usize = 256;

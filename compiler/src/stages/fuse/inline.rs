@@ -5,7 +5,6 @@ use super::scope::Scope;
 use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
-use crate::ir::limits::SCALARS_OF_A_KERNEL;
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
 use crate::ir::{DType, Kind, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -99,6 +98,10 @@ type Inlined = Result<ExprId, Stop>;
 /// written twice, as quotient and remainder, so that a chain of reshapes, pads and rolls would grow by powers of two.
 const INTRICATE: usize = 32;
 
+/// Values at positions that are computed on the way to another one, at most: a value that is read at several positions is
+/// computed at each, and so is what that one reads, so that they would grow by powers of two.
+const STEPS: usize = 1024;
+
 /// Whether a position is so long that its value had better be read from memory.
 pub(super) fn is_intricate(at: &[Index]) -> bool {
     at.iter().map(Index::atoms).sum::<usize>() > INTRICATE
@@ -169,12 +172,12 @@ impl<'a> Inliner<'a> {
         if let Some(&id) = self.body.known.get(&key).or_else(|| self.fresh.get(&key)) {
             return Ok(id);
         }
-        let before = self.body.exprs.len();
+        let before = self.fresh.len();
         self.depth += 1;
         let computed = self.compute(value, at, guards);
         self.depth -= 1;
         let id = computed?;
-        if self.depth > 0 && self.body.exprs.len() > before + SCALARS_OF_A_KERNEL {
+        if self.depth > 0 && self.fresh.len() > before + STEPS {
             return Err(Stop::Materialise(self.scope.canon(value)));
         }
         self.fresh.insert(key, id);

@@ -76,6 +76,7 @@ impl Shaper<'_> {
             | What::Condition
             | What::Choice(_)
             | What::Outcome
+            | What::Ellipses(_)
             | What::Foreign(_) => None,
         }
     }
