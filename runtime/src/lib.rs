@@ -35,6 +35,7 @@ mod storage;
 mod trained;
 mod trainer;
 mod typed;
+mod unknown;
 mod view;
 mod weights;
 
@@ -154,6 +155,7 @@ pub mod __rt {
         state::StateSpec,
         trained::Trained,
         typed::{Reach, Read, Typed, Write},
+        unknown::Unknown,
         view::{
             as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,
             zeros,

@@ -75,7 +75,7 @@ codes! {
     NotABlock "not-a-block": "what is imported is no block of a `model!`",
     NotAFunction "not-a-function": "a value stands where a function is needed",
     NotAKey "not-a-key": "a number or another tensor stands where random numbers need their key",
-    NotAModel "not-a-model": "a struct with public functions needs a default for each of its parameters",
+    NotAModel "not-a-model": "a struct with public functions is not public, or has a parameter without a default",
     NotATensor "not-a-tensor": "a block, layer, tuple or word stands where a tensor is needed",
     NotATuple "not-a-tuple": "a single value is taken apart",
     NotAssignable "not-assignable": "what stands left of `=` is neither a variable nor a state",

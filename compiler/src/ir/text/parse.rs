@@ -86,6 +86,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         states: vec![],
         dims,
         functions: vec![],
+        sketches: vec![],
         foreign: vec![],
     };
     cursor.expect('{')?;

@@ -124,6 +124,17 @@ pub(super) enum FieldType {
     Error,
 }
 
+impl FieldType {
+    /// The name of the layer, block or parameter.
+    pub(super) fn block(&self) -> Option<&Ident> {
+        match self {
+            FieldType::One { name, .. } => Some(name),
+            FieldType::Repeat { item, .. } => item.block(),
+            FieldType::State(_) | FieldType::Error => None,
+        }
+    }
+}
+
 /// An argument, by position or by name.
 #[derive(Clone, Debug)]
 pub(super) struct Arg {
@@ -168,7 +179,8 @@ pub(super) enum Receiver {
 /// `#[train(AdamW, only = [head, body.norm])]`
 #[derive(Debug)]
 pub(super) struct Train {
-    pub(super) optimizer: Ident,
+    /// `None` where it could not be read.
+    pub(super) optimizer: Option<Ident>,
     /// The trained fields; all where it is absent.
     pub(super) only: Option<Vec<Expr>>,
 }

@@ -3,6 +3,7 @@
 
 use super::ast::{AxisExpr, Fn, Program, TypeExpr};
 use crate::diag::{Code, Diagnostic, Diags};
+use std::collections::BTreeSet;
 
 /// Methods of every model.
 const MODEL: [&str; 22] = [
@@ -36,8 +37,9 @@ const SESSION: [&str; 6] = ["load", "load_async", "model", "reset", "reset_async
 /// Further methods of every trainer.
 const TRAINER: [&str; 7] = ["group", "load", "load_async", "model", "save", "save_async", "steps"];
 
-/// Reports every public function whose name is taken.
-pub(super) fn report(program: &Program, diags: &mut Diags) {
+/// Reports every public function whose name is taken, and gives them: the struct and the function.
+pub(super) fn report(program: &Program, diags: &mut Diags) -> BTreeSet<(String, String)> {
+    let mut taken = BTreeSet::new();
     let mut owners: Vec<String> = program.impls.iter().map(|block| block.name.to_string()).collect();
     owners.sort();
     owners.dedup();
@@ -60,8 +62,10 @@ pub(super) fn report(program: &Program, diags: &mut Diags) {
             };
             let report = Diagnostic::new(Code::ReservedName, one.name.span(), message);
             diags.push(report.help(format!("rename this one, for example to `{name}_of`")));
+            taken.insert((owner.clone(), name));
         }
     }
+    taken
 }
 
 /// Whether a function of the user's has beside it an emitted method of the name of another one.

@@ -26,7 +26,7 @@ pub(super) fn report_fields(program: &Program, diags: &mut Diags) {
         }
         let message = format!("`{name}` takes part in no function of `{}`", one.name);
         let report = Diagnostic::new(Code::UnusedField, name.span(), message);
-        diags.push(report.help(format!("remove `{name}`, or use it as `self.{name}`")));
+        diags.push_about(name, report.help(format!("remove `{name}`, or use it as `self.{name}`")));
     }
 }
 
@@ -51,7 +51,10 @@ pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
 
 /// The fields of the structs that have functions.
 fn fields(program: &Program) -> impl Iterator<Item = (&Struct, &Field)> {
-    let structs = program.structs.iter().filter(|one| program.impls.iter().any(|block| block.name == one.name));
+    let first = |one: &Struct| program.structs.iter().find(|other| other.name == one.name);
+    let first = move |one: &&Struct| first(one).is_some_and(|first| std::ptr::eq(first, *one));
+    let structs = program.structs.iter().filter(first);
+    let structs = structs.filter(|one| program.impls.iter().any(|block| block.name == one.name));
     structs.flat_map(|one| one.fields.iter().map(move |field| (one, field)))
 }
 

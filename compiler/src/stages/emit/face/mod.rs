@@ -12,6 +12,7 @@ pub(super) mod needs;
 mod records;
 mod session;
 mod signature;
+mod sketches;
 mod spec;
 mod stubs;
 mod tensor;
@@ -19,9 +20,11 @@ mod trainer;
 mod views;
 
 use super::names;
+use crate::diag::Diags;
+use crate::ir::model::Sketch;
 use crate::ir::{Function, Mode, Model};
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
 
 /// Struct, session and trainer with their methods.
 pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
@@ -51,14 +54,34 @@ pub(super) fn markers(model: &Model) -> TokenStream {
     quote!(#spec #(#markers)* #binds #views)
 }
 
-/// The face of a model that has no plans: what it names exists, but cannot be run.
-pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
-    let mut model = model.clone();
-    model.functions.retain(|f| f.graph.outputs.iter().all(|&v| f.graph.node(v).ty.is_some()));
+/// The faces of models that have no plans, and the mistakes: what they name exists, but cannot be run.
+pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: &TokenStream) -> TokenStream {
+    if models.is_empty() {
+        return diags.to_compile_errors();
+    }
+    let (first, others) = sketches::mistakes(diags, &quote!(#runtime::__rt));
+    let module = format_ident!("__precast_mistake_{number}");
+    let unknown = quote!(#module::Unknown);
+    let outlines = models.iter().map(|model| outline(model, &unknown, runtime));
+    quote! {
+        #[doc(hidden)]
+        #[allow(warnings)]
+        mod #module {
+            pub type Unknown = #first;
+        }
+        #others
+        #(#outlines)*
+    }
+}
+
+fn outline(model: &Model, unknown: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    let model = sketched(model);
     let (items, markers, stubs) = (items(&model, runtime), markers(&model), stubs::items(&model));
+    let sketches = sketches::items(&model, unknown, &quote!(#runtime::__rt));
     let module = names::module(&model);
     quote! {
         #items
+        #sketches
 
         #[doc(hidden)]
         #[allow(warnings)]
@@ -68,6 +91,27 @@ pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
             #stubs
         }
     }
+}
+
+/// The model with sketches of the functions whose results have no types.
+fn sketched(model: &Model) -> Model {
+    let mut model = model.clone();
+    let typed = |f: &Function| f.graph.outputs.iter().all(|&v| f.graph.node(v).ty.is_some());
+    let untyped: Vec<Ident> = model.functions.iter().filter(|f| !typed(f)).map(|f| f.name.clone()).collect();
+    let (sketched, functions) = model.functions.into_iter().partition(|f| untyped.contains(&f.name));
+    model.functions = functions;
+    for function in sketched {
+        let Function { name, args, mode, .. } = function;
+        let known = model.sketches.iter().position(|sketch| sketch.name == name);
+        let at = known.unwrap_or(model.sketches.len());
+        if known.is_none() {
+            model.sketches.push(Sketch { name, args: args.len(), optimizers: vec![] });
+        }
+        if let Mode::Train(optimizer) = mode {
+            model.sketches[at].optimizers.push(optimizer);
+        }
+    }
+    model
 }
 
 /// The function that gives methods their signature and the check of their arguments: of those of one name the first. A
@@ -85,7 +129,7 @@ fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
 }
 
 /// The path of a type of the hidden module.
-fn path(model: &Model, marker: &proc_macro2::Ident) -> TokenStream {
+fn path(model: &Model, marker: &Ident) -> TokenStream {
     let module = names::module(model);
     quote!(#module::#marker)
 }

@@ -68,7 +68,7 @@ impl<'m> Signature<'m> {
     /// Statements that check the arguments and bind `dims`, and then have `take` make words of what has none.
     pub(super) fn bind(&self, take: &TokenStream) -> TokenStream {
         let binder = &self.binder;
-        let session = self.function.in_session.then(|| quote_spanned!(Span::mixed_site()=> self.session.dims(),));
+        let session = self.function.in_session.then(|| quote_spanned!(Span::mixed_site()=> self.session.__dims(),));
         let bound = bound_arguments(self.function);
         let flags = self.flags().map(|(argument, tensor, flags)| {
             let slice = tensor.slice(argument);

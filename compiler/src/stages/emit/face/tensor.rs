@@ -188,9 +188,9 @@ impl Tensor {
         extents: &[TokenStream],
     ) -> TokenStream {
         let (index, element) = (Literal::usize_unsuffixed(index), self.element());
-        let words = quote_spanned!(Span::mixed_site()=> #owner.result::<#plan>(&dims, #index));
+        let words = quote_spanned!(Span::mixed_site()=> #owner.__result::<#plan>(&dims, #index));
         let values = match self.is_bool() {
-            true => quote!(#owner.flags::<#element>(#index)),
+            true => quote!(#owner.__flags::<#element>(#index)),
             false => quote!(#rt::values::<#element>(#words)),
         };
         match (self.form(), self.is_bool()) {

@@ -72,7 +72,7 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
         rt,
         (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
         &signature.attrs_with(&format!("The gradient of `{name}` that the next step would use.")),
-        Made { statements: quote!(), call: quote!(gradients::<#gradients>), value: quote!() },
+        Made { statements: quote!(), call: quote!(__gradients::<#gradients>), value: quote!() },
     );
     quote!(#step #gradients)
 }
@@ -90,7 +90,7 @@ fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let attrs = signature.attrs_or(&format!("A step of training by the model's `{name}`."));
     let (plan, results) = (&signature.plan, &signature.results);
     if results.len() < 2 {
-        let made = Made { statements: quote!(), call: quote!(step::<#plan>), value: quote!() };
+        let made = Made { statements: quote!(), call: quote!(__step::<#plan>), value: quote!() };
         return method(signature, rt, (name, &quote!(#rt::Loss<D>)), &attrs, made);
     }
     let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
@@ -106,9 +106,9 @@ fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
         }
     };
     let flags = (0..results.len()).filter(|&k| results[k].is_bool()).map(Literal::usize_unsuffixed);
-    let call = quote!(step_with_results::<#plan>);
+    let call = quote!(__step_with_results::<#plan>);
     let value = quote_spanned! {Span::mixed_site()=>
-        #(self.trainer.convert::<#plan>(&dims, #flags);)*
+        #(self.trainer.__convert::<#plan>(&dims, #flags);)*
         let made = (made, #(#values),*);
     };
     let made = Made { statements, call, value };
@@ -125,8 +125,8 @@ fn method(
     let name_async = format_ident!("{name}_async");
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
     let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
-    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.take));
-    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.keep));
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.__take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.__keep));
     quote_spanned! {Span::mixed_site()=>
         #attrs
         pub fn #name(&mut self, #params) -> #rt::Result<#result>

@@ -48,7 +48,7 @@ impl<'p> Elaborator<'_, 'p> {
         };
         let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
         report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
-        self.diags.push(report);
+        self.diags.push_about(&text, report);
         Val::Unknown
     }
 
@@ -109,7 +109,7 @@ impl<'p> Elaborator<'_, 'p> {
             (None, None) if ops::layer(&text).is_some() => Some(format!("declare a field: `name: {text}(…)`")),
             (None, None) => None,
         };
-        self.diags.push(report);
+        self.diags.push_about(&text, report);
     }
 
     /// A field of a block, or a parameter of a layer.
@@ -131,7 +131,7 @@ impl<'p> Elaborator<'_, 'p> {
                         true => Some(format!("call it: `{text}(…)`")),
                         false => closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text)),
                     };
-                    self.diags.push(report);
+                    self.diags.push_about(name, report);
                     Val::Unknown
                 }
             },

@@ -274,7 +274,7 @@ impl Syntax {
                 "write `{}[B, 64]`",
                 if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
             )
-        } else if input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name)) {
+        } else if is_other_type(input) {
             input.parse::<TokenTree>()?;
             "name the element type and the extents: `f32[B, 64]`".to_owned()
         } else {
@@ -333,7 +333,10 @@ impl Syntax {
         let message = format!("`{word}` stands inside of {inside}");
         let report = Diagnostic::new(Code::NestedItem, input.span(), message);
         self.report(report.help("declare it beside the structs of the macro"));
+        let start = input.cursor();
+        let _ = input.parse::<TokenTree>();
         self.skip_item(input);
+        self.lose(start, input);
         true
     }
 
@@ -428,6 +431,13 @@ fn is_choice(input: ParseStream) -> bool {
         input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
     };
     ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
+}
+
+/// Whether a type of Rust, NumPy or PyTorch comes next.
+pub(super) fn is_other_type(input: ParseStream) -> bool {
+    let generic = input.peek(syn::Ident) && input.peek2(Token![<]);
+    let named = input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name));
+    input.peek(token::Bracket) || generic || named
 }
 
 /// Whether the next token is that word.

@@ -333,7 +333,7 @@ impl Syntax {
             if let Err(error) = self.statement(&content, &mut block) {
                 self.syntax_error(&error);
                 self.skip_statement(&content);
-                block.stmts.push(Stmt::Expr(Expr { kind: ExprKind::Error, place: close.into() }));
+                block.stmts.push(unreadable(close));
             }
         }
         // What could not be read may have been the result.
@@ -355,9 +355,7 @@ impl Syntax {
             let pat = self.pattern(input)?;
             let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
             let value = input.parse::<Token![=]>().and_then(|_| self.expr(input));
-            if value.is_ok() {
-                self.semicolon(input);
-            }
+            let lost = value.is_ok() && !self.semicolon(input);
             // The names stay declared even where the value cannot be read.
             let value = value.unwrap_or_else(|error| {
                 self.syntax_error(&error);
@@ -365,6 +363,7 @@ impl Syntax {
                 Expr { kind: ExprKind::Error, place: pat.place() }
             });
             block.stmts.push(Stmt::Let { pat, ty, value });
+            block.stmts.extend(lost.then(|| unreadable(block.close)));
             return Ok(());
         }
         if input.peek(Token![for]) {
@@ -379,29 +378,31 @@ impl Syntax {
         let expr = self.expr(input)?;
         if let Some(op) = compound(input)? {
             let value = self.expr(input)?;
-            self.semicolon(input);
+            let lost = !self.semicolon(input);
             block.stmts.push(Stmt::Assign { target: expr, op, value });
+            block.stmts.extend(lost.then(|| unreadable(block.close)));
         } else if input.is_empty() {
             block.tail = Some(Box::new(expr));
         } else {
             let ends_itself =
                 matches!(expr.kind, ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_) | ExprKind::Error);
-            if !ends_itself || input.peek(Token![;]) {
-                self.semicolon(input);
-            }
+            let lost = (!ends_itself || input.peek(Token![;])) && !self.semicolon(input);
             block.stmts.push(Stmt::Expr(expr));
+            block.stmts.extend(lost.then(|| unreadable(block.close)));
         }
         Ok(())
     }
 
-    /// The end of a statement; where it is missing, reading goes on at the next statement.
-    fn semicolon(&self, input: ParseStream) {
-        if let Err(error) = input.parse::<Token![;]>() {
-            self.syntax_error(&error);
-            if !input.peek(Token![let]) && !input.peek(Token![for]) {
-                self.skip_statement(input);
-            }
+    /// The end of a statement; where it is missing, reading goes on at the next statement. Gives whether nothing had to
+    /// be skipped.
+    fn semicolon(&self, input: ParseStream) -> bool {
+        let Err(error) = input.parse::<Token![;]>() else { return true };
+        self.syntax_error(&error);
+        let read = input.peek(Token![let]) || input.peek(Token![for]);
+        if !read {
+            self.skip_statement(input);
         }
+        read
     }
 
     fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
@@ -417,6 +418,11 @@ impl Syntax {
         }
         Ok(Iter::Range { start, end: self.binary(input, 0, false)?, inclusive })
     }
+}
+
+/// A statement that could not be read.
+fn unreadable(at: Span) -> Stmt {
+    Stmt::Expr(Expr { kind: ExprKind::Error, place: at.into() })
 }
 
 fn literal(lit: Lit) -> syn::Result<ExprKind> {
