@@ -234,9 +234,31 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(super) enum Stmt {
     Let { pat: Pat, ty: Option<TypeExpr>, value: Expr },
-    Assign { target: Expr, op: Option<Binary>, value: Expr },
+    Assign { target: Target, op: Option<Binary>, value: Expr },
     For { pat: Pat, over: Iter, body: Block },
     Expr(Expr),
+}
+
+/// What an assignment changes.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A variable, a state or a part of one.
+    One(Expr),
+    /// `(a, b)`
+    Tuple(Vec<Target>, Place),
+    /// `_`
+    Ignore,
+}
+
+impl Target {
+    /// The variables and states in it, in order.
+    pub(super) fn all(&self) -> Vec<&Expr> {
+        match self {
+            Target::One(expr) => vec![expr],
+            Target::Tuple(items, _) => items.iter().flat_map(Target::all).collect(),
+            Target::Ignore => vec![],
+        }
+    }
 }
 
 /// What a loop runs over.

@@ -75,8 +75,10 @@ impl Used {
             match stmt {
                 Stmt::Let { value, .. } => self.expr(value),
                 Stmt::Assign { target, value, .. } => {
-                    self.target(target);
-                    self.expr(target);
+                    for one in target.all() {
+                        self.target(one);
+                        self.expr(one);
+                    }
                     self.expr(value);
                 }
                 Stmt::For { over, body, .. } => {

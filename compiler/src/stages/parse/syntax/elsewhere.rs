@@ -449,7 +449,7 @@ fn next_is(input: ParseStream, word: &str) -> bool {
 pub(in super::super) fn has_unreadable(block: &Block) -> bool {
     let inside = |stmt: &Stmt| match stmt {
         Stmt::Let { value, .. } => unreadable(value),
-        Stmt::Assign { target, value, .. } => unreadable(target) || unreadable(value),
+        Stmt::Assign { target, value, .. } => target.all().into_iter().any(unreadable) || unreadable(value),
         Stmt::For { over, body, .. } => {
             has_unreadable(body)
                 || match over {

@@ -5,6 +5,7 @@ mod expr;
 mod foreign;
 mod function;
 mod items;
+mod stmt;
 mod types;
 
 use super::ast::Program;
