@@ -129,7 +129,8 @@ pub fn default<T: Default>() -> T {
     T::default()
 }
 
-/// What emitted code names; programs do not.
+/// What emitted code names; programs do not. Methods that it calls have a prefix that is longer than their names, so that
+/// rustc offers none of them for a name that is written wrong.
 #[doc(hidden)]
 pub mod __rt {
     pub use crate::__if_gpu as if_gpu;

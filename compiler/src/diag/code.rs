@@ -81,7 +81,7 @@ codes! {
     NotAssignable "not-assignable": "what stands left of `=` is neither a variable nor a state",
     NotCallable "not-callable": "what is called is neither a layer, a block nor a function",
     NotSupported "not-supported": "the language reserves this, but it is not built yet",
-    NothingToTrain "nothing-to-train": "the gradient of a loss reaches none of the parameters that it is computed from",
+    NothingToTrain "nothing-to-train": "a loss has no parameters to train, or its gradient reaches none of those that it is computed from",
     Op "op": "the op cannot be applied to these arguments",
     OverlappingPatterns "overlapping-patterns": "an arm of a `match` is never taken, because earlier ones take its values",
     PartAssignment "part-assignment": "a part of a variable is assigned, and only parts of states can be",

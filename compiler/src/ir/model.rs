@@ -257,6 +257,8 @@ pub struct Model {
     pub functions: Vec<Function>,
     /// Those that the macro declares, each followed by its gradient.
     pub foreign: Vec<ForeignFn>,
+    /// The names of functions that only other functions of the model call.
+    pub private: Vec<Ident>,
     /// After a mistake the public functions whose signature is unknown.
     pub sketches: Vec<Sketch>,
 }

@@ -153,6 +153,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         states,
         dims,
         functions,
+        private: reserved::private(&fns(declared, of).collect::<Vec<_>>()),
         sketches,
         foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }

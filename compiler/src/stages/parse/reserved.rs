@@ -3,6 +3,7 @@
 
 use super::ast::{AxisExpr, Fn, Program, TypeExpr};
 use crate::diag::{Code, Diagnostic, Diags};
+use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// Methods of every model.
@@ -68,6 +69,21 @@ pub(super) fn report(program: &Program, diags: &mut Diags) -> BTreeSet<(String, 
     taken
 }
 
+/// The private ones among the functions of a struct whose names meet no method.
+pub(super) fn private(functions: &[&Fn]) -> Vec<Ident> {
+    let mut all: Vec<Ident> = vec![];
+    for one in functions.iter().filter(|one| !one.is_pub()) {
+        let methods = MODEL.iter().chain(&SESSION).chain(&TRAINER);
+        let taken = methods.into_iter().any(|method| one.name == method)
+            || one.name.to_string().starts_with("with_")
+            || functions.iter().any(|other| other.is_pub() && (other.name == one.name || brings(other, one)));
+        if !taken && !all.contains(&one.name) {
+            all.push(one.name.clone());
+        }
+    }
+    all
+}
+
 /// Whether a function of the user's has beside it an emitted method of the name of another one.
 fn brings(of: &Fn, other: &Fn) -> bool {
     let (name, other_name) = (of.name.to_string(), other.name.to_string());
@@ -75,7 +91,7 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     match suffix {
         "_async" | "_arena_bytes" | "_flops" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
-        "_gradients" | "_gradients_async" => !of.train.is_empty() && !other.train.is_empty(),
+        "_gradients" | "_gradients_async" => !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub()),
         _ => false,
     }
 }

@@ -2,7 +2,8 @@
 //! and states that nothing assigns.
 
 use super::ast::*;
-use crate::diag::{Code, Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags, closest};
+use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// What the functions of a text name.
@@ -19,9 +20,15 @@ struct Used {
 /// Reports fields that no function names.
 pub(super) fn report_fields(program: &Program, diags: &mut Diags) {
     let used = Used::of(program);
+    let declared: BTreeSet<String> = members(program).map(Ident::to_string).collect();
+    // A name that is written wrong is the mistake, not that the field is unused.
+    let misspelt = |name: &Ident, used: &Used| {
+        let mut unknown = used.members.difference(&declared);
+        unknown.any(|member| closest(member, [name.to_string().as_str()]).is_some())
+    };
     for (one, field) in fields(program) {
         let name = &field.name;
-        if matches!(field.ty, FieldType::Error) || used.members.contains(&name.to_string()) {
+        if matches!(field.ty, FieldType::Error) || used.members.contains(&name.to_string()) || misspelt(name, &used) {
             continue;
         }
         let message = format!("`{name}` takes part in no function of `{}`", one.name);
@@ -47,6 +54,12 @@ pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
         let report = Diagnostic::new(Code::UnusedForeign, one.name.span(), message);
         diags.push(report.help(format!("remove `extern fn {}`, or call it", one.name)));
     }
+}
+
+/// What can stand behind a dot.
+fn members(program: &Program) -> impl Iterator<Item = &Ident> {
+    let fields = program.structs.iter().flat_map(|one| one.fields.iter().map(|field| &field.name));
+    fields.chain(program.impls.iter().flat_map(|block| block.fns.iter().map(|one| &one.name)))
 }
 
 /// The fields of the structs that have functions.

@@ -24,7 +24,7 @@ use crate::diag::Diags;
 use crate::ir::model::Sketch;
 use crate::ir::{Function, Mode, Model};
 use proc_macro2::{Ident, TokenStream};
-use quote::{format_ident, quote};
+use quote::{format_ident, quote, quote_spanned};
 
 /// Struct, session and trainer with their methods.
 pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
@@ -39,6 +39,7 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.
 pub(super) fn markers(model: &Model) -> TokenStream {
     let (spec, binds, views) = (spec::items(model), bind::items(model), views::structs(model));
+    let private = private(model);
     let markers = model.functions.iter().map(|function| {
         let marker = names::marker(function);
         let gradients = match &function.mode {
@@ -51,7 +52,23 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             #(pub(super) struct #gradients;)*
         }
     });
-    quote!(#spec #(#markers)* #binds #views)
+    quote!(#spec #(#markers)* #binds #views #private)
+}
+
+/// Methods that nobody can call: rustc says of a private function that it is, and does not offer another.
+fn private(model: &Model) -> Option<TokenStream> {
+    let (model_name, names) = (&model.name, &model.private);
+    let (session, trainer) = (format_ident!("{model_name}Session"), format_ident!("{model_name}Trainer"));
+    // rustc shows the function where the user wrote it.
+    let method = |name: &Ident| quote_spanned!(name.span()=> fn #name(&self) {});
+    let methods: TokenStream = names.iter().map(method).collect();
+    (!names.is_empty()).then(|| {
+        quote! {
+            impl<D: rt::Device> super::#model_name<D> { #methods }
+            impl<D: rt::Device> super::#session<'_, D> { #methods }
+            impl<O: rt::Optimizer, D: rt::Device> super::#trainer<'_, O, D> { #methods }
+        }
+    })
 }
 
 /// The faces of models that have no plans, and the mistakes: what they name exists, but cannot be run.
