@@ -73,20 +73,21 @@ fn private(model: &Model) -> Option<TokenStream> {
 
 /// The faces of models that have no plans, and the mistakes: what they name exists, but cannot be run.
 pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: &TokenStream) -> TokenStream {
+    let mistakes = diags.to_compile_errors();
     if models.is_empty() {
-        return diags.to_compile_errors();
+        return mistakes;
     }
-    let (first, others) = sketches::mistakes(diags, &quote!(#runtime::__rt));
+    let first = sketches::mistake(diags, &quote!(#runtime::__rt));
     let module = format_ident!("__precast_mistake_{number}");
     let unknown = quote!(#module::Unknown);
     let outlines = models.iter().map(|model| outline(model, &unknown, runtime));
     quote! {
+        #mistakes
         #[doc(hidden)]
         #[allow(warnings)]
         mod #module {
             pub type Unknown = #first;
         }
-        #others
         #(#outlines)*
     }
 }

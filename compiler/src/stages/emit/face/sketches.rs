@@ -8,11 +8,11 @@ use crate::ir::model::Sketch;
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-/// A type that holds the first mistake, and the other mistakes.
-pub(super) fn mistakes(diags: &Diags, rt: &TokenStream) -> (TokenStream, TokenStream) {
-    let mut all = diags.list().iter().map(Diagnostic::to_compile_error);
-    let first = all.next();
-    (quote!(#rt::Unknown<{ #first }>), all.collect())
+/// A type that holds the first mistake. It stands among the items as well, where rustc says nothing about names that a
+/// mistake may have left undeclared; of two equal mistakes rustc shows one.
+pub(super) fn mistake(diags: &Diags, rt: &TokenStream) -> TokenStream {
+    let first = diags.list().first().map(Diagnostic::to_compile_error);
+    quote!(#rt::Unknown<{ #first }>)
 }
 
 /// The methods of all sketches; `unknown` is the type.

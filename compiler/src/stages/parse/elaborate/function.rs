@@ -236,7 +236,7 @@ fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<mod
         let shape = shape.map(|s| s.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
         let ty = dtype.zip(shape).map(|(dtype, shape)| Type::new(dtype, shape));
         // A second one of a name, which is reported, has another in emitted code.
-        let again = function.params[..args.len()].iter().any(|(pat, _)| words::pattern_text(pat) == name.to_string());
+        let again = function.params[..args.len()].iter().any(|(pat, _)| *name == words::pattern_text(pat));
         let name = if again { format_ident!("{name}{}", args.len() + 1) } else { name.clone() };
         args.push(ty.map(|ty| model::Argument { name, ty }));
     }

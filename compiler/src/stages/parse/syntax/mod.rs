@@ -109,7 +109,9 @@ impl Syntax {
             // Where a comma is missing, the next item is read all the same.
             if let Err(error) = input.parse::<Token![,]>() {
                 self.syntax_error(&error);
-                let _ = input.parse::<Option<Token![;]>>();
+                if input.peek(Token![;]) || start == input.cursor() {
+                    let _ = input.parse::<TokenTree>();
+                }
             }
         }
         all
