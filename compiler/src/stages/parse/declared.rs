@@ -119,7 +119,9 @@ impl<'p> Declared<'p> {
         }
         for one in &source.program.structs {
             let methods = self.methods.get(&key(number, &one.name));
-            for field in &one.fields {
+            // States, parameters and lists are not called: a function that gives one may have its name.
+            let called = |field: &&Field| matches!(&field.ty, FieldType::One { name, .. } if name != "Parameter");
+            for field in one.fields.iter().filter(called) {
                 let Some(function) = methods.and_then(|all| all.get(&field.name.to_string())) else { continue };
                 diags.push(field_and_function(&field.name, &function.name));
             }
