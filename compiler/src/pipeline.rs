@@ -83,8 +83,7 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
     let (models, own_blocks, diags) = checked(Texts { own, blocks }, dumps);
     let mut out: TokenStream = own_blocks.iter().map(|block| emit::block(block, number)).collect();
     if !diags.is_empty() {
-        out.extend(diags.to_compile_errors());
-        out.extend(models.iter().map(|model| emit::outline(model, &runtime)));
+        out.extend(emit::outlines(&models, &diags, number, &runtime));
         return out;
     }
     for model in models {

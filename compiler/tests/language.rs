@@ -109,6 +109,46 @@ fn bindings_shadow_and_blocks_nest() {
 }
 
 #[test]
+fn a_pattern_of_variables_is_assigned_at_once() {
+    let body =
+        "let (mut a, mut b) = (x, x * 10); (a, b) = (b, a); (b, (_, a)) = (a + 1, (b, b)); _ = a; (a) = a + b; (a, b)";
+    // a, b = 10x, x; then b, a = 10x + 1, x; then a = x + (10x + 1).
+    let found = eval("x: f32[A]) -> (f32[A], f32[A])", body, vec![count(&[2])]);
+    assert_eq!(found[0].f64s(), [1.0, 12.0]);
+    assert_eq!(found[1].f64s(), [1.0, 11.0]);
+}
+
+#[test]
+fn a_pattern_is_assigned_in_loops_and_branches() {
+    let source = "
+        pub struct Net { blocks: [Linear(2, 2); 3] }
+        impl Net {
+            pub fn at_once(&self, x: f32[B, 2], n: u32) -> (f32[B, 2], f32[B, 2]) {
+                let (mut a, mut b) = (x, x * 2.0);
+                for block in self.blocks { (a, b) = (b, block(a)); }
+                if n > 1 { (a, b) = (b, a); }
+                for i in 0..3 { (a, _) = (b * i, a); }
+                (a, b)
+            }
+            pub fn one_by_one(&self, x: f32[B, 2], n: u32) -> (f32[B, 2], f32[B, 2]) {
+                let mut a = x;
+                let mut b = x * 2.0;
+                for block in self.blocks { let c = a; a = b; b = block(c); }
+                if n > 1 { let c = a; a = b; b = c; }
+                for i in 0..3 { a = b * i; }
+                (a, b)
+            }
+        }";
+    let net = &models(source)[0];
+    for n in [0, 2] {
+        let args = || vec![count(&[4, 2]), Tensor::words([], vec![n])];
+        let (at_once, one_by_one) = (call(net, "at_once", args()), call(net, "one_by_one", args()));
+        assert_eq!(at_once[0].f64s(), one_by_one[0].f64s());
+        assert_eq!(at_once[1].f64s(), one_by_one[1].f64s());
+    }
+}
+
+#[test]
 fn static_loops_and_conditions_are_written_out() {
     let body = "let mut x = x; for i in 0..4 { if i % 2 == 0 { x += i; } else { x = x * 2; } } x";
     // ((x + 0) · 2 + 2) · 2

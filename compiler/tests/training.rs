@@ -77,6 +77,8 @@ fn regression(rule: &str) -> Model {
         dims: vec![],
         functions: vec![function],
         foreign: vec![],
+        private: vec![],
+        sketches: vec![],
     }
 }
 

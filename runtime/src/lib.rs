@@ -35,6 +35,7 @@ mod storage;
 mod trained;
 mod trainer;
 mod typed;
+mod unknown;
 mod view;
 mod weights;
 
@@ -128,7 +129,8 @@ pub fn default<T: Default>() -> T {
     T::default()
 }
 
-/// What emitted code names; programs do not.
+/// What emitted code names; programs do not. Methods that it calls have a prefix that is longer than their names, so that
+/// rustc offers none of them for a name that is written wrong.
 #[doc(hidden)]
 pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
@@ -154,6 +156,7 @@ pub mod __rt {
         state::StateSpec,
         trained::Trained,
         typed::{Reach, Read, Typed, Write},
+        unknown::Unknown,
         view::{
             as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,
             zeros,

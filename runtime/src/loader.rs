@@ -13,6 +13,18 @@ use crate::{
 const SHUFFLE: u32 = 2;
 const SPLIT: u32 = 3;
 
+/// What a [`Loader`] serves: a number, or an array of one size.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no sample of a fixed size",
+    label = "a sample is a number or an array, such as `[f32; 784]`",
+    note = "flat numbers become samples by `precast::rows::<[f32; 784], _>(&flat)?`, and nested ones are made flat by \
+            `nested.concat()`"
+)]
+pub trait Sample: Copy {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Copy> Sample for T {}
+
 /// Inputs and targets, served in batches.
 ///
 /// A shuffled epoch copies the samples into their new order once, and its batches are slices of the
@@ -26,7 +38,7 @@ pub struct Loader<'a, X, Y> {
     shuffled: (Vec<X>, Vec<Y>),
 }
 
-impl<'a, X: Copy, Y: Copy> Loader<'a, X, Y> {
+impl<'a, X: Sample, Y: Sample> Loader<'a, X, Y> {
     /// Serves `inputs` and their `targets` in batches of `batch`.
     ///
     /// # Errors

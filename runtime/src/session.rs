@@ -85,7 +85,7 @@ impl<'m, M: Model> Session<'m, M> {
     /// Runs a function.
     #[doc(hidden)]
     #[inline]
-    pub async fn call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
+    pub async fn __emitted_code_only_call<F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
         let weights = self.model.weights();
         weights.device.call::<F>(&weights.pool, None, &mut self.workspace, dims, inputs, &weights.foreign).await
     }
@@ -93,7 +93,11 @@ impl<'m, M: Model> Session<'m, M> {
     /// Runs a function that reads or changes the state.
     #[doc(hidden)]
     #[inline]
-    pub async fn call_in<C: Compiled, F: Function>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<()> {
+    pub async fn __emitted_code_only_call_in<C: Compiled, F: Function>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<()> {
         let weights = self.model.weights();
         let state = self.state.pool::<C>(&weights.device).await?;
         weights.device.call::<F>(&weights.pool, Some(state), &mut self.workspace, dims, inputs, &weights.foreign).await
@@ -102,50 +106,50 @@ impl<'m, M: Model> Session<'m, M> {
     /// The dimensions that the session was made with.
     #[doc(hidden)]
     #[inline]
-    pub fn dims(&self) -> &[usize] {
+    pub fn __emitted_code_only_dims(&self) -> &[usize] {
         self.state.dims()
     }
 
     /// Makes the state zero again.
     #[doc(hidden)]
-    pub async fn reset(&mut self) -> Result<()> {
+    pub async fn __emitted_code_only_reset(&mut self) -> Result<()> {
         self.state.reset(&self.model.weights().device).await
     }
 
     /// Writes the state to a safetensors file, whole or not at all.
     #[doc(hidden)]
-    pub async fn save(&self, path: &Path) -> Result<()> {
+    pub async fn __emitted_code_only_save(&self, path: &Path) -> Result<()> {
         self.state.save(&self.model.weights().device, path).await
     }
 
     /// Overwrites the state with that of a file; one that does not fit changes nothing.
     #[doc(hidden)]
-    pub async fn load<C: Compiled>(&mut self, path: &Path) -> Result<()> {
+    pub async fn __emitted_code_only_load<C: Compiled>(&mut self, path: &Path) -> Result<()> {
         self.state.load::<C>(&self.model.weights().device, path).await
     }
 
     /// The words of a result of the call before, which had these dimensions.
     #[doc(hidden)]
     #[inline]
-    pub fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
+    pub fn __emitted_code_only_result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
         self.model.weights().device.result::<F>(&self.workspace, dims, index)
     }
 
     /// The words of an argument that holds truth values.
     #[doc(hidden)]
-    pub fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+    pub fn __emitted_code_only_take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
         self.spare.take(values)
     }
 
     /// Keeps the words of an argument for the next call.
     #[doc(hidden)]
-    pub fn keep(&mut self, flags: Flags) {
+    pub fn __emitted_code_only_keep(&mut self, flags: Flags) {
         self.spare.keep(flags);
     }
 
     /// Converts a result that holds truth values.
     #[doc(hidden)]
-    pub fn convert<F: Function>(&mut self, dims: &[usize], index: usize) {
+    pub fn __emitted_code_only_convert<F: Function>(&mut self, dims: &[usize], index: usize) {
         if self.flags.len() <= index {
             self.flags.resize(index + 1, Values::default());
         }
@@ -155,7 +159,7 @@ impl<'m, M: Model> Session<'m, M> {
 
     /// A result that was converted.
     #[doc(hidden)]
-    pub fn flags<T: Truth>(&self, index: usize) -> &[T] {
+    pub fn __emitted_code_only_flags<T: Truth>(&self, index: usize) -> &[T] {
         self.flags[index].get()
     }
 }

@@ -97,20 +97,24 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
 
     /// The words of an argument that holds truth values.
     #[doc(hidden)]
-    pub fn take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+    pub fn __emitted_code_only_take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
         self.spare.take(values)
     }
 
     /// Keeps the words of an argument for the next step.
     #[doc(hidden)]
-    pub fn keep(&mut self, flags: Flags) {
+    pub fn __emitted_code_only_keep(&mut self, flags: Flags) {
         self.spare.keep(flags);
     }
 
     /// Takes a step.
     #[doc(hidden)]
     #[inline]
-    pub async fn step<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Loss<M::Device>> {
+    pub async fn __emitted_code_only_step<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<Loss<M::Device>> {
         let pending = self.run::<S>(dims, inputs).await?;
         self.steps += 1;
         let device = self.model.weights().device.clone();
@@ -119,12 +123,12 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
 
     /// Takes a step of a function with further results, and waits for them.
     #[doc(hidden)]
-    pub async fn step_with_results<S: Step<Optimizer = O>>(
+    pub async fn __emitted_code_only_step_with_results<S: Step<Optimizer = O>>(
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
     ) -> Result<Loss<M::Device>> {
-        let loss = self.step::<S>(dims, inputs).await?;
+        let loss = self.__emitted_code_only_step::<S>(dims, inputs).await?;
         loss.device.results::<S>(&mut self.workspace, dims).await?;
         Ok(loss)
     }
@@ -132,13 +136,13 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     /// The words of a result of that step, which had these dimensions.
     #[doc(hidden)]
     #[inline]
-    pub fn result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
+    pub fn __emitted_code_only_result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
         self.model.weights().device.step_result::<S>(&self.workspace, dims, index)
     }
 
     /// Converts a result that holds truth values.
     #[doc(hidden)]
-    pub fn convert<S: Step>(&mut self, dims: &[usize], index: usize) {
+    pub fn __emitted_code_only_convert<S: Step>(&mut self, dims: &[usize], index: usize) {
         if self.flags.len() <= index {
             self.flags.resize(index + 1, Values::default());
         }
@@ -148,13 +152,17 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
 
     /// A result that was converted.
     #[doc(hidden)]
-    pub fn flags<T: Truth>(&self, index: usize) -> &[T] {
+    pub fn __emitted_code_only_flags<T: Truth>(&self, index: usize) -> &[T] {
         self.flags[index].get()
     }
 
     /// Computes the gradient that the next step would use, by a plan that updates nothing.
     #[doc(hidden)]
-    pub async fn gradients<S: Step<Optimizer = O>>(&mut self, dims: &[usize], inputs: &[&[f32]]) -> Result<Gradients> {
+    pub async fn __emitted_code_only_gradients<S: Step<Optimizer = O>>(
+        &mut self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+    ) -> Result<Gradients> {
         let pending = self.run::<S>(dims, inputs).await?;
         let weights = self.model.weights();
         let Outcome { loss, .. } = weights.device.outcome(&pending).await?;

@@ -11,6 +11,21 @@ use bytemuck::Pod;
 
 use crate::error::{Error, Result};
 
+/// What tensors hold: numbers, truth values, and arrays of them.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no element of a tensor",
+    label = "elements are `f32`, `u32`, `i32`, `bool` and arrays of them",
+    note = "other numbers are converted one by one, as by `data.iter().map(|&x| x as f32).collect::<Vec<f32>>()`, and \
+            nested vectors are made flat by `nested.concat()`"
+)]
+pub trait Element {}
+
+impl Element for f32 {}
+impl Element for u32 {}
+impl Element for i32 {}
+impl Element for bool {}
+impl<T: Element, const N: usize> Element for [T; N] {}
+
 /// A borrowed tensor: `R` leading extents over elements of type `T`, row-major.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct View<'a, T, const R: usize> {
@@ -23,7 +38,14 @@ impl<'a, T, const R: usize> View<'a, T, R> {
     ///
     /// # Errors
     /// If `data` does not have as many elements as `dims` say.
-    pub fn new(data: &'a [T], dims: [usize; R]) -> Result<Self> {
+    pub fn new(data: &'a [T], dims: [usize; R]) -> Result<Self>
+    where
+        T: Element,
+    {
+        View::checked(data, dims)
+    }
+
+    fn checked(data: &'a [T], dims: [usize; R]) -> Result<Self> {
         let needed = dims.iter().fold(1usize, |product, &extent| product.saturating_mul(extent));
         if data.len() != needed {
             return Err(Error::Length { argument: "view", found: data.len(), needed, multiple: false });
@@ -75,7 +97,7 @@ impl<T, const R: usize> Tensor<T, R> {
     /// # Errors
     /// If `data` does not have as many elements as `dims` say.
     pub fn new(data: Vec<T>, dims: [usize; R]) -> Result<Self> {
-        View::new(&data, dims)?;
+        View::checked(&data, dims)?;
         Ok(Tensor { data, dims })
     }
 

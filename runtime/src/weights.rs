@@ -70,14 +70,14 @@ impl Weights<Cpu> {
     /// All parameters, to be lent as arrays.
     #[doc(hidden)]
     #[inline]
-    pub fn read(&self) -> Read<'_> {
+    pub fn __emitted_code_only_read(&self) -> Read<'_> {
         Read(self.pool.as_slice())
     }
 
     /// All parameters, to be lent as arrays and written.
     #[doc(hidden)]
     #[inline]
-    pub fn write_all(&mut self) -> Write<'_> {
+    pub fn __emitted_code_only_write_all(&mut self) -> Write<'_> {
         Write::new(self.pool.as_mut_slice())
     }
 
@@ -96,7 +96,7 @@ impl<D: Device> Weights<D> {
 
     /// Supplies a foreign function.
     #[doc(hidden)]
-    pub fn supply(&mut self, number: usize, function: Supplied) {
+    pub fn __emitted_code_only_supply(&mut self, number: usize, function: Supplied) {
         self.foreign.supply(number, function);
     }
 
@@ -119,7 +119,7 @@ impl<D: Device> Weights<D> {
 
     /// A copy on another device; each of the two devices is waited for while it works.
     #[doc(hidden)]
-    pub fn on_blocking<C: Compiled, E: Blocking>(&self, device: &E) -> Result<Weights<E>>
+    pub fn __emitted_code_only_on_blocking<C: Compiled, E: Blocking>(&self, device: &E) -> Result<Weights<E>>
     where
         D: Blocking,
     {
@@ -149,7 +149,12 @@ impl<D: Device> Weights<D> {
     /// Runs a function in a recycled workspace and copies its results.
     #[doc(hidden)]
     #[inline]
-    pub async fn call<F: Function>(&self, dims: &[usize], inputs: &[&[f32]], results: &mut [&mut [f32]]) -> Result<()> {
+    pub async fn __emitted_code_only_call<F: Function>(
+        &self,
+        dims: &[usize],
+        inputs: &[&[f32]],
+        results: &mut [&mut [f32]],
+    ) -> Result<()> {
         let mut workspace = self.idle().pop().unwrap_or_else(|| self.device.workspace(&self.pool));
         let called = self.device.call::<F>(&self.pool, None, &mut workspace, dims, inputs, &self.foreign).await;
         if called.is_ok() {

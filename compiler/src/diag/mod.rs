@@ -7,6 +7,8 @@ mod code;
 pub use code::Code;
 
 use proc_macro2::{Delimiter, Group, Ident, Literal, Punct, Spacing, Span, TokenStream, TokenTree};
+use std::collections::BTreeSet;
+use std::fmt::Display;
 
 /// The user's text from one token to another.
 ///
@@ -146,6 +148,7 @@ pub struct Diags {
     list: Vec<Diagnostic>,
     travelled: Vec<Travelled>,
     via: Option<Place>,
+    lost: BTreeSet<String>,
 }
 
 /// A text from elsewhere, whose places the reader of a message does not see.
@@ -212,6 +215,24 @@ impl Diags {
         let key = |d: &Diagnostic| (d.code, d.place.key(), inside(d));
         if !self.list.iter().any(|d| key(d) == key(&diagnostic)) {
             self.list.push(diagnostic);
+        }
+    }
+
+    /// Remembers a text that could not be read: its words may declare and use anything.
+    pub(crate) fn lose(&mut self, text: TokenStream) {
+        for token in text {
+            match token {
+                TokenTree::Ident(word) => _ = self.lost.insert(word.to_string()),
+                TokenTree::Group(group) => self.lose(group.stream()),
+                TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+            }
+        }
+    }
+
+    /// Records that nothing declares or uses `name`, unless a text that could not be read may do so.
+    pub(crate) fn push_about(&mut self, name: impl Display, diagnostic: Diagnostic) {
+        if !self.lost.contains(&name.to_string()) {
+            self.push(diagnostic);
         }
     }
 

@@ -257,6 +257,21 @@ pub struct Model {
     pub functions: Vec<Function>,
     /// Those that the macro declares, each followed by its gradient.
     pub foreign: Vec<ForeignFn>,
+    /// The names of functions that only other functions of the model call.
+    pub private: Vec<Ident>,
+    /// After a mistake the public functions whose signature is unknown.
+    pub sketches: Vec<Sketch>,
+}
+
+/// What is known of a public function in whose signature there is a mistake.
+#[derive(Clone, Debug)]
+pub struct Sketch {
+    /// The user's name.
+    pub name: Ident,
+    /// The number of arguments.
+    pub args: usize,
+    /// What trains it.
+    pub optimizers: Vec<&'static Optimizer>,
 }
 
 impl Model {

@@ -224,6 +224,8 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         dims: vec![],
         functions: vec![function],
         foreign: vec![],
+        private: vec![],
+        sketches: vec![],
     }
 }
 

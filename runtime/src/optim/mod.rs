@@ -13,6 +13,11 @@ pub use rmsprop::RmsProp;
 pub use sgd::Sgd;
 
 /// The numbers of an optimiser that `#[train(…)]` can name.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is no optimiser",
+    label = "an optimiser with its numbers is needed here",
+    note = "give the one that `#[train(…)]` names: `AdamW {{ rate: 1e-3, ..default() }}`"
+)]
 pub trait Optimizer: Clone + Default + Send + 'static {
     /// The name that `#[train(…)]` takes.
     const NAME: &'static str;

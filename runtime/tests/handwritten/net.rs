@@ -145,7 +145,9 @@ impl<D: rt::Device> Net<D> {
     pub async fn scores_async(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>> {
         let dims = plan::Scores::bind(point)?;
         let mut out = rt::zeros(dims[0])?;
-        self.weights.call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(&mut out)]).await?;
+        self.weights
+            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(&mut out)])
+            .await?;
         core::result::Result::Ok(out)
     }
 
@@ -161,7 +163,9 @@ impl<D: rt::Device> Net<D> {
     pub async fn scores_into_async(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()> {
         let dims = plan::Scores::bind(point)?;
         rt::room("out", out.len(), dims[0])?;
-        self.weights.call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(out)]).await
+        self.weights
+            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(out)])
+            .await
     }
 
     /// Mean cross-entropy over the batch.
@@ -177,7 +181,7 @@ impl<D: rt::Device> Net<D> {
         let dims = plan::Loss::bind(point, class)?;
         let mut out = [0f32];
         let inputs = [rt::words(point), rt::words(class)];
-        self.weights.call::<plan::Loss>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
+        self.weights.__emitted_code_only_call::<plan::Loss>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
         core::result::Result::Ok(out[0])
     }
 }
@@ -234,8 +238,8 @@ impl<D: rt::Device> NetSession<'_, D> {
     /// As `scores`, without blocking.
     pub async fn scores_async(&mut self, point: &[[f32; 2]]) -> rt::Result<&[[f32; 2]]> {
         let dims = plan::Scores::bind(point)?;
-        self.session.call::<plan::Scores>(&dims, &[rt::words(point)]).await?;
-        core::result::Result::Ok(rt::values(self.session.result::<plan::Scores>(&dims, 0)))
+        self.session.__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)]).await?;
+        core::result::Result::Ok(rt::values(self.session.__emitted_code_only_result::<plan::Scores>(&dims, 0)))
     }
 
     /// Mean cross-entropy over the batch.
@@ -249,8 +253,8 @@ impl<D: rt::Device> NetSession<'_, D> {
     /// As `loss`, without blocking.
     pub async fn loss_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32> {
         let dims = plan::Loss::bind(point, class)?;
-        self.session.call::<plan::Loss>(&dims, &[rt::words(point), rt::words(class)]).await?;
-        core::result::Result::Ok(rt::scalar(self.session.result::<plan::Loss>(&dims, 0)))
+        self.session.__emitted_code_only_call::<plan::Loss>(&dims, &[rt::words(point), rt::words(class)]).await?;
+        core::result::Result::Ok(rt::scalar(self.session.__emitted_code_only_result::<plan::Loss>(&dims, 0)))
     }
 }
 
@@ -280,7 +284,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     /// As `loss`, without blocking.
     pub async fn loss_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Loss<D>> {
         let dims = plan::Loss::bind(point, class)?;
-        self.trainer.step::<plan::LossAdamW>(&dims, &[rt::words(point), rt::words(class)]).await
+        self.trainer.__emitted_code_only_step::<plan::LossAdamW>(&dims, &[rt::words(point), rt::words(class)]).await
     }
 
     /// The gradient of `loss` that the next step would use.
@@ -294,7 +298,9 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     /// As `loss_gradients`, without blocking.
     pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients> {
         let dims = plan::Loss::bind(point, class)?;
-        self.trainer.gradients::<plan::LossGradients>(&dims, &[rt::words(point), rt::words(class)]).await
+        self.trainer
+            .__emitted_code_only_gradients::<plan::LossGradients>(&dims, &[rt::words(point), rt::words(class)])
+            .await
     }
 }
 

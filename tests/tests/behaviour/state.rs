@@ -20,8 +20,7 @@ model! {
 
         /// One frame.
         pub fn step(&mut self, x: f32[B, 3]) -> f32[B, 5] {
-            self.h = self.cell(self.h, x);
-            self.frames += 1;
+            (self.h, self.frames) = (self.cell(self.h, x), self.frames + 1);
             self.h
         }
 

@@ -86,6 +86,8 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         states: vec![],
         dims,
         functions: vec![],
+        private: vec![],
+        sketches: vec![],
         foreign: vec![],
     };
     cursor.expect('{')?;

@@ -16,6 +16,7 @@ pub mod wgsl;
 
 pub use block::{block, request};
 
+use crate::diag::Diags;
 use crate::ir::Model;
 use crate::ir::plan::Plans;
 use proc_macro2::TokenStream;
@@ -55,7 +56,8 @@ fn shaders(_: &Model, _: &Plans) -> TokenStream {
     TokenStream::new()
 }
 
-/// The items that stand for a model whose program has mistakes: its public face alone, so that nothing cascades.
-pub fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
-    face::outline(model, runtime)
+/// The mistakes of a program, and the items that stand for its models: their public faces alone, so that nothing
+/// cascades. `number` is another one for each call in a crate.
+pub fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: &TokenStream) -> TokenStream {
+    face::outlines(models, diags, number, runtime)
 }

@@ -124,6 +124,17 @@ pub(super) enum FieldType {
     Error,
 }
 
+impl FieldType {
+    /// The name of the layer, block or parameter.
+    pub(super) fn block(&self) -> Option<&Ident> {
+        match self {
+            FieldType::One { name, .. } => Some(name),
+            FieldType::Repeat { item, .. } => item.block(),
+            FieldType::State(_) | FieldType::Error => None,
+        }
+    }
+}
+
 /// An argument, by position or by name.
 #[derive(Clone, Debug)]
 pub(super) struct Arg {
@@ -168,7 +179,8 @@ pub(super) enum Receiver {
 /// `#[train(AdamW, only = [head, body.norm])]`
 #[derive(Debug)]
 pub(super) struct Train {
-    pub(super) optimizer: Ident,
+    /// `None` where it could not be read.
+    pub(super) optimizer: Option<Ident>,
     /// The trained fields; all where it is absent.
     pub(super) only: Option<Vec<Expr>>,
 }
@@ -222,9 +234,31 @@ pub(super) struct Block {
 #[derive(Clone, Debug)]
 pub(super) enum Stmt {
     Let { pat: Pat, ty: Option<TypeExpr>, value: Expr },
-    Assign { target: Expr, op: Option<Binary>, value: Expr },
+    Assign { target: Target, op: Option<Binary>, value: Expr },
     For { pat: Pat, over: Iter, body: Block },
     Expr(Expr),
+}
+
+/// What an assignment changes.
+#[derive(Clone, Debug)]
+pub(super) enum Target {
+    /// A variable, a state or a part of one.
+    One(Expr),
+    /// `(a, b)`
+    Tuple(Vec<Target>, Place),
+    /// `_`
+    Ignore,
+}
+
+impl Target {
+    /// The variables and states in it, in order.
+    pub(super) fn all(&self) -> Vec<&Expr> {
+        match self {
+            Target::One(expr) => vec![expr],
+            Target::Tuple(items, _) => items.iter().flat_map(Target::all).collect(),
+            Target::Ignore => vec![],
+        }
+    }
 }
 
 /// What a loop runs over.

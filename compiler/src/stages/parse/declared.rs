@@ -9,8 +9,8 @@ use super::syntax::has_unreadable;
 use super::travel::Source;
 use super::unused;
 use crate::diag::{Code, Diagnostic, Diags, closest};
-use proc_macro2::Ident;
-use std::collections::BTreeMap;
+use proc_macro2::{Ident, TokenTree};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// All declarations of all texts.
 pub(super) struct Declared<'p> {
@@ -23,6 +23,8 @@ pub(super) struct Declared<'p> {
     pub(super) methods: BTreeMap<String, BTreeMap<String, &'p Fn>>,
     /// By key.
     fns: BTreeMap<String, &'p Fn>,
+    /// Functions of the macro's own text that emitted methods would meet, with their struct.
+    reserved: BTreeSet<(String, String)>,
     /// Of the macro's own text.
     pub(super) foreign: Vec<Declaration<'p>>,
 }
@@ -49,6 +51,7 @@ impl<'p> Declared<'p> {
             structs: BTreeMap::new(),
             methods: BTreeMap::new(),
             fns: BTreeMap::new(),
+            reserved: BTreeSet::new(),
             foreign: vec![],
         };
         for (number, source) in sources.iter().enumerate() {
@@ -56,7 +59,10 @@ impl<'p> Declared<'p> {
             let diags = if number == 0 { &mut *diags } else { silent };
             all.collect(number, diags);
             all.collect_methods(number, diags);
-            reserved::report(&source.program, diags);
+            let reserved = reserved::report(&source.program, diags);
+            if number == 0 {
+                all.reserved = reserved;
+            }
         }
         let program = &sources[0].program;
         all.foreign = foreign::read(&program.externs, &program.fns, &all.consts[0], diags);
@@ -78,8 +84,12 @@ impl<'p> Declared<'p> {
         }
         self.consts.push(consts);
         for one in &program.structs {
-            if self.structs.insert(key(number, &one.name), one).is_some() {
-                duplicate("struct", &one.name, program.structs.iter().map(|s| &s.name), diags);
+            // The first counts: what follows from it is said of one.
+            let first = *self.structs.entry(key(number, &one.name)).or_insert(one);
+            if !std::ptr::eq(first, one) {
+                // Which of the two their functions mean is not known.
+                let fields = first.fields.iter().chain(&one.fields);
+                diags.lose(fields.map(|field| TokenTree::from(field.name.clone())).collect());
             }
             all_distinct("field", one.fields.iter().map(|f| &f.name), diags);
             all_distinct("parameter", one.params.iter().map(|(name, _)| name), diags);
@@ -87,6 +97,8 @@ impl<'p> Declared<'p> {
         for one in &program.fns {
             self.fns.insert(key(number, &one.name), one);
         }
+        let aliases = program.aliases.iter().map(|a| &a.name);
+        all_distinct("struct", program.structs.iter().map(|s| &s.name).chain(aliases), diags);
         all_distinct("function", program.fns.iter().map(|f| &f.name), diags);
     }
 
@@ -95,14 +107,24 @@ impl<'p> Declared<'p> {
         for block in &source.program.impls {
             let name = key(number, &block.name);
             if !self.structs.contains_key(&name) {
-                diags.push(self.unknown_owner(number, &block.name));
+                diags.push_about(&block.name, self.unknown_owner(number, &block.name));
                 continue;
             }
             let methods = self.methods.entry(name).or_default();
             for one in &block.fns {
-                if let Some(first) = methods.insert(one.name.to_string(), one) {
+                let first = methods.entry(one.name.to_string()).or_insert(one);
+                if !std::ptr::eq(*first, one) {
                     duplicate("function", &one.name, [&first.name, &one.name], diags);
                 }
+            }
+        }
+        for one in &source.program.structs {
+            let methods = self.methods.get(&key(number, &one.name));
+            // States, parameters and lists are not called: a function that gives one may have its name.
+            let called = |field: &&Field| matches!(&field.ty, FieldType::One { name, .. } if name != "Parameter");
+            for field in one.fields.iter().filter(called) {
+                let Some(function) = methods.and_then(|all| all.get(&field.name.to_string())) else { continue };
+                diags.push(field_and_function(&field.name, &function.name));
             }
         }
         for one in fns_of(source) {
@@ -124,6 +146,13 @@ impl<'p> Declared<'p> {
         let mut report = Diagnostic::new(Code::UnknownStruct, name.span(), format!("there is no struct `{text}` here"));
         report.help = near.map(|near| format!("write `impl {near}`"));
         report
+    }
+
+    /// Whether emitted code can have a function of the struct as a method: it is the first of its name, which is free.
+    pub(super) fn is_method(&self, of: &Struct, function: &Fn) -> bool {
+        let (owner, name) = (key(of.source, &of.name), function.name.to_string());
+        let first = self.methods.get(&owner).and_then(|all| all.get(&name));
+        first.is_some_and(|first| std::ptr::eq(*first, function)) && !self.reserved.contains(&(owner, name))
     }
 
     /// The constants of a text.
@@ -167,6 +196,13 @@ impl<'p> Declared<'p> {
     pub(super) fn method(&self, of: &str, name: &str) -> Option<&'p Fn> {
         self.methods.get(of)?.get(name).copied()
     }
+}
+
+fn field_and_function(field: &Ident, function: &Ident) -> Diagnostic {
+    let message = format!("`{field}` is a field and a function, so that `self.{field}(…)` has two meanings");
+    let report = Diagnostic::new(Code::DuplicateName, function.span(), message);
+    let report = report.note(format!("the field is on line {}", field.span().start().line));
+    report.help(format!("rename the function, for example to `{field}_of`"))
 }
 
 fn fns_of(source: &Source) -> impl Iterator<Item = &Fn> {

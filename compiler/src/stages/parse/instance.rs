@@ -204,7 +204,7 @@ impl<'d, 'p> Instances<'d, 'p> {
                 match ops::layer(&text) {
                     Some(layer) => self.layer(layer, field, args, names, *place, diags),
                     None => {
-                        diags.push(self.unknown_layer(field, name, args, source));
+                        diags.push_about(name, self.unknown_layer(field, name, args, source));
                         FieldInstance::Unknown
                     }
                 }

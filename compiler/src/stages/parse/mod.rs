@@ -20,9 +20,12 @@ mod wgsl;
 mod words;
 
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
-use crate::ir::{Block, Model};
+use crate::ir::model::Sketch;
+use crate::ir::{Block, Function, Model};
+use crate::ops::{self, Item};
 use ast::{Arg, Fn, Receiver, Struct};
 use declared::{Declared, Named};
+use elaborate::Trained;
 use instance::Instances;
 use options::Options;
 use proc_macro2::{Ident, TokenStream};
@@ -50,15 +53,23 @@ pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
 fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
     let program = &sources[0].program;
     let declared = Declared::new(sources, diags);
-    let mut models = vec![];
+    let mut models: Vec<Model> = vec![];
     for one in &program.structs {
+        if models.iter().any(|model| model.name == one.name) {
+            continue;
+        }
         if is_pub(&one.vis) && public_fns(&declared, one).next().is_some() {
             let header = Header { name: &one.name, vis: &one.vis, attrs: &one.attrs };
             models.push(model(header, one, &[], &declared, diags));
         }
         report_private_training(&declared, one, diags);
+        report_private_struct(&declared, one, diags);
     }
     for alias in &program.aliases {
+        let is_model = |name: &Ident| *name == alias.name;
+        if models.iter().any(|model| is_model(&model.name)) || program.structs.iter().any(|one| is_model(&one.name)) {
+            continue;
+        }
         match declared.block(0, &alias.target.to_string()) {
             Some(Named::Struct(target)) => {
                 let header = Header { name: &alias.name, vis: &alias.vis, attrs: &alias.attrs };
@@ -72,7 +83,7 @@ fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
                 diags.push(report.help(format!("name the struct: `{} = {}(…)`", alias.name, other.target)));
             }
             Some(Named::Unknown) => {}
-            None => diags.push(unknown_struct(&alias.target, &declared)),
+            None => diags.push_about(&alias.target, unknown_struct(&alias.target, &declared)),
         }
     }
     models
@@ -94,8 +105,8 @@ fn fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn>
     declared.sources[of.source].program.impls.iter().filter(move |i| i.name == name).flat_map(|i| &i.fns)
 }
 
-fn public_fns<'p>(declared: &Declared<'p>, of: &Struct) -> impl Iterator<Item = &'p Fn> + use<'p> {
-    fns(declared, of).filter(|f| f.is_pub())
+fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterator<Item = &'p Fn> + use<'a, 'p> {
+    fns(declared, of).filter(|f| f.is_pub() && declared.is_method(of, f))
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
@@ -115,14 +126,23 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let this = instances.instance(of, args, declared.consts(0), place, diags);
     instances.place();
     let Instances { params, states, dims, .. } = instances;
-    let mut functions = vec![];
+    let (mut functions, mut sketches) = (vec![], vec![]);
     for function in public_fns(declared, of) {
         // What can be trained can also be evaluated; the two differ in the layers that draw.
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
-        let trained = function.train.iter().filter(|_| !refused);
+        let optimizers = optimizers(function, diags);
+        let trained = optimizers.iter().filter(|_| !refused);
         let kept = elaborate::Kept { params: &params, states: &states, dims: &dims };
-        for train in [None].into_iter().chain(trained.map(Some)) {
-            functions.extend(elaborate::entry(function, train, &this, declared, kept, diags));
+        let entries = [None].into_iter().chain(trained.map(Some));
+        let entries: Option<Vec<Function>> =
+            entries.map(|train| elaborate::entry(function, train, &this, declared, kept, diags)).collect();
+        match entries.filter(|_| !refused) {
+            Some(entries) => functions.extend(entries),
+            None => sketches.push(Sketch {
+                name: function.name.clone(),
+                args: function.params.len(),
+                optimizers: optimizers.iter().map(|train| train.optimizer).collect(),
+            }),
         }
     }
     Model {
@@ -135,8 +155,38 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         states,
         dims,
         functions,
+        private: reserved::private(&fns(declared, of).collect::<Vec<_>>()),
+        sketches,
         foreign: declared.foreign.iter().flat_map(|one| one.functions.iter().flatten()).cloned().collect(),
     }
+}
+
+/// How a function is trained: an unknown optimiser, which is reported, may be any of them.
+fn optimizers<'p>(function: &'p Fn, diags: &mut Diags) -> Vec<Trained<'p>> {
+    let mut all: Vec<Trained<'p>> = vec![];
+    let known = || {
+        ops::items().filter_map(|item| match item {
+            Item::Optimizer(optimizer) => Some(optimizer),
+            Item::Op(_) | Item::Layer(_) => None,
+        })
+    };
+    for train in &function.train {
+        let named = train.optimizer.as_ref().and_then(|name| ops::optimizer(&name.to_string()));
+        if let (None, Some(name)) = (named, &train.optimizer) {
+            let known: Vec<&str> = known().map(|optimizer| optimizer.name).collect();
+            let message = format!("there is no optimiser `{name}`");
+            let mut report = Diagnostic::new(Code::UnknownOptimiser, name.span(), message);
+            report = report.note(format!("the optimisers are {}", known.join(", ")));
+            report.help = closest(&name.to_string(), known).map(|near| format!("write `#[train({near})]`"));
+            diags.push(report);
+        }
+        for optimizer in known().filter(|one| named.is_none_or(|named| named.name == one.name)) {
+            if !all.iter().any(|other| other.optimizer.name == optimizer.name) {
+                all.push(Trained { optimizer, only: train.only.as_deref() });
+            }
+        }
+    }
+    all
 }
 
 /// Whether a trained function changes state, which is reported.
@@ -157,6 +207,21 @@ fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Dia
             Diagnostic::new(Code::PrivateTraining, function.name.span(), message)
                 .help(format!("declare it as `pub fn {}`", function.name)),
         );
+    }
+}
+
+/// Reports a struct whose public functions nobody can call, because nobody can name it.
+fn report_private_struct(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {
+    let program = &declared.sources[of.source].program;
+    let fields = program.structs.iter().flat_map(|one| &one.fields);
+    let named = fields.filter_map(|field| field.ty.block()).chain(program.aliases.iter().map(|alias| &alias.target));
+    if is_pub(&of.vis) || named.into_iter().any(|name| *name == of.name) {
+        return;
+    }
+    if let Some(function) = public_fns(declared, of).next() {
+        let message = format!("`{}` has a public function `{}`, but is not public itself", of.name, function.name);
+        let report = Diagnostic::new(Code::NotAModel, of.name.span(), message);
+        diags.push(report.help(format!("declare it as `pub struct {}`", of.name)));
     }
 }
 

@@ -3,6 +3,8 @@
 
 use super::ast::{AxisExpr, Fn, Program, TypeExpr};
 use crate::diag::{Code, Diagnostic, Diags};
+use proc_macro2::Ident;
+use std::collections::BTreeSet;
 
 /// Methods of every model.
 const MODEL: [&str; 22] = [
@@ -36,8 +38,9 @@ const SESSION: [&str; 6] = ["load", "load_async", "model", "reset", "reset_async
 /// Further methods of every trainer.
 const TRAINER: [&str; 7] = ["group", "load", "load_async", "model", "save", "save_async", "steps"];
 
-/// Reports every public function whose name is taken.
-pub(super) fn report(program: &Program, diags: &mut Diags) {
+/// Reports every public function whose name is taken, and gives them: the struct and the function.
+pub(super) fn report(program: &Program, diags: &mut Diags) -> BTreeSet<(String, String)> {
+    let mut taken = BTreeSet::new();
     let mut owners: Vec<String> = program.impls.iter().map(|block| block.name.to_string()).collect();
     owners.sort();
     owners.dedup();
@@ -60,8 +63,25 @@ pub(super) fn report(program: &Program, diags: &mut Diags) {
             };
             let report = Diagnostic::new(Code::ReservedName, one.name.span(), message);
             diags.push(report.help(format!("rename this one, for example to `{name}_of`")));
+            taken.insert((owner.clone(), name));
         }
     }
+    taken
+}
+
+/// The private ones among the functions of a struct whose names meet no method.
+pub(super) fn private(functions: &[&Fn]) -> Vec<Ident> {
+    let mut all: Vec<Ident> = vec![];
+    for one in functions.iter().filter(|one| !one.is_pub()) {
+        let methods = MODEL.iter().chain(&SESSION).chain(&TRAINER);
+        let taken = methods.into_iter().any(|method| one.name == method)
+            || one.name.to_string().starts_with("with_")
+            || functions.iter().any(|other| other.is_pub() && (other.name == one.name || brings(other, one)));
+        if !taken && !all.contains(&one.name) {
+            all.push(one.name.clone());
+        }
+    }
+    all
 }
 
 /// Whether a function of the user's has beside it an emitted method of the name of another one.
@@ -71,7 +91,7 @@ fn brings(of: &Fn, other: &Fn) -> bool {
     match suffix {
         "_async" | "_arena_bytes" | "_flops" => true,
         "_into" | "_into_async" => has_tensor(&of.result),
-        "_gradients" | "_gradients_async" => !of.train.is_empty() && !other.train.is_empty(),
+        "_gradients" | "_gradients_async" => !of.train.is_empty() && (!other.train.is_empty() || !other.is_pub()),
         _ => false,
     }
 }

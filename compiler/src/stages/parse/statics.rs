@@ -170,7 +170,7 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     if report.help.is_none() && wanted == Wanted::Dimension {
         report = report.note("names that a call binds start with a capital letter, such as `B`");
     }
-    diags.push(report);
+    diags.push_about(&text, report);
     None
 }
 

@@ -12,6 +12,7 @@ use crate::ir::Block;
 use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use std::collections::{BTreeMap, BTreeSet};
+use syn::parse::{ParseStream, Parser};
 
 /// What a macro reads.
 #[derive(Clone, Default)]
@@ -33,9 +34,12 @@ pub fn imports(own: &TokenStream) -> Vec<TokenStream> {
         let end = |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
         let item: TokenStream = std::iter::once(token).chain(rest.by_ref().take_while(|t| !end(t))).collect();
         // What cannot be read is reported with the rest of the text.
-        if let Ok(item) = syn::parse2::<syn::ItemUse>(quote!(#item;)) {
-            paths.extend(syntax::uses(&item).unwrap_or_default().iter().map(path));
-        }
+        let tree = |input: ParseStream| {
+            let (absolute, tree) = syntax::imported(input)?;
+            input.parse::<TokenStream>()?;
+            syntax::uses(absolute, &tree)
+        };
+        paths.extend(tree.parse2(item).unwrap_or_default().iter().map(path));
     }
     paths
 }
@@ -144,7 +148,7 @@ fn report_imports(uses: &[Use], own: &Source, diags: &mut Diags) {
             diags.push(report.help(format!("import it by another name: `{} as {name}2`", one.target)));
         } else if !words.contains(&name) {
             let report = Diagnostic::new(Code::UnusedImport, one.name.span(), format!("nothing here uses `{name}`"));
-            diags.push(report.help("remove the import, or declare a field of it"));
+            diags.push_about(&name, report.help("remove the import, or declare a field of it"));
         }
     }
 }
@@ -154,7 +158,8 @@ pub(super) fn blocks(own: &Source) -> Vec<Block> {
     let program = &own.program;
     let structs = program.structs.iter().map(|s| (&s.name, &s.vis));
     let declared = structs.chain(program.aliases.iter().map(|a| (&a.name, &a.vis)));
-    let public = declared.filter(|(_, vis)| is_pub(vis));
+    let mut names = BTreeSet::new();
+    let public = declared.filter(|(name, _)| names.insert(name.to_string())).filter(|(_, vis)| is_pub(vis));
     public.map(|(name, vis)| Block { name: name.clone(), vis: vis.to_token_stream(), text: text(name, own) }).collect()
 }
 

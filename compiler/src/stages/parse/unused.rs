@@ -2,7 +2,8 @@
 //! and states that nothing assigns.
 
 use super::ast::*;
-use crate::diag::{Code, Diagnostic, Diags};
+use crate::diag::{Code, Diagnostic, Diags, closest};
+use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// What the functions of a text name.
@@ -19,14 +20,20 @@ struct Used {
 /// Reports fields that no function names.
 pub(super) fn report_fields(program: &Program, diags: &mut Diags) {
     let used = Used::of(program);
+    let declared: BTreeSet<String> = members(program).map(Ident::to_string).collect();
+    // A name that is written wrong is the mistake, not that the field is unused.
+    let misspelt = |name: &Ident, used: &Used| {
+        let mut unknown = used.members.difference(&declared);
+        unknown.any(|member| closest(member, [name.to_string().as_str()]).is_some())
+    };
     for (one, field) in fields(program) {
         let name = &field.name;
-        if matches!(field.ty, FieldType::Error) || used.members.contains(&name.to_string()) {
+        if matches!(field.ty, FieldType::Error) || used.members.contains(&name.to_string()) || misspelt(name, &used) {
             continue;
         }
         let message = format!("`{name}` takes part in no function of `{}`", one.name);
         let report = Diagnostic::new(Code::UnusedField, name.span(), message);
-        diags.push(report.help(format!("remove `{name}`, or use it as `self.{name}`")));
+        diags.push_about(name, report.help(format!("remove `{name}`, or use it as `self.{name}`")));
     }
 }
 
@@ -49,9 +56,18 @@ pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
     }
 }
 
+/// What can stand behind a dot.
+fn members(program: &Program) -> impl Iterator<Item = &Ident> {
+    let fields = program.structs.iter().flat_map(|one| one.fields.iter().map(|field| &field.name));
+    fields.chain(program.impls.iter().flat_map(|block| block.fns.iter().map(|one| &one.name)))
+}
+
 /// The fields of the structs that have functions.
 fn fields(program: &Program) -> impl Iterator<Item = (&Struct, &Field)> {
-    let structs = program.structs.iter().filter(|one| program.impls.iter().any(|block| block.name == one.name));
+    let first = |one: &Struct| program.structs.iter().find(|other| other.name == one.name);
+    let first = move |one: &&Struct| first(one).is_some_and(|first| std::ptr::eq(first, *one));
+    let structs = program.structs.iter().filter(first);
+    let structs = structs.filter(|one| program.impls.iter().any(|block| block.name == one.name));
     structs.flat_map(|one| one.fields.iter().map(move |field| (one, field)))
 }
 
@@ -72,8 +88,10 @@ impl Used {
             match stmt {
                 Stmt::Let { value, .. } => self.expr(value),
                 Stmt::Assign { target, value, .. } => {
-                    self.target(target);
-                    self.expr(target);
+                    for one in target.all() {
+                        self.target(one);
+                        self.expr(one);
+                    }
                     self.expr(value);
                 }
                 Stmt::For { over, body, .. } => {

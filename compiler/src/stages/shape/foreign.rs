@@ -58,9 +58,11 @@ pub(super) fn check(model: &Model, diags: &mut Diags) {
                 Kind::Param(id) if model.param(id).trained => Some(*reached && !function.frozen.contains(&id)),
                 _ => None,
             });
-            // A loss without parameters may be meant; one that lets nothing through to them is not.
+            // A loss without the parameters may be meant; one that lets nothing through to them is not.
             let reached: Vec<bool> = params.collect();
-            if !reached.is_empty() && !reached.contains(&true) {
+            if !model.params.iter().any(|param| param.trained) {
+                check.report_parameterless(&function.name, &model.name);
+            } else if !reached.is_empty() && !reached.contains(&true) {
                 check.report_untrained(&function.name);
             }
         }
@@ -163,6 +165,12 @@ impl Check<'_> {
             wanted(one)
         );
         self.diags.push(report.help(help));
+    }
+
+    fn report_parameterless(&mut self, name: &Ident, model: &Ident) {
+        let message = format!("`{name}` is trained, but `{model}` has no parameters");
+        let report = Diagnostic::new(Code::NothingToTrain, name.span(), message);
+        self.diags.push(report.help("declare a field that has some: `layer: Linear(64, 10)`, or remove `#[train(…)]`"));
     }
 
     fn report_untrained(&mut self, name: &Ident) {

@@ -67,7 +67,7 @@ fn method(number: usize, one: &ForeignFn, rt: &TokenStream) -> TokenStream {
             function: impl ::core::ops::Fn(#(#given,)* #(#buffers),*) -> R
                 + ::core::marker::Send + ::core::marker::Sync + 'static,
         ) -> Self {
-            self.weights.supply(#number, #rt::Arc::new(move |args: &[#rt::Given<'_>], results: &mut [#rt::Room<'_>]| {
+            self.weights.__emitted_code_only_supply(#number, #rt::Arc::new(move |args: &[#rt::Given<'_>], results: &mut [#rt::Room<'_>]| {
                 let [#(#outs),*] = results else { return #rt::Finished::finish(()) };
                 #rt::Finished::finish(function(#(#values,)* #(#rooms),*))
             }));

@@ -12,6 +12,7 @@ pub(super) mod needs;
 mod records;
 mod session;
 mod signature;
+mod sketches;
 mod spec;
 mod stubs;
 mod tensor;
@@ -19,9 +20,11 @@ mod trainer;
 mod views;
 
 use super::names;
+use crate::diag::Diags;
+use crate::ir::model::Sketch;
 use crate::ir::{Function, Mode, Model};
-use proc_macro2::TokenStream;
-use quote::quote;
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote, quote_spanned};
 
 /// Struct, session and trainer with their methods.
 pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
@@ -36,6 +39,7 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.
 pub(super) fn markers(model: &Model) -> TokenStream {
     let (spec, binds, views) = (spec::items(model), bind::items(model), views::structs(model));
+    let private = private(model);
     let markers = model.functions.iter().map(|function| {
         let marker = names::marker(function);
         let gradients = match &function.mode {
@@ -48,17 +52,54 @@ pub(super) fn markers(model: &Model) -> TokenStream {
             #(pub(super) struct #gradients;)*
         }
     });
-    quote!(#spec #(#markers)* #binds #views)
+    quote!(#spec #(#markers)* #binds #views #private)
 }
 
-/// The face of a model that has no plans: what it names exists, but cannot be run.
-pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
-    let mut model = model.clone();
-    model.functions.retain(|f| f.graph.outputs.iter().all(|&v| f.graph.node(v).ty.is_some()));
+/// Methods that nobody can call: rustc says of a private function that it is, and does not offer another.
+fn private(model: &Model) -> Option<TokenStream> {
+    let (model_name, names) = (&model.name, &model.private);
+    let (session, trainer) = (format_ident!("{model_name}Session"), format_ident!("{model_name}Trainer"));
+    // rustc shows the function where the user wrote it.
+    let method = |name: &Ident| quote_spanned!(name.span()=> fn #name(&self) {});
+    let methods: TokenStream = names.iter().map(method).collect();
+    (!names.is_empty()).then(|| {
+        quote! {
+            impl<D: rt::Device> super::#model_name<D> { #methods }
+            impl<D: rt::Device> super::#session<'_, D> { #methods }
+            impl<O: rt::Optimizer, D: rt::Device> super::#trainer<'_, O, D> { #methods }
+        }
+    })
+}
+
+/// The faces of models that have no plans, and the mistakes: what they name exists, but cannot be run.
+pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: &TokenStream) -> TokenStream {
+    let mistakes = diags.to_compile_errors();
+    if models.is_empty() {
+        return mistakes;
+    }
+    let first = sketches::mistake(diags, &quote!(#runtime::__rt));
+    let module = format_ident!("__precast_mistake_{number}");
+    let unknown = quote!(#module::Unknown);
+    let outlines = models.iter().map(|model| outline(model, &unknown, runtime));
+    quote! {
+        #mistakes
+        #[doc(hidden)]
+        #[allow(warnings)]
+        mod #module {
+            pub type Unknown = #first;
+        }
+        #(#outlines)*
+    }
+}
+
+fn outline(model: &Model, unknown: &TokenStream, runtime: &TokenStream) -> TokenStream {
+    let model = sketched(model);
     let (items, markers, stubs) = (items(&model, runtime), markers(&model), stubs::items(&model));
+    let sketches = sketches::items(&model, unknown, &quote!(#runtime::__rt));
     let module = names::module(&model);
     quote! {
         #items
+        #sketches
 
         #[doc(hidden)]
         #[allow(warnings)]
@@ -68,6 +109,27 @@ pub(super) fn outline(model: &Model, runtime: &TokenStream) -> TokenStream {
             #stubs
         }
     }
+}
+
+/// The model with sketches of the functions whose results have no types.
+fn sketched(model: &Model) -> Model {
+    let mut model = model.clone();
+    let typed = |f: &Function| f.graph.outputs.iter().all(|&v| f.graph.node(v).ty.is_some());
+    let untyped: Vec<Ident> = model.functions.iter().filter(|f| !typed(f)).map(|f| f.name.clone()).collect();
+    let (sketched, functions) = model.functions.into_iter().partition(|f| untyped.contains(&f.name));
+    model.functions = functions;
+    for function in sketched {
+        let Function { name, args, mode, .. } = function;
+        let known = model.sketches.iter().position(|sketch| sketch.name == name);
+        let at = known.unwrap_or(model.sketches.len());
+        if known.is_none() {
+            model.sketches.push(Sketch { name, args: args.len(), optimizers: vec![] });
+        }
+        if let Mode::Train(optimizer) = mode {
+            model.sketches[at].optimizers.push(optimizer);
+        }
+    }
+    model
 }
 
 /// The function that gives methods their signature and the check of their arguments: of those of one name the first. A
@@ -85,7 +147,7 @@ fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
 }
 
 /// The path of a type of the hidden module.
-fn path(model: &Model, marker: &proc_macro2::Ident) -> TokenStream {
+fn path(model: &Model, marker: &Ident) -> TokenStream {
     let module = names::module(model);
     quote!(#module::#marker)
 }

@@ -143,7 +143,7 @@ fn moved(model: &Model, rt: &TokenStream) -> TokenStream {
         where
             D: #rt::Blocking,
         {
-            ::core::result::Result::Ok(#name { weights: self.weights.on_blocking::<#plan, E>(device)? })
+            ::core::result::Result::Ok(#name { weights: self.weights.__emitted_code_only_on_blocking::<#plan, E>(device)? })
         }
 
         /// As `on`, without blocking.
@@ -245,7 +245,7 @@ fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
             #bind
             #statements
             #(let mut #outs = #rooms;)*
-            self.weights.call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
+            self.weights.__emitted_code_only_call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
             ::core::result::Result::Ok(#value)
         }
     }
@@ -297,7 +297,7 @@ fn into(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
             #bind
             #statements
             #checks
-            self.weights.call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
+            self.weights.__emitted_code_only_call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
             #copies
             ::core::result::Result::Ok(())
         }
@@ -311,6 +311,12 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         match &function.mode {
             Mode::Train(optimizer) if !optimizers.contains(&optimizer.name) => optimizers.push(optimizer.name),
             Mode::Train(_) | Mode::Evaluate => {}
+        }
+    }
+    let sketched = model.sketches.iter().flat_map(|sketch| &sketch.optimizers).map(|optimizer| optimizer.name);
+    for name in sketched {
+        if !optimizers.contains(&name) {
+            optimizers.push(name);
         }
     }
     let optimizers = optimizers.into_iter().map(|name| Ident::new(name, Span::call_site()));

@@ -84,7 +84,7 @@ fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
         /// # Errors
         /// As for `reset`.
         pub async fn reset_async(&mut self) -> #rt::Result<()> {
-            self.session.reset().await
+            self.session.__emitted_code_only_reset().await
         }
 
         #files
@@ -111,7 +111,7 @@ fn files(model: &Model, rt: &TokenStream) -> TokenStream {
         /// # Errors
         /// As for `save`.
         pub async fn save_async(&self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
-            self.session.save(path.as_ref()).await
+            self.session.__emitted_code_only_save(path.as_ref()).await
         }
 
         /// Overwrites the state with that of a file.
@@ -130,7 +130,7 @@ fn files(model: &Model, rt: &TokenStream) -> TokenStream {
         /// # Errors
         /// As for `load`.
         pub async fn load_async(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
-            self.session.load::<#plan>(path.as_ref()).await
+            self.session.__emitted_code_only_load::<#plan>(path.as_ref()).await
         }
     }
 }
@@ -142,8 +142,8 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
     let attrs = signature.attrs_or(&format!("As the model's `{name}`."));
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
     let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
-    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.session.take));
-    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.session.keep));
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_keep));
     let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
     let results = &signature.results;
     let plan = &signature.plan;
@@ -164,9 +164,9 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
     let call = match signature.function.in_session {
         true => {
             let all = path(model, &Ident::new("Plan_", Span::call_site()));
-            quote!(call_in::<#all, #plan>)
+            quote!(__emitted_code_only_call_in::<#all, #plan>)
         }
-        false => quote!(call::<#plan>),
+        false => quote!(__emitted_code_only_call::<#plan>),
     };
     quote_spanned! {Span::mixed_site()=>
         #attrs
@@ -183,7 +183,7 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
             #statements
             self.session.#call(&dims, #inputs).await?;
             #keep
-            #(self.session.convert::<#plan>(&dims, #flags);)*
+            #(self.session.__emitted_code_only_convert::<#plan>(&dims, #flags);)*
             ::core::result::Result::Ok(#value)
         }
     }

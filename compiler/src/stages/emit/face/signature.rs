@@ -36,7 +36,16 @@ impl<'m> Signature<'m> {
 
     /// The user's attributes of the function.
     pub(super) fn attrs(&self) -> TokenStream {
-        self.function.attrs.iter().cloned().collect()
+        let attrs = &self.function.attrs;
+        let converted = self.arguments.iter().any(|argument| argument.form() == Form::Slice && argument.is_nested());
+        let how = converted.then(|| {
+            quote! {
+                #[doc = ""]
+                #[doc = "Data of other types is made flat first, `data.iter().flatten().map(|&x| x as f32).collect::<Vec<f32>>()`,"]
+                #[doc = "and then rows: `precast::rows(&flat)?`."]
+            }
+        });
+        quote!(#(#attrs)* #how)
     }
 
     /// The same for another method of the function, which has documentation in any case.
@@ -68,7 +77,10 @@ impl<'m> Signature<'m> {
     /// Statements that check the arguments and bind `dims`, and then have `take` make words of what has none.
     pub(super) fn bind(&self, take: &TokenStream) -> TokenStream {
         let binder = &self.binder;
-        let session = self.function.in_session.then(|| quote_spanned!(Span::mixed_site()=> self.session.dims(),));
+        let session = self
+            .function
+            .in_session
+            .then(|| quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_dims(),));
         let bound = bound_arguments(self.function);
         let flags = self.flags().map(|(argument, tensor, flags)| {
             let slice = tensor.slice(argument);

@@ -48,6 +48,11 @@ impl Tensor {
         }
     }
 
+    /// Whether an element is an array.
+    pub(super) fn is_nested(&self) -> bool {
+        !self.fixed.is_empty()
+    }
+
     pub(super) fn is_bool(&self) -> bool {
         self.dtype == DType::Bool
     }
@@ -188,9 +193,9 @@ impl Tensor {
         extents: &[TokenStream],
     ) -> TokenStream {
         let (index, element) = (Literal::usize_unsuffixed(index), self.element());
-        let words = quote_spanned!(Span::mixed_site()=> #owner.result::<#plan>(&dims, #index));
+        let words = quote_spanned!(Span::mixed_site()=> #owner.__emitted_code_only_result::<#plan>(&dims, #index));
         let values = match self.is_bool() {
-            true => quote!(#owner.flags::<#element>(#index)),
+            true => quote!(#owner.__emitted_code_only_flags::<#element>(#index)),
             false => quote!(#rt::values::<#element>(#words)),
         };
         match (self.form(), self.is_bool()) {

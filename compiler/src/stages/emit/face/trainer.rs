@@ -67,12 +67,15 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let name = &function.name;
     let gradients = path(model, &names::gradients(function));
     let step = step(&signature, rt);
+    let gradients_attrs = signature.attrs_with(&format!("The gradient of `{name}` that the next step would use."));
+    // rustc then offers it to whoever asks for `gradients`.
+    let gradients_attrs = quote!(#gradients_attrs #[doc(alias = "gradients")]);
     let gradients = method(
         &signature,
         rt,
         (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
-        &signature.attrs_with(&format!("The gradient of `{name}` that the next step would use.")),
-        Made { statements: quote!(), call: quote!(gradients::<#gradients>), value: quote!() },
+        &gradients_attrs,
+        Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients>), value: quote!() },
     );
     quote!(#step #gradients)
 }
@@ -90,7 +93,7 @@ fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let attrs = signature.attrs_or(&format!("A step of training by the model's `{name}`."));
     let (plan, results) = (&signature.plan, &signature.results);
     if results.len() < 2 {
-        let made = Made { statements: quote!(), call: quote!(step::<#plan>), value: quote!() };
+        let made = Made { statements: quote!(), call: quote!(__emitted_code_only_step::<#plan>), value: quote!() };
         return method(signature, rt, (name, &quote!(#rt::Loss<D>)), &attrs, made);
     }
     let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
@@ -106,9 +109,9 @@ fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
         }
     };
     let flags = (0..results.len()).filter(|&k| results[k].is_bool()).map(Literal::usize_unsuffixed);
-    let call = quote!(step_with_results::<#plan>);
+    let call = quote!(__emitted_code_only_step_with_results::<#plan>);
     let value = quote_spanned! {Span::mixed_site()=>
-        #(self.trainer.convert::<#plan>(&dims, #flags);)*
+        #(self.trainer.__emitted_code_only_convert::<#plan>(&dims, #flags);)*
         let made = (made, #(#values),*);
     };
     let made = Made { statements, call, value };
@@ -125,8 +128,8 @@ fn method(
     let name_async = format_ident!("{name}_async");
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
     let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
-    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.take));
-    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.keep));
+    let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.trainer.__emitted_code_only_take));
+    let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.trainer.__emitted_code_only_keep));
     quote_spanned! {Span::mixed_site()=>
         #attrs
         pub fn #name(&mut self, #params) -> #rt::Result<#result>

@@ -40,12 +40,12 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         impl #name<#rt::Cpu> {
             /// The parameters as arrays.
             pub fn views(&self) -> #views<#rt::Read<'_>> {
-                #views::of(self.weights.read())
+                #views::of(self.weights.__emitted_code_only_read())
             }
 
             /// The parameters as arrays to be written.
             pub fn views_mut(&mut self) -> #views<#rt::Write<'_>> {
-                #views::of(self.weights.write_all())
+                #views::of(self.weights.__emitted_code_only_write_all())
             }
         }
 

@@ -43,10 +43,11 @@ impl Body<'_> {
             Body::Expr(_) | Body::Nothing => return None,
         };
         block.stmts.iter().rev().find_map(|stmt| match stmt {
-            Stmt::Assign { target: Expr { kind: ExprKind::Name(name), place }, value, .. } if name == variable => {
-                Some(place.to(value.place))
+            Stmt::Assign { target, value, .. } => {
+                let is_it = |one: &&Expr| matches!(&one.kind, ExprKind::Name(name) if name == variable);
+                target.all().into_iter().find(is_it).map(|one| one.place.to(value.place))
             }
-            Stmt::Assign { .. } | Stmt::Let { .. } | Stmt::For { .. } | Stmt::Expr(_) => None,
+            Stmt::Let { .. } | Stmt::For { .. } | Stmt::Expr(_) => None,
         })
     }
 

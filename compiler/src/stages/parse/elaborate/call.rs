@@ -146,7 +146,7 @@ impl Elaborator<'_, '_> {
             None if self.foreign_function(&text).is_some() => Some(format!("call it without `self.`: `{name}(…)`")),
             None => None,
         };
-        self.diags.push(report);
+        self.diags.push_about(&text, report);
         Val::Unknown
     }
 

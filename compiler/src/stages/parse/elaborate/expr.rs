@@ -22,7 +22,8 @@ impl Elaborator<'_, '_> {
                 None => {
                     let name = self.scope().function.name.clone();
                     let message = format!("`{name}` does not take `self`");
-                    let report = Diagnostic::new(Code::UnknownVariable, expr.place, message);
+                    // All uses are one mistake.
+                    let report = Diagnostic::new(Code::UnknownVariable, name.span(), message);
                     self.diags.push(report.help(format!("declare it as `fn {name}(&self, …)`")));
                     Val::Unknown
                 }

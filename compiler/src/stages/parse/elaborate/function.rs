@@ -13,16 +13,15 @@ use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
 use crate::ir::written::Role;
 use crate::ir::{DType, Dim, Kind, Type};
-use crate::ops::{self, Attr, Item};
-use proc_macro2::Ident;
-use quote::ToTokens;
+use crate::ops::{Attr, Optimizer};
+use quote::{ToTokens, format_ident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
 
 /// The graph of a public function, evaluated or trained by an optimiser; `None` where its arguments cannot be understood.
 pub(in super::super) fn entry<'p>(
     function: &'p Fn,
-    train: Option<&Train>,
+    train: Option<&Trained<'_>>,
     this: &Rc<Instance>,
     declared: &Declared<'p>,
     kept: Kept<'_>,
@@ -34,8 +33,11 @@ pub(in super::super) fn entry<'p>(
     let dims = entry_dims(function, &mut names, session.iter().filter(|_| !training), diags);
     let (given, touched) = only_of_session(function, session, &dims);
     let args = entry_args(function, &names, diags);
-    let mode = train.map_or(Mode::Evaluate, |train| mode(function, &train.optimizer, diags));
-    let only = train.and_then(|train| train.only.as_deref());
+    if training {
+        report_loss(function, diags);
+    }
+    let mode = train.map_or(Mode::Evaluate, |train| Mode::Train(train.optimizer));
+    let only = train.and_then(|train| train.only);
     let before = diags.list().len();
     let only = only.map_or(Only::default(), |only| Only::of(only, this, params, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
@@ -96,6 +98,13 @@ fn only_of_session(function: &Fn, session: &[NamedDim], dims: &[NamedDim]) -> (B
     (given, touched)
 }
 
+/// How a function is trained.
+pub(in super::super) struct Trained<'p> {
+    pub(in super::super) optimizer: &'static Optimizer,
+    /// The trained fields; all where it is absent.
+    pub(in super::super) only: Option<&'p [Expr]>,
+}
+
 /// What a model keeps: parameters, and in sessions states with their dimensions.
 #[derive(Clone, Copy)]
 pub(in super::super) struct Kept<'k> {
@@ -140,8 +149,8 @@ fn results(ty: &TypeExpr) -> Results {
     }
 }
 
-/// Training by the optimiser of that name; an unknown one is reported.
-fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
+/// Reports a trained function whose first result is not one f32.
+fn report_loss(function: &Fn, diags: &mut Diags) {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),
         TypeExpr::Struct(name, fields) => (fields.first().map(|(_, ty)| ty), name.span().into()),
@@ -158,22 +167,6 @@ fn mode(function: &Fn, name: &Ident, diags: &mut Diags) -> Mode {
         let message = format!("the first result of `{}` is its loss and must be one f32", function.name);
         diags.push(Diagnostic::new(Code::NonScalarLoss, place, message));
     }
-    if let Some(optimizer) = ops::optimizer(&name.to_string()) {
-        return Mode::Train(optimizer);
-    }
-    let optimizers: Vec<_> = ops::items()
-        .filter_map(|item| match item {
-            Item::Optimizer(optimizer) => Some(optimizer),
-            Item::Op(_) | Item::Layer(_) => None,
-        })
-        .collect();
-    let known: Vec<&str> = optimizers.iter().map(|optimizer| optimizer.name).collect();
-    let mut report = Diagnostic::new(Code::UnknownOptimiser, name.span(), format!("there is no optimiser `{name}`"));
-    report = report.note(format!("the optimisers are {}", known.join(", ")));
-    report.help = closest(&name.to_string(), known).map(|near| format!("write `#[train({near})]`"));
-    diags.push(report);
-    // Any stands in, so that the trainer of the public face has the function.
-    optimizers.first().map_or(Mode::Evaluate, |optimizer| Mode::Train(optimizer))
 }
 
 /// The dimensions that calls bind: capital names in the arguments' types that are not constants. Names of the session's
@@ -196,8 +189,8 @@ fn entry_dims<'s>(
     for NamedDim { name, .. } in session {
         names.entry(name.clone()).or_insert_with(|| Some(Attr::Int(Dim::name(name.clone()))));
     }
-    // Names that stand in the result only; what `..` would bind is reported with it.
-    let mut rest = false;
+    // Names that stand in the result only; what `..` or an unreadable type would bind is reported with it.
+    let mut rest = function.params.iter().any(|(_, ty)| matches!(ty, TypeExpr::Error));
     function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
     for_each_axis(&function.result, &mut |axis| {
         let AxisExpr::Dim { value, .. } = axis else { return };
@@ -242,7 +235,10 @@ fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<mod
         }
         let shape = shape.map(|s| s.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>());
         let ty = dtype.zip(shape).map(|(dtype, shape)| Type::new(dtype, shape));
-        args.push(ty.map(|ty| model::Argument { name: name.clone(), ty }));
+        // A second one of a name, which is reported, has another in emitted code.
+        let again = function.params[..args.len()].iter().any(|(pat, _)| *name == words::pattern_text(pat));
+        let name = if again { format_ident!("{name}{}", args.len() + 1) } else { name.clone() };
+        args.push(ty.map(|ty| model::Argument { name, ty }));
     }
     args
 }

@@ -261,8 +261,10 @@ pub(super) fn assigned(block: &Block, names: &mut Vec<String>) {
             }
             Stmt::Assign { target, value, .. } => {
                 assigned_in(value, &own, names);
-                if let ExprKind::Name(name) = &target.kind {
-                    add(name.to_string(), &own, names);
+                for one in target.all() {
+                    if let ExprKind::Name(name) = &one.kind {
+                        add(name.to_string(), &own, names);
+                    }
                 }
             }
             Stmt::For { body, .. } => inner(body, &own, names),

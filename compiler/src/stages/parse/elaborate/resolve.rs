@@ -53,7 +53,7 @@ impl<'p> Elaborator<'_, 'p> {
             _ => closest(&text, known.iter().map(String::as_str)),
         };
         report.help = near.map(|near| format!("write `{near}`"));
-        self.diags.push(report);
+        self.diags.push_about(&text, report);
         Val::Unknown
     }
 
@@ -114,7 +114,7 @@ impl<'p> Elaborator<'_, 'p> {
             }
             None => closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`")),
         };
-        self.diags.push(report);
+        self.diags.push_about(&text, report);
     }
 
     /// A field of a block, or a parameter of a layer.
@@ -136,7 +136,7 @@ impl<'p> Elaborator<'_, 'p> {
                         true => Some(format!("call it: `{text}(…)`")),
                         false => closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text)),
                     };
-                    self.diags.push(report);
+                    self.diags.push_about(name, report);
                     Val::Unknown
                 }
             },

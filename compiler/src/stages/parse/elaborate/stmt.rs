@@ -20,7 +20,10 @@ impl Elaborator<'_, '_> {
                 }
                 self.bind(pat, val, &text);
             }
-            Stmt::Assign { target, op, value } => self.assign(target, *op, value),
+            Stmt::Assign { target, op, value } => {
+                let new = self.expr(value);
+                self.assign(target, *op, (new, value));
+            }
             Stmt::For { pat, over, body } => self.repeat(pat, over, body),
             Stmt::Expr(expr) => {
                 self.expr(expr);
@@ -49,8 +52,20 @@ impl Elaborator<'_, '_> {
         }
     }
 
-    fn assign(&mut self, target: &Expr, op: Option<Binary>, value: &Expr) {
-        let mut new = self.expr(value);
+    /// Assigns every part of the value to its part of the target.
+    fn assign(&mut self, target: &Target, op: Option<Binary>, (new, value): (Val, &Expr)) {
+        match target {
+            Target::One(one) => self.assign_one(one, op, (new, value)),
+            Target::Ignore => {}
+            Target::Tuple(items, place) => {
+                let parts = self.parts(new, items.len(), &words::brief(value), *place);
+                let parts = parts.unwrap_or_else(|| vec![Val::Unknown; items.len()]);
+                items.iter().zip(parts).for_each(|(item, part)| self.assign(item, op, (part, value)));
+            }
+        }
+    }
+
+    fn assign_one(&mut self, target: &Expr, op: Option<Binary>, (mut new, value): (Val, &Expr)) {
         let ExprKind::Name(name) = &target.kind else {
             return self.assign_place(target, op, (new, value));
         };
@@ -110,6 +125,12 @@ impl Elaborator<'_, '_> {
             self.diags.push(report.help(format!(
                 "make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`"
             )));
+            return;
+        }
+        if let (ExprKind::Tuple(items), Some(op)) = (&of.kind, op) {
+            let message = format!("`{}=` changes one variable, not {}", op.text(), items.len());
+            let report = Diagnostic::new(Code::NotAssignable, target.place, message);
+            self.diags.push(report.help("write one assignment for each"));
             return;
         }
         let Some(state) = self.state_named(of) else { return };

@@ -193,7 +193,7 @@ impl Syntax {
                 "write `{}[B, 64]`",
                 if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
             )
-        } else if input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name)) {
+        } else if is_other_type(input) {
             input.parse::<TokenTree>()?;
             "name the element type and the extents: `f32[B, 64]`".to_owned()
         } else {
@@ -252,7 +252,10 @@ impl Syntax {
         let message = format!("`{word}` stands inside of {inside}");
         let report = Diagnostic::new(Code::NestedItem, input.span(), message);
         self.report(report.help("declare it beside the structs of the macro"));
+        let start = input.cursor();
+        let _ = input.parse::<TokenTree>();
         self.skip_item(input);
+        self.lose(start, input);
         true
     }
 
@@ -345,6 +348,13 @@ impl Syntax {
     }
 }
 
+/// Whether a type of Rust, NumPy or PyTorch comes next.
+pub(super) fn is_other_type(input: ParseStream) -> bool {
+    let generic = input.peek(syn::Ident) && input.peek2(Token![<]);
+    let named = input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name));
+    input.peek(token::Bracket) || generic || named
+}
+
 /// Whether the next token is that word.
 pub(super) fn next_is(input: ParseStream, word: &str) -> bool {
     input.cursor().ident().is_some_and(|(next, _)| next == word)
@@ -354,7 +364,7 @@ pub(super) fn next_is(input: ParseStream, word: &str) -> bool {
 pub(in super::super) fn has_unreadable(block: &Block) -> bool {
     let inside = |stmt: &Stmt| match stmt {
         Stmt::Let { value, .. } => unreadable(value),
-        Stmt::Assign { target, value, .. } => unreadable(target) || unreadable(value),
+        Stmt::Assign { target, value, .. } => target.all().into_iter().any(unreadable) || unreadable(value),
         Stmt::For { over, body, .. } => {
             has_unreadable(body)
                 || match over {

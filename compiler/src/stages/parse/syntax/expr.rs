@@ -1,4 +1,4 @@
-//! Expressions, statements and blocks, by precedence climbing over Rust's operators.
+//! Expressions, by precedence climbing over Rust's operators.
 
 use super::super::ast::*;
 use super::Syntax;
@@ -332,101 +332,6 @@ impl Syntax {
             _ => Index::Range { start, end, inclusive },
         })
     }
-
-    /// `{ …; tail }`; an unreadable statement is reported and skipped.
-    pub(super) fn block(&self, input: ParseStream) -> syn::Result<Block> {
-        let content;
-        let brace = braced!(content in input);
-        let close = brace.span.close();
-        let mut block = Block { stmts: vec![], tail: None, close };
-        while !content.is_empty() {
-            if let Err(error) = self.statement(&content, &mut block) {
-                self.syntax_error(&error);
-                self.skip_statement(&content);
-                block.stmts.push(Stmt::Expr(Expr { kind: ExprKind::Error, place: close.into() }));
-            }
-        }
-        // What could not be read may have been the result.
-        if let (None, Some(Stmt::Expr(Expr { kind: ExprKind::Error, place }))) = (&block.tail, block.stmts.last()) {
-            block.tail = Some(Box::new(Expr { kind: ExprKind::Error, place: *place }));
-        }
-        Ok(block)
-    }
-
-    fn statement(&self, input: ParseStream, block: &mut Block) -> syn::Result<()> {
-        if input.parse::<Option<Token![;]>>()?.is_some() {
-            return Ok(());
-        }
-        if self.nested_item(input, "a function") {
-            return Ok(());
-        }
-        if input.peek(Token![let]) {
-            input.parse::<Token![let]>()?;
-            let pat = self.pattern(input)?;
-            let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
-            let value = input.parse::<Token![=]>().and_then(|_| self.expr(input));
-            if value.is_ok() {
-                self.semicolon(input);
-            }
-            // The names stay declared even where the value cannot be read.
-            let value = value.unwrap_or_else(|error| {
-                self.syntax_error(&error);
-                self.skip_statement(input);
-                Expr { kind: ExprKind::Error, place: pat.place() }
-            });
-            block.stmts.push(Stmt::Let { pat, ty, value });
-            return Ok(());
-        }
-        if input.peek(Token![for]) {
-            input.parse::<Token![for]>()?;
-            let pat = self.pattern(input)?;
-            input.parse::<Token![in]>()?;
-            let over = self.iterated(input)?;
-            let body = self.block(input)?;
-            block.stmts.push(Stmt::For { pat, over, body });
-            return Ok(());
-        }
-        let expr = self.expr(input)?;
-        if let Some(op) = compound(input)? {
-            let value = self.expr(input)?;
-            self.semicolon(input);
-            block.stmts.push(Stmt::Assign { target: expr, op, value });
-        } else if input.is_empty() {
-            block.tail = Some(Box::new(expr));
-        } else {
-            let ends_itself =
-                matches!(expr.kind, ExprKind::If { .. } | ExprKind::Match(..) | ExprKind::Block(_) | ExprKind::Error);
-            if !ends_itself || input.peek(Token![;]) {
-                self.semicolon(input);
-            }
-            block.stmts.push(Stmt::Expr(expr));
-        }
-        Ok(())
-    }
-
-    /// The end of a statement; where it is missing, reading goes on at the next statement.
-    fn semicolon(&self, input: ParseStream) {
-        if let Err(error) = input.parse::<Token![;]>() {
-            self.syntax_error(&error);
-            if !input.peek(Token![let]) && !input.peek(Token![for]) {
-                self.skip_statement(input);
-            }
-        }
-    }
-
-    fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
-        let start = self.binary(input, 0, false)?;
-        if !input.peek(Token![..]) {
-            return Ok(Iter::Field(start));
-        }
-        let inclusive = input.peek(Token![..=]);
-        if inclusive {
-            input.parse::<Token![..=]>()?;
-        } else {
-            input.parse::<Token![..]>()?;
-        }
-        Ok(Iter::Range { start, end: self.binary(input, 0, false)?, inclusive })
-    }
 }
 
 fn literal(lit: Lit) -> syn::Result<ExprKind> {
@@ -468,24 +373,4 @@ fn take_binary(input: ParseStream, op: Binary) -> syn::Result<()> {
         input.parse::<proc_macro2::Punct>()?;
     }
     Ok(())
-}
-
-/// The operator of an assignment, `None` inside for a plain `=`.
-fn compound(input: ParseStream) -> syn::Result<Option<Option<Binary>>> {
-    if input.peek(Token![=]) {
-        input.parse::<Token![=]>()?;
-        return Ok(Some(None));
-    }
-    let table = [
-        (input.peek(Token![+=]), Binary::Add),
-        (input.peek(Token![-=]), Binary::Sub),
-        (input.peek(Token![*=]), Binary::Mul),
-        (input.peek(Token![/=]), Binary::Div),
-    ];
-    let Some(op) = table.into_iter().find_map(|(here, op)| here.then_some(op)) else {
-        return Ok(None);
-    };
-    input.parse::<proc_macro2::Punct>()?;
-    input.parse::<proc_macro2::Punct>()?;
-    Ok(Some(Some(op)))
 }

@@ -1,20 +1,13 @@
 //! Items: constants, structs, aliases, impls and functions.
 
 use super::super::ast::*;
-use super::Syntax;
+use super::function::Outer;
+use super::{Syntax, between, starts_item};
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Ident, TokenStream, TokenTree};
-use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized};
-
-/// The attributes of functions that the language itself reads.
-struct FnAttributes {
-    passed: Vec<Attribute>,
-    train: Vec<Train>,
-    remat: Option<Place>,
-}
+use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized, token};
 
 impl Syntax {
     /// All items; an unreadable one is reported and skipped.
@@ -23,7 +16,11 @@ impl Syntax {
             let start = input.cursor();
             if let Err(error) = self.item(input, program) {
                 self.syntax_error(&error);
+                if start == input.cursor() {
+                    let _ = input.parse::<TokenTree>();
+                }
                 self.skip_item(input);
+                self.lose(start, input);
                 continue;
             }
             let tokens = between(start, input.cursor());
@@ -34,13 +31,14 @@ impl Syntax {
     }
 
     fn item(&self, input: ParseStream, program: &mut Program) -> syn::Result<()> {
-        let mut attrs = input.call(Attribute::parse_outer)?;
+        let mut outer = self.attributes(input);
         if input.peek(Token![use]) {
-            let item: syn::ItemUse = input.parse()?;
-            match uses(&item) {
+            let (absolute, tree) = imported(input)?;
+            match uses(absolute, &tree) {
                 Ok(uses) => program.uses.extend(uses),
                 Err(error) => self.syntax_error(&error),
             }
+            self.end_of_item(input);
             return Ok(());
         }
         let vis: Visibility = input.parse()?;
@@ -49,17 +47,17 @@ impl Syntax {
             return Err(syn::Error::new(input.span(), message));
         }
         if !input.peek(Token![struct]) && !input.peek(Token![fn]) {
-            self.misplaced(&mut attrs, &["model", "train", "remat"], "this item");
+            self.misplaced(&mut outer.attrs, &["model", "train", "remat"], "this item");
         }
         if input.peek(Token![const]) {
             program.consts.push(self.constant(input)?);
         } else if input.peek(Token![struct]) {
-            self.structure(input, attrs, vis, program)?;
+            self.structure(input, outer.attrs, vis, program)?;
         } else if input.peek(Token![impl]) {
             let block = self.implementation(input, &mut program.externs)?;
             program.impls.push(block);
         } else if input.peek(Token![fn]) {
-            program.fns.push(self.function(input, attrs, vis)?);
+            program.fns.push(self.function(input, outer, vis)?);
         } else if input.peek(Token![extern]) {
             program.externs.push(self.foreign(input)?);
         } else {
@@ -68,11 +66,14 @@ impl Syntax {
         Ok(())
     }
 
-    /// `x: f32[B, 64]`
-    pub(super) fn param(&self, input: ParseStream) -> syn::Result<(Pat, TypeExpr)> {
-        let pat = self.pattern(input)?;
-        input.parse::<Token![:]>()?;
-        Ok((pat, self.type_or_error(input)?))
+    /// The `;` behind an item; where it is missing, the next item is read all the same.
+    fn end_of_item(&self, input: ParseStream) {
+        let start = input.cursor();
+        if let Err(error) = input.parse::<Token![;]>() {
+            self.syntax_error(&error);
+            self.skip_item(input);
+            self.lose(start, input);
+        }
     }
 
     fn constant(&self, input: ParseStream) -> syn::Result<Const> {
@@ -83,7 +84,7 @@ impl Syntax {
         }
         input.parse::<Token![=]>()?;
         let value = self.expr(input)?;
-        input.parse::<Token![;]>()?;
+        self.end_of_item(input);
         Ok(Const { name, value })
     }
 
@@ -103,7 +104,7 @@ impl Syntax {
         if input.parse::<Option<Token![=]>>()?.is_some() {
             let target: Ident = input.parse()?;
             let args = if input.peek(syn::token::Paren) { self.args(input)?.0 } else { vec![] };
-            input.parse::<Token![;]>()?;
+            self.end_of_item(input);
             if target == "onnx" {
                 self.unsupported(target.span(), "`onnx(…)` is");
             } else {
@@ -121,15 +122,31 @@ impl Syntax {
                 Ok((name, default))
             });
         }
-        let content;
-        braced!(content in input);
-        let fields = self.list(&content, |input| self.field(input)).into_iter().flatten().collect();
+        let fields = self.fields(input)?;
         to.structs.push(Struct { source: self.source, attrs, vis, name, params, fields });
         Ok(())
     }
 
+    /// The fields in braces; what stands before the braces is reported and passed.
+    fn fields(&self, input: ParseStream) -> syn::Result<Vec<Field>> {
+        if !input.peek(token::Brace) {
+            let start = input.cursor();
+            self.syntax_error(&input.error("expected the fields in braces"));
+            while !input.is_empty() && !input.peek(token::Brace) && !starts_item(input) {
+                input.parse::<TokenTree>()?;
+            }
+            self.lose(start, input);
+            if !input.peek(token::Brace) {
+                return Ok(vec![]);
+            }
+        }
+        let content;
+        braced!(content in input);
+        Ok(self.list(&content, |input| self.field(input)).into_iter().flatten().collect())
+    }
+
     fn field(&self, input: ParseStream) -> syn::Result<Option<Field>> {
-        let mut attrs = input.call(Attribute::parse_outer)?;
+        let Outer { mut attrs, .. } = self.attributes(input);
         self.misplaced(&mut attrs, &["model", "train", "remat"], "a field");
         self.meaningless(&attrs);
         let _: Visibility = input.parse()?;
@@ -142,14 +159,20 @@ impl Syntax {
             self.state_start(input, &name)?;
             return Ok(Some(Field { name, ty }));
         }
-        input.parse::<Token![:]>()?;
+        if let Err(error) = input.parse::<Token![:]>() {
+            let report = Diagnostic::new(Code::Syntax, error.span(), error.to_string());
+            self.report(report.help(format!("write `{name}:` and what it is")));
+            input.parse::<Option<Token![=]>>()?;
+        }
         let ty = match self.field_type(input, &name) {
             Ok(ty) => ty,
             Err(error) => {
+                let start = input.cursor();
                 self.syntax_error(&error);
-                while !input.is_empty() && !input.peek(Token![,]) {
-                    input.parse::<proc_macro2::TokenTree>()?;
+                while !input.is_empty() && !input.peek(Token![,]) && !input.peek(Token![;]) {
+                    input.parse::<TokenTree>()?;
                 }
+                self.lose(start, input);
                 FieldType::Error
             }
         };
@@ -188,8 +211,9 @@ impl Syntax {
         braced!(content in input);
         let mut fns = vec![];
         while !content.is_empty() {
+            let start = content.cursor();
             let one = (|| {
-                let attrs = content.call(Attribute::parse_outer)?;
+                let outer = self.attributes(&content);
                 let vis = content.parse()?;
                 self.function_words(&content)?;
                 if !content.peek(Token![fn]) && self.nested_item(&content, "an `impl`") {
@@ -201,117 +225,35 @@ impl Syntax {
                     externs.push(self.foreign(&content)?);
                     return Ok(None);
                 }
-                self.function(&content, attrs, vis).map(Some)
+                self.function(&content, outer, vis).map(Some)
             })();
             match one {
                 Ok(function) => fns.extend(function),
                 Err(error) => {
                     self.syntax_error(&error);
+                    if start == content.cursor() {
+                        content.parse::<TokenTree>()?;
+                    }
                     self.skip_item(&content);
+                    self.lose(start, &content);
                 }
             }
         }
         Ok(Impl { name, fns })
     }
+}
 
-    fn function(&self, input: ParseStream, attrs: Vec<Attribute>, vis: Visibility) -> syn::Result<Fn> {
-        let FnAttributes { mut passed, train, remat } = self.fn_attributes(attrs);
-        input.parse::<Token![fn]>()?;
-        let name: Ident = input.parse()?;
-        self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
-        self.generics(input, &name)?;
-        let content;
-        parenthesized!(content in input);
-        let mut receiver = Receiver::None;
-        if content.peek(Token![&]) || content.peek(Token![self]) {
-            receiver = self.receiver(&content)?;
-        }
-        let params = self.list(&content, |input| self.param(input));
-        let result = match input.parse::<Option<Token![->]>>()? {
-            Some(_) => self.type_or_error(input)?,
-            // What changes state need not give anything.
-            None if matches!(receiver, Receiver::Mut(_)) => TypeExpr::Tuple(vec![], content_span(&name)),
-            None => {
-                self.report(
-                    Diagnostic::new(Code::Syntax, content_span(&name), format!("`{name}` returns nothing"))
-                        .help("add a result type such as `-> f32[B, 10]`"),
-                );
-                TypeExpr::Error
-            }
-        };
-        let body = self.block(input)?;
-        Ok(Fn { source: self.source, attrs: passed, train, remat, vis, name, receiver, params, result, body })
-    }
-
-    /// `&self,` or `&mut self,`
-    pub(super) fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
-        input.parse::<Option<Token![&]>>()?;
-        let mutable: Option<Token![mut]> = input.parse()?;
-        input.parse::<Token![self]>()?;
-        if !input.is_empty() {
-            input.parse::<Token![,]>()?;
-        }
-        let Some(mutable) = mutable else {
-            return Ok(Receiver::Shared);
-        };
-        Ok(Receiver::Mut(mutable.span))
-    }
-
-    /// Takes `#[train(…)]` and `#[remat]` out of a function's attributes.
-    fn fn_attributes(&self, attrs: Vec<Attribute>) -> FnAttributes {
-        let mut all = FnAttributes { passed: vec![], train: vec![], remat: None };
-        for attr in attrs {
-            if attr.path().is_ident("train") {
-                match attr.parse_args_with(|input: ParseStream| self.train_args(input)) {
-                    Ok(Train { optimizer, .. }) if all.train.iter().any(|t| t.optimizer == optimizer) => {
-                        let message = format!("`{optimizer}` already trains the function");
-                        self.report(Diagnostic::new(Code::DuplicateName, optimizer.span(), message));
-                    }
-                    Ok(train) => all.train.push(train),
-                    Err(error) => self.report(
-                        Diagnostic::new(Code::Syntax, attr.bracket_token.span.join(), error.to_string())
-                            .help("name one optimiser: `#[train(AdamW)]`"),
-                    ),
-                }
-            } else if attr.path().is_ident("remat") {
-                all.remat = Some(attr.bracket_token.span.join().into());
-            } else {
-                all.passed.push(attr);
-            }
-        }
-        all
-    }
-
-    /// `AdamW` or `AdamW, only = head`
-    fn train_args(&self, input: ParseStream) -> syn::Result<Train> {
-        let optimizer: Ident = input.parse()?;
-        if input.parse::<Option<Token![,]>>()?.is_none() || input.is_empty() {
-            return Ok(Train { optimizer, only: None });
-        }
-        let only: Ident = input.parse()?;
-        if only != "only" {
-            let message = format!("`#[train(…)]` has no argument `{only}`");
-            let report = Diagnostic::new(Code::UnknownAttribute, only.span(), message);
-            let help =
-                format!("numbers are given at run time: `net.trainer({optimizer} {{ {only}: …, ..default() }})`");
-            self.report(report.help(help));
-            input.parse::<TokenStream>()?;
-            return Ok(Train { optimizer, only: None });
-        }
-        input.parse::<Token![=]>()?;
-        let value = self.expr(input)?;
-        let only = match value.kind {
-            ExprKind::List(items) => items,
-            _ => vec![value],
-        };
-        Ok(Train { optimizer, only: Some(only) })
-    }
+/// `use` and what it imports, without the `;`; also whether the path starts with `::`.
+pub(in super::super) fn imported(input: ParseStream) -> syn::Result<(bool, UseTree)> {
+    input.parse::<Token![use]>()?;
+    let absolute = input.parse::<Option<Token![::]>>()?.is_some();
+    Ok((absolute, input.parse()?))
 }
 
 /// The blocks that an item `use …;` names.
-pub(in super::super) fn uses(item: &syn::ItemUse) -> syn::Result<Vec<Use>> {
+pub(in super::super) fn uses(absolute: bool, tree: &UseTree) -> syn::Result<Vec<Use>> {
     let mut all = vec![];
-    named(item.leading_colon.is_some(), &mut vec![], &item.tree, &mut all)?;
+    named(absolute, &mut vec![], tree, &mut all)?;
     Ok(all)
 }
 
@@ -340,19 +282,6 @@ fn named(absolute: bool, path: &mut Vec<Ident>, tree: &UseTree, all: &mut Vec<Us
     Ok(())
 }
 
-/// The tokens from one place of a stream to a later one.
-fn between(start: Cursor<'_>, end: Cursor<'_>) -> TokenStream {
-    let mut tokens = vec![];
-    let mut at = start;
-    while at != end
-        && let Some((token, next)) = at.token_tree()
-    {
-        tokens.push(token);
-        at = next;
-    }
-    tokens.into_iter().collect()
-}
-
 /// The name after the keyword of an item.
 fn declared_name(item: &TokenStream) -> Option<String> {
     let mut words = item.clone().into_iter().filter_map(|token| match token {
@@ -361,8 +290,4 @@ fn declared_name(item: &TokenStream) -> Option<String> {
     });
     words.find(|word| matches!(word.as_str(), "struct" | "impl" | "fn" | "const"))?;
     words.next()
-}
-
-fn content_span(name: &Ident) -> crate::diag::Place {
-    name.span().into()
 }

@@ -3,9 +3,11 @@
 mod elsewhere;
 mod expr;
 mod foreign;
+mod function;
 mod items;
 mod operator;
 mod path;
+mod stmt;
 mod types;
 
 use super::ast::{Expr, ExprKind, Program};
@@ -13,10 +15,11 @@ use crate::diag::{Code, Diagnostic, Diags, Place};
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use std::cell::{Cell, RefCell};
 use syn::Token;
+use syn::buffer::Cursor;
 use syn::parse::{ParseStream, Parser};
 
 pub(super) use elsewhere::has_unreadable;
-pub(super) use items::uses;
+pub(super) use items::{imported, uses};
 
 /// Reads one text: the macro's own is number 0, those that travelled to it follow.
 pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Program {
@@ -75,6 +78,11 @@ impl Syntax {
         self.diags.borrow_mut().push(diagnostic);
     }
 
+    /// How many reports there are.
+    fn reports(&self) -> usize {
+        self.diags.borrow().list().len()
+    }
+
     fn syntax_error(&self, error: &syn::Error) {
         self.report(Diagnostic::new(Code::Syntax, error.span(), error.to_string()));
     }
@@ -100,9 +108,14 @@ impl Syntax {
         self.report(Diagnostic::new(Code::NotSupported, place, format!("{what} not supported yet")));
     }
 
-    /// Skips to behind the next `;` or brace group of this level.
+    /// Remembers what stands from `start` to here: it could not be read.
+    fn lose(&self, start: Cursor<'_>, input: ParseStream) {
+        self.diags.borrow_mut().lose(between(start, input.cursor()));
+    }
+
+    /// Skips to behind the next `;` or brace group of this level, or to the start of the next item.
     fn skip_item(&self, input: ParseStream) {
-        while !input.is_empty() {
+        while !input.is_empty() && !starts_item(input) {
             match input.parse::<TokenTree>() {
                 Ok(TokenTree::Punct(p)) if p.as_char() == ';' => return,
                 Ok(TokenTree::Group(g)) if g.delimiter() == Delimiter::Brace => return,
@@ -114,7 +127,9 @@ impl Syntax {
 
     /// Skips to behind the next `;` of this level.
     fn skip_statement(&self, input: ParseStream) {
+        let start = input.cursor();
         while !input.is_empty() && input.parse::<TokenTree>().is_ok_and(|t| t.to_string() != ";") {}
+        self.lose(start, input);
     }
 
     /// Skips to behind the next `,` of this level.
@@ -126,11 +141,13 @@ impl Syntax {
     fn list<T>(&self, input: ParseStream, item: impl Fn(ParseStream) -> syn::Result<T>) -> Vec<T> {
         let mut all = vec![];
         while !input.is_empty() {
+            let start = input.cursor();
             match item(input) {
                 Ok(one) => all.push(one),
                 Err(error) => {
                     self.syntax_error(&error);
                     self.skip_to_comma(input);
+                    self.lose(start, input);
                     continue;
                 }
             }
@@ -140,8 +157,32 @@ impl Syntax {
             // Where a comma is missing, the next item is read all the same.
             if let Err(error) = input.parse::<Token![,]>() {
                 self.syntax_error(&error);
+                if input.peek(Token![;]) || start == input.cursor() {
+                    let _ = input.parse::<TokenTree>();
+                }
             }
         }
         all
     }
+}
+
+/// Whether the next token starts an item.
+fn starts_item(input: ParseStream) -> bool {
+    let word = input.cursor().ident().is_some_and(|(word, _)| {
+        ["pub", "struct", "impl", "fn", "const", "use", "extern"].iter().any(|start| word == start)
+    });
+    word || input.peek(Token![#])
+}
+
+/// The tokens from one place of a stream to a later one.
+fn between(start: Cursor<'_>, end: Cursor<'_>) -> TokenStream {
+    let mut tokens = vec![];
+    let mut at = start;
+    while at != end
+        && let Some((token, next)) = at.token_tree()
+    {
+        tokens.push(token);
+        at = next;
+    }
+    tokens.into_iter().collect()
 }

@@ -2,6 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
+use super::elsewhere::is_other_type;
 use crate::diag::Place;
 use proc_macro2::{Ident, TokenTree};
 use syn::parse::ParseStream;
@@ -11,6 +12,7 @@ impl Syntax {
     /// A type; an unreadable one is reported, and reading goes on at the next `,`, `=` or brace.
     pub(super) fn type_or_error(&self, input: ParseStream) -> syn::Result<TypeExpr> {
         self.type_expr(input).or_else(|error| {
+            let start = input.cursor();
             self.syntax_error(&error);
             let ends = |input: ParseStream| {
                 input.is_empty() || input.peek(Token![,]) || input.peek(Token![=]) || input.peek(syn::token::Brace)
@@ -18,11 +20,18 @@ impl Syntax {
             while !ends(input) {
                 input.parse::<TokenTree>()?;
             }
+            self.lose(start, input);
             Ok(TypeExpr::Error)
         })
     }
 
     pub(super) fn type_expr(&self, input: ParseStream) -> syn::Result<TypeExpr> {
+        let ahead = input.fork();
+        borrows(&ahead)?;
+        if is_other_type(&ahead) {
+            // The type is what is reported, not that it is borrowed.
+            borrows(input)?;
+        }
         self.reference(input)?;
         if let Some(error) = self.other_type(input)? {
             return Ok(error);
@@ -50,7 +59,11 @@ impl Syntax {
             let content;
             let bracket = bracketed!(content in input);
             place.last = bracket.span.close();
+            let before = self.reports();
             axes = self.list(&content, |input| self.axis(input));
+            if self.reports() > before {
+                return Ok(TypeExpr::Error);
+            }
         }
         Ok(TypeExpr::Tensor { dtype: name, axes, place })
     }
@@ -82,4 +95,12 @@ impl Syntax {
         let mutable = input.parse::<Option<Token![mut]>>()?.is_some();
         Ok(Pat::Name { name: input.parse()?, mutable })
     }
+}
+
+/// Takes `&` and `&mut`, as often as they come.
+fn borrows(input: ParseStream) -> syn::Result<()> {
+    while input.parse::<Option<Token![&]>>()?.is_some() {
+        input.parse::<Option<Token![mut]>>()?;
+    }
+    Ok(())
 }
