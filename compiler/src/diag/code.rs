@@ -105,6 +105,7 @@ codes! {
     StateStart "state-start": "a state is declared with a value to begin with",
     StepResult "step-result": "the closure of a scan gives something else than a state and a value",
     Syntax "syntax": "the text is not in the model language",
+    TooLarge "too-large": "a tensor, a function or a model is larger than the compiler takes",
     TooManyAttributes "too-many-attributes": "a call gives more attributes than the op declares",
     TupleLength "tuple-length": "a pattern has another length than its value",
     TypeSyntax "type-syntax": "a type is written as in Rust or Python",

@@ -1,8 +1,31 @@
-//! How much one kernel holds, and one call of a driver of the CPU's runtime: its tables have fixed sizes, so that a call
-//! allocates nothing.
+//! How much a model may be, and how much one kernel holds and one call of a driver of the CPU's runtime, whose tables have
+//! fixed sizes, so that a call allocates nothing.
 //!
-//! Always: at most what the tables of `runtime/cpu` hold (`contract`, `attend` and `recurrent` assert it), so that no program
+//! A model that is larger is a mistake, so that from expand on products of extents, steps and counts are integers of 64
+//! bits. Always: at most what the tables of `runtime/cpu` hold (`contract`, `attend` and `recurrent` assert it), so that no program
 //! that compiles meets such an assertion. What is beyond goes to further kernels.
+
+use super::Type;
+
+/// The largest extent, and the largest integer that an attribute takes: positions on a GPU have 32 bits.
+pub const INTEGER: i64 = i32::MAX as i64;
+
+/// Elements of one tensor, where each dimension that a call binds is 1: 4 TiB of floats.
+pub const ELEMENTS: i64 = 1 << 40;
+
+/// Results of one op.
+pub const RESULTS: i64 = 1024;
+
+/// Expressions of one function, with those of the functions that it calls and of each round of a loop over numbers.
+pub const EXPRESSIONS: usize = 100_000;
+
+/// Fields of a model, with those of its blocks.
+pub const FIELDS: usize = 50_000;
+
+/// Whether a tensor has more than [`ELEMENTS`].
+pub fn is_oversize(ty: &Type) -> bool {
+    ty.count().terms().iter().any(|(_, factor)| *factor > ELEMENTS)
+}
 
 /// Places that a product writes.
 pub const PLACES_OF_A_PRODUCT: usize = 8;

@@ -4,6 +4,7 @@ use super::OpError;
 use super::initial::fit_initial;
 use crate::diag::{Code, closest};
 use crate::ir::Dim;
+use crate::ir::limits::INTEGER;
 use std::fmt;
 
 /// The value of an attribute.
@@ -74,6 +75,17 @@ impl AttrDecl {
     }
 }
 
+impl Attr {
+    /// An integer in it whose magnitude is larger than that.
+    fn beyond(&self, most: i64) -> Option<&Dim> {
+        match self {
+            Attr::Int(dim) => dim.terms().iter().any(|(_, factor)| factor.unsigned_abs() > most as u64).then_some(dim),
+            Attr::List(list) => list.iter().find_map(|one| one.beyond(most)),
+            Attr::Absent | Attr::Float(_) | Attr::Bool(_) | Attr::Text(_) => None,
+        }
+    }
+}
+
 impl AttrDecl {
     /// The value where none is given; `None` where one must be.
     pub fn default_value(&self) -> Option<Attr> {
@@ -84,10 +96,14 @@ impl AttrDecl {
     /// The value as this attribute keeps it.
     ///
     /// # Errors
-    /// `wrong-attribute`, with what the attribute accepts.
+    /// `wrong-attribute`, with what the attribute accepts; `literal-out-of-range`.
     pub fn fit(&self, value: Attr) -> Result<Attr, OpError> {
         if self.kind == AttrKind::Init && value != Attr::Absent {
             return fit_initial(self.name, value);
+        }
+        if let Some(large) = value.beyond(INTEGER).filter(|_| self.kind != AttrKind::Float) {
+            let message = format!("{large} is beyond what `{}` takes, at most {INTEGER}", self.name);
+            return Err(OpError::new(Code::LiteralOutOfRange, message).attr(self.name));
         }
         let is_int = |attr: &Attr| matches!(attr, Attr::Int(_));
         let ints = |list: &[Attr]| list.iter().all(is_int);

@@ -3,6 +3,7 @@
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
+use crate::ir::limits::RESULTS;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&SPLIT)];
 
@@ -22,6 +23,7 @@ static SPLIT: Op = Op {
             let message = format!("{parts} parts do not divide axis {axis} of {{0}}, which is {extent}");
             return Err(OpError::new(Code::NonDivisible, message).attr("parts"));
         };
+        few(parts)?;
         (0..parts).map(|k| b.slice(args[0], axis, Dim::from(k) * len.clone(), len.clone())).collect()
     },
     examples: &[
@@ -33,3 +35,12 @@ static SPLIT: Op = Op {
         },
     ],
 };
+
+/// Reports more results than an op may have.
+pub(super) fn few(results: i64) -> Result<(), OpError> {
+    if results <= RESULTS {
+        return Ok(());
+    }
+    let message = format!("`{{callee}}` would have {results} results, and the most are {RESULTS}");
+    Err(OpError::new(Code::TooLarge, message))
+}

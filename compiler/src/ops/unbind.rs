@@ -1,6 +1,7 @@
 //! `unbind(x, axis = 0)`: the slices of an axis.
 
 use crate::diag::Code;
+use super::split::few;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op, OpError};
 use crate::ir::Dim;
 
@@ -27,6 +28,7 @@ static UNBIND: Op = Op {
             );
             return Err(OpError::new(Code::DynamicValue, message).arg(0));
         };
+        few(count)?;
         (0..count)
             .map(|k| {
                 let slice = b.slice(args[0], axis, Dim::from(k), Dim::from(1))?;

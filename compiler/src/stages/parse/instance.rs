@@ -13,6 +13,7 @@ use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
+use crate::ir::limits::{ELEMENTS, FIELDS, is_oversize};
 use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
@@ -62,6 +63,8 @@ pub(super) struct Instances<'d, 'p> {
     /// Where the field being instantiated stands in the state dict.
     path: String,
     stack: Vec<i64>,
+    /// How many fields there are so far.
+    made: usize,
 }
 
 impl<'d, 'p> Instances<'d, 'p> {
@@ -74,6 +77,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             open: vec![],
             path: String::new(),
             stack: vec![],
+            made: 0,
         }
     }
 
@@ -169,6 +173,14 @@ impl<'d, 'p> Instances<'d, 'p> {
         names: &Names,
         diags: &mut Diags,
     ) -> FieldInstance {
+        self.made += 1;
+        if self.made > FIELDS {
+            if self.made == FIELDS + 1 {
+                let message = format!("the model has more than {FIELDS} fields, with those of its blocks");
+                diags.push(Diagnostic::new(Code::TooLarge, field.name.span(), message));
+            }
+            return FieldInstance::Unknown;
+        }
         match ty {
             FieldType::Error => FieldInstance::Unknown,
             FieldType::State(ty) => self.state(ty, field, names, diags),
@@ -303,10 +315,14 @@ impl<'d, 'p> Instances<'d, 'p> {
         let mut ids = vec![];
         for param in params {
             if param.name.is_empty() {
-                return FieldInstance::Param(self.param(self.path.clone(), param, field));
+                let id = self.param(self.path.clone(), param, field, diags);
+                return id.map_or(FieldInstance::Unknown, FieldInstance::Param);
             }
             let (name, own) = (format!("{}.{}", self.path, param.name), param.name);
-            ids.push((own, self.param(name, param, field)));
+            match self.param(name, param, field, diags) {
+                Some(id) => ids.push((own, id)),
+                None => return FieldInstance::Unknown,
+            }
         }
         FieldInstance::Layer(Rc::new(LayerInstance { layer, params: ids, site }))
     }
@@ -352,11 +368,19 @@ impl<'d, 'p> Instances<'d, 'p> {
         }
     }
 
-    fn param(&mut self, name: String, of: LayerParam, field: &Field) -> ParamId {
+    /// A parameter; `None` after a report.
+    fn param(&mut self, name: String, of: LayerParam, field: &Field, diags: &mut Diags) -> Option<ParamId> {
         let ty = Type::new(DType::F32, of.shape);
         let (stack, span) = (self.stack.clone(), field.name.span());
-        self.params.push(Param { name, ty, stack, init: of.init, trained: of.trained, offset: 0, span });
-        ParamId(self.params.len() as u32 - 1)
+        let param = Param { name, ty, stack, init: of.init, trained: of.trained, offset: 0, span };
+        let stacked = param.stacked();
+        if is_oversize(&stacked) {
+            let message = format!("`{}` would be {stacked}, and a tensor has at most {ELEMENTS} elements", param.name);
+            diags.push(Diagnostic::new(Code::TooLarge, span, message));
+            return None;
+        }
+        self.params.push(param);
+        Some(ParamId(self.params.len() as u32 - 1))
     }
 
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so

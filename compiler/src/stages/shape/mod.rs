@@ -18,6 +18,7 @@ mod suggest;
 mod transform;
 
 use crate::diag::{Code, Diagnostic, Diags};
+use crate::ir::limits::{ELEMENTS, is_oversize};
 use crate::ir::model::{Mode, NamedDim};
 use crate::ir::written::{Role, What, Written};
 use crate::ir::{DType, Function, Graph, Kind, Model, Node, Type, Value};
@@ -224,6 +225,12 @@ impl<'s> Shaper<'s> {
     }
 
     fn push(&mut self, node: &Node, kind: Kind, args: Vec<Value>, ty: Type) -> Known {
+        if is_oversize(&ty) {
+            let subject = node.name.clone().unwrap_or_else(|| report::site_of(node).text);
+            let message = format!("`{subject}` would be {ty}, and a tensor has at most {ELEMENTS} elements");
+            self.diags.push(Diagnostic::new(Code::TooLarge, node.span, message));
+            return Known::Unknown;
+        }
         Known::One(self.new.push(kind, args, Some(ty), node.span))
     }
 

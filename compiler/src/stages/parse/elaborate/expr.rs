@@ -5,12 +5,17 @@ use super::super::words;
 use super::{Elaborator, Module, Val};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
+use crate::ir::limits::EXPRESSIONS;
 use crate::ops::{self, Attr};
 use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {
     /// The value of an expression.
     pub(super) fn expr(&mut self, expr: &Expr) -> Val {
+        self.expressions += 1;
+        if self.is_too_long() {
+            return Val::Unknown;
+        }
         match &expr.kind {
             ExprKind::Int(n) => Val::Static(Attr::Int((*n).into())),
             ExprKind::Float(x) => Val::Static(Attr::Float(*x)),
@@ -58,6 +63,17 @@ impl Elaborator<'_, '_> {
             ExprKind::Match(of, arms) => self.choice(expr, of, arms),
             ExprKind::Error => Val::Unknown,
         }
+    }
+
+    /// Whether the function has more expressions than are compiled, which is reported once.
+    pub(super) fn is_too_long(&mut self) -> bool {
+        if self.expressions == EXPRESSIONS + 1 {
+            let name = self.scopes[0].function.name.clone();
+            let message = format!("`{name}` has more than {EXPRESSIONS} expressions, with those of all that it calls");
+            let report = Diagnostic::new(Code::TooLarge, name.span(), message);
+            self.diags.push(report.note("a loop over repeated blocks, `[Block(…); 100]`, is compiled once"));
+        }
+        self.expressions > EXPRESSIONS
     }
 
     /// A list of numbers is an attribute; any other is a tuple.

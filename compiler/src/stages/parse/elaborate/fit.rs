@@ -7,6 +7,7 @@ use super::super::words;
 use super::graph::plain_site;
 use super::{Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
+use crate::ir::limits::INTEGER;
 use crate::ir::written::{Axis, Fit, Role, Site, What};
 use crate::ir::{DType, Dim};
 use crate::ops::Attr;
@@ -37,6 +38,12 @@ pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Di
         Attr::Int(dim) if dim.as_const().is_some_and(|n| n < 0) => {
             let message = format!("`{}` is {dim}, which is not an extent", words::full(expr));
             diags.push(Diagnostic::new(Code::WrongAttribute, expr.place, message));
+            None
+        }
+        Attr::Int(dim) if dim.terms().iter().any(|(_, factor)| *factor > INTEGER) => {
+            let message = format!("`{}` is larger than any extent", words::full(expr));
+            let report = Diagnostic::new(Code::LiteralOutOfRange, expr.place, message);
+            diags.push(report.note(format!("extents are at most {INTEGER}")));
             None
         }
         Attr::Int(dim) => Some(dim),

@@ -52,6 +52,7 @@ pub(in super::super) fn entry<'p>(
         frames: vec![Frame::default()],
         scopes: vec![scope],
         calls: 0,
+        expressions: 0,
         scalars: vec![],
         positions: BTreeSet::new(),
         given,

@@ -30,6 +30,9 @@ impl Elaborator<'_, '_> {
                     return;
                 }
                 for i in from..to {
+                    if self.is_too_long() {
+                        return;
+                    }
                     self.iteration(pat, Val::Static(Attr::Int(i.into())), body, "");
                 }
             }

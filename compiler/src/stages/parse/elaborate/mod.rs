@@ -137,6 +137,8 @@ struct Elaborator<'e, 'p> {
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
     calls: usize,
+    /// How many expressions were evaluated.
+    expressions: usize,
     /// Integers that arguments give, and tensors that hold them: they can stand in positions.
     scalars: Vec<(Tensor, Dim)>,
     /// The arguments of which one stands in a position.

@@ -28,7 +28,8 @@ pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Pro
         diags.push(nesting(deep));
         return program;
     }
-    let syntax = Syntax { source, diags: RefCell::new(std::mem::take(diags)), depth: Cell::new(0) };
+    let syntax =
+        Syntax { source, diags: RefCell::new(std::mem::take(diags)), depth: Cell::new(0), cut: Cell::new(false) };
     // The result only repeats what has been reported: syn marks tokens that recovery skipped.
     let _ = Parser::parse2(
         |input: ParseStream| {
@@ -71,6 +72,8 @@ struct Syntax {
     diags: RefCell<Diags>,
     /// How deep the expression that is being read is nested.
     depth: Cell<usize>,
+    /// Whether something was passed over as too deep, so that what follows cannot be read.
+    cut: Cell<bool>,
 }
 
 impl Syntax {
@@ -84,7 +87,9 @@ impl Syntax {
     }
 
     fn syntax_error(&self, error: &syn::Error) {
-        self.report(Diagnostic::new(Code::Syntax, error.span(), error.to_string()));
+        if !self.cut.get() {
+            self.report(Diagnostic::new(Code::Syntax, error.span(), error.to_string()));
+        }
     }
 
     /// Reads an expression one level deeper; what is too deep is reported, and passed over to the statement's end.
@@ -92,6 +97,7 @@ impl Syntax {
         if self.depth.get() == NESTING {
             let place = Place::from(input.span());
             self.report(nesting(place.first));
+            self.cut.set(true);
             while !input.is_empty() && !input.peek(Token![;]) {
                 input.parse::<TokenTree>()?;
             }
