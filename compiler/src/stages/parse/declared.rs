@@ -118,15 +118,6 @@ impl<'p> Declared<'p> {
                 }
             }
         }
-        for one in &source.program.structs {
-            let methods = self.methods.get(&key(number, &one.name));
-            // States, parameters and lists are not called: a function that gives one may have its name.
-            let called = |field: &&Field| matches!(&field.ty, FieldType::One { name, .. } if name != "Parameter");
-            for field in one.fields.iter().filter(called) {
-                let Some(function) = methods.and_then(|all| all.get(&field.name.to_string())) else { continue };
-                diags.push(field_and_function(&field.name, &function.name));
-            }
-        }
         for one in fns_of(source) {
             let mut names = vec![];
             one.params.iter().for_each(|(pat, _)| pattern_names(pat, &mut names));
@@ -196,13 +187,6 @@ impl<'p> Declared<'p> {
     pub(super) fn method(&self, of: &str, name: &str) -> Option<&'p Fn> {
         self.methods.get(of)?.get(name).copied()
     }
-}
-
-fn field_and_function(field: &Ident, function: &Ident) -> Diagnostic {
-    let message = format!("`{field}` is a field and a function, so that `self.{field}(…)` has two meanings");
-    let report = Diagnostic::new(Code::DuplicateName, function.span(), message);
-    let report = report.note(format!("the field is on line {}", field.span().start().line));
-    report.help(format!("rename the function, for example to `{field}_of`"))
 }
 
 fn fns_of(source: &Source) -> impl Iterator<Item = &Fn> {

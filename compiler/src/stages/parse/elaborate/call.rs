@@ -124,6 +124,7 @@ impl Elaborator<'_, '_> {
             return Val::Unknown;
         };
         if instance.fields.contains_key(&text) {
+            self.report_two_meanings(&instance.name, name);
             let value = self.member(module, name, expr.place);
             return self.call_value(expr, value, &callee, args);
         }
@@ -148,6 +149,18 @@ impl Elaborator<'_, '_> {
         };
         self.diags.push_about(&text, report);
         Val::Unknown
+    }
+
+    /// Reports a field that is called as a function of its name might be; that function itself means the field.
+    fn report_two_meanings(&mut self, owner: &str, name: &Ident) {
+        let Some(function) = self.declared.method(owner, &name.to_string()) else { return };
+        if std::ptr::eq(self.scope().function, function) {
+            return;
+        }
+        let message = format!("`{name}` is a field and a function, so that `self.{name}(…)` has two meanings");
+        let report = Diagnostic::new(Code::DuplicateName, function.name.span(), message);
+        let report = report.note(format!("it is called on {}", self.diags.line(name.span().into())));
+        self.diags.push(report.help(format!("rename the function, for example to `{name}_of`")));
     }
 
     /// A call of what a field or variable holds.
