@@ -7,6 +7,7 @@ mod bindings;
 mod branch;
 mod call;
 mod fit;
+mod flow;
 mod foreign;
 mod index;
 mod keys;
@@ -15,6 +16,7 @@ mod repeat;
 mod report;
 mod scan;
 mod transform;
+mod untrained;
 
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::model::{Mode, NamedDim};
@@ -45,6 +47,7 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
         models.iter().for_each(|model| {
             foreign::check(model, diags);
             keys::check(model, diags);
+            untrained::check(model, diags);
         });
     }
 }
