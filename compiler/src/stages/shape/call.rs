@@ -28,6 +28,7 @@ impl Shaper<'_> {
         match checked {
             Ok(results) => {
                 let call = Call { attrs, ..call.clone() };
+                self.check_lookup(&call, &args, &types, site);
                 let value = self.new.push(Kind::Op(call), args, results.first().cloned(), node.span);
                 match results.len() {
                     1 => Known::One(value),

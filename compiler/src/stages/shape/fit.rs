@@ -115,6 +115,7 @@ impl Shaper<'_> {
             if most.is_some_and(|most| most <= bound) {
                 continue;
             }
+            self.bindings.exceeds(found);
             let (text, place) = &site.args[0];
             let may = if found.as_const().is_some() { "is" } else { "may be" };
             let message = format!(

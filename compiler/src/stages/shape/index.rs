@@ -86,6 +86,8 @@ impl Shaper<'_> {
                     if !self.check_index(index, site, args.len() - indices.len() - 1) {
                         return None;
                     }
+                    let written = &site.args[args.len() - indices.len() - 1];
+                    self.check_counted(index, written, text, &ty.shape[at]);
                     parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
                 }
                 Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, site) {

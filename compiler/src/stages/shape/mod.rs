@@ -6,6 +6,7 @@
 mod bindings;
 mod branch;
 mod call;
+mod counted;
 mod fit;
 mod flow;
 mod foreign;
