@@ -7,6 +7,7 @@ mod bindings;
 mod branch;
 mod call;
 mod counted;
+mod features;
 mod fit;
 mod flow;
 mod foreign;
@@ -94,6 +95,8 @@ struct Shaper<'s> {
     bindings: &'s mut Bindings,
     /// The types of the inputs where the graph is a body; `None` for unknown ones.
     inputs: Option<Vec<Option<Type>>>,
+    /// Values of the new graph that stand for what calls give about whose arguments a mistake was reported.
+    supposed: Vec<Value>,
     /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
     guessing: bool,
 }
@@ -106,7 +109,17 @@ impl<'s> Shaper<'s> {
         bindings: &'s mut Bindings,
         inputs: Option<Vec<Option<Type>>>,
     ) -> Shaper<'s> {
-        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs, guessing: false }
+        Shaper {
+            old,
+            new: Graph::default(),
+            known: vec![],
+            diags,
+            dims,
+            bindings,
+            inputs,
+            supposed: vec![],
+            guessing: false,
+        }
     }
 
     /// The new graph, and whether each output is known.
@@ -206,7 +219,7 @@ impl<'s> Shaper<'s> {
             What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
             What::Restack { axis } => self.restack(node, *axis),
-            What::Zeros => Known::Unknown,
+            What::Zeros | What::Unknown => Known::Unknown,
             What::Condition => self.condition(node, site),
             What::Choice(arms) => self.choice(node, arms, site),
             What::Foreign(foreign) => self.foreign(node, foreign, site),

@@ -100,10 +100,11 @@ impl Shaper<'_> {
         }
     }
 
-    /// Of an unknown value that must fit a pattern, the pattern tells the type.
+    /// Of an unknown value that must fit a pattern, the pattern tells the type: an inlined call gives what its function
+    /// declares, whatever is wrong inside.
     pub(super) fn declared(&mut self, node: &Node, fit: &Fit) -> Known {
         match self.bindings.shape(fit) {
-            Some(shape) if self.guessing => {
+            Some(shape) if self.guessing || fit.role.is_relied_on(fit.scope) => {
                 self.push(node, Kind::Input(usize::MAX), vec![], Type::new(fit.dtype, shape))
             }
             _ => Known::Unknown,
