@@ -19,7 +19,7 @@ mod words;
 
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::{Block, Model};
-use ast::{Arg, Fn, Receiver, Struct};
+use ast::{Arg, Fn, Program, Receiver, Struct};
 use declared::{Declared, Named};
 use instance::Instances;
 use options::Options;
@@ -73,7 +73,25 @@ fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
             None => diags.push(unknown_struct(&alias.target, &declared)),
         }
     }
+    report_inside(program, &declared, diags);
     models
+}
+
+/// Reports what is wrong with the fields of structs whatever their parameters are, and, where mistakes may keep functions
+/// from being called, the names that nothing declares in those that are called only.
+fn report_inside<'p>(program: &'p Program, declared: &Declared<'p>, diags: &mut Diags) {
+    for one in &program.structs {
+        let mut instances = Instances::new(declared);
+        let this = instances.instance(one, &[], declared.consts(0), one.name.span().into(), diags);
+        let Instances { params, states, dims, .. } = &instances;
+        for function in fns(declared, one).filter(|f| !f.is_pub() && !diags.is_empty()).collect::<Vec<_>>() {
+            elaborate::names(function, Some(&this), declared, elaborate::Kept { params, states, dims }, diags);
+        }
+    }
+    let kept = elaborate::Kept { params: &[], states: &[], dims: &[] };
+    for function in program.fns.iter().filter(|_| !diags.is_empty()).collect::<Vec<_>>() {
+        elaborate::names(function, None, declared, kept, diags);
+    }
 }
 
 /// What a model is called.

@@ -40,7 +40,7 @@ use std::rc::Rc;
 
 pub(super) use dims::{dims_of, named_dims};
 pub(super) use fit::{axes, dtype};
-pub(super) use function::{Kept, entry};
+pub(super) use function::{Kept, entry, names};
 
 /// A node of one of the open graphs.
 #[derive(Clone, Copy, PartialEq, Debug)]
