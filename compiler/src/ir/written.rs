@@ -176,6 +176,8 @@ pub struct Site {
     pub place: Place,
     /// The arguments' expressions; parameters of layers have none.
     pub args: Vec<(String, Place)>,
+    /// Where the items between the brackets of an index stand.
+    pub items: Vec<Place>,
     /// Where the written attributes stand.
     pub attrs: Vec<(&'static str, Place)>,
     /// The layer that is called.

@@ -340,6 +340,12 @@ pub(super) enum Index {
 }
 
 impl Index {
+    /// From the first number of it to the last, where it has one.
+    pub(super) fn place(&self) -> Option<Place> {
+        let sides = self.sides();
+        Some(sides.first()?.place.to(sides.last()?.place))
+    }
+
     fn sides(&self) -> Vec<&Expr> {
         match self {
             Index::Rest => vec![],

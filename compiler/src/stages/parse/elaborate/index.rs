@@ -54,7 +54,8 @@ impl Elaborator<'_, '_> {
         let mut args = vec![(text.to_owned(), place)];
         let mut tensors = vec![tensor];
         let Some(parts) = self.items(items, &mut args, &mut tensors) else { return Val::Unknown };
-        let site = Site { args, ..site_of(expr) };
+        let items = items.iter().map(|item| item.place().unwrap_or(expr.place)).collect();
+        let site = Site { args, items, ..site_of(expr) };
         Val::Tensor(self.write(What::Index(parts), site, &tensors))
     }
 

@@ -1,5 +1,6 @@
 //! Tokens in, syntax tree out. What cannot be read is reported, left out, and reading goes on behind it.
 
+mod closure;
 mod elsewhere;
 mod expr;
 mod foreign;
