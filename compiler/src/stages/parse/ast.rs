@@ -10,6 +10,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 pub(super) struct Program {
     pub(super) items: Vec<Item>,
     pub(super) uses: Vec<Use>,
+    /// The names of imports that could not be read.
+    pub(super) unread_uses: Vec<String>,
     pub(super) consts: Vec<Const>,
     pub(super) externs: Vec<Extern>,
     pub(super) structs: Vec<Struct>,

@@ -41,6 +41,7 @@ pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
     let models = models(&sources, diags);
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
+        unused::report_structs(&sources[0].program, diags);
     }
     (models, travel::blocks(&sources[0]))
 }

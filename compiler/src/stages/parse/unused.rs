@@ -49,6 +49,45 @@ pub(super) fn report_uncalled(program: &Program, diags: &mut Diags) {
     }
 }
 
+/// Reports structs of which nothing is made, in a text without mistakes: no other struct has a field of them, and they are
+/// no model. A public struct with a parameter or a function `forward` may be a block of other macros.
+pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
+    let mut named = BTreeSet::new();
+    program.aliases.iter().for_each(|alias| _ = named.insert(alias.target.to_string()));
+    for one in &program.structs {
+        let of_others = one.fields.iter().filter_map(|field| block(&field.ty)).filter(|name| one.name != name);
+        named.extend(of_others);
+    }
+    for one in program.structs.iter().filter(|one| !named.contains(&one.name.to_string())) {
+        let fns = || program.impls.iter().filter(|block| block.name == one.name).flat_map(|block| &block.fns);
+        let public = fns().find(|f| f.is_pub());
+        let name = &one.name;
+        let report = match (super::is_pub(&one.vis), public, fns().next()) {
+            (true, None, Some(first)) if one.params.is_empty() && !fns().any(|f| f.name == "forward") => {
+                let message = format!("`{name}` has no public function and is no block here, so nothing is made of it");
+                let report = Diagnostic::new(Code::UnusedStruct, first.name.span(), message);
+                report.help(format!("declare it as `pub fn {}`", first.name))
+            }
+            (false, Some(_), _) => {
+                let message = format!("`{name}` has public functions, but it is neither public nor a block here");
+                let report = Diagnostic::new(Code::UnusedStruct, name.span(), message);
+                report.help(format!("declare it as `pub struct {name}`"))
+            }
+            (true, ..) | (false, None, _) => continue,
+        };
+        diags.push(report);
+    }
+}
+
+/// The name of the block or layer that a field holds.
+fn block(ty: &FieldType) -> Option<String> {
+    match ty {
+        FieldType::One { name, .. } => Some(name.to_string()),
+        FieldType::Repeat { item, .. } => block(item),
+        FieldType::State(_) | FieldType::Error => None,
+    }
+}
+
 /// The fields of the structs that have functions.
 fn fields(program: &Program) -> impl Iterator<Item = (&Struct, &Field)> {
     let structs = program.structs.iter().filter(|one| program.impls.iter().any(|block| block.name == one.name));

@@ -4,6 +4,7 @@ mod closure;
 mod elsewhere;
 mod expr;
 mod foreign;
+mod import;
 mod items;
 mod types;
 
