@@ -172,10 +172,11 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
 
 /// The lengths of the sequences, if they are given, and the other arguments, of which the last are so many parameters.
 fn lengths(b: &Builder<'_>, args: &[Value], params: usize) -> Result<(Option<Value>, Vec<Value>), OpError> {
-    // States have three axes, so that one is not taken for lengths of another type.
-    let counts = |v: &Value| !b.dtype(*v).is_float() || b.shape(*v).len() == 1;
-    let given = args.len().saturating_sub(params);
-    let Some(at) = args.iter().take(given).skip(1).position(counts).map(|at| at + 1) else {
+    // States have three axes, so that one axis is that of lengths of another type.
+    let given = args.len().saturating_sub(params).max(1);
+    let mistyped = || args[1..given].iter().position(|v| b.shape(*v).len() == 1);
+    let at = args.iter().skip(1).position(|v| !b.dtype(*v).is_float()).or_else(mistyped);
+    let Some(at) = at.map(|at| at + 1) else {
         return Ok((None, args.to_vec()));
     };
     let wanted = Type::new(DType::U32, [b.shape(args[0])[0].clone()]);

@@ -45,10 +45,11 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             true
         });
     }
+    // What is drawn twice is so whatever else is wrong.
+    models.iter().for_each(|model| keys::check(model, diags));
     if diags.is_empty() {
         models.iter().for_each(|model| {
             foreign::check(model, diags);
-            keys::check(model, diags);
             untrained::check(model, diags);
         });
     }
