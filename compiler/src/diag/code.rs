@@ -126,6 +126,7 @@ codes! {
     UnusedField "unused-field": "a field takes part in no function",
     UnusedForeign "unused-foreign": "nothing calls a foreign function",
     UnusedImport "unused-import": "an imported block is named nowhere",
+    UnusedStruct "unused-struct": "a struct is neither a model nor a block of one",
     WrongArity "wrong-arity": "a call gives another number of arguments than the declaration asks for",
     WrongAttribute "wrong-attribute": "an attribute's value is not one that the op or layer accepts",
     WrongDimension "wrong-dimension": "an extent differs from the one that is asked for",

@@ -246,6 +246,11 @@ impl Diags {
         &self.list
     }
 
+    /// Whether there is one of a kind.
+    pub(crate) fn has(&self, code: Code) -> bool {
+        self.list.iter().any(|one| one.code == code)
+    }
+
     /// Whether there is none.
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()

@@ -27,6 +27,14 @@ pub enum Atom {
 }
 
 impl Atom {
+    /// The name, where it is one.
+    pub fn as_name(&self) -> Option<&str> {
+        match self {
+            Atom::Name(name) => Some(name),
+            Atom::FloorDiv(..) | Atom::Max(..) => None,
+        }
+    }
+
     /// Whether nothing is subtracted in it, at any depth.
     pub fn is_unsigned(&self) -> bool {
         match self {

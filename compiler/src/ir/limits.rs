@@ -20,7 +20,7 @@ pub const RESULTS: i64 = 1024;
 pub const EXPRESSIONS: usize = 100_000;
 
 /// Fields of a model, with those of its blocks.
-pub const FIELDS: usize = 50_000;
+pub const FIELDS: usize = 20_000;
 
 /// Whether a tensor has more than [`ELEMENTS`].
 pub fn is_oversize(ty: &Type) -> bool {

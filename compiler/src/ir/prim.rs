@@ -191,6 +191,17 @@ impl MapOp {
         }
     }
 
+    /// Whether it is constant between jumps, so that its derivative is zero.
+    pub fn is_step(self) -> bool {
+        use MapOp::*;
+        match self {
+            Sign | Floor | Ceil | Round => true,
+            Neg | Abs | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Not | Add
+            | Sub | Mul | Div | Rem | Pow | Max | Min | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd
+            | Select | Threefry => false,
+        }
+    }
+
     /// Whether the result is one of the arguments, or one up to its sign, or a remainder, or no float: nothing is rounded.
     pub fn is_exact(self) -> bool {
         use MapOp::*;

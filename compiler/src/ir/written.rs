@@ -45,6 +45,8 @@ pub enum What {
         /// How many the pattern expects.
         of: Option<usize>,
     },
+    /// A value of which a reported mistake leaves nothing known.
+    Unknown,
     /// The argument itself, which must fit a pattern.
     Fit(Fit),
     /// A call of a function that is mapped or differentiated.
@@ -158,6 +160,18 @@ pub enum Role {
     State(String),
 }
 
+impl Role {
+    /// Whether a value that must fit has the declared type for all that uses it, even where a mistake leaves the value
+    /// itself unknown. `scope` is the number of the inlined call; the public function itself, 0, has no user.
+    pub fn is_relied_on(&self, scope: usize) -> bool {
+        match self {
+            Role::Result(_) => scope > 0,
+            Role::Annotation(_) => true,
+            Role::Argument { .. } | Role::State(_) => false,
+        }
+    }
+}
+
 /// Where and in which words a node stands.
 #[derive(Clone, Debug)]
 pub struct Site {
@@ -167,6 +181,8 @@ pub struct Site {
     pub place: Place,
     /// The arguments' expressions; parameters of layers have none.
     pub args: Vec<(String, Place)>,
+    /// Where the items between the brackets of an index stand.
+    pub items: Vec<Place>,
     /// Where the written attributes stand.
     pub attrs: Vec<(&'static str, Place)>,
     /// The layer that is called.

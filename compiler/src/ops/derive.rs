@@ -129,6 +129,11 @@ fn text(name: &str, examples: &[&Example]) -> String {
         }
         let _ = writeln!(body, "        let {} = {};", tuple(&names), example.call);
     }
+    // Where no result has a derivative, something else must be there to train: then the gradients of all that is compared
+    // are seen to be zero.
+    if !examples.iter().flat_map(|example| self::results(example)).any(|ty| ty.dtype.is_float()) {
+        loss.extend(fields.first().and_then(|field| field.split(':').next()).map(|field| format!("sum(self.{field})")));
+    }
     let (names, types): (Vec<String>, Vec<String>) = results.into_iter().unzip();
     let (model, args) = (camel(name), args.join(", "));
     let (fields, weights, loss) = (fields.join(",\n    "), weights.join(", "), loss.join(" + "));

@@ -130,7 +130,7 @@ type Step = fn(&mut Builder<'_>, Value, Value, &[Value]) -> Result<Vec<Value>, O
 /// The output for every step, and the last state of every layer and direction.
 pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cell) -> Result<Vec<Value>, OpError> {
     let plan = Plan::of(attrs)?;
-    let (lengths, args) = lengths(b, args)?;
+    let (lengths, args) = lengths(b, args, plan.params())?;
     let given = args.len().checked_sub(1 + plan.params());
     let Some(states) = given.filter(|n| *n == 0 || *n == cell.states) else {
         let state = if cell.states == 1 { "a state" } else { "both tensors of a state" };
@@ -170,9 +170,13 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
     Ok(results)
 }
 
-/// The lengths of the sequences, if they are given, and the other arguments.
-fn lengths(b: &Builder<'_>, args: &[Value]) -> Result<(Option<Value>, Vec<Value>), OpError> {
-    let Some(at) = args.iter().skip(1).position(|v| !b.dtype(*v).is_float()).map(|at| at + 1) else {
+/// The lengths of the sequences, if they are given, and the other arguments, of which the last are so many parameters.
+fn lengths(b: &Builder<'_>, args: &[Value], params: usize) -> Result<(Option<Value>, Vec<Value>), OpError> {
+    // States have three axes, so that one axis is that of lengths of another type.
+    let given = args.len().saturating_sub(params).max(1);
+    let mistyped = || args[1..given].iter().position(|v| b.shape(*v).len() == 1);
+    let at = args.iter().skip(1).position(|v| !b.dtype(*v).is_float()).or_else(mistyped);
+    let Some(at) = at.map(|at| at + 1) else {
         return Ok((None, args.to_vec()));
     };
     let wanted = Type::new(DType::U32, [b.shape(args[0])[0].clone()]);

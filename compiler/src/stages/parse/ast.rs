@@ -10,6 +10,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 pub(super) struct Program {
     pub(super) items: Vec<Item>,
     pub(super) uses: Vec<Use>,
+    /// The names of imports that could not be read.
+    pub(super) unread_uses: Vec<String>,
     pub(super) consts: Vec<Const>,
     pub(super) externs: Vec<Extern>,
     pub(super) structs: Vec<Struct>,
@@ -381,6 +383,12 @@ pub(super) enum Index {
 }
 
 impl Index {
+    /// From the first number of it to the last, where it has one.
+    pub(super) fn place(&self) -> Option<Place> {
+        let sides = self.sides();
+        Some(sides.first()?.place.to(sides.last()?.place))
+    }
+
     fn sides(&self) -> Vec<&Expr> {
         match self {
             Index::Rest(_) | Index::Whole => vec![],

@@ -4,7 +4,7 @@ use super::ast::*;
 use super::{vocabulary, words};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::DType;
-use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
+use crate::ops::{self, Attr, AttrDecl, AttrError, AttrKind, Attrs};
 use proc_macro2::Ident;
 
 /// One given argument.
@@ -74,10 +74,9 @@ pub(super) fn bind(
         beyond.into_iter().for_each(|report| diags.push(report));
         return bound;
     }
-    let values = positional.iter().filter_map(|g| g.value.clone()).collect();
-    let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
-    match ops::resolve(decls, values, pairs) {
+    match resolved(decls, &positional, &named) {
         Ok(attrs) => bound.attrs = Some(attrs),
+        Err(_) if let Some(attrs) = reordered(callee, decls, &positional, &named, diags) => bound.attrs = Some(attrs),
         Err(errors) => {
             for one in errors {
                 let given = one.given.and_then(|k| order.get(k));
@@ -97,6 +96,28 @@ pub(super) fn bind(
         }
     }
     bound
+}
+
+fn resolved(decls: &'static [AttrDecl], positional: &[&Given], named: &[&Given]) -> Result<Attrs, Vec<AttrError>> {
+    let values = positional.iter().filter_map(|g| g.value.clone()).collect();
+    let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
+    ops::resolve(decls, values, pairs)
+}
+
+/// The attributes where the first two stand in the wrong order, which is reported.
+fn reordered(
+    callee: &str,
+    decls: &'static [AttrDecl],
+    positional: &[&Given],
+    named: &[&Given],
+    diags: &mut Diags,
+) -> Option<Attrs> {
+    let ([first, second], [a, b, ..]) = (positional, decls) else { return None };
+    let attrs = resolved(decls, &[second, first], named).ok()?;
+    let message = format!("`{callee}` takes `{}` first and then `{}`", a.name, b.name);
+    let report = Diagnostic::new(Code::WrongAttribute, first.place.to(second.place), message);
+    diags.push(report.help(format!("write `{}, {}`", second.text, first.text)));
+    Some(attrs)
 }
 
 /// The report of a number that is beyond what an f32 holds.

@@ -23,7 +23,7 @@ use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::model::Sketch;
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
-use ast::{Arg, Fn, Receiver, Struct};
+use ast::{Arg, Fn, Program, Receiver, Struct};
 use declared::{Declared, Named};
 use elaborate::Trained;
 use instance::Instances;
@@ -46,6 +46,7 @@ pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
     let models = models(&sources, diags);
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
+        unused::report_structs(&sources[0].program, diags);
     }
     (models, travel::blocks(&sources[0]))
 }
@@ -86,7 +87,28 @@ fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {
             None => diags.push_about(&alias.target, unknown_struct(&alias.target, &declared)),
         }
     }
+    report_inside(program, &declared, diags);
     models
+}
+
+/// Reports what is wrong with the fields of structs whatever their parameters are, and, where mistakes may keep functions
+/// from being called, the names that nothing declares in those that are called only.
+fn report_inside<'p>(program: &'p Program, declared: &Declared<'p>, diags: &mut Diags) {
+    if diags.has(Code::TooLarge) {
+        return;
+    }
+    for one in &program.structs {
+        let mut instances = Instances::new(declared);
+        let this = instances.instance(one, &[], declared.consts(0), one.name.span().into(), diags);
+        let Instances { params, states, dims, .. } = &instances;
+        for function in fns(declared, one).filter(|f| !f.is_pub() && !diags.is_empty()).collect::<Vec<_>>() {
+            elaborate::names(function, Some(&this), declared, elaborate::Kept { params, states, dims }, diags);
+        }
+    }
+    let kept = elaborate::Kept { params: &[], states: &[], dims: &[] };
+    for function in program.fns.iter().filter(|_| !diags.is_empty()).collect::<Vec<_>>() {
+        elaborate::names(function, None, declared, kept, diags);
+    }
 }
 
 /// What a model is called.

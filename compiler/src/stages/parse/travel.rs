@@ -25,13 +25,17 @@ pub struct Texts {
 
 /// The paths of the blocks that a text imports, as paths of macros.
 pub fn imports(own: &TokenStream) -> Vec<TokenStream> {
+    let end = |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
     let mut paths = vec![];
     let mut rest = own.clone().into_iter();
+    // Whether an item may begin with the next token.
+    let mut begins = true;
     while let Some(token) = rest.next() {
-        if !matches!(&token, TokenTree::Ident(word) if word == "use") {
+        let begun = std::mem::replace(&mut begins, matches!(&token, TokenTree::Group(_)) || end(&token));
+        if !begun || !matches!(&token, TokenTree::Ident(word) if word == "use") {
             continue;
         }
-        let end = |token: &TokenTree| matches!(token, TokenTree::Punct(p) if p.as_char() == ';');
+        begins = true;
         let item: TokenStream = std::iter::once(token).chain(rest.by_ref().take_while(|t| !end(t))).collect();
         // What cannot be read is reported with the rest of the text.
         let tree = |input: ParseStream| {
@@ -68,7 +72,8 @@ impl Source {
     fn new(program: Program) -> Source {
         let structs = program.structs.iter().map(|s| s.name.to_string());
         let names = structs.chain(program.aliases.iter().map(|a| a.name.to_string())).collect();
-        Source { program, names, ..Source::default() }
+        let failed = program.unread_uses.iter().cloned().collect();
+        Source { program, names, failed, ..Source::default() }
     }
 }
 

@@ -62,6 +62,37 @@ fn members(program: &Program) -> impl Iterator<Item = &Ident> {
     fields.chain(program.impls.iter().flat_map(|block| block.fns.iter().map(|one| &one.name)))
 }
 
+/// Reports structs of which nothing is made, in a text without mistakes: no other struct has a field of them, and they are
+/// no model. A public struct with a parameter or a function `forward` may be a block of other macros.
+pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
+    let mut named = BTreeSet::new();
+    program.aliases.iter().for_each(|alias| _ = named.insert(alias.target.to_string()));
+    for one in &program.structs {
+        let of_others = one.fields.iter().filter_map(|field| block(&field.ty)).filter(|name| one.name != name);
+        named.extend(of_others);
+    }
+    for one in program.structs.iter().filter(|one| !named.contains(&one.name.to_string())) {
+        let fns = || program.impls.iter().filter(|block| block.name == one.name).flat_map(|block| &block.fns);
+        let Some(first) = fns().next() else { continue };
+        let is_block = !one.params.is_empty() || fns().any(|f| f.is_pub() || f.name == "forward");
+        if super::is_pub(&one.vis) && !is_block {
+            let name = &one.name;
+            let message = format!("`{name}` has no public function and is no block here, so nothing is made of it");
+            let report = Diagnostic::new(Code::UnusedStruct, first.name.span(), message);
+            diags.push(report.help(format!("declare it as `pub fn {}`", first.name)));
+        }
+    }
+}
+
+/// The name of the block or layer that a field holds.
+fn block(ty: &FieldType) -> Option<String> {
+    match ty {
+        FieldType::One { name, .. } => Some(name.to_string()),
+        FieldType::Repeat { item, .. } => block(item),
+        FieldType::State(_) | FieldType::Error => None,
+    }
+}
+
 /// The fields of the structs that have functions.
 fn fields(program: &Program) -> impl Iterator<Item = (&Struct, &Field)> {
     let first = |one: &Struct| program.structs.iter().find(|other| other.name == one.name);

@@ -3,13 +3,15 @@
 use crate::ir::Dim;
 use crate::ir::written::{Axis, Fit};
 use crate::ops::{Attr, Attrs};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// The bindings of one function's inlined calls.
 #[derive(Clone, Default)]
 pub(super) struct Bindings {
     names: BTreeMap<String, Dim>,
     rests: BTreeMap<usize, Vec<Dim>>,
+    /// Dimensions of the call that may be larger than an inlined one declares, which has been reported.
+    exceeded: BTreeSet<String>,
 }
 
 /// Why a shape does not fit.
@@ -92,6 +94,16 @@ impl Bindings {
             }
         }
         Some(shape)
+    }
+
+    /// Says that an extent has been reported as larger than what an inlined call declares.
+    pub(super) fn exceeds(&mut self, extent: &Dim) {
+        extent.names(&mut |name| _ = self.exceeded.insert(name.to_owned()));
+    }
+
+    /// Whether that has been said of an extent with this name.
+    pub(super) fn has_exceeded(&self, name: &str) -> bool {
+        self.exceeded.contains(name)
     }
 
     /// Binds a name; gives what it stands for already where that differs.

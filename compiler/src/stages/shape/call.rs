@@ -1,5 +1,6 @@
 //! Calls of ops and layers: arguments checked against the signature, result types from the body.
 
+use super::features::mended_results;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::graph::Call;
@@ -28,6 +29,7 @@ impl Shaper<'_> {
         match checked {
             Ok(results) => {
                 let call = Call { attrs, ..call.clone() };
+                self.check_lookup(&call, &args, &types, site);
                 let value = self.new.push(Kind::Op(call), args, results.first().cloned(), node.span);
                 match results.len() {
                     1 => Known::One(value),
@@ -35,10 +37,33 @@ impl Shaper<'_> {
                 }
             }
             Err(error) => {
+                let layer = site.layer.as_ref();
+                let given = layer.and_then(|layer| mended_results(layer, call, &types[..site.args.len()], &error));
                 self.report_call(node, call, site, &types, error);
-                Known::Unknown
+                self.given(node, given)
             }
         }
+    }
+
+    /// Stands for what a wrong call gives, where that is known.
+    fn given(&mut self, node: &Node, results: Option<Vec<Type>>) -> Known {
+        let Some(results) = results else { return Known::Unknown };
+        let value = self.new.push(Kind::Input(usize::MAX), vec![], results.first().cloned(), node.span);
+        self.supposed.push(value);
+        match results.len() {
+            1 => Known::One(value),
+            _ => Known::Many(value, results),
+        }
+    }
+
+    /// Whether a value is made of what a wrong call is supposed to give.
+    pub(super) fn is_supposed(&self, value: Value) -> bool {
+        let mut made = vec![false; self.new.nodes.len()];
+        for at in self.new.values().take_while(|at| *at <= value) {
+            let args = &self.new.node(at).args;
+            made[at.0 as usize] = self.supposed.contains(&at) || args.iter().any(|arg| made[arg.0 as usize]);
+        }
+        made[value.0 as usize]
     }
 
     /// One result of a node with several; `site` is the user's expression where it names the result.

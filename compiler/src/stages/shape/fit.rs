@@ -19,6 +19,14 @@ impl Shaper<'_> {
             },
         };
         let ty = self.new.ty(value).clone();
+        let shape = self.bindings.shape(fit);
+        // Of a declaration that two others contradict, one of which is wrong already, nothing is sure.
+        if matches!(fit.role, Role::Result(_))
+            && shape.is_some_and(|shape| shape != ty.shape)
+            && self.is_supposed(value)
+        {
+            return self.declared(node, fit);
+        }
         if ty.dtype != fit.dtype {
             self.report_fit(node, fit, site, &ty, Code::WrongDtype, None);
             return Known::Unknown;
@@ -115,6 +123,7 @@ impl Shaper<'_> {
             if most.is_some_and(|most| most <= bound) {
                 continue;
             }
+            self.bindings.exceeds(found);
             let (text, place) = &site.args[0];
             let may = if found.as_const().is_some() { "is" } else { "may be" };
             let message = format!(

@@ -3,7 +3,7 @@
 use super::bindings::shown;
 use super::report::type_text;
 use super::{Known, Shaper, literal};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::ellipses::Ellipses;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
@@ -92,8 +92,9 @@ impl Shaper<'_> {
         let whole = |extent: &Dim| Part { cut: cut(Dim::from(0), extent.clone()), drop: false, gather: None };
         let mut parts: Vec<Part> = vec![];
         let mut indices = args[1..].iter();
-        for item in items {
+        for (k, item) in items.iter().enumerate() {
             let at = parts.len();
+            let place = site.items.get(k).copied().unwrap_or(site.place);
             match item {
                 Item::Rest => parts.extend(ty.shape[at..at + ty.rank() - named].iter().map(whole)),
                 Item::Whole => parts.push(whole(&ty.shape[at])),
@@ -104,9 +105,11 @@ impl Shaper<'_> {
                     if !self.check_index(index, site, args.len() - indices.len() - 1) {
                         return None;
                     }
+                    let written = &site.args[args.len() - indices.len() - 1];
+                    self.check_counted(index, written, &site.args[0].0, &ty.shape[at]);
                     parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
                 }
-                Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, site) {
+                Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, (site, place)) {
                     Some(part) => parts.push(part),
                     None => {
                         self.report_unbound(site);
@@ -131,7 +134,7 @@ impl Shaper<'_> {
     }
 
     /// One element or a range of an axis; `None` after a report.
-    fn part(&mut self, item: &Item, ty: &Type, axis: usize, site: &Site) -> Option<Part> {
+    fn part(&mut self, item: &Item, ty: &Type, axis: usize, (site, place): (&Site, Place)) -> Option<Part> {
         let extent = &ty.shape[axis];
         let (start, end, drop) = match item {
             Item::At(at) => {
@@ -153,13 +156,13 @@ impl Shaper<'_> {
             let message =
                 format!("{what} is outside of axis {axis} of `{}`, which has {}", site.args[0].0, shown(extent));
             let code = if drop { Code::IndexOutOfRange } else { Code::SliceOutOfRange };
-            let report = Diagnostic::new(code, site.place, message);
+            let report = Diagnostic::new(code, place, message);
             self.diags.push(report.note(format!("`{}` is {}", site.args[0].0, type_text(ty))));
             return None;
         }
         if len.as_const().is_some_and(|n| n <= 0) {
             let message = format!("`{}` is empty: axis {axis} from {} to {}", site.text, shown(&start), shown(&end));
-            self.diags.push(Diagnostic::new(Code::SliceOutOfRange, site.place, message));
+            self.diags.push(Diagnostic::new(Code::SliceOutOfRange, place, message));
             return None;
         }
         Some(Part { cut: cut(start, len), drop, gather: None })

@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::{Graph, Kind, Model, Value};
 use std::collections::BTreeMap;
 
-/// Reports second draws from one key in every function of a model without mistakes.
+/// Reports second draws from one key in every function of a model.
 ///
 /// A draw can be kept in a variable, so that nothing needs a second one; a mask of `dropout` cannot, and those that are
 /// the same may be meant.

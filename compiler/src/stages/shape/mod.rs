@@ -6,7 +6,10 @@
 mod bindings;
 mod branch;
 mod call;
+mod counted;
+mod features;
 mod fit;
+mod flow;
 mod foreign;
 mod index;
 mod keys;
@@ -16,6 +19,7 @@ mod report;
 mod scan;
 mod suggest;
 mod transform;
+mod untrained;
 
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::limits::{ELEMENTS, is_oversize};
@@ -43,10 +47,12 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             true
         });
     }
+    // What is drawn twice is so whatever else is wrong.
+    models.iter().for_each(|model| keys::check(model, diags));
     if diags.is_empty() {
         models.iter().for_each(|model| {
             foreign::check(model, diags);
-            keys::check(model, diags);
+            untrained::check(model, diags);
         });
     }
 }
@@ -92,6 +98,8 @@ struct Shaper<'s> {
     bindings: &'s mut Bindings,
     /// The types of the inputs where the graph is a body; `None` for unknown ones.
     inputs: Option<Vec<Option<Type>>>,
+    /// Values of the new graph that stand for what calls give about whose arguments a mistake was reported.
+    supposed: Vec<Value>,
     /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
     guessing: bool,
 }
@@ -104,7 +112,17 @@ impl<'s> Shaper<'s> {
         bindings: &'s mut Bindings,
         inputs: Option<Vec<Option<Type>>>,
     ) -> Shaper<'s> {
-        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs, guessing: false }
+        Shaper {
+            old,
+            new: Graph::default(),
+            known: vec![],
+            diags,
+            dims,
+            bindings,
+            inputs,
+            supposed: vec![],
+            guessing: false,
+        }
     }
 
     /// The new graph, and whether each output is known.
@@ -205,7 +223,7 @@ impl<'s> Shaper<'s> {
             What::Transform(made) => self.transform(node, made, site),
             What::Unstack { axis, count } => self.unstack(node, *axis, count, site),
             What::Restack { axis } => self.restack(node, *axis),
-            What::Zeros => Known::Unknown,
+            What::Zeros | What::Unknown => Known::Unknown,
             What::Condition => self.condition(node, site),
             What::Choice(arms) => self.choice(node, arms, site),
             What::Foreign(foreign) => self.foreign(node, foreign, site),
@@ -225,7 +243,8 @@ impl<'s> Shaper<'s> {
     }
 
     fn push(&mut self, node: &Node, kind: Kind, args: Vec<Value>, ty: Type) -> Known {
-        if is_oversize(&ty) {
+        // What stands for a mistake has been reported.
+        if is_oversize(&ty) && !matches!(kind, Kind::Input(usize::MAX)) {
             let subject = node.name.clone().unwrap_or_else(|| report::site_of(node).text);
             let message = format!("`{subject}` would be {ty}, and a tensor has at most {ELEMENTS} elements");
             self.diags.push(Diagnostic::new(Code::TooLarge, node.span, message));

@@ -4,7 +4,7 @@ use super::report::{site_of, type_text};
 use super::scan::state_name;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::{Kind, Node, Repeat, Type, Value};
+use crate::ir::{Graph, Kind, Node, Repeat, Type, Value};
 
 impl Shaper<'_> {
     pub(super) fn repeat(&mut self, node: &Node, repeat: &Repeat) -> Known {
@@ -17,8 +17,14 @@ impl Shaper<'_> {
             args.iter().enumerate().map(|(k, arg)| arg.map(|a| slice(k, self.new.ty(a)))).collect();
         let before = self.diags.list().len();
         self.start_with_zeros(node, repeat, &mut args, &mut inputs);
-        let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.clone()));
-        let (body, sure) = Shaper { guessing: self.guessing, ..body }.run();
+        let (mut body, mut sure) = self.round(repeat, &inputs);
+        if self.diags.list().len() > before
+            && let Some((k, start)) = self.other_start(node, repeat, &inputs)
+        {
+            self.diags.forget(before);
+            inputs[k] = Some(start);
+            (body, sure) = self.round(repeat, &inputs);
+        }
         let reported = self.diags.list().len() > before && !self.guessing;
         let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
         let mut changed = false;
@@ -52,6 +58,12 @@ impl Shaper<'_> {
             1 => Known::One(value),
             _ => Known::Many(value, results),
         }
+    }
+
+    /// The body for inputs of these types.
+    fn round(&mut self, repeat: &Repeat, inputs: &[Option<Type>]) -> (Graph, Vec<bool>) {
+        let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.to_vec()));
+        Shaper { guessing: self.guessing, ..body }.run()
     }
 
     fn report_change(&mut self, node: &Node, repeat: &Repeat, k: usize, before: &Type, after: &Type) {

@@ -18,7 +18,7 @@ pub(super) fn site_of(node: &Node) -> Site {
                 Kind::Op(call) => call.callee.clone(),
                 _ => node.name.clone().unwrap_or_else(|| "this value".into()),
             };
-            Site { text, place: node.span.into(), args: vec![], attrs: vec![], layer: None }
+            Site { text, place: node.span.into(), args: vec![], items: vec![], attrs: vec![], layer: None }
         }
     }
 }

@@ -65,9 +65,7 @@ impl Shaper<'_> {
         args: &mut [Option<Value>],
         inputs: &mut [Option<Type>],
     ) {
-        let of = |k: usize| &self.old.node(node.args[k]).kind;
-        let is_open = |k: &usize| matches!(of(*k), Kind::Written(written) if matches!(written.what, What::Zeros));
-        let open: Vec<usize> = (0..repeat.carried).filter(is_open).collect();
+        let open = self.open(node, repeat);
         let others_known = (0..inputs.len()).all(|k| open.contains(&k) || inputs[k].is_some());
         if open.is_empty() || !(others_known || self.guessing) {
             return;
@@ -80,6 +78,38 @@ impl Shaper<'_> {
                 None => self.report_open(node, repeat, k),
             }
         }
+    }
+
+    /// The carried values that begin as zeros of any type.
+    fn open(&self, node: &Node, repeat: &Repeat) -> Vec<usize> {
+        let of = |k: usize| &self.old.node(node.args[k]).kind;
+        let is_open = |k: &usize| matches!(of(*k), Kind::Written(written) if matches!(written.what, What::Zeros));
+        (0..repeat.carried).filter(is_open).collect()
+    }
+
+    /// The state that begins as zeros and the one type with which the body has no mistake, where it has some with the
+    /// type that the body gives back: then that is the mistake.
+    pub(super) fn other_start(&self, node: &Node, repeat: &Repeat, inputs: &[Option<Type>]) -> Option<(usize, Type)> {
+        let [k] = self.open(node, repeat)[..] else { return None };
+        let rank = inputs[k].as_ref()?.rank();
+        let run = |start: Option<&Type>| {
+            let (mut silent, mut bindings) = (Diags::default(), self.bindings.clone());
+            let mut inputs = inputs.to_vec();
+            inputs[k] = start.cloned();
+            let body = Shaper::new(&repeat.body, &mut silent, self.dims, &mut bindings, Some(inputs));
+            let (body, _) = Shaper { guessing: start.is_none(), ..body }.run();
+            (body, silent.is_empty())
+        };
+        let (body, _) = run(None);
+        let mut types: Vec<&Type> = vec![];
+        // Fewer axes broadcast to many shapes.
+        for ty in body.nodes.iter().filter_map(|node| node.ty.as_ref()).filter(|ty| ty.rank() == rank) {
+            if !types.contains(&ty) && run(Some(ty)).1 {
+                types.push(ty);
+            }
+        }
+        let [only] = types[..] else { return None };
+        Some((k, only.clone()))
     }
 
     /// Finds the types of these carried values: what the body gives back where it depends on others only, or on
@@ -100,10 +130,11 @@ impl Shaper<'_> {
         }
     }
 
-    /// Of an unknown value that must fit a pattern, the pattern tells the type.
+    /// Of an unknown value that must fit a pattern, the pattern tells the type: an inlined call gives what its function
+    /// declares, whatever is wrong inside.
     pub(super) fn declared(&mut self, node: &Node, fit: &Fit) -> Known {
         match self.bindings.shape(fit) {
-            Some(shape) if self.guessing => {
+            Some(shape) if self.guessing || fit.role.is_relied_on(fit.scope) => {
                 self.push(node, Kind::Input(usize::MAX), vec![], Type::new(fit.dtype, shape))
             }
             _ => Known::Unknown,

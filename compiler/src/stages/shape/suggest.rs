@@ -77,6 +77,7 @@ impl Shaper<'_> {
             | What::Choice(_)
             | What::Outcome
             | What::Ellipses(_)
+            | What::Unknown
             | What::Foreign(_) => None,
         }
     }

@@ -67,7 +67,7 @@ impl Elaborator<'_, '_> {
 
     /// Whether the function has more expressions than are compiled, which is reported once.
     pub(super) fn is_too_long(&mut self) -> bool {
-        if self.expressions == EXPRESSIONS + 1 {
+        if self.expressions == EXPRESSIONS + 1 && !self.diags.has(Code::TooLarge) {
             let name = self.scopes[0].function.name.clone();
             let message = format!("`{name}` has more than {EXPRESSIONS} expressions, with those of all that it calls");
             let report = Diagnostic::new(Code::TooLarge, name.span(), message);

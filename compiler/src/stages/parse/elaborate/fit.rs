@@ -84,7 +84,7 @@ impl Elaborator<'_, '_> {
                 let dtype = self::dtype(dtype, self.diags);
                 let names = self.scope().names.clone();
                 let axes = self::axes(axes, &names, self.diags);
-                let tensor = self.tensor(val, text, place);
+                let tensor = self.tensor(val, text, place).or_else(|| self.declared(role, text, place));
                 let (Some(dtype), Some(axes), Some(tensor)) = (dtype, axes, tensor) else {
                     return Val::Unknown;
                 };
@@ -106,6 +106,11 @@ impl Elaborator<'_, '_> {
             }
             TypeExpr::Struct(name, fields) => self.fit_struct(val, name, fields, role, text, place),
         }
+    }
+
+    /// Stands for an unknown value that is declared, so that what uses it is checked.
+    fn declared(&mut self, role: &Role, text: &str, place: Place) -> Option<Tensor> {
+        role.is_relied_on(self.scope().number).then(|| self.write(What::Unknown, plain_site(text, place), &[]))
     }
 
     fn fit_struct(

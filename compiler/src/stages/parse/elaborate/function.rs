@@ -27,7 +27,7 @@ pub(in super::super) fn entry<'p>(
     kept: Kept<'_>,
     diags: &mut Diags,
 ) -> Option<Function> {
-    let Kept { params, states, dims: session } = kept;
+    let Kept { params, dims: session, .. } = kept;
     let mut names = this.names.clone();
     let training = train.is_some();
     let dims = entry_dims(function, &mut names, session.iter().filter(|_| !training), diags);
@@ -43,22 +43,8 @@ pub(in super::super) fn entry<'p>(
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
-    let mut elaborator = Elaborator {
-        declared,
-        params,
-        states,
-        diags,
-        training,
-        frames: vec![Frame::default()],
-        scopes: vec![scope],
-        calls: 0,
-        expressions: 0,
-        scalars: vec![],
-        positions: BTreeSet::new(),
-        given,
-        touched,
-        in_gradient: false,
-    };
+    let empty = Elaborator::new(declared, kept, scope, diags);
+    let mut elaborator = Elaborator { training, given, touched, ..empty };
     elaborator.inputs(function, &args);
     let result = elaborator.body(function);
     let outputs = elaborator.outputs(&result, function);
@@ -84,6 +70,36 @@ pub(in super::super) fn entry<'p>(
         effects,
         graph,
     })
+}
+
+/// Reports the names that a function of the text uses and nothing declares, as far as they depend on no value: of the
+/// arguments, and of the parameters of its struct, nothing is known.
+pub(in super::super) fn names<'p>(
+    function: &'p Fn,
+    this: Option<&Rc<Instance>>,
+    declared: &Declared<'p>,
+    kept: Kept<'_>,
+    diags: &mut Diags,
+) {
+    let mut names = this.map_or_else(|| declared.consts(function.source).clone(), |this| this.names.clone());
+    for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
+        for_each_axis(ty, &mut |axis| {
+            if let AxisExpr::Dim { value, .. } = axis {
+                dim_names(value).into_iter().for_each(|name| _ = names.entry(name.to_string()).or_insert(None));
+            }
+        });
+    }
+    let this = this.filter(|_| !matches!(function.receiver, Receiver::None));
+    let module =
+        |this: &Rc<Instance>| Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
+    // Not zero, which is a public function, whose `..` stands for nothing.
+    let number = 1;
+    let scope = Scope { number, function, this: this.map(module), names, locals: vec![BTreeMap::new()], captured: 0 };
+    let mut elaborator = Elaborator::new(declared, kept, scope, diags);
+    for (pat, _) in &function.params {
+        elaborator.bind(pat, Val::Unknown, "");
+    }
+    elaborator.block(&function.body);
 }
 
 /// The dimensions that only the session gives, and whether the function's result has one.
@@ -244,7 +260,27 @@ fn entry_args(function: &Fn, names: &Names, diags: &mut Diags) -> Vec<Option<mod
     args
 }
 
-impl<'p> Elaborator<'_, 'p> {
+impl<'e, 'p> Elaborator<'e, 'p> {
+    /// Without a node yet.
+    fn new(declared: &'e Declared<'p>, kept: Kept<'e>, scope: Scope<'p>, diags: &'e mut Diags) -> Self {
+        Elaborator {
+            declared,
+            params: kept.params,
+            states: kept.states,
+            diags,
+            training: false,
+            frames: vec![Frame::default()],
+            calls: scope.number,
+            expressions: 0,
+            scopes: vec![scope],
+            scalars: vec![],
+            positions: BTreeSet::new(),
+            given: BTreeSet::new(),
+            touched: false,
+            in_gradient: false,
+        }
+    }
+
     pub(super) fn scope(&mut self) -> &mut Scope<'p> {
         match self.scopes.last_mut() {
             Some(scope) => scope,

@@ -143,7 +143,7 @@ impl Elaborator<'_, '_> {
 
 /// A site without arguments.
 pub(super) fn plain_site(text: &str, place: Place) -> Site {
-    Site { text: text.to_owned(), place, args: vec![], attrs: vec![], layer: None }
+    Site { text: text.to_owned(), place, args: vec![], items: vec![], attrs: vec![], layer: None }
 }
 
 /// The site of an expression without arguments.

@@ -71,7 +71,8 @@ impl Elaborator<'_, '_> {
             return Val::Tensor(self.write(What::Ellipses(ellipses), site, &[tensor]));
         }
         let Some(parts) = parts else { return Val::Unknown };
-        let site = Site { args, ..site_of(expr) };
+        let items = items.iter().map(|item| item.place().unwrap_or(expr.place)).collect();
+        let site = Site { args, items, ..site_of(expr) };
         Val::Tensor(self.write(What::Index(parts), site, &tensors))
     }
 

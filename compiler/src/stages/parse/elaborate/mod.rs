@@ -41,7 +41,7 @@ use std::rc::Rc;
 
 pub(super) use dims::{dims_of, named_dims};
 pub(super) use fit::{axes, dtype};
-pub(super) use function::{Kept, Trained, entry};
+pub(super) use function::{Kept, Trained, entry, names};
 
 /// A node of one of the open graphs.
 #[derive(Clone, Copy, PartialEq, Debug)]

@@ -176,19 +176,17 @@ impl Syntax {
 
     /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.
     pub(super) fn other_type(&self, input: ParseStream) -> syn::Result<Option<TypeExpr>> {
-        let first = input.span();
+        let mut place = Place::from(input.span());
         let help = if input.peek(token::Bracket) {
             let content;
-            bracketed!(content in input);
+            let bracket = bracketed!(content in input);
+            place.last = bracket.span.close();
             let text = content.parse::<TokenStream>()?.to_string();
             let (of, count) = text.split_once(';').unwrap_or((&text, "N"));
             format!("write `{}[{}]`", of.trim(), count.trim())
         } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
             let name: Ident = input.parse()?;
-            while !input.peek(Token![>]) && !input.is_empty() {
-                input.parse::<TokenTree>()?;
-            }
-            input.parse::<Token![>]>()?;
+            place.last = self.type_arguments(input)?.1.last;
             format!(
                 "write `{}[B, 64]`",
                 if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
@@ -199,10 +197,25 @@ impl Syntax {
         } else {
             return Ok(None);
         };
-        self.report(
-            Diagnostic::new(Code::TypeSyntax, Place::from(first), "this is no type of the model language").help(help),
-        );
+        self.report(Diagnostic::new(Code::TypeSyntax, place, "this is no type of the model language").help(help));
         Ok(Some(TypeExpr::Error))
+    }
+
+    /// `<…>`: what stands inside, and where it stands.
+    fn type_arguments(&self, input: ParseStream) -> syn::Result<(TokenStream, Place)> {
+        let mut place = Place::from(input.parse::<Token![<]>()?.span);
+        let (mut inside, mut depth) = (TokenStream::new(), 1);
+        loop {
+            let token: TokenTree = input.parse()?;
+            place.last = token.span();
+            if let TokenTree::Punct(sign) = &token {
+                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
+            }
+            if depth == 0 {
+                return Ok((inside, place));
+            }
+            inside.extend([token]);
+        }
     }
 
     /// `_`, `?` or `:` where an extent stands.
@@ -223,25 +236,27 @@ impl Syntax {
         if !is_type && !input.peek(Token![<]) {
             return Ok(false);
         }
-        let mut extents = "64".to_owned();
+        let mut place = Place::from(name.span());
+        let (mut extents, mut numbers) = ("64".to_owned(), "64, 64".to_owned());
         if input.peek(token::Bracket) {
             let content;
-            bracketed!(content in input);
+            let bracket = bracketed!(content in input);
+            place.last = bracket.span.close();
             extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
+        } else if input.peek(Token![<]) {
+            let (inside, end) = self.type_arguments(input)?;
+            (numbers, place.last) = (inside.to_string().replace(" ,", ","), end.last);
         }
-        let mut depth = 0;
-        while !input.is_empty() && (depth > 0 || !input.peek(Token![,]) && !input.peek(Token![;])) {
-            if let TokenTree::Punct(sign) = input.parse::<TokenTree>()? {
-                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
-            }
+        while !input.is_empty() && !input.peek(Token![,]) && !input.peek(Token![;]) {
+            input.parse::<TokenTree>()?;
         }
         let message = format!("a field is a layer, a block, a parameter or a state, but `{name}` is a type");
         let (message, help) = match is_type {
             true => (message, format!("write `Parameter([{extents}])`, or `state` before the name of the field")),
             false if name == "Vec" => (message, "write several blocks as `[Block(64); 6]`".to_owned()),
-            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}(64, 64)`")),
+            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({numbers})`")),
         };
-        self.report(Diagnostic::new(Code::FieldType, name.span(), message).help(help));
+        self.report(Diagnostic::new(Code::FieldType, place, message).help(help));
         Ok(true)
     }
 

@@ -138,6 +138,9 @@ impl Syntax {
         if input.peek(Token![|]) || input.peek(Token![||]) {
             return self.closure(input);
         }
+        if let Some(closure) = self.lambda(input)? {
+            return Ok(closure);
+        }
         self.named(input, braces)
     }
 
@@ -213,27 +216,6 @@ impl Syntax {
         }
         let kind = if unreadable.is_some() { ExprKind::Error } else { ExprKind::If { condition, then, otherwise } };
         Ok(Expr { kind, place: Place { first, last } })
-    }
-
-    /// `|state, x| body`, with or without types.
-    fn closure(&self, input: ParseStream) -> syn::Result<Expr> {
-        let first = input.span();
-        let mut params = vec![];
-        if input.parse::<Option<Token![||]>>()?.is_none() {
-            input.parse::<Token![|]>()?;
-            while !input.peek(Token![|]) {
-                let pat = self.pattern(input)?;
-                let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_expr(input)).transpose()?;
-                params.push((pat, ty));
-                if !input.peek(Token![|]) {
-                    input.parse::<Token![,]>()?;
-                }
-            }
-            input.parse::<Token![|]>()?;
-        }
-        let body = self.expr(input)?;
-        let place = Place::from(first).to(body.place);
-        Ok(Expr { kind: ExprKind::Closure(Box::new(Closure { params, body })), place })
     }
 
     /// `match n { 0 => a, 1 | 2 => b, _ => c }`

@@ -23,12 +23,13 @@ impl Syntax {
             self.with(input, &mut one)?;
         }
         if input.peek(token::Brace) {
+            let open = Place::from(input.span());
             let body = self.block(input)?;
             let name = &one.name;
             let message = format!("`{name}` is foreign, so that its body stands in the program");
             let help =
                 format!("end the declaration with `;` and supply a closure by `with_{name}`, or write `fn {name}`");
-            self.foreign_mistake(body.close, &message, help);
+            self.foreign_mistake(open.to(body.close.into()), &message, help);
         } else {
             input.parse::<Token![;]>()?;
         }

@@ -41,6 +41,9 @@ impl Syntax {
             self.end_of_item(input);
             return Ok(());
         }
+        if self.python_import(input, program)? {
+            return Ok(());
+        }
         let vis: Visibility = input.parse()?;
         if input.peek(Token![use]) {
             let message = "blocks are imported for this macro alone";

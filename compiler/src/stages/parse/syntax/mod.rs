@@ -1,9 +1,11 @@
 //! Tokens in, syntax tree out. What cannot be read is reported, left out, and reading goes on behind it.
 
+mod closure;
 mod elsewhere;
 mod expr;
 mod foreign;
 mod function;
+mod import;
 mod items;
 mod operator;
 mod path;
