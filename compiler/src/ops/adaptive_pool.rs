@@ -121,9 +121,9 @@ fn means(b: &mut Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result<Ve
         return Ok(vec![b.div(sum, count)?]);
     }
     if let Some(windows) = even(&shape[first..], &cells) {
-        let count: i64 = windows.iter().map(|w| w.stride).product();
+        let count: f64 = windows.iter().map(|w| w.stride as f64).product();
         let sum = b.prim(Prim::WindowReduce { op: ReduceOp::Sum, windows }, &[x])?;
-        return Ok(vec![b.with(MapOp::Mul, sum, 1.0 / count as f64)?]);
+        return Ok(vec![b.with(MapOp::Mul, sum, 1.0 / count)?]);
     }
     // A product of means over each axis, as the sizes of cells are.
     let mut y = x;

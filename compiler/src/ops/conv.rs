@@ -35,7 +35,7 @@ pub(super) fn params(attrs: &Attrs, channels: [i64; 2], rank: usize) -> Result<V
     check_steps(attrs, rank)?;
     let shape: Vec<Dim> = channels.iter().chain(&kernel).map(|&n| Dim::from(n)).collect();
     // PyTorch's fan is the second extent times the kernel's, for transposed convolutions as well.
-    let fan_in = channels[1] * kernel.iter().product::<i64>();
+    let fan_in = kernel.iter().fold(channels[1], |fan, n| fan.saturating_mul(*n));
     weight_and_bias(attrs, shape, attrs.positive("output")?, fan_in)
 }
 

@@ -32,8 +32,8 @@ pub(super) fn means(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, rank: us
     let sum = b.prim(Prim::WindowReduce { op: ReduceOp::Sum, windows: windows.clone() }, args)?;
     let (with_padding, ceil) = (attrs.flag("count_include_pad"), attrs.flag("ceil_mode"));
     if with_padding && !ceil {
-        let count: i64 = positive(attrs, "window", rank)?.iter().product();
-        return Ok(vec![b.with(MapOp::Mul, sum, 1.0 / count as f64)?]);
+        let count: f64 = positive(attrs, "window", rank)?.iter().map(|&n| n as f64).product();
+        return Ok(vec![b.with(MapOp::Mul, sum, 1.0 / count)?]);
     }
     let (dtype, shape) = (b.dtype(args[0]), b.shape(args[0]));
     let mut spatial = shape[shape.len() - rank..].to_vec();

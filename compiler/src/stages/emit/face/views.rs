@@ -161,5 +161,10 @@ fn value(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream 
 }
 
 fn ident(name: &str) -> Ident {
-    format_ident!("{name}", span = Span::call_site())
+    match name {
+        // Reported: nothing can be called so.
+        "self" | "Self" | "super" | "crate" | "_" => format_ident!("{name}_", span = Span::call_site()),
+        // A keyword is the name of a field as well: `r#type`.
+        _ => syn::parse_str(name).unwrap_or_else(|_| Ident::new_raw(name, Span::call_site())),
+    }
 }
