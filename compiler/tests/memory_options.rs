@@ -147,6 +147,28 @@ fn a_transformer_takes_half_the_memory() {
     }
 }
 
+/// The same transformer with a field and a call for each of its blocks.
+fn written_out() -> String {
+    let fields: String = (0..12).map(|k| format!("block{k}: Block(dim, heads), ")).collect();
+    let calls: String = (0..12).map(|k| format!("x = self.block{k}(x); ")).collect();
+    let text = TRANSFORMER.replace("blocks: [Block(dim, heads); layers],", &fields);
+    text.replace("layers = 12, ", "").replace("for block in self.blocks { x = block(x); }", &calls)
+}
+
+#[test]
+fn what_is_written_out_takes_as_little_as_a_loop() {
+    let text = written_out();
+    let all = agree(&text, &[("B", 2), ("T", 5)]);
+    let looped = compiled(TRANSFORMER, "#[model(memory = minimize)]", "");
+    for dims in [[("B", 4), ("T", 64)], [("B", 16), ("T", 128)]] {
+        let words: Vec<i64> = all.iter().map(|one| scratch(one, &dims)).collect();
+        let loops = scratch(&looped, &dims);
+        assert!(10 * words[2] <= 13 * loops, "{words:?}, the loop {loops} at {dims:?}");
+        assert!(words[1] <= words[0] && words[2] < words[1], "{words:?} at {dims:?}");
+        eprintln!("{dims:?}: {words:?}, the loop {loops}");
+    }
+}
+
 #[test]
 fn a_recurrent_network_takes_less_memory() {
     let all = agree(RECURRENT, &[("B", 2), ("T", 7)]);

@@ -18,6 +18,7 @@ mod reach;
 mod repeat;
 mod reverse;
 mod rules;
+mod segments;
 mod train;
 mod transform;
 mod window;
@@ -40,7 +41,12 @@ pub fn grad(mut model: Model) -> Model {
         }
         match function.mode {
             Mode::Evaluate => {}
-            Mode::Train(optimizer) => train::complete(&model, function, optimizer),
+            Mode::Train(optimizer) => {
+                if model.memory == Memory::Minimize {
+                    function.change_graph(segments::cut);
+                }
+                train::complete(&model, function, optimizer);
+            }
         }
         pass_stops(&mut function.graph);
         forget_gradients(&mut function.graph);
