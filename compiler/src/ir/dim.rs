@@ -240,7 +240,7 @@ impl Add for Dim {
 impl Neg for Dim {
     type Output = Dim;
     fn neg(mut self) -> Dim {
-        self.terms.iter_mut().for_each(|(_, c)| *c = -*c);
+        self.terms.iter_mut().for_each(|(_, c)| *c = c.saturating_neg());
         self
     }
 }

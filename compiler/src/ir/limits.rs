@@ -10,7 +10,7 @@ use super::Type;
 /// The largest extent, and the largest integer that an attribute takes: positions on a GPU have 32 bits.
 pub const INTEGER: i64 = i32::MAX as i64;
 
-/// Elements of one tensor, where each dimension that a call binds is 1: 4 TiB of floats.
+/// Elements of one tensor, where each dimension that a call binds is 1, and parameters of a model: 4 TiB of floats.
 pub const ELEMENTS: i64 = 1 << 40;
 
 /// Results of one op.

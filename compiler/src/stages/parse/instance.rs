@@ -384,8 +384,9 @@ impl<'d, 'p> Instances<'d, 'p> {
     }
 
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
-    /// that an update of the optimiser walks over the beginning of the pool.
-    pub(super) fn place(&mut self) {
+    /// that an update of the optimiser walks over the beginning of the pool. More than a model may have are reported at
+    /// `model`.
+    pub(super) fn place(&mut self, model: Place, diags: &mut Diags) {
         let mut offset = 0;
         for trained in [true, false] {
             for param in self.params.iter_mut().filter(|p| p.trained == trained) {
@@ -393,6 +394,10 @@ impl<'d, 'p> Instances<'d, 'p> {
                 let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
                 offset += words.next_multiple_of(CHUNK);
             }
+        }
+        if offset > ELEMENTS as usize {
+            let message = format!("the model would have {offset} parameters, and the most are {ELEMENTS}");
+            diags.push(Diagnostic::new(Code::TooLarge, model, message));
         }
     }
 }

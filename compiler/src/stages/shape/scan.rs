@@ -133,7 +133,9 @@ impl Shaper<'_> {
     /// Of an unknown value that must fit a pattern, the pattern tells the type: an inlined call gives what its function
     /// declares, whatever is wrong inside.
     pub(super) fn declared(&mut self, node: &Node, fit: &Fit) -> Known {
-        match self.bindings.shape(fit) {
+        // Extents of nothing follow from the mistake.
+        let shape = self.bindings.shape(fit).filter(|shape| shape.iter().all(|d| d.as_const().is_none_or(|n| n > 0)));
+        match shape {
             Some(shape) if self.guessing || fit.role.is_relied_on(fit.scope) => {
                 self.push(node, Kind::Input(usize::MAX), vec![], Type::new(fit.dtype, shape))
             }
