@@ -22,6 +22,7 @@ mod sliding;
 
 use crate::diag::Code;
 pub(crate) use attend::specification as attention;
+pub(crate) use attrs::ABSENT;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};

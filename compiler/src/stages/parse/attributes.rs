@@ -75,9 +75,15 @@ pub(super) fn bind(
         return bound;
     }
     let values = positional.iter().filter_map(|g| g.value.clone()).collect();
-    let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
+    // What has another name here is reported, and then as good as right.
+    let own = |name: &Ident| meant(name, decls).map_or_else(|| name.to_string(), str::to_owned);
+    let pairs = named.iter().filter_map(|g| Some((own(g.name.as_ref()?), g.value.clone()?))).collect();
+    let before = diags.list().len();
+    for name in named.iter().filter_map(|g| g.name.as_ref()).filter(|name| meant(name, decls).is_some()) {
+        diags.push(unknown(callee, name, decls.iter().map(|d| d.name)));
+    }
     match ops::resolve(decls, values, pairs) {
-        Ok(attrs) => bound.attrs = Some(attrs),
+        Ok(attrs) => bound.attrs = Some(attrs).filter(|_| diags.list().len() == before),
         Err(errors) => {
             for one in errors {
                 let given = one.given.and_then(|k| order.get(k));
@@ -91,12 +97,21 @@ pub(super) fn bind(
                 let mut report = Diagnostic::new(one.error.code, at, message);
                 let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
                 let own = given.filter(|_| misnamed).and_then(|g| vocabulary::attribute(g.name.as_ref()?, &known));
-                report.help = own.map(|own| format!("write `{own}`")).or(help);
+                let elsewhere = given.filter(|_| one.error.code == Code::UnknownAttribute);
+                let elsewhere = elsewhere
+                    .and_then(|g| vocabulary::attribute_elsewhere(&g.name.as_ref()?.to_string(), &g.text));
+                report.help = own.map(|own| format!("write `{own}`")).or(elsewhere).or(help);
                 diags.push(report);
             }
         }
     }
     bound
+}
+
+/// The attribute that another library calls so, where the callee has none of that name.
+fn meant(name: &Ident, decls: &'static [AttrDecl]) -> Option<&'static str> {
+    let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
+    vocabulary::attribute(name, &known).filter(|_| !decls.iter().any(|decl| name == decl.name))
 }
 
 /// The report of a number that is beyond what an f32 holds.

@@ -129,9 +129,12 @@ impl<'d, 'p> Instances<'d, 'p> {
                     }
                     None => {
                         let most = of.params.len();
-                        let message = format!("`{}` takes {}", of.name, count(most, "parameter"));
-                        diags.push(Diagnostic::new(Code::WrongArity, arg.value.place, message));
-                        continue;
+                        let were = format!("{} were given", args.len());
+                        let message = format!("`{}` takes {}, but {were}", of.name, count(most, "parameter"));
+                        let kept: Vec<String> = args.iter().take(most).map(words::argument).collect();
+                        let help = format!("write `{}({})`", of.name, kept.join(", "));
+                        diags.push(Diagnostic::new(Code::WrongArity, arg.value.place, message).help(help));
+                        break;
                     }
                 },
             };

@@ -12,6 +12,13 @@ impl Own {
     pub(super) fn help_for_call(self, values: &[String], args: &[Arg]) -> String {
         match self {
             Function(name) if args.is_empty() => format!("write `{}`", applied(name, values, args)),
+            // Where attributes have other names, too, the whole call is shown.
+            Function(name) if renames(name, args) => {
+                let given = args.iter().filter(|arg| arg.name.is_none()).map(|arg| words::full(&arg.value));
+                let all: Vec<String> = values.iter().cloned().chain(given).collect();
+                let named: Vec<Arg> = args.iter().filter(|arg| arg.name.is_some()).cloned().collect();
+                format!("write `{}`", applied(name, &all, &named))
+            }
             Function(name) => format!("write `{name}`"),
             Layer(name) => {
                 let value = values.first().map_or("x", String::as_str);
@@ -32,6 +39,12 @@ impl Own {
             Form(text) => text.to_owned(),
         }
     }
+}
+
+/// Whether an attribute that is given by name has another one in the function.
+fn renames(function: &str, args: &[Arg]) -> bool {
+    let known: Vec<&str> = ops::op(function).iter().flat_map(|op| op.attrs).map(|decl| decl.name).collect();
+    args.iter().filter_map(|arg| arg.name.as_ref()).any(|name| attribute(name, &known).is_some())
 }
 
 /// The call of a function with what would have been the numbers of a layer.

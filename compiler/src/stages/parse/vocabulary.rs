@@ -3,6 +3,7 @@
 //! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
 use self::Own::{Form, Function, Layer};
+use crate::diag::closest;
 use crate::ops;
 use proc_macro2::Ident;
 
@@ -250,6 +251,24 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("start_dim", "start"),
     ("strides", "stride"),
     ("units", "output"),
+    ("use_bias", "bias"),
+];
+
+/// Attributes of layers that say what needs no saying here, or what stands where the layer is called.
+const NEEDLESS_ATTRIBUTES: &[&str] =
+    &["batch_first", "device", "dtype", "inplace", "input_dim", "input_shape", "name", "trainable", "training"];
+
+/// Numbers of optimisers.
+const NUMBERS: &[(&str, &str)] = &[
+    ("betas", "beta1"),
+    ("b1", "beta1"),
+    ("b2", "beta2"),
+    ("eps", "epsilon"),
+    ("learning_rate", "rate"),
+    ("lr", "rate"),
+    ("rho", "alpha"),
+    ("step_size", "rate"),
+    ("weight_decay", "decay"),
 ];
 
 /// Reductions, and the functions of the same meaning that go by element.
@@ -337,6 +356,27 @@ fn layers_named() -> impl Iterator<Item = &'static str> {
 /// What the language calls an attribute, where the callee has that one.
 pub(super) fn attribute(name: &Ident, known: &[&str]) -> Option<&'static str> {
     ATTRIBUTES.iter().find(|(other, own)| name == other && known.contains(own)).map(|(_, own)| *own)
+}
+
+/// What to do with an attribute that no layer has: `text` is its value.
+pub(super) fn attribute_elsewhere(name: &str, text: &str) -> Option<String> {
+    match name {
+        "activation" | "act" | "nonlinearity" => {
+            let function = text.trim_matches('"');
+            let own = match called(function) {
+                Some(Function(own)) => own,
+                _ => ops::op(function).map_or("relu", |op| op.name),
+            };
+            Some(format!("remove it, and write `{own}(…)` around the call"))
+        }
+        _ => NEEDLESS_ATTRIBUTES.contains(&name).then(|| "remove it".to_owned()),
+    }
+}
+
+/// What an optimiser calls one of its numbers.
+pub(super) fn number(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let listed = NUMBERS.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| *own);
+    known.iter().copied().find(|own| *own == listed).or_else(|| closest(name, known.iter().copied()).and_then(|near| known.iter().copied().find(|own| *own == near)))
 }
 
 /// The function by element that has the meaning of a reduction.

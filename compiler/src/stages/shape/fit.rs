@@ -5,7 +5,7 @@ use super::report::type_text;
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::written::{Fit, Role, Site};
-use crate::ir::{Dim, Node, Type};
+use crate::ir::{Dim, Kind, Node, Type, Value};
 use crate::ops::Attr;
 
 impl Shaper<'_> {
@@ -90,14 +90,35 @@ impl Shaper<'_> {
                 let mut report = Diagnostic::new(Code::WrongResult, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|_| subject != *text));
                 let scalar = fit.axes.is_empty() && ty.dtype == fit.dtype;
-                report.help(match scalar {
-                    true => format!("give the mean: `mean({text})`"),
-                    false => format!("declare `-> {found}` on {line}"),
-                })
+                match self.lost(node.args[0], fit) {
+                    Some(note) => report.note(note),
+                    None if scalar => report.help(format!("give the mean: `mean({text})`")),
+                    None => report.help(format!("declare `-> {found}` on {line}")),
+                }
             }
         };
         let report = note.into_iter().fold(report, Diagnostic::note);
         self.diags.push(report);
+    }
+
+    /// Where a named dimension went that a result declares and does not have: into which expression.
+    fn lost(&self, value: Value, fit: &Fit) -> Option<String> {
+        let has = |value: Value, name: &str| {
+            self.one_type(value).is_some_and(|ty| ty.shape.iter().any(|dim| dim.as_name() == Some(name)))
+        };
+        let declared = fit.axes.iter().flatten().filter_map(|axis| axis.dim.as_name());
+        declared.filter(|name| !has(value, name)).find_map(|name| {
+            let mut at = value;
+            while let Kind::Written(written) = &self.old.node(at).kind {
+                let before = *self.old.node(at).args.first()?;
+                if has(before, name) {
+                    let line = self.diags.line(written.site.place);
+                    return Some(format!("`{}` on {line} leaves no `{name}`", written.site.text));
+                }
+                at = before;
+            }
+            None
+        })
     }
 
     /// An extent may not exceed the bound that the pattern declares.

@@ -11,6 +11,7 @@ mod foreign;
 mod index;
 mod keys;
 mod literal;
+mod prepare;
 mod repeat;
 mod report;
 mod scan;

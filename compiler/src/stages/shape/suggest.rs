@@ -1,7 +1,7 @@
 //! What to declare instead of a layer that gets another number of features: the declaration with the one attribute changed
 //! that makes the call right, unless it was the right number that went astray before the call.
 
-use super::{Known, Shaper, call};
+use super::{Known, Shaper, call, prepare};
 use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What, Written};
@@ -21,11 +21,21 @@ impl Shaper<'_> {
     pub(super) fn suggest(
         &self,
         report: &mut Diagnostic,
-        layer: &LayerSite,
+        (node, site, layer): (&Node, &Site, &LayerSite),
         call: &Call,
-        (guilty, ty): (Value, &Type),
+        k: usize,
         types: &[Type],
     ) {
+        let (guilty, ty) = (node.args[k], &types[k]);
+        if let Some((help, note)) = prepare::lacking(layer, call, types, k, &site.args[k].0) {
+            report.notes.extend(note);
+            report.help = Some(help);
+            return;
+        }
+        if let Some(declaration) = self.turned_round(node, layer, call, types) {
+            report.help = Some(format!("declare `{declaration}` on {}", layer.line));
+            return;
+        }
         let Some(changed) = changed(layer, call, ty, types) else { return };
         match self.astray(guilty, changed.declared) {
             Some((value, text)) => {
@@ -98,7 +108,7 @@ fn changed(layer: &LayerSite, call: &Call, guilty: &Type, args: &[Type]) -> Opti
     None
 }
 
-fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
+pub(super) fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
     let Ok(params) = (layer.layer.params)(attrs) else { return false };
     let own: Vec<&str> = params.iter().map(|p| p.name).collect();
     let mut types = args.to_vec();

@@ -199,6 +199,8 @@ fn entry_dims<'s>(
     // Names that stand in the result only; what `..` would bind is reported with it.
     let mut rest = false;
     function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
+    // A type that could not be read may have had it.
+    rest |= function.params.iter().any(|(_, ty)| matches!(ty, TypeExpr::Error));
     for_each_axis(&function.result, &mut |axis| {
         let AxisExpr::Dim { value, .. } = axis else { return };
         for name in dim_names(value).into_iter().filter(|n| !names.contains_key(&n.to_string())).collect::<Vec<_>>() {
@@ -212,7 +214,10 @@ fn entry_dims<'s>(
                 name.span(),
                 format!("no argument of `{}` binds `{name}`", function.name),
             );
-            report.help = closest(&name.to_string(), near.iter().map(String::as_str)).map(|n| format!("write `{n}`"));
+            report.help = match closest(&name.to_string(), near.iter().map(String::as_str)) {
+                Some(near) => Some(format!("write `{near}`")),
+                None => Some(format!("add an argument that has the extent, such as `like: f32[{name}]`")),
+            };
             diags.push(report);
         }
     });
@@ -385,6 +390,8 @@ impl<'p> Elaborator<'_, 'p> {
         place: Place,
     ) -> Option<Vec<Argument>> {
         let given = args.len();
+        let given_texts: Vec<String> = args.iter().map(|arg| arg.text.clone()).collect();
+        let plain = args.iter().all(|arg| arg.name.is_none() && !arg.text.contains('…'));
         let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
         let mut position = 0;
         for arg in args {
@@ -412,12 +419,20 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        self.diags.push(Diagnostic::new(Code::WrongArity, place, message).note(note).help(
-            match callee.starts_with('|') {
-                true => format!("give it `{}`", wanted.join(", ")),
-                false => format!("call it as `{callee}({})`", wanted.join(", ")),
-            },
-        ));
+        let report = Diagnostic::new(Code::WrongArity, place, message).note(note);
+        // What is given in order keeps its text; the others are named.
+        let texts: Vec<String> = match plain {
+            true => given_texts.iter().take(wanted.len()).chain(wanted.iter().skip(given)).cloned().collect(),
+            false => wanted.clone(),
+        };
+        self.diags.push(match (callee.starts_with('|'), plain && given < wanted.len()) {
+            (true, _) => report.help(format!("give it `{}`", wanted.join(", "))),
+            (false, true) => {
+                let missing: Vec<String> = wanted[given..].iter().map(|name| format!("`{name}`")).collect();
+                report.help(format!("add {}: `{callee}({})`", missing.join(" and "), texts.join(", ")))
+            }
+            (false, false) => report.help(format!("call it as `{callee}({})`", texts.join(", "))),
+        });
         None
     }
 }

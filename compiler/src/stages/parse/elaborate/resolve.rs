@@ -83,8 +83,14 @@ impl<'p> Elaborator<'_, 'p> {
         let asked = ["shape", "size", "len", "dim", "dims", "ndim", "ndims", "numel"].iter().any(|word| name == word);
         if asked {
             let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
-            let report = Diagnostic::new(Code::ShapeQuery, place, message);
-            self.diags.push(report.help("name the extent in the signature, as `B` in `x: f32[B, 64]`, and write `B`"));
+            let mut report = Diagnostic::new(Code::ShapeQuery, place, message);
+            let params = &self.scope().function.params;
+            let declared = params.iter().find(|(pat, _)| words::pattern_text(pat) == of).map(|(_, ty)| words::type_text(ty));
+            report = match declared {
+                Some(ty) => report.note(format!("`{of}: {ty}` is declared in the signature")),
+                None => report,
+            };
+            self.diags.push(report.help("write the extent itself, as the signature names it"));
         }
         asked
     }

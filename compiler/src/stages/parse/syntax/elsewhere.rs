@@ -7,7 +7,7 @@ use super::super::words;
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, bracketed, token};
@@ -185,17 +185,14 @@ impl Syntax {
             format!("write `{}[{}]`", of.trim(), count.trim())
         } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
             let name: Ident = input.parse()?;
-            while !input.peek(Token![>]) && !input.is_empty() {
-                input.parse::<TokenTree>()?;
+            let inside = self.angles(input)?;
+            match DType::from_name(&name.to_string()) {
+                Some(dtype) => format!("write `{dtype}[{inside}]`"),
+                None => vectors(&name.to_string(), &inside).map_or(UNNAMED.to_owned(), |ty| format!("write `{ty}`")),
             }
-            input.parse::<Token![>]>()?;
-            format!(
-                "write `{}[B, 64]`",
-                if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
-            )
         } else if input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name)) {
             input.parse::<TokenTree>()?;
-            "name the element type and the extents: `f32[B, 64]`".to_owned()
+            UNNAMED.to_owned()
         } else {
             return Ok(None);
         };
@@ -205,6 +202,23 @@ impl Syntax {
         Ok(Some(TypeExpr::Error))
     }
 
+    /// What stands between `<` and `>`.
+    fn angles(&self, input: ParseStream) -> syn::Result<String> {
+        let (mut depth, mut inside) = (0, vec![]);
+        loop {
+            let token: TokenTree = input.parse()?;
+            if let TokenTree::Punct(sign) = &token {
+                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
+            }
+            if depth == 0 {
+                break;
+            }
+            inside.push(token);
+        }
+        let text: TokenStream = inside.into_iter().skip(1).collect();
+        Ok(text.to_string().replace(" ,", ","))
+    }
+
     /// `_`, `?` or `:` where an extent stands.
     pub(super) fn open_extent(&self, input: ParseStream) -> syn::Result<Option<AxisExpr>> {
         if !input.peek(Token![_]) && !input.peek(Token![?]) && !input.peek(Token![:]) {
@@ -212,34 +226,41 @@ impl Syntax {
         }
         let span = input.parse::<TokenTree>()?.span();
         let report = Diagnostic::new(Code::TypeSyntax, span, "an extent is a number or has a name");
-        self.report(report.help("name it, so that equal extents have equal names: `f32[B, 64]`"));
+        self.report(report.help("write a capital name, such as `B`: equal extents have equal names"));
         let value = Expr { kind: ExprKind::Error, place: span.into() };
         Ok(Some(AxisExpr::Dim { value, bound: None }))
     }
 
     /// A type where the layer of a field stands; `name` has been read.
-    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident) -> syn::Result<bool> {
+    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident, field: &Ident) -> syn::Result<bool> {
         let is_type = DType::from_name(&name.to_string()).is_some() || name == "Tensor";
         if !is_type && !input.peek(Token![<]) {
             return Ok(false);
         }
-        let mut extents = "64".to_owned();
+        let mut extents = String::new();
         if input.peek(token::Bracket) {
             let content;
             bracketed!(content in input);
             extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
+        } else if input.peek(Token![<]) {
+            extents = self.angles(input)?;
         }
-        let mut depth = 0;
-        while !input.is_empty() && (depth > 0 || !input.peek(Token![,]) && !input.peek(Token![;])) {
-            if let TokenTree::Punct(sign) = input.parse::<TokenTree>()? {
-                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
-            }
+        let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
+        while !input.is_empty() && !rest {
+            input.parse::<TokenTree>()?;
+            rest = input.peek(Token![,]) || input.peek(Token![;]);
         }
         let message = format!("a field is a layer, a block, a parameter or a state, but `{name}` is a type");
         let (message, help) = match is_type {
+            // Only the state of a session has extents that a call gives.
+            true if extents.contains(|c: char| c.is_ascii_uppercase()) => {
+                (message, format!("write `state {field}: {name}[{extents}]`"))
+            }
             true => (message, format!("write `Parameter([{extents}])`, or `state` before the name of the field")),
-            false if name == "Vec" => (message, "write several blocks as `[Block(64); 6]`".to_owned()),
-            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}(64, 64)`")),
+            false if name == "Vec" => {
+                (message, format!("write several blocks as `[{extents}; n]`, with their number for `n`"))
+            }
+            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({extents})`")),
         };
         self.report(Diagnostic::new(Code::FieldType, name.span(), message).help(help));
         Ok(true)
@@ -254,6 +275,69 @@ impl Syntax {
         self.report(report.help("declare it beside the structs of the macro"));
         self.skip_item(input);
         true
+    }
+
+    /// `fn`, or the word of another language for it, which is reported.
+    pub(super) fn function_word(&self, input: ParseStream) -> syn::Result<()> {
+        let Some(word) = ["def", "func", "function", "fun"].into_iter().find(|word| next_is(input, word)) else {
+            return input.parse::<Token![fn]>().map(|_| ());
+        };
+        let span = input.parse::<TokenTree>()?.span();
+        let report = Diagnostic::new(Code::FunctionForm, span, format!("functions begin with `fn`, not `{word}`"));
+        self.report(report.help("write `fn`"));
+        Ok(())
+    }
+
+    /// `: &Self` behind `self`, and the comma.
+    pub(super) fn typed_receiver(&self, input: ParseStream, this: Span) -> syn::Result<Option<Receiver>> {
+        if !input.peek(Token![:]) {
+            return Ok(None);
+        }
+        let (mut last, mut mutable) = (this, None);
+        while !input.is_empty() && !input.peek(Token![,]) {
+            let word = next_is(input, "mut");
+            last = input.parse::<TokenTree>()?.span();
+            mutable = mutable.or(word.then_some(last));
+        }
+        input.parse::<Option<Token![,]>>()?;
+        let place = Place { first: this, last };
+        let report = Diagnostic::new(Code::FunctionForm, place, "`self` has no type in the model language");
+        self.report(report.help(if mutable.is_some() { "write `&mut self`" } else { "write `&self`" }));
+        Ok(Some(mutable.map_or(Receiver::Shared, Receiver::Mut)))
+    }
+
+    /// `:` where `->` stands before the type of a result.
+    pub(super) fn colon_for_arrow(&self, input: ParseStream) -> syn::Result<TypeExpr> {
+        let span = input.parse::<Token![:]>()?.span;
+        let report = Diagnostic::new(Code::FunctionForm, span, "the type of a result stands behind `->`");
+        self.report(report.help("write `->`"));
+        self.type_or_error(input)
+    }
+
+    /// `name: value` among arguments, of which `name` comes next: the colon is reported.
+    pub(super) fn colon_for_equals(&self, input: ParseStream) -> syn::Result<Option<Arg>> {
+        if !input.peek(syn::Ident) || !input.peek2(Token![:]) || input.peek2(Token![::]) {
+            return Ok(None);
+        }
+        let name: Ident = input.parse()?;
+        let span = input.parse::<Token![:]>()?.span;
+        let value = self.expr(input)?;
+        let report = Diagnostic::new(Code::Syntax, span, "what is given by name stands behind `=`");
+        self.report(report.help(format!("write `{name} = {}`", words::full(&value))));
+        Ok(Some(Arg { name: Some(name), value }))
+    }
+
+    /// The block behind a condition; one without braces is reported, and read as if it had them.
+    pub(super) fn braced_block(&self, input: ParseStream, condition: &Expr) -> syn::Result<Block> {
+        if input.peek(token::Brace) || input.is_empty() {
+            return self.block(input);
+        }
+        let value = self.expr(input)?;
+        let message = format!("what stands behind the condition `{}` needs braces", words::brief(condition));
+        let report = Diagnostic::new(Code::Syntax, value.place, message);
+        self.report(report.help(format!("write `{{ {} }}`", words::full(&value))));
+        let close = value.place.last;
+        Ok(Block { stmts: vec![], tail: Some(Box::new(value)), close })
     }
 
     /// `async`, `unsafe` or `const` before a function.
@@ -343,6 +427,25 @@ impl Syntax {
         );
         Ok(())
     }
+}
+
+/// Where a type does not say how many extents it has.
+const UNNAMED: &str = "name the element type and each extent, as in `f32[B, N]`";
+
+/// The tensor that a `Vec` of `Vec`s holds.
+fn vectors(name: &str, inside: &str) -> Option<String> {
+    let mut element: String = inside.split_whitespace().collect();
+    let mut extents = vec!["N"];
+    if name != "Vec" {
+        return None;
+    }
+    for extent in ["M", "K", "L"] {
+        let Some(inner) = element.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) else { break };
+        element = inner.to_owned();
+        extents.push(extent);
+    }
+    let dtype = DType::from_name(&element)?;
+    Some(format!("{dtype}[{}]", extents.join(", ")))
 }
 
 /// Whether the next token is that word.

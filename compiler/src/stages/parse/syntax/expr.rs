@@ -200,7 +200,7 @@ impl Syntax {
             Some(error) => error.clone(),
             None => self.binary(input, 0, false)?,
         });
-        let then = Box::new(self.block(input)?);
+        let then = Box::new(self.braced_block(input, &condition)?);
         let mut last = then.close;
         let mut otherwise = None;
         if input.parse::<Option<Token![else]>>()?.is_some() {
@@ -287,6 +287,13 @@ impl Syntax {
         let paren = parenthesized!(content in input);
         let mut args = vec![];
         while !content.is_empty() {
+            if let Some(arg) = self.colon_for_equals(&content)? {
+                args.push(arg);
+                if !content.is_empty() {
+                    content.parse::<Token![,]>()?;
+                }
+                continue;
+            }
             let named = content.peek(syn::Ident) && content.peek2(Token![=]) && !content.peek2(Token![==]);
             let name = if named { Some(content.parse()?) } else { None };
             if named {

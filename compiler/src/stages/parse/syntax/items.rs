@@ -2,11 +2,15 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::{Code, Diagnostic, Place};
+use super::super::vocabulary;
+use crate::diag::{Code, Diagnostic, Place, closest};
+use crate::ops;
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
+use quote::ToTokens;
+use syn::spanned::Spanned;
 use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized};
 
 /// The attributes of functions that the language itself reads.
@@ -167,7 +171,7 @@ impl Syntax {
         }
         let name = input.parse()?;
         let path = self.path(input, name, true)?;
-        if self.field_of_type(input, &path.meant)? {
+        if self.field_of_type(input, &path.meant, field)? {
             return Ok(FieldType::Error);
         }
         let mut args = vec![];
@@ -216,7 +220,7 @@ impl Syntax {
 
     fn function(&self, input: ParseStream, attrs: Vec<Attribute>, vis: Visibility) -> syn::Result<Fn> {
         let FnAttributes { mut passed, train, remat } = self.fn_attributes(attrs);
-        input.parse::<Token![fn]>()?;
+        self.function_word(input)?;
         let name: Ident = input.parse()?;
         self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
         self.generics(input, &name)?;
@@ -231,10 +235,11 @@ impl Syntax {
             Some(_) => self.type_or_error(input)?,
             // What changes state need not give anything.
             None if matches!(receiver, Receiver::Mut(_)) => TypeExpr::Tuple(vec![], content_span(&name)),
+            None if input.peek(Token![:]) => self.colon_for_arrow(input)?,
             None => {
                 self.report(
                     Diagnostic::new(Code::Syntax, content_span(&name), format!("`{name}` returns nothing"))
-                        .help("add a result type such as `-> f32[B, 10]`"),
+                        .help("add `->` and the type of its last expression behind the arguments"),
                 );
                 TypeExpr::Error
             }
@@ -247,7 +252,10 @@ impl Syntax {
     pub(super) fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
         input.parse::<Option<Token![&]>>()?;
         let mutable: Option<Token![mut]> = input.parse()?;
-        input.parse::<Token![self]>()?;
+        let this = input.parse::<Token![self]>()?;
+        if let Some(receiver) = self.typed_receiver(input, this.span)? {
+            return Ok(receiver);
+        }
         if !input.is_empty() {
             input.parse::<Token![,]>()?;
         }
@@ -275,6 +283,13 @@ impl Syntax {
                 }
             } else if attr.path().is_ident("remat") {
                 all.remat = Some(attr.bracket_token.span.join().into());
+            } else if let Some(near) = misspelt(&attr) {
+                let name = attr.path().to_token_stream();
+                let message = format!("there is no attribute `{name}`");
+                let report = Diagnostic::new(Code::UnknownAttribute, attr.path().span(), message);
+                self.report(report.help(format!("write `{near}`")));
+                let args = attr.parse_args_with(|input: ParseStream| self.train_args(input)).ok();
+                all.train.extend(args.filter(|_| near == "train"));
             } else {
                 all.passed.push(attr);
             }
@@ -292,10 +307,19 @@ impl Syntax {
         if only != "only" {
             let message = format!("`#[train(…)]` has no argument `{only}`");
             let report = Diagnostic::new(Code::UnknownAttribute, only.span(), message);
-            let help =
-                format!("numbers are given at run time: `net.trainer({optimizer} {{ {only}: …, ..default() }})`");
-            self.report(report.help(help));
-            input.parse::<TokenStream>()?;
+            let rest = input.parse::<TokenStream>()?.to_string();
+            let known = ops::optimizer(&optimizer.to_string()).map_or(&[] as &[_], |optimizer| optimizer.numbers);
+            let own = vocabulary::number(&only.to_string(), known);
+            let value = rest.trim_start_matches('=').trim();
+            self.report(match own.filter(|_| !value.contains([',', '(', '['])) {
+                Some(own) => report.help(format!(
+                    "remove it; numbers are given at run time: `net.trainer({optimizer} {{ {own}: {value}, ..default() }})`"
+                )),
+                None => report.help(format!(
+                    "remove it; numbers are given at run time: `net.trainer({optimizer} {{ {}: …, ..default() }})`",
+                    own.unwrap_or("rate")
+                )),
+            });
             return Ok(Train { optimizer, only: None });
         }
         input.parse::<Token![=]>()?;
@@ -306,6 +330,21 @@ impl Syntax {
         };
         Ok(Train { optimizer, only: Some(only) })
     }
+}
+
+/// The attribute of the language that a function's unknown one probably is.
+fn misspelt(attr: &Attribute) -> Option<&'static str> {
+    const OURS: [&str; 2] = ["train", "remat"];
+    const RUSTS: [&str; 14] = [
+        "allow", "cfg", "cold", "deny", "deprecated", "doc", "expect", "forbid", "inline", "must_use", "rustfmt",
+        "test", "trace", "warn",
+    ];
+    let name = attr.path().get_ident()?.to_string();
+    if RUSTS.contains(&name.as_str()) {
+        return None;
+    }
+    let near = closest(&name, OURS)?;
+    OURS.into_iter().find(|own| *own == near)
 }
 
 /// The blocks that an item `use …;` names.
