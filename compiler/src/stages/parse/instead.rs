@@ -1,7 +1,7 @@
 //! What to write instead of a name of another library, with the arguments that the user gave.
 
 use super::ast::Arg;
-use super::vocabulary::Own::{self, Form, Function, Layer};
+use super::vocabulary::Own::{self, Form, Function, Layer, Sized};
 use super::vocabulary::attribute;
 use super::words;
 use crate::ops::{self, Signature};
@@ -24,6 +24,7 @@ impl Own {
                 let value = values.first().map_or("x", String::as_str);
                 format!("declare a field: `name: {}`, and call `self.name({value})`", declaration(name, args))
             }
+            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Form(text) => text.to_owned(),
         }
     }
@@ -36,6 +37,7 @@ impl Own {
                 format!("remove `{field}`, and write `{call}` where the value is needed")
             }
             Layer(name) => format!("write `{}`", declaration(name, args)),
+            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Form(text) => text.to_owned(),
         }
     }

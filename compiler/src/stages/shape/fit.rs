@@ -73,6 +73,8 @@ impl Shaper<'_> {
                 let mut report = Diagnostic::new(code, *place, message);
                 let origin = self.origin(node.args[0], &subject, ty);
                 report.notes.extend(origin.filter(|note| note.contains("comes from")));
+                let wanted = self.bindings.shape(fit).filter(|_| ty.dtype == fit.dtype);
+                report.help = wanted.and_then(|shape| self.redeclared(node.args[0], &Type::new(fit.dtype, shape)));
                 report.note(format!("`{callee}` declares `{name}` on {line}"))
             }
             Role::Annotation(name) => {
@@ -83,7 +85,10 @@ impl Shaper<'_> {
                 let message = format!("`{name}` is {}, but `{text}` is {found}", fit.text);
                 let mut report = Diagnostic::new(code, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|note| note.contains("comes from")));
-                report.note(format!("`{name}` is declared on {line}"))
+                match name.strip_prefix("self.").filter(|field| !field.contains('.')) {
+                    Some(field) => report.help(format!("declare `state {field}: {found}` on {line}")),
+                    None => report.note(format!("`{name}` is declared on {line}")),
+                }
             }
             Role::Result(name) => {
                 let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);

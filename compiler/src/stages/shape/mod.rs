@@ -12,6 +12,7 @@ mod index;
 mod keys;
 mod literal;
 mod prepare;
+mod repair;
 mod repeat;
 mod report;
 mod scan;

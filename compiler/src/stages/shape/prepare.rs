@@ -16,16 +16,17 @@ struct Lacking {
     axes: Vec<i64>,
 }
 
-/// How the op is applied to a value that is `text`, where the layer takes what it makes of the guilty argument.
+/// How the op is applied to a value that is `text`, where the layer takes what it makes of the guilty argument; `given` is
+/// whether that is an argument of the function.
 pub(super) fn lacking(
     layer: &LayerSite,
     call: &Call,
     args: &[Type],
-    guilty: usize,
+    (guilty, given): (usize, bool),
     text: &str,
 ) -> Option<(String, Option<String>)> {
     let ty = &args[guilty];
-    let one = candidates(layer, ty).into_iter().find(|one| {
+    let one = candidates(layer, ty, given).into_iter().find(|one| {
         let made = one.apply(ty);
         let mut types = args.to_vec();
         made.is_some_and(|made| {
@@ -47,7 +48,7 @@ pub(super) fn lacking(
 }
 
 /// What might be lacking, the likeliest first.
-fn candidates(layer: &LayerSite, ty: &Type) -> Vec<Lacking> {
+fn candidates(layer: &LayerSite, ty: &Type, given: bool) -> Vec<Lacking> {
     let plain = |op| Lacking { op, axes: vec![] };
     let mut all = vec![];
     if ty.rank() == 4 {
@@ -57,12 +58,17 @@ fn candidates(layer: &LayerSite, ty: &Type) -> Vec<Lacking> {
         all.push(plain("flatten"));
     }
     // Images of other libraries have their channels last.
-    let spatial = layer.layer.attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.name.contains("Norm2d");
-    if spatial && ty.rank() > 2 {
+    if given && features_axis(layer, ty) == 1 && ty.rank() > 2 {
         let last = ty.rank() as i64 - 1;
         all.push(Lacking { op: "transpose", axes: [0, last].into_iter().chain(1..last).collect() });
     }
     all
+}
+
+/// The axis of the features that a layer takes: the second one of images and signals, else the last.
+pub(super) fn features_axis(layer: &LayerSite, ty: &Type) -> usize {
+    let images = layer.layer.attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.name.contains("Norm2d");
+    if images { 1 } else { ty.rank().saturating_sub(1) }
 }
 
 impl Lacking {

@@ -74,6 +74,14 @@ impl Shaper<'_> {
         {
             self.suggest(&mut report, (node, site, layer), call, k, &types[..site.args.len()]);
         }
+        let mismatch = matches!(report.code, Code::ShapeMismatch | Code::BroadcastMismatch | Code::WrongRank);
+        if report.help.is_none() && mismatch {
+            match (guilty, &error.wanted) {
+                (Some(k), Some(wanted)) => report.help = self.redeclared(node.args[k], wanted),
+                _ if site.layer.is_none() => self.repair(&mut report, node, call, site, types),
+                _ => {}
+            }
+        }
         let line = self.diags.line(site.place);
         if attr.is_some() && guilty.is_none() {
             let declared = site.layer.as_ref().map_or(site.place, |layer| layer.place);

@@ -112,7 +112,8 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) if k < items.len() => items[k].clone(),
             Val::Tuple(items) => {
                 let message = format!("`{text}` has {} values, so there is no `.{k}`", items.len());
-                self.diags.push(Diagnostic::new(Code::TupleLength, expr.place, message));
+                let report = Diagnostic::new(Code::TupleLength, expr.place, message);
+                self.diags.push(report.help(format!("the last one is `{text}.{}`", items.len().saturating_sub(1))));
                 Val::Unknown
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),

@@ -162,6 +162,13 @@ impl Elaborator<'_, '_> {
         }
     }
 
+    /// The k-th result of a call whose results a pattern names.
+    pub(super) fn named_part(&mut self, of: Tensor, k: usize, names: &[String], text: &str, place: Place) -> Tensor {
+        let texts = std::iter::once(text.to_owned()).chain(names.iter().cloned());
+        let site = Site { args: texts.map(|text| (text, place)).collect(), ..plain_site(text, place) };
+        self.write(What::Part { k, of: Some(names.len()) }, site, &[of])
+    }
+
     /// The k-th result of a call with several.
     pub(super) fn part(&mut self, of: Tensor, k: usize, n: Option<usize>, text: &str, place: Place) -> Tensor {
         let site = Site { args: vec![(text.to_owned(), place)], ..plain_site(text, place) };

@@ -340,7 +340,9 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
         let line = self.diags.line(function.name.span().into());
-        let note = format!("`{}` is declared on {line}", function.name);
+        let types = function.params.iter().map(|(pat, ty)| format!("{}: {}", words::pattern_text(pat), words::type_text(ty)));
+        let types: Vec<String> = types.collect();
+        let note = format!("it is declared as `{}({})` on {line}", function.name, types.join(", "));
         let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };
@@ -422,14 +424,14 @@ impl<'p> Elaborator<'_, 'p> {
         let report = Diagnostic::new(Code::WrongArity, place, message).note(note);
         // What is given in order keeps its text; the others are named.
         let texts: Vec<String> = match plain {
-            true => given_texts.iter().take(wanted.len()).chain(wanted.iter().skip(given)).cloned().collect(),
+            true => given_texts.iter().take(wanted.len()).cloned().collect(),
             false => wanted.clone(),
         };
         self.diags.push(match (callee.starts_with('|'), plain && given < wanted.len()) {
             (true, _) => report.help(format!("give it `{}`", wanted.join(", "))),
             (false, true) => {
                 let missing: Vec<String> = wanted[given..].iter().map(|name| format!("`{name}`")).collect();
-                report.help(format!("add {}: `{callee}({})`", missing.join(" and "), texts.join(", ")))
+                report.help(format!("add a value for {}", missing.join(" and ")))
             }
             (false, false) => report.help(format!("call it as `{callee}({})`", texts.join(", "))),
         });

@@ -2,7 +2,8 @@
 
 use super::super::ast::{Arg, Expr, Fn};
 use super::super::instance::FieldInstance;
-use super::super::{vocabulary, words};
+use super::super::vocabulary::{self, Own};
+use super::super::words;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Code, Diagnostic, Place, closest};
@@ -114,7 +115,17 @@ impl<'p> Elaborator<'_, 'p> {
         let text = name.to_string();
         let mut report = Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{name}`"));
         report.help = match vocabulary::called(&text) {
-            Some(own) => Some(own.help_for_call(&values, args)),
+            Some(own) => {
+                let images = self.declared.has_images(self.scope().function.source);
+                let along = args.iter().any(|arg| arg.name.as_ref().is_some_and(|name| name == "axis"));
+                // A pool along whole axes is a reduction.
+                let own = match own {
+                    Own::Sized("avg_pool") if along => Own::Function("mean"),
+                    Own::Sized("max_pool") if along => Own::Function("max"),
+                    own => own.sized(images),
+                };
+                Some(own.help_for_call(&values, args))
+            }
             None if vocabulary::needless(name) => {
                 Some(format!("write `{of}` alone: values are neither moved nor wrapped"))
             }

@@ -44,7 +44,14 @@ impl Elaborator<'_, '_> {
                 }
             }
             Pat::Tuple(items, place) => {
-                let values = self.parts(value, items.len(), text, *place);
+                let values = match value {
+                    Val::Tensor(tensor) => {
+                        let names: Vec<String> = items.iter().map(words::pattern_text).collect();
+                        let part = |k| Val::Tensor(self.named_part(tensor, k, &names, text, *place));
+                        Some((0..items.len()).map(part).collect())
+                    }
+                    value => self.parts(value, items.len(), text, *place),
+                };
                 let values = values.unwrap_or_else(|| vec![Val::Unknown; items.len()]);
                 items.iter().zip(values).for_each(|(item, value)| self.bind(item, value, text));
             }

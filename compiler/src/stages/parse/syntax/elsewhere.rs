@@ -10,7 +10,7 @@ use crate::ir::DType;
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::ParseStream;
-use syn::{Attribute, Token, bracketed, token};
+use syn::{Attribute, Token, Visibility, bracketed, token};
 
 impl Syntax {
     /// `while`, `loop`, `return`, `break` and `continue`, where one stands.
@@ -78,6 +78,33 @@ impl Syntax {
         let report = Diagnostic::new(Code::UnknownPattern, start.1.to(place), "an arm of a `match` takes no range");
         self.report(report.help(help));
         Ok(true)
+    }
+
+    /// A float as a pattern of a `match`: its text and place.
+    pub(super) fn float_case(&self, input: ParseStream) -> syn::Result<Option<(String, Place)>> {
+        let minus = input.peek(Token![-]) && input.peek2(syn::LitFloat);
+        if !minus && !input.peek(syn::LitFloat) {
+            return Ok(None);
+        }
+        let first = input.span();
+        input.parse::<Option<Token![-]>>()?;
+        let number: syn::LitFloat = input.parse()?;
+        let sign = if minus { "-" } else { "" };
+        Ok(Some((format!("{sign}{number}"), Place::from(first).to(number.span().into()))))
+    }
+
+    /// Reports a float as a pattern, with the comparison that says the same.
+    pub(super) fn report_float_case(&self, (number, place): &(String, Place), of: &Expr, arms: &[Arm]) {
+        let text = words::brief(of);
+        let message = format!("`{text}` is matched with {number}, but an arm takes integers, `true`, `false` or `_`");
+        let help = match arms {
+            [one, other] => {
+                let (one, other) = (words::full(&one.body), words::full(&other.body));
+                format!("write `if {text} == {number} {{ {one} }} else {{ {other} }}`")
+            }
+            _ => format!("write `if {text} == {number} {{ … }} else {{ … }}`"),
+        };
+        self.report(Diagnostic::new(Code::UnknownPattern, *place, message).help(help));
     }
 
     /// `if` behind the patterns of an arm.
@@ -176,7 +203,7 @@ impl Syntax {
 
     /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.
     pub(super) fn other_type(&self, input: ParseStream) -> syn::Result<Option<TypeExpr>> {
-        let first = input.span();
+        let mut place = Place::from(input.span());
         let help = if input.peek(token::Bracket) {
             let content;
             bracketed!(content in input);
@@ -185,10 +212,11 @@ impl Syntax {
             format!("write `{}[{}]`", of.trim(), count.trim())
         } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
             let name: Ident = input.parse()?;
-            let inside = self.angles(input)?;
+            let (inside, end) = self.angles(input)?;
+            place.last = end;
             match DType::from_name(&name.to_string()) {
                 Some(dtype) => format!("write `{dtype}[{inside}]`"),
-                None => vectors(&name.to_string(), &inside).map_or(UNNAMED.to_owned(), |ty| format!("write `{ty}`")),
+                None => UNNAMED.to_owned(),
             }
         } else if input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name)) {
             input.parse::<TokenTree>()?;
@@ -197,13 +225,13 @@ impl Syntax {
             return Ok(None);
         };
         self.report(
-            Diagnostic::new(Code::TypeSyntax, Place::from(first), "this is no type of the model language").help(help),
+            Diagnostic::new(Code::TypeSyntax, place, "this is no type of the model language").help(help),
         );
         Ok(Some(TypeExpr::Error))
     }
 
-    /// What stands between `<` and `>`.
-    fn angles(&self, input: ParseStream) -> syn::Result<String> {
+    /// What stands between `<` and `>`, and where the latter stands.
+    fn angles(&self, input: ParseStream) -> syn::Result<(String, Span)> {
         let (mut depth, mut inside) = (0, vec![]);
         loop {
             let token: TokenTree = input.parse()?;
@@ -211,12 +239,11 @@ impl Syntax {
                 depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
             }
             if depth == 0 {
-                break;
+                let text: TokenStream = inside.into_iter().skip(1).collect();
+                return Ok((text.to_string().replace(" ,", ","), token.span()));
             }
             inside.push(token);
         }
-        let text: TokenStream = inside.into_iter().skip(1).collect();
-        Ok(text.to_string().replace(" ,", ","))
     }
 
     /// `_`, `?` or `:` where an extent stands.
@@ -225,9 +252,15 @@ impl Syntax {
             return Ok(None);
         }
         let span = input.parse::<TokenTree>()?.span();
-        let report = Diagnostic::new(Code::TypeSyntax, span, "an extent is a number or has a name");
-        self.report(report.help("write a capital name, such as `B`: equal extents have equal names"));
+        let message = "an extent is a number or has a name";
+        // Further ones of the same signature are the same mistake.
+        let same = |d: &Diagnostic| d.message == message && d.place.line() == Place::from(span).line();
         let value = Expr { kind: ExprKind::Error, place: span.into() };
+        if self.diags.borrow().list().iter().any(same) {
+            return Ok(Some(AxisExpr::Dim { value, bound: None }));
+        }
+        let report = Diagnostic::new(Code::TypeSyntax, span, message);
+        self.report(report.help("write a capital name, such as `B`: equal extents have equal names"));
         Ok(Some(AxisExpr::Dim { value, bound: None }))
     }
 
@@ -243,7 +276,7 @@ impl Syntax {
             bracketed!(content in input);
             extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
         } else if input.peek(Token![<]) {
-            extents = self.angles(input)?;
+            extents = self.angles(input)?.0;
         }
         let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
         while !input.is_empty() && !rest {
@@ -277,14 +310,15 @@ impl Syntax {
         true
     }
 
-    /// `fn`, or the word of another language for it, which is reported.
-    pub(super) fn function_word(&self, input: ParseStream) -> syn::Result<()> {
+    /// `fn`, or the word of another language for it, which is reported. There every function is public.
+    pub(super) fn function_word(&self, input: ParseStream, vis: &Visibility) -> syn::Result<()> {
         let Some(word) = ["def", "func", "function", "fun"].into_iter().find(|word| next_is(input, word)) else {
             return input.parse::<Token![fn]>().map(|_| ());
         };
         let span = input.parse::<TokenTree>()?.span();
         let report = Diagnostic::new(Code::FunctionForm, span, format!("functions begin with `fn`, not `{word}`"));
-        self.report(report.help("write `fn`"));
+        let private = matches!(vis, Visibility::Inherited) && !next_is(input, "forward");
+        self.report(report.help(if private { "write `pub fn`" } else { "write `fn`" }));
         Ok(())
     }
 
@@ -431,22 +465,6 @@ impl Syntax {
 
 /// Where a type does not say how many extents it has.
 const UNNAMED: &str = "name the element type and each extent, as in `f32[B, N]`";
-
-/// The tensor that a `Vec` of `Vec`s holds.
-fn vectors(name: &str, inside: &str) -> Option<String> {
-    let mut element: String = inside.split_whitespace().collect();
-    let mut extents = vec!["N"];
-    if name != "Vec" {
-        return None;
-    }
-    for extent in ["M", "K", "L"] {
-        let Some(inner) = element.strip_prefix("Vec<").and_then(|inner| inner.strip_suffix('>')) else { break };
-        element = inner.to_owned();
-        extents.push(extent);
-    }
-    let dtype = DType::from_name(&element)?;
-    Some(format!("{dtype}[{}]", extents.join(", ")))
-}
 
 /// Whether the next token is that word.
 pub(super) fn next_is(input: ParseStream, word: &str) -> bool {

@@ -242,10 +242,15 @@ impl Syntax {
         let of = self.binary(input, 0, false)?;
         let content;
         let brace = braced!(content in input);
-        let (mut arms, mut unreadable) = (vec![], false);
+        let (mut arms, mut unreadable, mut float) = (vec![], false, None);
         while !content.is_empty() {
             let mut cases = vec![];
             while cases.is_empty() || content.parse::<Option<Token![|]>>()?.is_some() {
+                if let Some(number) = self.float_case(&content)? {
+                    float.get_or_insert(number);
+                    cases.push((Case::Rest, content.span().into()));
+                    continue;
+                }
                 let name = self.named_case(&content)?;
                 unreadable |= name.is_some();
                 let case = name.map_or_else(|| self.case(&content), Ok)?;
@@ -262,8 +267,11 @@ impl Syntax {
                 content.parse::<Token![,]>()?;
             }
         }
+        if let Some(number) = &float {
+            self.report_float_case(number, &of, &arms);
+        }
         let place = Place { first, last: brace.span.close() };
-        let kind = if unreadable { ExprKind::Error } else { ExprKind::Match(Box::new(of), arms) };
+        let kind = if unreadable || float.is_some() { ExprKind::Error } else { ExprKind::Match(Box::new(of), arms) };
         Ok(Expr { kind, place })
     }
 

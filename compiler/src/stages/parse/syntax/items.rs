@@ -220,7 +220,7 @@ impl Syntax {
 
     fn function(&self, input: ParseStream, attrs: Vec<Attribute>, vis: Visibility) -> syn::Result<Fn> {
         let FnAttributes { mut passed, train, remat } = self.fn_attributes(attrs);
-        self.function_word(input)?;
+        self.function_word(input, &vis)?;
         let name: Ident = input.parse()?;
         self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
         self.generics(input, &name)?;
