@@ -4,7 +4,7 @@ use super::bindings::{Misfit, shown};
 use super::report::type_text;
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::written::{Fit, Role, Site};
+use crate::ir::written::{Fit, Role, Site, What};
 use crate::ir::{Dim, Kind, Node, Type, Value};
 use crate::ops::Attr;
 
@@ -73,8 +73,13 @@ impl Shaper<'_> {
                 let mut report = Diagnostic::new(code, *place, message);
                 let origin = self.origin(node.args[0], &subject, ty);
                 report.notes.extend(origin.filter(|note| note.contains("comes from")));
-                let wanted = self.bindings.shape(fit).filter(|_| ty.dtype == fit.dtype);
+                let suits = |shape: &Vec<Dim>| ty.dtype == fit.dtype && shape.len() == ty.rank();
+                let wanted = self.bindings.shape(fit).filter(suits);
                 report.help = wanted.and_then(|shape| self.redeclared(node.args[0], &Type::new(fit.dtype, shape)));
+                let slices = fit.axes.iter().all(Option::is_some) && fit.axes.len() + 1 == ty.rank();
+                if slices && self.inputs.is_none() && !callee.starts_with('|') && self.is_alone(fit) {
+                    report.help = Some(format!("call it for each slice of the first axis: `map({callee})({text})`"));
+                }
                 report.note(format!("`{callee}` declares `{name}` on {line}"))
             }
             Role::Annotation(name) => {
@@ -104,6 +109,16 @@ impl Shaper<'_> {
         };
         let report = note.into_iter().fold(report, Diagnostic::note);
         self.diags.push(report);
+    }
+
+    /// Whether the inlined function has no other argument.
+    fn is_alone(&self, fit: &Fit) -> bool {
+        let same = |node: &&Node| {
+            let Kind::Written(written) = &node.kind else { return false };
+            let What::Fit(other) = &written.what else { return false };
+            other.scope == fit.scope && matches!(other.role, Role::Argument { .. })
+        };
+        self.old.nodes.iter().filter(same).count() == 1
     }
 
     /// Where a named dimension went that a result declares and does not have: into which expression.
