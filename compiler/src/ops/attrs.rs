@@ -222,9 +222,7 @@ pub fn resolve(
     let mut slots = 0..decls.len();
     while let Some((at, value)) = queue.next() {
         let Some(slot) = slots.next() else {
-            let error = OpError::new(Code::TooManyAttributes, format!("`{{callee}}` has no place for {value}"))
-                .help("remove it");
-            errors.push(AttrError { given: Some(at), error });
+            errors.push(AttrError { given: Some(at), error: surplus(&value) });
             break;
         };
         if let Some((other, error)) = exchanged(decls, slot, &value, queue.peek().map(|(_, next)| next)) {
@@ -236,11 +234,8 @@ pub fn resolve(
         }
         let value = match (decls[slot].kind, value) {
             (AttrKind::Shape, value @ Attr::Int(_)) => {
-                let mut list = vec![value];
-                while let Some((_, next)) = queue.next_if(|(_, next)| matches!(next, Attr::Int(_))) {
-                    list.push(next);
-                }
-                Attr::List(list)
+                let others = std::iter::from_fn(|| queue.next_if(|(_, next)| matches!(next, Attr::Int(_))));
+                Attr::List([value].into_iter().chain(others.map(|(_, next)| next)).collect())
             }
             (_, value) => value,
         };
@@ -274,6 +269,10 @@ pub fn resolve(
         return Err(errors);
     }
     Ok(Attrs(decls.iter().zip(values).map(|(decl, value)| (decl.name, value.unwrap_or(Attr::Absent))).collect()))
+}
+
+fn surplus(value: &Attr) -> OpError {
+    OpError::new(Code::TooManyAttributes, format!("`{{callee}}` has no place for {value}")).help("remove it")
 }
 
 /// The one report of all attributes that must be given.

@@ -4,7 +4,7 @@ use super::ast::*;
 use super::{vocabulary, words};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::DType;
-use crate::ops::{self, Attr, AttrDecl, AttrKind, Attrs};
+use crate::ops::{self, Attr, AttrDecl, AttrError, AttrKind, Attrs};
 use proc_macro2::Ident;
 
 /// One given argument.
@@ -84,28 +84,26 @@ pub(super) fn bind(
     }
     match ops::resolve(decls, values, pairs) {
         Ok(attrs) => bound.attrs = Some(attrs).filter(|_| diags.list().len() == before),
-        Err(errors) => {
-            for one in errors {
-                let given = one.given.and_then(|k| order.get(k));
-                let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
-                let at = match given {
-                    Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
-                    Some(g) => g.place,
-                    None => place,
-                };
-                let (message, help) = one.error.render(callee, &[]);
-                let mut report = Diagnostic::new(one.error.code, at, message);
-                let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
-                let own = given.filter(|_| misnamed).and_then(|g| vocabulary::attribute(g.name.as_ref()?, &known));
-                let elsewhere = given.filter(|_| one.error.code == Code::UnknownAttribute);
-                let elsewhere = elsewhere
-                    .and_then(|g| vocabulary::attribute_elsewhere(&g.name.as_ref()?.to_string(), &g.text));
-                report.help = own.map(|own| format!("write `{own}`")).or(elsewhere).or(help);
-                diags.push(report);
-            }
-        }
+        Err(errors) => errors.into_iter().for_each(|one| diags.push(misfit(callee, one, &order, place))),
     }
     bound
+}
+
+/// The report of an attribute that does not fit, among those that are given; `place` is the whole call.
+fn misfit(callee: &str, one: AttrError, order: &[&Given], place: Place) -> Diagnostic {
+    let given = one.given.and_then(|k| order.get(k));
+    let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
+    let at = match given {
+        Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
+        Some(g) => g.place,
+        None => place,
+    };
+    let (message, help) = one.error.render(callee, &[]);
+    let mut report = Diagnostic::new(one.error.code, at, message);
+    let unknown = given.filter(|_| one.error.code == Code::UnknownAttribute);
+    let elsewhere = unknown.and_then(|g| vocabulary::attribute_elsewhere(&g.name.as_ref()?.to_string(), &g.text));
+    report.help = elsewhere.or(help);
+    report
 }
 
 /// The attribute that another library calls so, where the callee has none of that name.

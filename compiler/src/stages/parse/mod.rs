@@ -152,7 +152,9 @@ fn report_trained_state(function: &Fn, diags: &mut Diags) -> bool {
             let (state, value) = (words::full(target), words::full(value));
             help += &match *name == value {
                 true => format!(", and remove `{state} = {value};`"),
-                false => format!(", write `let {name} = {value};` instead of assigning `{state}`, and `{name}` behind it"),
+                false => {
+                    format!(", write `let {name} = {value};` instead of assigning `{state}`, and `{name}` behind it")
+                }
             };
         }
     }

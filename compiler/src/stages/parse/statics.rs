@@ -168,7 +168,8 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
     let initial: Vec<&str> =
         INITIALIZERS.iter().map(|one| one.name).chain(["true", "false"]).filter(|_| wanted == Wanted::Value).collect();
-    let first = initial.iter().copied().find(|name| name.strip_prefix(&*text).is_some_and(|rest| rest.starts_with('_')));
+    let first =
+        initial.iter().copied().find(|name| name.strip_prefix(&*text).is_some_and(|rest| rest.starts_with('_')));
     let near = first.or_else(|| closest(&text, names.keys().map(String::as_str).chain(initial)));
     report.help = near.map(|near| format!("write `{near}`"));
     if report.help.is_none() && wanted == Wanted::Dimension {

@@ -387,7 +387,9 @@ pub(super) fn attribute_elsewhere(name: &str, text: &str) -> Option<String> {
 /// What an optimiser calls one of its numbers.
 pub(super) fn number(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let listed = NUMBERS.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| *own);
-    known.iter().copied().find(|own| *own == listed).or_else(|| closest(name, known.iter().copied()).and_then(|near| known.iter().copied().find(|own| *own == near)))
+    known.iter().copied().find(|own| *own == listed).or_else(|| {
+        closest(name, known.iter().copied()).and_then(|near| known.iter().copied().find(|own| *own == near))
+    })
 }
 
 /// The function by element that has the meaning of a reduction.

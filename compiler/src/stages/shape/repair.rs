@@ -40,7 +40,8 @@ impl Shaper<'_> {
 
     /// Whether an argument of the function is asked for by nothing else that may want its declared type.
     fn is_used_once(&self, value: Value) -> bool {
-        self.inputs.is_none() && self.old.nodes.iter().flat_map(|node| &node.args).filter(|arg| **arg == value).count() == 1
+        self.inputs.is_none()
+            && self.old.nodes.iter().flat_map(|node| &node.args).filter(|arg| **arg == value).count() == 1
     }
 
     /// Whether the call is right where one argument has another type.
@@ -58,7 +59,8 @@ impl Shaper<'_> {
     fn other_layer(&self, (node, call): (&Node, &Call), k: usize, types: &[Type]) -> Option<String> {
         let steps = self.steps(node.args[k]);
         let extents = |ty: &Type| ty.shape.iter().filter_map(Dim::as_const).collect::<Vec<_>>();
-        let others: Vec<i64> = types.iter().enumerate().filter(|(j, _)| *j != k).flat_map(|(_, ty)| extents(ty)).collect();
+        let others: Vec<i64> =
+            types.iter().enumerate().filter(|(j, _)| *j != k).flat_map(|(_, ty)| extents(ty)).collect();
         for (at, step) in steps.iter().enumerate() {
             let Some(layer) = step.layer else { continue };
             for (attr, value) in changes(layer, &others, &extents(&types[k])) {
@@ -151,11 +153,13 @@ impl Shaper<'_> {
         loop {
             let node = self.old.node(at);
             let has = self.one_type(at).is_some_and(|ty| ty.shape.contains(extent));
-            match &node.kind {
-                Kind::Input(_) => return has.then_some(at).filter(|_| self.is_used_once(at)),
-                _ if has => at = *node.args.first()?,
-                _ => return None,
+            if !has {
+                return None;
             }
+            if matches!(node.kind, Kind::Input(_)) {
+                return Some(at).filter(|_| self.is_used_once(at));
+            }
+            at = *node.args.first()?;
         }
     }
 }

@@ -52,7 +52,9 @@ impl Shaper<'_> {
     /// Whether a value is an argument of the function.
     fn is_given(&self, value: Value) -> bool {
         match &self.old.node(value).kind {
-            Kind::Written(written) if matches!(written.what, What::Fit(_)) => self.is_given(self.old.node(value).args[0]),
+            Kind::Written(written) if matches!(written.what, What::Fit(_)) => {
+                self.is_given(self.old.node(value).args[0])
+            }
             kind => matches!(kind, Kind::Input(_)),
         }
     }
@@ -64,7 +66,8 @@ impl Shaper<'_> {
         while let Some((before, text)) = self.alone(self.old.node(at), after) {
             if let Some(ty) = self.one_type(before) {
                 // What keeps the features where they are has not taken them away.
-                let kept = after.is_some_and(|after| after.rank() == ty.rank() && after.shape.get(axis) == ty.shape.get(axis));
+                let kept =
+                    after.is_some_and(|after| after.rank() == ty.rank() && after.shape.get(axis) == ty.shape.get(axis));
                 if after.is_some_and(|after| after != ty) && !kept && ty.shape.iter().any(|dim| dim.is(extent)) {
                     return Some((before, text));
                 }

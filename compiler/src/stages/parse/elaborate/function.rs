@@ -340,7 +340,8 @@ impl<'p> Elaborator<'_, 'p> {
         }
         let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
         let line = self.diags.line(function.name.span().into());
-        let types = function.params.iter().map(|(pat, ty)| format!("{}: {}", words::pattern_text(pat), words::type_text(ty)));
+        let types =
+            function.params.iter().map(|(pat, ty)| format!("{}: {}", words::pattern_text(pat), words::type_text(ty)));
         let types: Vec<String> = types.collect();
         let note = format!("it is declared as `{}({})` on {line}", function.name, types.join(", "));
         let Some(args) = self.match_args(wanted, note, callee, args, place) else {

@@ -86,7 +86,8 @@ impl<'p> Elaborator<'_, 'p> {
             let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
             let mut report = Diagnostic::new(Code::ShapeQuery, place, message);
             let params = &self.scope().function.params;
-            let declared = params.iter().find(|(pat, _)| words::pattern_text(pat) == of).map(|(_, ty)| words::type_text(ty));
+            let declared =
+                params.iter().find(|(pat, _)| words::pattern_text(pat) == of).map(|(_, ty)| words::type_text(ty));
             report = match declared {
                 Some(ty) => report.note(format!("`{of}: {ty}` is declared in the signature")),
                 None => report,

@@ -295,19 +295,7 @@ impl Syntax {
         let paren = parenthesized!(content in input);
         let mut args = vec![];
         while !content.is_empty() {
-            if let Some(arg) = self.colon_for_equals(&content)? {
-                args.push(arg);
-                if !content.is_empty() {
-                    content.parse::<Token![,]>()?;
-                }
-                continue;
-            }
-            let named = content.peek(syn::Ident) && content.peek2(Token![=]) && !content.peek2(Token![==]);
-            let name = if named { Some(content.parse()?) } else { None };
-            if named {
-                content.parse::<Token![=]>()?;
-            }
-            args.push(Arg { name, value: self.expr(&content)? });
+            args.push(self.arg(&content)?);
             if !content.is_empty() {
                 content.parse::<Token![,]>()?;
             }

@@ -1,15 +1,15 @@
 //! Items: constants, structs, aliases, impls and functions.
 
 use super::super::ast::*;
-use super::Syntax;
 use super::super::vocabulary;
+use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place, closest};
 use crate::ops;
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::ToTokens;
 use syn::buffer::Cursor;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use quote::ToTokens;
 use syn::spanned::Spanned;
 use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized};
 
@@ -336,8 +336,20 @@ impl Syntax {
 fn misspelt(attr: &Attribute) -> Option<&'static str> {
     const OURS: [&str; 2] = ["train", "remat"];
     const RUSTS: [&str; 14] = [
-        "allow", "cfg", "cold", "deny", "deprecated", "doc", "expect", "forbid", "inline", "must_use", "rustfmt",
-        "test", "trace", "warn",
+        "allow",
+        "cfg",
+        "cold",
+        "deny",
+        "deprecated",
+        "doc",
+        "expect",
+        "forbid",
+        "inline",
+        "must_use",
+        "rustfmt",
+        "test",
+        "trace",
+        "warn",
     ];
     let name = attr.path().get_ident()?.to_string();
     if RUSTS.contains(&name.as_str()) {

@@ -6,6 +6,7 @@ mod foreign;
 mod items;
 mod operator;
 mod path;
+mod spelling;
 mod types;
 
 use super::ast::{Expr, ExprKind, Program};
