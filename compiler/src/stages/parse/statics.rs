@@ -174,8 +174,16 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     report.help = near.map(|near| format!("write `{near}`"));
     if report.help.is_none() && wanted == Wanted::Dimension {
         report = report.note("names that a call binds start with a capital letter, such as `B`");
+        let mut letters = text.chars();
+        let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        report.help = (capital != text).then(|| format!("write `{capital}`"));
     }
-    diags.push(report);
+    // A dimension that a signature names again is the same mistake.
+    let line = report.place.line();
+    let again = |other: &Diagnostic| other.message == report.message && other.place.line() == line;
+    if wanted == Wanted::Value || !diags.list().iter().any(again) {
+        diags.push(report);
+    }
     None
 }
 

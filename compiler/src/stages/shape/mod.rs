@@ -95,6 +95,8 @@ struct Shaper<'s> {
     inputs: Option<Vec<Option<Type>>>,
     /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
     guessing: bool,
+    /// Whether types of the inputs were inferred from what the body gives, so that a misfit may be a mistake of either.
+    inferred: bool,
 }
 
 impl<'s> Shaper<'s> {
@@ -105,7 +107,17 @@ impl<'s> Shaper<'s> {
         bindings: &'s mut Bindings,
         inputs: Option<Vec<Option<Type>>>,
     ) -> Shaper<'s> {
-        Shaper { old, new: Graph::default(), known: vec![], diags, dims, bindings, inputs, guessing: false }
+        Shaper {
+            old,
+            new: Graph::default(),
+            known: vec![],
+            diags,
+            dims,
+            bindings,
+            inputs,
+            guessing: false,
+            inferred: false,
+        }
     }
 
     /// The new graph, and whether each output is known.

@@ -20,6 +20,9 @@ struct Step<'a> {
 impl Shaper<'_> {
     /// Adds what to declare to the report of a call whose arguments do not suit each other.
     pub(super) fn repair(&self, report: &mut Diagnostic, node: &Node, call: &Call, site: &Site, types: &[Type]) {
+        if self.inferred {
+            return;
+        }
         let given = site.args.len().min(types.len());
         let order: Vec<usize> = (0..given).rev().collect();
         let by = |find: &dyn Fn(usize) -> Option<String>| order.iter().find_map(|&k| find(k));

@@ -16,9 +16,10 @@ impl Shaper<'_> {
         let mut inputs: Vec<Option<Type>> =
             args.iter().enumerate().map(|(k, arg)| arg.map(|a| slice(k, self.new.ty(a)))).collect();
         let before = self.diags.list().len();
+        let inferred = inputs.iter().any(Option::is_none);
         self.start_with_zeros(node, repeat, &mut args, &mut inputs);
         let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.clone()));
-        let (body, sure) = Shaper { guessing: self.guessing, ..body }.run();
+        let (body, sure) = Shaper { guessing: self.guessing, inferred, ..body }.run();
         let reported = self.diags.list().len() > before && !self.guessing;
         let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
         let mut changed = false;
