@@ -90,7 +90,7 @@ impl Elaborator<'_, '_> {
             },
             Val::Unknown => Val::Unknown,
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Function(_) => {
-                if self.shape_query(name, &words::brief(of), expr.place) {
+                if self.shape_query(name, &words::brief(of), None, expr.place) {
                     return Val::Unknown;
                 }
                 let message = format!("`{}` is a value without fields", words::brief(of));
