@@ -241,13 +241,13 @@ impl Syntax {
         if !is_type && !input.peek(Token![<]) {
             return Ok(false);
         }
-        let mut extents = String::new();
+        let (mut extents, mut place) = (String::new(), Place::from(name.span()));
         if input.peek(token::Bracket) {
             let content;
             bracketed!(content in input);
             extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
         } else if input.peek(Token![<]) {
-            extents = self.angles(input)?.0;
+            (extents, place.last) = self.angles(input)?;
         }
         let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
         while !input.is_empty() && !rest {
@@ -266,7 +266,7 @@ impl Syntax {
             }
             false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({extents})`")),
         };
-        self.report(Diagnostic::new(Code::FieldType, name.span(), message).help(help));
+        self.report(Diagnostic::new(Code::FieldType, place, message).help(help));
         Ok(true)
     }
 
