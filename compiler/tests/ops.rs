@@ -350,7 +350,13 @@ fn mistakes_are_told_in_the_users_words() {
             "`adaptive_max_pool1d` needs extents known at build time, but axis 1 of `x` is B",
             "",
         ),
-        ("group_norm(x, groups = 4)", &["f32[B, 6, 8]"], Code::NonDivisible, "4 groups do not divide 6 channels", ""),
+        (
+            "group_norm(x, groups = 4)",
+            &["f32[B, 6, 8]"],
+            Code::NonDivisible,
+            "4 groups do not divide 6 channels",
+            "write `3`",
+        ),
         (
             "batch_norm(x, y, z, training = true)",
             &["f32[1, 6]", "f32[6]", "f32[6]"],
@@ -436,7 +442,13 @@ fn mistakes_are_told_in_the_users_words() {
             "`reduction` must be \"mean\" or \"sum\" or \"none\", not \"avg\"",
             "",
         ),
-        ("dropout(x, 1.5)", &["f32[B]"], Code::WrongAttribute, "`p` is a probability, not 1.5", ""),
+        (
+            "dropout(x, 1.5)",
+            &["f32[B]"],
+            Code::WrongAttribute,
+            "1.5 is no probability, which `p` must be: a number from 0 to 1",
+            "",
+        ),
         (
             "embedding(x, y)",
             &["f32[B]", "f32[9, 3]"],

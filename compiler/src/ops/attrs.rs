@@ -49,6 +49,9 @@ pub enum AttrKind {
     Init,
 }
 
+/// What other languages write where nothing is given.
+pub(crate) const ABSENT: [&str; 4] = ["None", "none", "null", "nil"];
+
 /// The declaration of an attribute.
 #[derive(Clone, Copy, Debug)]
 pub struct AttrDecl {
@@ -143,14 +146,26 @@ impl AttrDecl {
             AttrKind::Text => "a text".to_owned(),
             AttrKind::Init => "an initialiser".to_owned(),
         };
-        let error = OpError::new(Code::WrongAttribute, format!("`{}` must be {wanted}, not {value}", self.name))
+        let shown = match value {
+            Attr::Text(text) if ABSENT.contains(&&**text) => format!("`{text}`"),
+            other => other.to_string(),
+        };
+        let error = OpError::new(Code::WrongAttribute, format!("`{}` must be {wanted}, not {shown}", self.name))
             .attr(self.name);
         let known = match (self.kind, value) {
-            (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => closest(text, list.iter().copied()),
+            (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => {
+                closest(text, list.iter().copied()).map(|word| format!("\"{word}\""))
+            }
+            (AttrKind::Bool, Attr::Int(n)) if n.is(0) => Some("false".to_owned()),
+            (AttrKind::Bool, Attr::Int(n)) if n.is(1) => Some("true".to_owned()),
+            (AttrKind::Bool, Attr::Text(text)) if ABSENT.contains(&&**text) => Some("false".to_owned()),
             _ => None,
         };
         match known {
-            Some(word) => error.help(format!("write `{} = \"{word}\"`", self.name)),
+            Some(word) => error.help(format!("write `{} = {word}`", self.name)),
+            None if self.default.is_some() && matches!(value, Attr::Text(text) if ABSENT.contains(&&**text)) => {
+                error.help("remove it: what is not given has its default")
+            }
             None => error,
         }
     }
@@ -223,17 +238,20 @@ pub fn resolve(
     let mut slots = 0..decls.len();
     while let Some((at, value)) = queue.next() {
         let Some(slot) = slots.next() else {
-            let error = OpError::new(Code::TooManyAttributes, format!("`{{callee}}` has no place for {value}"));
-            errors.push(AttrError { given: Some(at), error });
+            errors.push(AttrError { given: Some(at), error: surplus(&value) });
             break;
         };
+        if let Some((other, error)) = exchanged(decls, slot, &value, queue.peek().map(|(_, next)| next)) {
+            errors.push(AttrError { given: Some(at), error });
+            (values[slot], values[other]) = (Some(Attr::Absent), Some(Attr::Absent));
+            queue.next();
+            slots.next();
+            continue;
+        }
         let value = match (decls[slot].kind, value) {
             (AttrKind::Shape, value @ Attr::Int(_)) => {
-                let mut list = vec![value];
-                while let Some((_, next)) = queue.next_if(|(_, next)| matches!(next, Attr::Int(_))) {
-                    list.push(next);
-                }
-                Attr::List(list)
+                let others = std::iter::from_fn(|| queue.next_if(|(_, next)| matches!(next, Attr::Int(_))));
+                Attr::List([value].into_iter().chain(others.map(|(_, next)| next)).collect())
             }
             (_, value) => value,
         };
@@ -269,6 +287,10 @@ pub fn resolve(
     Ok(Attrs(decls.iter().zip(values).map(|(decl, value)| (decl.name, value.unwrap_or(Attr::Absent))).collect()))
 }
 
+fn surplus(value: &Attr) -> OpError {
+    OpError::new(Code::TooManyAttributes, format!("`{{callee}}` has no place for {value}")).help("remove it")
+}
+
 /// The one report of all attributes that must be given.
 fn missing(lacking: &[&AttrDecl]) -> Option<AttrError> {
     let needs = match lacking {
@@ -292,6 +314,16 @@ fn misplaced(decls: &[AttrDecl], named: &[(String, Attr)], slot: usize, value: &
     let message = format!("`{{callee}}` takes `{}` first, so {value} needs a name", decls[slot].name);
     let error = OpError::new(Code::WrongAttribute, message).help(format!("write `{} = {value}`", decls[meant].name));
     Some((meant, error))
+}
+
+/// Two values that follow each other, each of which is one for the place of the other: where the second belongs, and the
+/// report.
+fn exchanged(decls: &[AttrDecl], slot: usize, value: &Attr, next: Option<&Attr>) -> Option<(usize, OpError)> {
+    let (first, second, next) = (&decls[slot], decls.get(slot + 1)?, next?);
+    let fits = |decl: &AttrDecl, value: &Attr| decl.fit(value.clone()).is_ok();
+    let wrong = !fits(first, value) && !fits(second, next) && fits(first, next) && fits(second, value);
+    let message = format!("`{{callee}}` takes `{}` before `{}`", first.name, second.name);
+    wrong.then(|| (slot + 1, OpError::new(Code::WrongAttribute, message).help(format!("write `{next}, {value}`"))))
 }
 
 /// The fitted value; a misfit is noted and counts as given, so that it is not reported as missing too.

@@ -31,12 +31,22 @@ static DROPOUT: Op = Op {
     ],
 };
 
+/// The report of a number that is no probability; one of percents is meant as their hundredth.
+pub(super) fn no_probability(name: &'static str, p: f64) -> OpError {
+    let message = format!("{p} is no probability, which `{name}` must be: a number from 0 to 1");
+    let error = OpError::new(Code::WrongAttribute, message).attr(name);
+    match p > 1.0 && p <= 100.0 && p.fract() == 0.0 {
+        true => error.help(format!("write `{}`", p / 100.0)),
+        false => error,
+    }
+}
+
 /// The attribute of that name, which is a probability.
 pub(super) fn probability(attrs: &Attrs, name: &'static str) -> Result<f64, OpError> {
     let p = attrs.number(name);
     match (0.0..=1.0).contains(&p) {
         true => Ok(p),
-        false => Err(OpError::new(Code::WrongAttribute, format!("`{name}` is a probability, not {p}")).attr(name)),
+        false => Err(no_probability(name, p)),
     }
 }
 

@@ -48,7 +48,14 @@ pub(super) fn flat_positions(b: &mut Builder<'_>, x: Value, index: Value, axis: 
     let fits = |a: usize| a == axis || of.shape[a] == at.shape[a];
     if of.rank() != at.rank() || !(0..of.rank()).all(fits) {
         let message = format!("{{0}} is {of}, but {{1}} is {at}: only axis {axis} may differ");
-        return Err(OpError::new(Code::ShapeMismatch, message).arg(1));
+        let error = OpError::new(Code::ShapeMismatch, message).arg(1);
+        // One index for each row, as for `take_along_axis` of a column.
+        let mut rows = of.shape.clone();
+        rows.remove(axis);
+        return Err(match rows == at.shape && axis + 1 == of.rank() {
+            true => error.help(format!("write `{{callee}}({{0}}, unsqueeze({{1}}, {axis}), axis = {axis})[.., 0]`")),
+            false => error,
+        });
     }
     let position = b.convert(index, DType::U32)?;
     let extent = b.extent_u32(&of.shape[axis])?;

@@ -45,8 +45,16 @@ pub(super) fn must_suit(b: &Builder<'_>, args: &[Value], shape: &[Dim]) -> Resul
         return Ok(());
     }
     let wanted = Type::new(target.dtype, shape);
-    let message = format!("{{0}} is {}, so the target must be {wanted}, but {{1}} is {target}", b.ty(args[0]));
-    Err(OpError::new(Code::ShapeMismatch, message).arg(1))
+    let scores = b.ty(args[0]);
+    // One float for each row is the class itself, in the wrong type.
+    let classes = scores.rank() == target.rank() + 1 && scores.shape.starts_with(&target.shape);
+    let meant = match classes && target.dtype == DType::F32 {
+        true => Type::new(DType::U32, target.shape.clone()),
+        false => wanted.clone(),
+    };
+    let or = if meant == wanted { String::new() } else { format!(", or {meant} of class ids") };
+    let message = format!("{{0}} is {scores}, so the target must be {wanted}{or}, but {{1}} is {target}");
+    Err(OpError::new(Code::ShapeMismatch, message).arg(1).wanted(meant))
 }
 
 /// That the scores have an axis of classes besides those that the target has.

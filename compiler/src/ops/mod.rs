@@ -22,6 +22,7 @@ mod sliding;
 
 use crate::diag::Code;
 pub(crate) use attend::specification as attention;
+pub(crate) use attrs::ABSENT;
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -31,7 +32,7 @@ pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Slot, Times, check};
 
 use crate::ir::model::Init;
-use crate::ir::{Dim, Value};
+use crate::ir::{Dim, Type, Value};
 
 /// Declares the modules of ops and the list of what they define. A new op is a new file and a line here.
 macro_rules! list {
@@ -271,12 +272,14 @@ pub struct OpError {
     pub message: String,
     /// What to write instead.
     pub help: Option<String>,
+    /// The type that the guilty argument should have, where there is one such.
+    pub wanted: Option<Type>,
 }
 
 impl OpError {
     /// A mistake of the whole call.
     pub fn new(code: Code, message: impl Into<String>) -> OpError {
-        OpError { code, arg: None, attr: None, message: message.into(), help: None }
+        OpError { code, arg: None, attr: None, message: message.into(), help: None, wanted: None }
     }
 
     /// The same at an argument.
@@ -292,6 +295,11 @@ impl OpError {
     /// The same with something to paste.
     pub fn help(self, help: impl Into<String>) -> OpError {
         OpError { help: Some(help.into()), ..self }
+    }
+
+    /// The same with the type that the guilty argument should have.
+    pub fn wanted(self, ty: Type) -> OpError {
+        OpError { wanted: Some(ty), ..self }
     }
 
     /// The message and the help in the user's words: how the op is called and the source text of each argument.

@@ -82,7 +82,7 @@ static BERNOULLI: Op = Op {
     body: |b, args, attrs| {
         let p = attrs.number("p");
         if !(0.0..=1.0).contains(&p) {
-            return Err(OpError::new(Code::WrongAttribute, format!("`p` is a probability, not {p}")).attr("p"));
+            return Err(super::dropout::no_probability("p", p));
         }
         let key = b.key(args.first().copied())?;
         let unit = b.unit(key, &shape(attrs))?;

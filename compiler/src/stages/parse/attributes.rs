@@ -74,33 +74,23 @@ pub(super) fn bind(
         beyond.into_iter().for_each(|report| diags.push(report));
         return bound;
     }
+    let before = diags.list().len();
+    for name in named.iter().filter_map(|g| g.name.as_ref()).filter(|name| meant(name, decls).is_some()) {
+        diags.push(unknown(callee, name, decls.iter().map(|d| d.name)));
+    }
     match resolved(decls, &positional, &named) {
-        Ok(attrs) => bound.attrs = Some(attrs),
+        Ok(attrs) => bound.attrs = Some(attrs).filter(|_| diags.list().len() == before),
         Err(_) if let Some(attrs) = reordered(callee, decls, &positional, &named, diags) => bound.attrs = Some(attrs),
-        Err(errors) => {
-            for one in errors {
-                let given = one.given.and_then(|k| order.get(k));
-                let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
-                let at = match given {
-                    Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
-                    Some(g) => g.place,
-                    None => place,
-                };
-                let (message, help) = one.error.render(callee, &[]);
-                let mut report = Diagnostic::new(one.error.code, at, message);
-                let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
-                let own = given.filter(|_| misnamed).and_then(|g| vocabulary::attribute(g.name.as_ref()?, &known));
-                report.help = own.map(|own| format!("write `{own}`")).or(help);
-                diags.push(report);
-            }
-        }
+        Err(errors) => errors.into_iter().for_each(|one| diags.push(misfit(callee, one, &order, place))),
     }
     bound
 }
 
 fn resolved(decls: &'static [AttrDecl], positional: &[&Given], named: &[&Given]) -> Result<Attrs, Vec<AttrError>> {
     let values = positional.iter().filter_map(|g| g.value.clone()).collect();
-    let pairs = named.iter().filter_map(|g| Some((g.name.as_ref()?.to_string(), g.value.clone()?))).collect();
+    // What has another name here is reported, and then as good as right.
+    let own = |name: &Ident| meant(name, decls).map_or_else(|| name.to_string(), str::to_owned);
+    let pairs = named.iter().filter_map(|g| Some((own(g.name.as_ref()?), g.value.clone()?))).collect();
     ops::resolve(decls, values, pairs)
 }
 
@@ -118,6 +108,29 @@ fn reordered(
     let report = Diagnostic::new(Code::WrongAttribute, first.place.to(second.place), message);
     diags.push(report.help(format!("write `{}, {}`", second.text, first.text)));
     Some(attrs)
+}
+
+/// The report of an attribute that does not fit, among those that are given; `place` is the whole call.
+fn misfit(callee: &str, one: AttrError, order: &[&Given], place: Place) -> Diagnostic {
+    let given = one.given.and_then(|k| order.get(k));
+    let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
+    let at = match given {
+        Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
+        Some(g) => g.place,
+        None => place,
+    };
+    let (message, help) = one.error.render(callee, &[]);
+    let mut report = Diagnostic::new(one.error.code, at, message);
+    let unknown = given.filter(|_| one.error.code == Code::UnknownAttribute);
+    let elsewhere = unknown.and_then(|g| vocabulary::attribute_elsewhere(&g.name.as_ref()?.to_string(), &g.text));
+    report.help = elsewhere.or(help);
+    report
+}
+
+/// The attribute that another library calls so, where the callee has none of that name.
+fn meant(name: &Ident, decls: &'static [AttrDecl]) -> Option<&'static str> {
+    let known: Vec<&str> = decls.iter().map(|decl| decl.name).collect();
+    vocabulary::attribute(name, &known).filter(|_| !decls.iter().any(|decl| name == decl.name))
 }
 
 /// The report of a number that is beyond what an f32 holds.

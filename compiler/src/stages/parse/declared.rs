@@ -146,6 +146,18 @@ impl<'p> Declared<'p> {
         first.is_some_and(|first| std::ptr::eq(*first, function)) && !self.reserved.contains(&(owner, name))
     }
 
+    /// Whether a text is about images: it has a layer for them, or an argument with four axes.
+    pub(super) fn has_images(&self, source: usize) -> bool {
+        let program = &self.sources[source].program;
+        let is_layer = |field: &Field| match &field.ty {
+            FieldType::One { name, .. } => name.to_string().ends_with("2d"),
+            FieldType::Repeat { .. } | FieldType::State(_) | FieldType::Error => false,
+        };
+        let is_image = |ty: &TypeExpr| matches!(ty, TypeExpr::Tensor { axes, .. } if axes.len() == 4);
+        program.structs.iter().flat_map(|one| &one.fields).any(is_layer)
+            || fns_of(&self.sources[source]).flat_map(|one| &one.params).any(|(_, ty)| is_image(ty))
+    }
+
     /// The constants of a text.
     pub(super) fn consts(&self, source: usize) -> &Names {
         &self.consts[source]

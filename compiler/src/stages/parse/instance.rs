@@ -133,9 +133,12 @@ impl<'d, 'p> Instances<'d, 'p> {
                     }
                     None => {
                         let most = of.params.len();
-                        let message = format!("`{}` takes {}", of.name, count(most, "parameter"));
-                        diags.push(Diagnostic::new(Code::WrongArity, arg.value.place, message));
-                        continue;
+                        let were = format!("{} were given", args.len());
+                        let message = format!("`{}` takes {}, but {were}", of.name, count(most, "parameter"));
+                        let kept: Vec<String> = args.iter().take(most).map(words::argument).collect();
+                        let help = format!("write `{}({})`", of.name, kept.join(", "));
+                        diags.push(Diagnostic::new(Code::WrongArity, arg.value.place, message).help(help));
+                        break;
                     }
                 },
             };
@@ -259,10 +262,11 @@ impl<'d, 'p> Instances<'d, 'p> {
 
     fn unknown_layer(&self, field: &Field, name: &Ident, args: &[Arg], source: usize) -> Diagnostic {
         let text = name.to_string();
-        if let Some(own) = vocabulary::declared(&text) {
+        let own = vocabulary::declared(&text).map(|own| own.sized(self.declared.has_images(source)));
+        if let Some(own) = own {
             let message = match own {
                 Own::Function(of) => format!("`{text}` has no parameters: it is the function `{of}`, not a layer"),
-                Own::Layer(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
+                Own::Layer(_) | Own::Sized(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
             };
             let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
             return report.help(own.help_for_field(&field.name, args));

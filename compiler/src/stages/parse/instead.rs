@@ -1,7 +1,7 @@
 //! What to write instead of a name of another library, with the arguments that the user gave.
 
 use super::ast::Arg;
-use super::vocabulary::Own::{self, Form, Function, Layer};
+use super::vocabulary::Own::{self, Form, Function, Layer, Sized};
 use super::vocabulary::attribute;
 use super::words;
 use crate::ops::{self, Signature};
@@ -12,11 +12,19 @@ impl Own {
     pub(super) fn help_for_call(self, values: &[String], args: &[Arg]) -> String {
         match self {
             Function(name) if args.is_empty() => format!("write `{}`", applied(name, values, args)),
+            // Where attributes have other names, too, the whole call is shown.
+            Function(name) if renames(name, args) => {
+                let given = args.iter().filter(|arg| arg.name.is_none()).map(|arg| words::full(&arg.value));
+                let all: Vec<String> = values.iter().cloned().chain(given).collect();
+                let named: Vec<Arg> = args.iter().filter(|arg| arg.name.is_some()).cloned().collect();
+                format!("write `{}`", applied(name, &all, &named))
+            }
             Function(name) => format!("write `{name}`"),
             Layer(name) => {
                 let value = values.first().map_or("x", String::as_str);
                 format!("declare a field: `name: {}`, and call `self.name({value})`", declaration(name, args))
             }
+            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Form(text) => text.to_owned(),
         }
     }
@@ -29,9 +37,16 @@ impl Own {
                 format!("remove `{field}`, and write `{call}` where the value is needed")
             }
             Layer(name) => format!("write `{}`", declaration(name, args)),
+            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Form(text) => text.to_owned(),
         }
     }
+}
+
+/// Whether an attribute that is given by name has another one in the function.
+fn renames(function: &str, args: &[Arg]) -> bool {
+    let known: Vec<&str> = ops::op(function).iter().flat_map(|op| op.attrs).map(|decl| decl.name).collect();
+    args.iter().filter_map(|arg| arg.name.as_ref()).any(|name| attribute(name, &known).is_some())
 }
 
 /// The call of a function with what would have been the numbers of a layer.

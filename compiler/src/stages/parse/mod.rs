@@ -216,9 +216,21 @@ fn report_trained_state(function: &Fn, diags: &mut Diags) -> bool {
     let Receiver::Mut(place) = function.receiver else { return false };
     let message = format!("`{}` is trained, so that it cannot change the state of a session", function.name);
     let report = Diagnostic::new(Code::StateInTraining, place, message);
-    diags.push(
-        report.help(format!("declare it as `pub fn {}(&self, …)`, and another function for sessions", function.name)),
-    );
+    let mut help = format!("declare it as `pub fn {}(&self, …)`", function.name);
+    for stmt in &function.body.stmts {
+        if let ast::Stmt::Assign { target: ast::Target::One(target), op: None, value } = stmt
+            && let ast::ExprKind::Field(_, name) = &target.kind
+        {
+            let (state, value) = (words::full(target), words::full(value));
+            help += &match *name == value {
+                true => format!(", and remove `{state} = {value};`"),
+                false => {
+                    format!(", write `let {name} = {value};` instead of assigning `{state}`, and `{name}` behind it")
+                }
+            };
+        }
+    }
+    diags.push(report.help(help));
     true
 }
 

@@ -6,7 +6,7 @@ use super::names::Names;
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::{DType, Dim};
-use crate::ops::{Attr, INITIALIZERS, initial_value, initializer, nearest_divisor};
+use crate::ops::{ABSENT, Attr, INITIALIZERS, initial_value, initializer, nearest_divisor};
 use proc_macro2::Ident;
 
 /// What a missing name is called in a report.
@@ -156,7 +156,9 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     if let Some(value) = names.get(&text) {
         return value.clone();
     }
-    if DType::from_name(&text).is_some() || initializer(&text).is_some() {
+    // The attribute that gets a word for nothing says what it takes.
+    let absent = wanted == Wanted::Value && ABSENT.contains(&&*text);
+    if absent || DType::from_name(&text).is_some() || initializer(&text).is_some() {
         return Some(Attr::Text(text));
     }
     let (code, what) = match wanted {
@@ -164,13 +166,24 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
         Wanted::Value => (Code::UnknownVariable, "constant"),
     };
     let mut report = Diagnostic::new(code, name.span(), format!("there is no {what} `{text}`"));
-    let initial = INITIALIZERS.iter().map(|one| one.name).filter(|_| wanted == Wanted::Value);
-    let near = closest(&text, names.keys().map(String::as_str).chain(initial));
+    let initial: Vec<&str> =
+        INITIALIZERS.iter().map(|one| one.name).chain(["true", "false"]).filter(|_| wanted == Wanted::Value).collect();
+    let first =
+        initial.iter().copied().find(|name| name.strip_prefix(&*text).is_some_and(|rest| rest.starts_with('_')));
+    let near = first.or_else(|| closest(&text, names.keys().map(String::as_str).chain(initial)));
     report.help = near.map(|near| format!("write `{near}`"));
     if report.help.is_none() && wanted == Wanted::Dimension {
         report = report.note("names that a call binds start with a capital letter, such as `B`");
+        let mut letters = text.chars();
+        let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        report.help = (capital != text).then(|| format!("write `{capital}`"));
     }
-    diags.push_about(&text, report);
+    // A dimension that a signature names again is the same mistake.
+    let line = report.place.line();
+    let again = |other: &Diagnostic| other.message == report.message && other.place.line() == line;
+    if wanted == Wanted::Value || !diags.list().iter().any(again) {
+        diags.push_about(&text, report);
+    }
     None
 }
 

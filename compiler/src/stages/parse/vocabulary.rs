@@ -2,7 +2,8 @@
 //!
 //! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
-use self::Own::{Form, Function, Layer};
+use self::Own::{Form, Function, Layer, Sized};
+use crate::diag::closest;
 use crate::ops;
 use proc_macro2::Ident;
 
@@ -13,6 +14,8 @@ pub(super) enum Own {
     Function(&'static str),
     /// A layer, which a field declares.
     Layer(&'static str),
+    /// One of two, whose names end with `1d` and `2d`: a layer where the name is capital, else a function.
+    Sized(&'static str),
     /// Neither: what to write instead.
     Form(&'static str),
 }
@@ -20,12 +23,12 @@ pub(super) enum Own {
 /// Names that are not spelt like ours. Those without an equal (`Conv3d`, `scatter`) have no line.
 const NAMES: &[(&str, Own)] = &[
     // Layers with parameters.
-    ("BatchNorm", Form("write `BatchNorm1d` or `BatchNorm2d`")),
-    ("BatchNormalization", Form("write `BatchNorm1d` or `BatchNorm2d`")),
-    ("Conv", Form("write `Conv1d` or `Conv2d`")),
+    ("BatchNorm", Sized("BatchNorm")),
+    ("BatchNormalization", Sized("BatchNorm")),
+    ("Conv", Sized("Conv")),
     ("Conv1DTranspose", Layer("ConvTranspose1d")),
     ("Conv2DTranspose", Layer("ConvTranspose2d")),
-    ("ConvTranspose", Form("write `ConvTranspose1d` or `ConvTranspose2d`")),
+    ("ConvTranspose", Sized("ConvTranspose")),
     ("Convolution1D", Layer("Conv1d")),
     ("Convolution2D", Layer("Conv2d")),
     ("Dense", Layer("Linear")),
@@ -34,7 +37,7 @@ const NAMES: &[(&str, Own)] = &[
     ("FullyConnected", Layer("Linear")),
     ("GroupNormalization", Layer("GroupNorm")),
     ("GRUCell", Form(CELL)),
-    ("InstanceNorm", Form("write `InstanceNorm1d` or `InstanceNorm2d`")),
+    ("InstanceNorm", Sized("InstanceNorm")),
     ("LayerNormalization", Layer("LayerNorm")),
     ("LSTMCell", Form(CELL)),
     ("RMSNormalization", Layer("RMSNorm")),
@@ -172,9 +175,9 @@ const NAMES: &[(&str, Own)] = &[
     ("take_along_axis", Function("gather")),
     ("take_along_dim", Function("gather")),
     // Resizing and pooling.
-    ("avg_pool", Form("write `avg_pool1d(x, 2)` or `avg_pool2d(x, 2)`")),
+    ("avg_pool", Sized("avg_pool")),
     ("interpolate", Function("upsample")),
-    ("max_pool", Form("write `max_pool1d(x, 2)` or `max_pool2d(x, 2)`")),
+    ("max_pool", Sized("max_pool")),
     ("resize", Form("write `upsample(x, scale_factor = 2)` or `upsample(x, size = 64)`")),
     // Element types and new tensors.
     ("astype", Form("write `cast(x, \"f32\")`")),
@@ -250,6 +253,24 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("start_dim", "start"),
     ("strides", "stride"),
     ("units", "output"),
+    ("use_bias", "bias"),
+];
+
+/// Attributes of layers that say what needs no saying here, or what stands where the layer is called.
+const NEEDLESS_ATTRIBUTES: &[&str] =
+    &["batch_first", "device", "dtype", "inplace", "input_dim", "input_shape", "name", "trainable", "training"];
+
+/// Numbers of optimisers.
+const NUMBERS: &[(&str, &str)] = &[
+    ("betas", "beta1"),
+    ("b1", "beta1"),
+    ("b2", "beta2"),
+    ("eps", "epsilon"),
+    ("learning_rate", "rate"),
+    ("lr", "rate"),
+    ("rho", "alpha"),
+    ("step_size", "rate"),
+    ("weight_decay", "decay"),
 ];
 
 /// Reductions, and the functions of the same meaning that go by element.
@@ -283,6 +304,15 @@ const NEEDLESS: &[&str] = &[
 
 /// Modules in which other libraries have their functions and layers.
 const MODULES: &[&str] = &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "nn", "np", "optax", "tf", "torch"];
+
+impl Own {
+    /// The one of two that works on images, or on signals.
+    pub(super) fn sized(self, images: bool) -> Own {
+        let Sized(stem) = self else { return self };
+        let name = format!("{stem}{}", if images { "2d" } else { "1d" });
+        same(&name, layers_named()).map(Layer).or_else(|| same(&name, ops_named()).map(Function)).unwrap_or(self)
+    }
+}
 
 /// What stands where a function is called by that name. Names of layers are capital.
 pub(super) fn called(name: &str) -> Option<Own> {
@@ -339,6 +369,29 @@ pub(super) fn attribute(name: &Ident, known: &[&str]) -> Option<&'static str> {
     ATTRIBUTES.iter().find(|(other, own)| name == other && known.contains(own)).map(|(_, own)| *own)
 }
 
+/// What to do with an attribute that no layer has: `text` is its value.
+pub(super) fn attribute_elsewhere(name: &str, text: &str) -> Option<String> {
+    match name {
+        "activation" | "act" | "nonlinearity" => {
+            let function = text.trim_matches('"');
+            let own = match called(function) {
+                Some(Function(own)) => own,
+                _ => ops::op(function).map_or("relu", |op| op.name),
+            };
+            Some(format!("remove it, and write `{own}(…)` around the call"))
+        }
+        _ => NEEDLESS_ATTRIBUTES.contains(&name).then(|| "remove it".to_owned()),
+    }
+}
+
+/// What an optimiser calls one of its numbers.
+pub(super) fn number(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let listed = NUMBERS.iter().find(|(other, _)| *other == name).map_or(name, |(_, own)| *own);
+    known.iter().copied().find(|own| *own == listed).or_else(|| {
+        closest(name, known.iter().copied()).and_then(|near| known.iter().copied().find(|own| *own == near))
+    })
+}
+
 /// The function by element that has the meaning of a reduction.
 pub(super) fn by_element(reduction: &str) -> Option<&'static str> {
     BY_ELEMENT.iter().find(|(name, _)| *name == reduction).map(|(_, twin)| *twin)
@@ -370,6 +423,11 @@ mod tests {
                 Layer(own) => {
                     assert!(layer_spelt(other).is_none(), "`{other}` is spelt like a layer");
                     assert!(ops::layer(own).is_some(), "there is no layer `{own}`");
+                }
+                Sized(own) => {
+                    for name in [format!("{own}1d"), format!("{own}2d")] {
+                        assert!(ops::op(&name).is_some() || ops::layer(&name).is_some(), "there is no `{name}`");
+                    }
                 }
                 Form(_) => {}
             }

@@ -93,6 +93,12 @@ fn arguments(args: &[Arg], depth: Depth) -> String {
     args.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// One argument, with its name where it has one.
+pub(super) fn argument(arg: &Arg) -> String {
+    let value = full(&arg.value);
+    arg.name.as_ref().map_or(value.clone(), |name| format!("{name} = {value}"))
+}
+
 fn list(items: &[Expr], depth: Depth) -> String {
     items.iter().map(|item| print(item, depth)).collect::<Vec<_>>().join(", ")
 }

@@ -90,7 +90,10 @@ impl Shaper<'_> {
         let help = match (ty.rank(), ty.dtype) {
             (0, DType::F32) => format!("compare it: `{text} > 0.0`"),
             (0, DType::I32 | DType::U32 | DType::Bool) => format!("compare it: `{text} != 0`"),
-            (_, DType::Bool) => format!("choose by element: `where({text}, …, …)`"),
+            (_, DType::Bool) => match &site.args[..] {
+                [_, (then, _), (otherwise, _)] => format!("choose by element: `where({text}, {then}, {otherwise})`"),
+                _ => format!("choose by element: `where({text}, …, …)`"),
+            },
             (_, DType::F32 | DType::I32 | DType::U32) => format!("choose by element: `where({text} > …, …, …)`"),
         };
         self.report_selector(site, &ty, "a condition is one bool", help);

@@ -76,7 +76,14 @@ impl Shaper<'_> {
                     let asked = of.map_or(format!("there is no `.{k}`"), |n| format!("{n} are asked for"));
                     let text = &site.args[0].0;
                     let message = format!("`{text}` has {} results, but {asked}", types.len());
-                    self.diags.push(Diagnostic::new(Code::TupleLength, site.place, message));
+                    let mut report = Diagnostic::new(Code::TupleLength, site.place, message);
+                    // The names of the pattern follow the text.
+                    let names = site.args[1..].iter().map(|(name, _)| name.as_str());
+                    if names.len() > 0 {
+                        let names: Vec<&str> = names.chain(std::iter::repeat("_")).take(types.len()).collect();
+                        report = report.help(format!("write `({})`", names.join(", ")));
+                    }
+                    self.diags.push(report);
                     return Known::Unknown;
                 }
                 self.push(node, Kind::Result(k), vec![value], types[k].clone())

@@ -4,8 +4,8 @@ use super::bindings::{Misfit, shown};
 use super::report::type_text;
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic};
-use crate::ir::written::{Fit, Role, Site};
-use crate::ir::{Dim, Node, Type};
+use crate::ir::written::{Fit, Role, Site, What};
+use crate::ir::{Dim, Kind, Node, Type, Value};
 use crate::ops::Attr;
 
 impl Shaper<'_> {
@@ -81,6 +81,13 @@ impl Shaper<'_> {
                 let mut report = Diagnostic::new(code, *place, message);
                 let origin = self.origin(node.args[0], &subject, ty);
                 report.notes.extend(origin.filter(|note| note.contains("comes from")));
+                let suits = |shape: &Vec<Dim>| ty.dtype == fit.dtype && shape.len() == ty.rank();
+                let wanted = self.bindings.shape(fit).filter(suits);
+                report.help = wanted.and_then(|shape| self.redeclared(node.args[0], &Type::new(fit.dtype, shape)));
+                let slices = fit.axes.iter().all(Option::is_some) && fit.axes.len() + 1 == ty.rank();
+                if slices && self.inputs.is_none() && !callee.starts_with('|') && self.is_alone(fit) {
+                    report.help = Some(format!("call it for each slice of the first axis: `map({callee})({text})`"));
+                }
                 report.note(format!("`{callee}` declares `{name}` on {line}"))
             }
             Role::Annotation(name) => {
@@ -91,21 +98,55 @@ impl Shaper<'_> {
                 let message = format!("`{name}` is {}, but `{text}` is {found}", fit.text);
                 let mut report = Diagnostic::new(code, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|note| note.contains("comes from")));
-                report.note(format!("`{name}` is declared on {line}"))
+                match name.strip_prefix("self.").filter(|field| !field.contains('.')) {
+                    Some(field) => report.help(format!("declare `state {field}: {found}` on {line}")),
+                    None => report.note(format!("`{name}` is declared on {line}")),
+                }
             }
             Role::Result(name) => {
                 let message = format!("`{name}` returns {}, but `{text}` is {found}", fit.text);
                 let mut report = Diagnostic::new(Code::WrongResult, *place, message);
                 report.notes.extend(self.origin(node.args[0], &subject, ty).filter(|_| subject != *text));
                 let scalar = fit.axes.is_empty() && ty.dtype == fit.dtype;
-                report.help(match scalar {
-                    true => format!("give the mean: `mean({text})`"),
-                    false => format!("declare `-> {found}` on {line}"),
-                })
+                match self.lost(node.args[0], fit) {
+                    Some(note) => report.note(note),
+                    None if scalar => report.help(format!("give the mean: `mean({text})`")),
+                    None => report.help(format!("declare `-> {found}` on {line}")),
+                }
             }
         };
         let report = note.into_iter().fold(report, Diagnostic::note);
         self.diags.push(report);
+    }
+
+    /// Whether the inlined function has no other argument.
+    fn is_alone(&self, fit: &Fit) -> bool {
+        let same = |node: &&Node| {
+            let Kind::Written(written) = &node.kind else { return false };
+            let What::Fit(other) = &written.what else { return false };
+            other.scope == fit.scope && matches!(other.role, Role::Argument { .. })
+        };
+        self.old.nodes.iter().filter(same).count() == 1
+    }
+
+    /// Where a named dimension went that a result declares and does not have: into which expression.
+    fn lost(&self, value: Value, fit: &Fit) -> Option<String> {
+        let has = |value: Value, name: &str| {
+            self.one_type(value).is_some_and(|ty| ty.shape.iter().any(|dim| dim.as_name() == Some(name)))
+        };
+        let declared = fit.axes.iter().flatten().filter_map(|axis| axis.dim.as_name());
+        declared.filter(|name| !has(value, name)).find_map(|name| {
+            let mut at = value;
+            while let Kind::Written(written) = &self.old.node(at).kind {
+                let before = *self.old.node(at).args.first()?;
+                if has(before, name) {
+                    let line = self.diags.line(written.site.place);
+                    return Some(format!("`{}` on {line} leaves no `{name}`", written.site.text));
+                }
+                at = before;
+            }
+            None
+        })
     }
 
     /// An extent may not exceed the bound that the pattern declares.

@@ -14,6 +14,8 @@ mod foreign;
 mod index;
 mod keys;
 mod literal;
+mod prepare;
+mod repair;
 mod repeat;
 mod report;
 mod scan;
@@ -102,6 +104,8 @@ struct Shaper<'s> {
     supposed: Vec<Value>,
     /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
     guessing: bool,
+    /// Whether types of the inputs were inferred from what the body gives, so that a misfit may be a mistake of either.
+    inferred: bool,
 }
 
 impl<'s> Shaper<'s> {
@@ -122,6 +126,7 @@ impl<'s> Shaper<'s> {
             inputs,
             supposed: vec![],
             guessing: false,
+            inferred: false,
         }
     }
 

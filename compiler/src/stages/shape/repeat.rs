@@ -16,14 +16,15 @@ impl Shaper<'_> {
         let mut inputs: Vec<Option<Type>> =
             args.iter().enumerate().map(|(k, arg)| arg.map(|a| slice(k, self.new.ty(a)))).collect();
         let before = self.diags.list().len();
+        let inferred = inputs.iter().any(Option::is_none);
         self.start_with_zeros(node, repeat, &mut args, &mut inputs);
-        let (mut body, mut sure) = self.round(repeat, &inputs);
+        let (mut body, mut sure) = self.round(repeat, &inputs, inferred);
         if self.diags.list().len() > before
             && let Some((k, start)) = self.other_start(node, repeat, &inputs)
         {
             self.diags.forget(before);
             inputs[k] = Some(start);
-            (body, sure) = self.round(repeat, &inputs);
+            (body, sure) = self.round(repeat, &inputs, inferred);
         }
         let reported = self.diags.list().len() > before && !self.guessing;
         let results: Vec<Type> = body.outputs.iter().map(|&v| body.ty(v).clone()).collect();
@@ -61,9 +62,9 @@ impl Shaper<'_> {
     }
 
     /// The body for inputs of these types.
-    fn round(&mut self, repeat: &Repeat, inputs: &[Option<Type>]) -> (Graph, Vec<bool>) {
+    fn round(&mut self, repeat: &Repeat, inputs: &[Option<Type>], inferred: bool) -> (Graph, Vec<bool>) {
         let body = Shaper::new(&repeat.body, self.diags, self.dims, self.bindings, Some(inputs.to_vec()));
-        Shaper { guessing: self.guessing, ..body }.run()
+        Shaper { guessing: self.guessing, inferred, ..body }.run()
     }
 
     fn report_change(&mut self, node: &Node, repeat: &Repeat, k: usize, before: &Type, after: &Type) {

@@ -55,7 +55,11 @@ impl Shaper<'_> {
         report.help = help;
         if guilty.is_some_and(|k| is_key(call, k)) {
             report.code = Code::NotAKey;
-            report.help = Some("declare it as `key: u32[2]`; a program gives `&key(42)`".into());
+            let (text, ty) = (guilty.map_or("key", |k| &texts[k]), guilty.map(|k| type_text(&types[k])));
+            report.message =
+                format!("`{}` takes a key, which is u32[2], but `{text}` is {}", call.callee, ty.unwrap_or_default());
+            let name = if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text } else { "key" };
+            report.help = Some(format!("declare `{name}: u32[2]`; a program gives `&key(42)`"));
         }
         if call.callee == "^" && error.code == Code::WrongDtype {
             report.help =
@@ -68,7 +72,15 @@ impl Shaper<'_> {
         if report.help.is_none()
             && let (Some(layer), Code::WrongFeatures, Some(k)) = (&site.layer, report.code, guilty)
         {
-            self.suggest(&mut report, layer, call, (node.args[k], &types[k]), &types[..site.args.len()]);
+            self.suggest(&mut report, (node, site, layer), call, k, &types[..site.args.len()]);
+        }
+        let mismatch = matches!(report.code, Code::ShapeMismatch | Code::BroadcastMismatch | Code::WrongRank);
+        if report.help.is_none() && mismatch {
+            match (guilty, &error.wanted) {
+                (Some(k), Some(wanted)) => report.help = self.redeclared(node.args[k], wanted),
+                _ if site.layer.is_none() => self.repair(&mut report, node, call, site, types),
+                _ => {}
+            }
         }
         let line = self.diags.line(site.place);
         if attr.is_some() && guilty.is_none() {

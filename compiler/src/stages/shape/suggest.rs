@@ -1,7 +1,7 @@
 //! What to declare instead of a layer that gets another number of features: the declaration with the one attribute changed
 //! that makes the call right, unless it was the right number that went astray before the call.
 
-use super::{Known, Shaper, call};
+use super::{Known, Shaper, call, prepare};
 use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What, Written};
@@ -21,13 +21,23 @@ impl Shaper<'_> {
     pub(super) fn suggest(
         &self,
         report: &mut Diagnostic,
-        layer: &LayerSite,
+        (node, site, layer): (&Node, &Site, &LayerSite),
         call: &Call,
-        (guilty, ty): (Value, &Type),
+        k: usize,
         types: &[Type],
     ) {
+        let (guilty, ty) = (node.args[k], &types[k]);
+        if let Some((help, note)) = prepare::lacking(layer, call, types, (k, self.is_given(guilty)), &site.args[k].0) {
+            report.notes.extend(note);
+            report.help = Some(help);
+            return;
+        }
+        if let Some(declaration) = self.turned_round(node, layer, call, types) {
+            report.help = Some(format!("declare `{declaration}` on {}", layer.line));
+            return;
+        }
         let Some(changed) = changed(layer, call, ty, types) else { return };
-        match self.astray(guilty, changed.declared) {
+        match self.astray(guilty, changed.declared, prepare::features_axis(layer, ty)) {
             Some((value, text)) => {
                 let origin = self.one_type(value).and_then(|ty| self.origin(value, &text, ty));
                 report.notes.extend(origin.map(|origin| format!("{origin}, with an axis of {}", changed.declared)));
@@ -39,13 +49,26 @@ impl Shaper<'_> {
         }
     }
 
+    /// Whether a value is an argument of the function.
+    fn is_given(&self, value: Value) -> bool {
+        match &self.old.node(value).kind {
+            Kind::Written(written) if matches!(written.what, What::Fit(_)) => {
+                self.is_given(self.old.node(value).args[0])
+            }
+            kind => matches!(kind, Kind::Input(_)),
+        }
+    }
+
     /// The value that had an axis of that extent before an index, a transposition or another function of it alone took
     /// the axis from its place, and how the user writes it. What layers and parameters make is no such function.
-    fn astray(&self, value: Value, extent: i64) -> Option<(Value, String)> {
+    fn astray(&self, value: Value, extent: i64, axis: usize) -> Option<(Value, String)> {
         let (mut at, mut after) = (value, self.one_type(value));
         while let Some((before, text)) = self.alone(self.old.node(at), after) {
             if let Some(ty) = self.one_type(before) {
-                if after.is_some_and(|after| after != ty) && ty.shape.iter().any(|dim| dim.is(extent)) {
+                // What keeps the features where they are has not taken them away.
+                let kept =
+                    after.is_some_and(|after| after.rank() == ty.rank() && after.shape.get(axis) == ty.shape.get(axis));
+                if after.is_some_and(|after| after != ty) && !kept && ty.shape.iter().any(|dim| dim.is(extent)) {
                     return Some((before, text));
                 }
                 after = Some(ty);
@@ -99,7 +122,7 @@ fn changed(layer: &LayerSite, call: &Call, guilty: &Type, args: &[Type]) -> Opti
     None
 }
 
-fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
+pub(super) fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
     let Ok(params) = (layer.layer.params)(attrs) else { return false };
     let own: Vec<&str> = params.iter().map(|p| p.name).collect();
     let mut types = args.to_vec();

@@ -3,7 +3,7 @@
 
 use super::report::type_text;
 use super::{Known, Shaper};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::written::{Made, Site};
 use crate::ir::{DType, How, Kind, Node, Transform, Type, Value};
 
@@ -22,6 +22,7 @@ impl Shaper<'_> {
         let body = Shaper::new(&made.transform.body, self.diags, self.dims, self.bindings, Some(inputs));
         let (body, sure) = body.run();
         if sure.contains(&false) || self.diags.list().len() > before {
+            self.suggest_map(made, site, before, &known);
             return Known::Unknown;
         }
         let transform = Transform { how: made.transform.how.clone(), body };
@@ -37,6 +38,32 @@ impl Shaper<'_> {
         match results.len() {
             1 => Known::One(value),
             _ => Known::Many(value, results),
+        }
+    }
+
+    /// Adds to the one report of a body, that it takes values of one axis less, how it is mapped over the first axis, where
+    /// its mistakes are gone with slices along that.
+    fn suggest_map(&mut self, made: &Made, site: &Site, before: usize, known: &[Option<Type>]) {
+        let given = &known[..made.arguments.min(known.len())];
+        let [report] = &self.diags.list()[before..] else { return };
+        let mut report = report.clone();
+        let Some(types) = given.iter().cloned().collect::<Option<Vec<Type>>>() else { return };
+        let same = types.iter().all(|ty| ty.rank() > 0 && ty.shape[0] == types[0].shape[0]);
+        if report.code != Code::WrongRank || made.maker == "map" || !same {
+            return;
+        }
+        let slice = |ty: &Type| Type::new(ty.dtype, ty.shape[1..].to_vec());
+        let others = known[given.len()..].iter().cloned();
+        let slices: Option<Vec<Type>> = types.iter().map(|ty| Some(slice(ty))).chain(others).collect();
+        let Some(slices) = slices else { return };
+        let inputs = made.transform.slices(&slices).into_iter().map(Some).collect();
+        let (mut silent, mut bindings) = (Diags::default(), self.bindings.clone());
+        Shaper::new(&made.transform.body, &mut silent, self.dims, &mut bindings, Some(inputs)).run();
+        if silent.is_empty() {
+            let args: Vec<&str> = site.args[..given.len()].iter().map(|(text, _)| text.as_str()).collect();
+            report.help = Some(format!("write `map({}({}))({})`", made.maker, made.function, args.join(", ")));
+            self.diags.forget(before);
+            self.diags.push(report);
         }
     }
 

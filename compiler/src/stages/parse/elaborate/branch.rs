@@ -35,6 +35,16 @@ impl Body<'_> {
         }
     }
 
+    /// The whole expression of an arm that is nothing else.
+    fn alone(&self) -> Option<String> {
+        match self {
+            Body::Expr(Expr { kind: ExprKind::Block(block), .. }) => Body::Block(block).alone(),
+            Body::Expr(expr) => Some(words::full(expr)).filter(|text| !text.contains('…')),
+            Body::Block(Block { stmts, tail: Some(tail), .. }) if stmts.is_empty() => Body::Expr(tail).alone(),
+            Body::Block(_) | Body::Nothing => None,
+        }
+    }
+
     /// Where the arm itself assigns a variable last.
     fn assignment(&self, variable: &str) -> Option<Place> {
         let block = match self {
@@ -151,7 +161,11 @@ impl Elaborator<'_, '_> {
         arms.iter().for_each(|arm| arm.assigned(&mut names));
         names.retain(|name| self.local(name).is_some());
         let selector = self.tensor(value, &text, by.place).map(|tensor| {
-            let site = Site { args: vec![(text.clone(), by.place)], ..plain_site(&text, by.place) };
+            // Arms that are expressions follow the text: they could be chosen by element.
+            let values: Vec<String> = arms.iter().filter_map(Body::alone).collect();
+            let values = values.into_iter().filter(|_| arms.iter().all(|arm| arm.alone().is_some()));
+            let texts = std::iter::once(text.clone()).chain(values).map(|text| (text, by.place));
+            let site = Site { args: texts.collect(), ..plain_site(&text, by.place) };
             self.write(what, site, &[tensor])
         });
         let mut taken: Vec<Taken> = arms.iter().map(|arm| self.take(expr, *arm, &names)).collect();

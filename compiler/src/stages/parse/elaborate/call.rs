@@ -185,7 +185,16 @@ impl Elaborator<'_, '_> {
                 None => {
                     let message = format!("`{callee}` is called, but `{}` has no function `forward`", instance.name);
                     let report = Diagnostic::new(Code::NoForward, expr.place, message);
-                    self.diags.push(report.help(format!("add `fn forward(&self, …)` to `impl {}`", instance.name)));
+                    let methods = self.declared.methods.get(&instance.name);
+                    let mut fitting = methods.into_iter().flatten().filter(|(_, f)| f.params.len() == args.len());
+                    let help = match (fitting.next(), fitting.next()) {
+                        (Some((only, _)), None) => {
+                            let given: Vec<&str> = args.iter().map(|arg| arg.text.as_str()).collect();
+                            format!("write `{callee}.{only}({})`", given.join(", "))
+                        }
+                        _ => format!("add `fn forward(&self, …)` to `impl {}`", instance.name),
+                    };
+                    self.diags.push(report.help(help));
                     Val::Unknown
                 }
             },

@@ -61,7 +61,7 @@ impl Elaborator<'_, '_> {
         let values: Vec<String> = args.iter().map(|arg| words::full(&arg.value)).collect();
         let help = match own {
             Own::Function(function) => format!("write `{}`", applied(function, &values, numbers)),
-            Own::Layer(_) | Own::Form(_) => own.help_for_call(&values, numbers),
+            Own::Layer(_) | Own::Sized(_) | Own::Form(_) => own.help_for_call(&values, numbers),
         };
         let (code, message) = match module {
             None => (Code::UnknownFunction, format!("there is no function `{text}`")),

@@ -107,7 +107,7 @@ impl Elaborator<'_, '_> {
             },
             Val::Unknown => Val::Unknown,
             Val::Tensor(_) | Val::Static(_) | Val::Tuple(_) | Val::Function(_) => {
-                if self.shape_query(name, &words::brief(of), expr.place) {
+                if self.shape_query(name, &words::brief(of), None, expr.place) {
                     return Val::Unknown;
                 }
                 let message = format!("`{}` is a value without fields", words::brief(of));
@@ -129,7 +129,8 @@ impl Elaborator<'_, '_> {
             Val::Tuple(items) if k < items.len() => items[k].clone(),
             Val::Tuple(items) => {
                 let message = format!("`{text}` has {} values, so there is no `.{k}`", items.len());
-                self.diags.push(Diagnostic::new(Code::TupleLength, expr.place, message));
+                let report = Diagnostic::new(Code::TupleLength, expr.place, message);
+                self.diags.push(report.help(format!("the last one is `{text}.{}`", items.len().saturating_sub(1))));
                 Val::Unknown
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),

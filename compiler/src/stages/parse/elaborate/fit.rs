@@ -22,7 +22,12 @@ pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> 
     let reserved = ["f16", "bf16", "f64", "i8", "u8", "i64"];
     if reserved.contains(&text.as_str()) {
         let report = Diagnostic::new(Code::NotSupported, name.span(), format!("{text} is not supported yet"));
-        diags.push(report.note("the element types are f32, i32, u32 and bool"));
+        let help = match text.as_str() {
+            "f16" | "bf16" | "f64" => "write `f32`",
+            "u8" => "write `u32`",
+            _ => "write `u32`, or `i32` where it may be negative",
+        };
+        diags.push(report.note("the element types are f32, i32, u32 and bool").help(help));
         return None;
     }
     let mut report = Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`"))
@@ -167,6 +172,13 @@ impl Elaborator<'_, '_> {
                 None
             }
         }
+    }
+
+    /// The k-th result of a call whose results a pattern names.
+    pub(super) fn named_part(&mut self, of: Tensor, k: usize, names: &[String], text: &str, place: Place) -> Tensor {
+        let texts = std::iter::once(text.to_owned()).chain(names.iter().cloned());
+        let site = Site { args: texts.map(|text| (text, place)).collect(), ..plain_site(text, place) };
+        self.write(What::Part { k, of: Some(names.len()) }, site, &[of])
     }
 
     /// The k-th result of a call with several.

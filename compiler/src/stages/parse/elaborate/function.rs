@@ -209,6 +209,8 @@ fn entry_dims<'s>(
     // Names that stand in the result only; what `..` or an unreadable type would bind is reported with it.
     let mut rest = function.params.iter().any(|(_, ty)| matches!(ty, TypeExpr::Error));
     function.params.iter().for_each(|(_, ty)| for_each_axis(ty, &mut |axis| rest |= matches!(axis, AxisExpr::Rest)));
+    // A type that could not be read may have had it.
+    rest |= function.params.iter().any(|(_, ty)| matches!(ty, TypeExpr::Error));
     for_each_axis(&function.result, &mut |axis| {
         let AxisExpr::Dim { value, .. } = axis else { return };
         for name in dim_names(value).into_iter().filter(|n| !names.contains_key(&n.to_string())).collect::<Vec<_>>() {
@@ -222,7 +224,10 @@ fn entry_dims<'s>(
                 name.span(),
                 format!("no argument of `{}` binds `{name}`", function.name),
             );
-            report.help = closest(&name.to_string(), near.iter().map(String::as_str)).map(|n| format!("write `{n}`"));
+            report.help = match closest(&name.to_string(), near.iter().map(String::as_str)) {
+                Some(near) => Some(format!("write `{near}`")),
+                None => Some(format!("add an argument that has the extent, such as `like: f32[{name}]`")),
+            };
             diags.push(report);
         }
     });
@@ -368,7 +373,10 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         }
         let wanted = function.params.iter().map(|(pat, _)| words::pattern_text(pat)).collect();
         let line = self.diags.line(function.name.span().into());
-        let note = format!("`{}` is declared on {line}", function.name);
+        let types =
+            function.params.iter().map(|(pat, ty)| format!("{}: {}", words::pattern_text(pat), words::type_text(ty)));
+        let types: Vec<String> = types.collect();
+        let note = format!("it is declared as `{}({})` on {line}", function.name, types.join(", "));
         let Some(args) = self.match_args(wanted, note, callee, args, place) else {
             return Val::Unknown;
         };
@@ -418,6 +426,8 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         place: Place,
     ) -> Option<Vec<Argument>> {
         let given = args.len();
+        let given_texts: Vec<String> = args.iter().map(|arg| arg.text.clone()).collect();
+        let plain = args.iter().all(|arg| arg.name.is_none() && !arg.text.contains('…'));
         let mut slots: Vec<Option<Argument>> = wanted.iter().map(|_| None).collect();
         let mut position = 0;
         for arg in args {
@@ -445,12 +455,20 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         }
         let were = if given == 1 { "was" } else { "were" };
         let message = format!("`{callee}` takes {}, but {given} {were} given", count(wanted.len(), "argument"));
-        self.diags.push(Diagnostic::new(Code::WrongArity, place, message).note(note).help(
-            match callee.starts_with('|') {
-                true => format!("give it `{}`", wanted.join(", ")),
-                false => format!("call it as `{callee}({})`", wanted.join(", ")),
-            },
-        ));
+        let report = Diagnostic::new(Code::WrongArity, place, message).note(note);
+        // What is given in order keeps its text; the others are named.
+        let texts: Vec<String> = match plain {
+            true => given_texts.iter().take(wanted.len()).cloned().collect(),
+            false => wanted.clone(),
+        };
+        self.diags.push(match (callee.starts_with('|'), plain && given < wanted.len()) {
+            (true, _) => report.help(format!("give it `{}`", wanted.join(", "))),
+            (false, true) => {
+                let missing: Vec<String> = wanted[given..].iter().map(|name| format!("`{name}`")).collect();
+                report.help(format!("add a value for {}", missing.join(" and ")))
+            }
+            (false, false) => report.help(format!("call it as `{callee}({})`", texts.join(", "))),
+        });
         None
     }
 }

@@ -116,7 +116,8 @@ impl Elaborator<'_, '_> {
             }
             Val::Tuple(items) => {
                 let message = format!("`{text}` is a tuple of {}, not a tensor", items.len());
-                self.not_a_tensor(&message, place);
+                let report = Diagnostic::new(Code::NotATensor, place, message);
+                self.diags.push(report.help(format!("take one of its values: `{text}.0`")));
                 None
             }
             Val::Struct(name, _) => {

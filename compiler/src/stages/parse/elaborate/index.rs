@@ -13,6 +13,14 @@ use crate::ops::Attr;
 impl Elaborator<'_, '_> {
     pub(super) fn index(&mut self, expr: &Expr, of: &Expr, items: &[Index]) -> Val {
         let text = words::brief(of);
+        if let (ExprKind::Field(value, name), [Index::At(Expr { kind: ExprKind::Int(axis), .. })]) = (&of.kind, items)
+            && name == "shape"
+            && matches!(value.kind, ExprKind::Name(_))
+            && matches!(self.expr(value), Val::Tensor(_))
+        {
+            self.shape_query(name, &words::brief(value), usize::try_from(*axis).ok(), of.place);
+            return Val::Unknown;
+        }
         match self.expr(of) {
             Val::Unknown => {
                 if let Some(ellipses) = ellipses(of, items) {

@@ -1,8 +1,9 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
-use super::super::ast::{Arg, Expr, Fn};
+use super::super::ast::{Arg, AxisExpr, Expr, Fn, TypeExpr};
 use super::super::instance::FieldInstance;
-use super::super::{vocabulary, words};
+use super::super::vocabulary::{self, Own};
+use super::super::words;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Code, Diagnostic, Place, closest};
@@ -78,15 +79,28 @@ impl<'p> Elaborator<'_, 'p> {
         self.diags.push(report.help(format!("write `self.{name}{rest}`")));
     }
 
-    /// Reports a question for the shape of a value, as other libraries spell it.
-    pub(super) fn shape_query(&mut self, name: &Ident, of: &str, place: Place) -> bool {
+    /// Reports a question for the shape of a value, as other libraries spell it; `axis` is the one that is asked for.
+    pub(super) fn shape_query(&mut self, name: &Ident, of: &str, axis: Option<usize>, place: Place) -> bool {
         let asked = ["shape", "size", "len", "dim", "dims", "ndim", "ndims", "numel"].iter().any(|word| name == word);
-        if asked {
-            let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
-            let report = Diagnostic::new(Code::ShapeQuery, place, message);
-            self.diags.push(report.help("name the extent in the signature, as `B` in `x: f32[B, 64]`, and write `B`"));
+        if !asked {
+            return false;
         }
-        asked
+        let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
+        let mut report = Diagnostic::new(Code::ShapeQuery, place, message);
+        let mut help = "write the extent itself, as the signature names it".to_owned();
+        // The outermost names are the arguments.
+        let hidden = self.scope().locals.iter().skip(1).any(|block| block.contains_key(of));
+        let params = &self.scope().function.params;
+        if let Some((_, ty)) = params.iter().find(|(pat, _)| !hidden && words::pattern_text(pat) == of) {
+            report = report.note(format!("`{of}: {}` is declared in the signature", words::type_text(ty)));
+            if let (TypeExpr::Tensor { axes, .. }, Some(axis)) = (ty, axis)
+                && let Some(AxisExpr::Dim { value, .. }) = axes.get(axis)
+            {
+                help = format!("write `{}`", words::full(value));
+            }
+        }
+        self.diags.push(report.help(help));
+        true
     }
 
     /// Reports a call of nothing; `place` is the whole call.
@@ -94,7 +108,7 @@ impl<'p> Elaborator<'_, 'p> {
         let values: Vec<String> = receiver.iter().map(|of| words::full(of)).collect();
         let first = receiver.or(args.first().map(|arg| &arg.value));
         let of = &first.map_or_else(|| "…".to_owned(), words::brief);
-        if self.shape_query(name, of, place) {
+        if self.shape_query(name, of, None, place) {
             return;
         }
         let ops = ops::items().filter_map(|item| match item {
@@ -108,7 +122,17 @@ impl<'p> Elaborator<'_, 'p> {
         let text = name.to_string();
         let mut report = Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{name}`"));
         report.help = match vocabulary::called(&text) {
-            Some(own) => Some(own.help_for_call(&values, args)),
+            Some(own) => {
+                let images = self.declared.has_images(self.scope().function.source);
+                let along = args.iter().any(|arg| arg.name.as_ref().is_some_and(|name| name == "axis"));
+                // A pool along whole axes is a reduction.
+                let own = match own {
+                    Own::Sized("avg_pool") if along => Own::Function("mean"),
+                    Own::Sized("max_pool") if along => Own::Function("max"),
+                    own => own.sized(images),
+                };
+                Some(own.help_for_call(&values, args))
+            }
             None if vocabulary::needless(name) => {
                 Some(format!("write `{of}` alone: values are neither moved nor wrapped"))
             }

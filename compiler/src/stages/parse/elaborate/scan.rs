@@ -295,6 +295,16 @@ impl Elaborator<'_, '_> {
         };
         let (text, place) = (words::brief(body), body.place);
         if form == Form::Fold {
+            // What `scan` takes: the name of one state at the begin of the step, and a pair at its end.
+            let one = matches!(parts.closure.params.first(), Some((Pat::Name { .. }, _)));
+            if let (true, Val::Tensor(_) | Val::Static(_), ExprKind::Tuple(items)) = (one, start, &body.kind)
+                && let [next, _] = &items[..]
+            {
+                let message = format!("`{text}` is a pair, but the closure of `fold` gives the next state alone");
+                let report = Diagnostic::new(Code::StepResult, place, message);
+                self.diags.push(report.help(format!("write `{}`", words::full(next))));
+                return None;
+            }
             let state = self.conform(start, Given { value: result, text, place }, Some(body))?;
             return Some((state, Val::Tuple(vec![])));
         }

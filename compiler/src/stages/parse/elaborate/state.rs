@@ -397,7 +397,10 @@ impl Elaborator<'_, '_> {
         }
         let message = format!("`{}` assigns `{}`, but takes `&self`", function.name, module.text);
         let report = Diagnostic::new(Code::StateNeedsMut, place, message);
-        self.diags.push(report.help(format!("declare it as `fn {}(&mut self, …)`", function.name)));
+        self.diags.push(match function.train.is_empty() {
+            true => report.help(format!("declare it as `fn {}(&mut self, …)`", function.name)),
+            false => report.help("assign it in a function that is not trained: a step keeps no state"),
+        });
         false
     }
 

@@ -5,8 +5,10 @@ use super::super::instance::FieldInstance;
 use super::super::words;
 use super::{Elaborator, Local, Module, Val, block_of};
 use crate::diag::{Code, Diagnostic, closest};
+use crate::ir::Type;
 use crate::ir::model::StateId;
 use crate::ir::written::{Item, Role};
+use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {
     pub(super) fn statement(&mut self, stmt: &Stmt) {
@@ -45,7 +47,14 @@ impl Elaborator<'_, '_> {
                 }
             }
             Pat::Tuple(items, place) => {
-                let values = self.parts(value, items.len(), text, *place);
+                let values = match value {
+                    Val::Tensor(tensor) => {
+                        let names: Vec<String> = items.iter().map(words::pattern_text).collect();
+                        let part = |k| Val::Tensor(self.named_part(tensor, k, &names, text, *place));
+                        Some((0..items.len()).map(part).collect())
+                    }
+                    value => self.parts(value, items.len(), text, *place),
+                };
                 let values = values.unwrap_or_else(|| vec![Val::Unknown; items.len()]);
                 items.iter().zip(values).for_each(|(item, value)| self.bind(item, value, text));
             }
@@ -183,8 +192,29 @@ impl Elaborator<'_, '_> {
     fn not_a_state(&mut self, target: &Expr, text: &str, what: &str) -> Option<(StateId, Module)> {
         let message = format!("`{text}` cannot be assigned: it {what}");
         let report = Diagnostic::new(Code::NotAssignable, target.place, message);
-        self.diags.push(report.help("what a session keeps is declared as a field: `state name: f32[B, 64]`"));
+        let field = text.strip_prefix("self.").filter(|field| field.chars().all(|c| c.is_alphanumeric() || c == '_'));
+        let ty = match (field, &target.kind) {
+            (Some(_), ExprKind::Field(of, name)) => self.parameter_type(of, name),
+            _ => None,
+        };
+        self.diags.push(match field.zip(ty) {
+            Some((field, ty)) => report.help(format!("what a session keeps is a state: declare `state {field}: {ty}`")),
+            None => report.help("what a session keeps is a field that is declared with `state` before its name"),
+        });
         None
+    }
+
+    /// The type of a parameter that a field of the struct is.
+    fn parameter_type(&mut self, of: &Expr, name: &Ident) -> Option<Type> {
+        let Val::Module(module) = self.expr(of) else { return None };
+        match super::block_of(&module)?.fields.get(&name.to_string())? {
+            FieldInstance::Param(id) => Some(self.params[id.0 as usize].ty.clone()),
+            FieldInstance::Layer(_)
+            | FieldInstance::Block(_)
+            | FieldInstance::State(_)
+            | FieldInstance::Repeat(..)
+            | FieldInstance::Unknown => None,
+        }
     }
 
     /// The items between the brackets of an assignment, which gathers nothing.

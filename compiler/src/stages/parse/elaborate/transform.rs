@@ -85,6 +85,17 @@ pub(super) enum Choice {
     Captured(Tensor, String, Place),
 }
 
+/// The function of a call whose arguments are the ones that are given besides it.
+fn called_with(first: &Expr, args: &[Arg]) -> Option<String> {
+    let (of, inner) = match &first.kind {
+        ExprKind::Call(of, inner) => (words::brief(of), inner),
+        ExprKind::Method(of, name, inner) => (format!("{}.{name}", words::brief(of)), inner),
+        _ => return None,
+    };
+    let texts = |args: &[Arg]| args.iter().map(words::argument).collect::<Vec<_>>();
+    (texts(inner) == texts(&args[1..])).then_some(of)
+}
+
 impl Elaborator<'_, '_> {
     /// `grad(f, wrt = 1)`: a function that is a value.
     pub(super) fn make(&mut self, expr: &Expr, maker: Maker, args: &[Arg]) -> Val {
@@ -96,7 +107,9 @@ impl Elaborator<'_, '_> {
             let report = Diagnostic::new(Code::WrongArity, expr.place, message);
             let closure = |arg: &&Arg| matches!(arg.value.kind, ExprKind::Closure(_));
             let function = args.iter().find(closure).or(first);
-            let shown = function.map_or("|x| …".into(), |arg| words::brief(&arg.value));
+            // `grad(self.u(x), x)`: the function is what is called with the values.
+            let called = function.and_then(|arg| called_with(&arg.value, args));
+            let shown = called.or(function.map(|arg| words::brief(&arg.value))).unwrap_or("|x| …".into());
             let others = args.iter().filter(|arg| function.is_none_or(|function| !std::ptr::eq(*arg, function)));
             let values: Vec<String> = others.map(|arg| words::brief(&arg.value)).collect();
             let values = if values.is_empty() { "x".into() } else { values.join(", ") };

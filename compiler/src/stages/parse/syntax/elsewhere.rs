@@ -7,7 +7,7 @@ use super::super::words;
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, bracketed, token};
@@ -186,14 +186,15 @@ impl Syntax {
             format!("write `{}[{}]`", of.trim(), count.trim())
         } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
             let name: Ident = input.parse()?;
-            place.last = self.type_arguments(input)?.1.last;
-            format!(
-                "write `{}[B, 64]`",
-                if DType::from_name(&name.to_string()).is_some() { name.to_string() } else { "f32".into() }
-            )
+            let (inside, end) = self.angles(input)?;
+            place.last = end;
+            match DType::from_name(&name.to_string()) {
+                Some(dtype) => format!("write `{dtype}[{inside}]`"),
+                None => UNNAMED.to_owned(),
+            }
         } else if is_other_type(input) {
             input.parse::<TokenTree>()?;
-            "name the element type and the extents: `f32[B, 64]`".to_owned()
+            UNNAMED.to_owned()
         } else {
             return Ok(None);
         };
@@ -201,20 +202,19 @@ impl Syntax {
         Ok(Some(TypeExpr::Error))
     }
 
-    /// `<…>`: what stands inside, and where it stands.
-    fn type_arguments(&self, input: ParseStream) -> syn::Result<(TokenStream, Place)> {
-        let mut place = Place::from(input.parse::<Token![<]>()?.span);
-        let (mut inside, mut depth) = (TokenStream::new(), 1);
+    /// What stands between `<` and `>`, and where the latter stands.
+    fn angles(&self, input: ParseStream) -> syn::Result<(String, Span)> {
+        let (mut depth, mut inside) = (0, vec![]);
         loop {
             let token: TokenTree = input.parse()?;
-            place.last = token.span();
             if let TokenTree::Punct(sign) = &token {
                 depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
             }
             if depth == 0 {
-                return Ok((inside, place));
+                let text: TokenStream = inside.into_iter().skip(1).collect();
+                return Ok((text.to_string().replace(" ,", ","), token.span()));
             }
-            inside.extend([token]);
+            inside.push(token);
         }
     }
 
@@ -224,37 +224,49 @@ impl Syntax {
             return Ok(None);
         }
         let span = input.parse::<TokenTree>()?.span();
-        let report = Diagnostic::new(Code::TypeSyntax, span, "an extent is a number or has a name");
-        self.report(report.help("name it, so that equal extents have equal names: `f32[B, 64]`"));
+        let message = "an extent is a number or has a name";
+        // Further ones of the same signature are the same mistake.
+        let same = |d: &Diagnostic| d.message == message && d.place.line() == Place::from(span).line();
         let value = Expr { kind: ExprKind::Error, place: span.into() };
+        if self.diags.borrow().list().iter().any(same) {
+            return Ok(Some(AxisExpr::Dim { value, bound: None }));
+        }
+        let report = Diagnostic::new(Code::TypeSyntax, span, message);
+        self.report(report.help("write a capital name, such as `B`: equal extents have equal names"));
         Ok(Some(AxisExpr::Dim { value, bound: None }))
     }
 
     /// A type where the layer of a field stands; `name` has been read.
-    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident) -> syn::Result<bool> {
+    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident, field: &Ident) -> syn::Result<bool> {
         let is_type = DType::from_name(&name.to_string()).is_some() || name == "Tensor";
         if !is_type && !input.peek(Token![<]) {
             return Ok(false);
         }
-        let mut place = Place::from(name.span());
-        let (mut extents, mut numbers) = ("64".to_owned(), "64, 64".to_owned());
+        let (mut extents, mut place) = (String::new(), Place::from(name.span()));
         if input.peek(token::Bracket) {
             let content;
             let bracket = bracketed!(content in input);
             place.last = bracket.span.close();
             extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
         } else if input.peek(Token![<]) {
-            let (inside, end) = self.type_arguments(input)?;
-            (numbers, place.last) = (inside.to_string().replace(" ,", ","), end.last);
+            (extents, place.last) = self.angles(input)?;
         }
-        while !input.is_empty() && !input.peek(Token![,]) && !input.peek(Token![;]) {
+        let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
+        while !input.is_empty() && !rest {
             input.parse::<TokenTree>()?;
+            rest = input.peek(Token![,]) || input.peek(Token![;]);
         }
         let message = format!("a field is a layer, a block, a parameter or a state, but `{name}` is a type");
         let (message, help) = match is_type {
+            // Only the state of a session has extents that a call gives.
+            true if extents.contains(|c: char| c.is_ascii_uppercase()) => {
+                (message, format!("write `state {field}: {name}[{extents}]`"))
+            }
             true => (message, format!("write `Parameter([{extents}])`, or `state` before the name of the field")),
-            false if name == "Vec" => (message, "write several blocks as `[Block(64); 6]`".to_owned()),
-            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({numbers})`")),
+            false if name == "Vec" => {
+                (message, format!("write several blocks as `[{extents}; n]`, with their number for `n`"))
+            }
+            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({extents})`")),
         };
         self.report(Diagnostic::new(Code::FieldType, place, message).help(help));
         Ok(true)
@@ -369,6 +381,9 @@ pub(super) fn is_other_type(input: ParseStream) -> bool {
     let named = input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name));
     input.peek(token::Bracket) || generic || named
 }
+
+/// Where a type does not say how many extents it has.
+const UNNAMED: &str = "name the element type and each extent, as in `f32[B, N]`";
 
 /// Whether the next token is that word.
 pub(super) fn next_is(input: ParseStream, word: &str) -> bool {

@@ -203,7 +203,7 @@ impl Syntax {
             Some(error) => error.clone(),
             None => self.binary(input, 0, false)?,
         });
-        let then = Box::new(self.block(input)?);
+        let then = Box::new(self.braced_block(input, &condition)?);
         let mut last = then.close;
         let mut otherwise = None;
         if input.parse::<Option<Token![else]>>()?.is_some() {
@@ -224,10 +224,15 @@ impl Syntax {
         let of = self.binary(input, 0, false)?;
         let content;
         let brace = braced!(content in input);
-        let (mut arms, mut unreadable) = (vec![], false);
+        let (mut arms, mut unreadable, mut float) = (vec![], false, None);
         while !content.is_empty() {
             let mut cases = vec![];
             while cases.is_empty() || content.parse::<Option<Token![|]>>()?.is_some() {
+                if let Some(number) = self.float_case(&content)? {
+                    float.get_or_insert(number);
+                    cases.push((Case::Rest, content.span().into()));
+                    continue;
+                }
                 let name = self.named_case(&content)?;
                 unreadable |= name.is_some();
                 let case = name.map_or_else(|| self.case(&content), Ok)?;
@@ -244,8 +249,11 @@ impl Syntax {
                 content.parse::<Token![,]>()?;
             }
         }
+        if let Some(number) = &float {
+            self.report_float_case(number, &of, &arms);
+        }
         let place = Place { first, last: brace.span.close() };
-        let kind = if unreadable { ExprKind::Error } else { ExprKind::Match(Box::new(of), arms) };
+        let kind = if unreadable || float.is_some() { ExprKind::Error } else { ExprKind::Match(Box::new(of), arms) };
         Ok(Expr { kind, place })
     }
 
@@ -269,12 +277,7 @@ impl Syntax {
         let paren = parenthesized!(content in input);
         let mut args = vec![];
         while !content.is_empty() {
-            let named = content.peek(syn::Ident) && content.peek2(Token![=]) && !content.peek2(Token![==]);
-            let name = if named { Some(content.parse()?) } else { None };
-            if named {
-                content.parse::<Token![=]>()?;
-            }
-            args.push(Arg { name, value: self.expr(&content)? });
+            args.push(self.arg(&content)?);
             if !content.is_empty() {
                 content.parse::<Token![,]>()?;
             }

@@ -4,8 +4,10 @@
 //! further mistakes.
 
 use super::super::ast::*;
+use super::super::vocabulary;
 use super::{Syntax, starts_item};
 use crate::diag::{Code, Diagnostic, Place, closest};
+use crate::ops;
 use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, Visibility, parenthesized, token};
@@ -44,7 +46,7 @@ impl Syntax {
     }
 
     pub(super) fn function(&self, input: ParseStream, outer: Outer, vis: Visibility) -> syn::Result<Fn> {
-        self.keyword(input)?;
+        self.keyword(input, &vis)?;
         let name: Ident = input.parse()?;
         let FnAttributes { mut passed, train, remat } = self.fn_attributes(outer);
         self.misplaced(&mut passed, &["model"], &format!("the function `{name}`"));
@@ -65,7 +67,7 @@ impl Syntax {
     }
 
     /// `fn`, or the word of another language.
-    fn keyword(&self, input: ParseStream) -> syn::Result<()> {
+    fn keyword(&self, input: ParseStream, vis: &Visibility) -> syn::Result<()> {
         let Err(error) = input.parse::<Token![fn]>() else { return Ok(()) };
         let other = input.peek(syn::Ident) && input.peek2(syn::Ident);
         let ahead = input.fork();
@@ -77,7 +79,9 @@ impl Syntax {
         }
         let name = ahead.parse::<Ident>()?;
         let report = Diagnostic::new(Code::Syntax, error.span(), error.to_string());
-        self.report(report.help(format!("write `fn {name}`")));
+        // In other languages every function is public.
+        let vis = if matches!(vis, Visibility::Inherited) && name != "forward" { "pub " } else { "" };
+        self.report(report.help(format!("write `{vis}fn {name}`")));
         if other {
             input.parse::<Ident>()?;
         }
@@ -118,7 +122,7 @@ impl Syntax {
         }
         self.report(
             Diagnostic::new(Code::Syntax, name.span(), format!("`{name}` returns nothing"))
-                .help("add a result type such as `-> f32[B, 10]`"),
+                .help("add `->` and the type of its last expression behind the arguments"),
         );
         Ok(TypeExpr::Error)
     }
@@ -139,7 +143,10 @@ impl Syntax {
     pub(super) fn receiver(&self, input: ParseStream) -> syn::Result<Receiver> {
         input.parse::<Option<Token![&]>>()?;
         let mutable: Option<Token![mut]> = input.parse()?;
-        input.parse::<Token![self]>()?;
+        let this = input.parse::<Token![self]>()?;
+        if let Some(receiver) = self.typed_receiver(input, this.span)? {
+            return Ok(receiver);
+        }
         if !input.is_empty()
             && let Err(error) = input.parse::<Token![,]>()
         {
@@ -209,9 +216,8 @@ impl Syntax {
         if only != "only" {
             let message = format!("`#[train(…)]` has no argument `{only}`");
             let report = Diagnostic::new(Code::UnknownAttribute, only.span(), message);
-            let help = format!("numbers are given at run time: `net.trainer({name} {{ {only}: …, ..default() }})`");
-            self.report(report.help(help));
-            input.parse::<TokenStream>()?;
+            let rest = input.parse::<TokenStream>()?.to_string();
+            self.report(report.help(at_run_time(&name, &only, &rest)));
             return Ok(Train { optimizer, only: None });
         }
         input.parse::<Token![=]>()?;
@@ -222,6 +228,18 @@ impl Syntax {
         };
         Ok(Train { optimizer, only: Some(only) })
     }
+}
+
+/// Where a number of an optimiser is given: `rest` is what stands behind its name.
+fn at_run_time(optimizer: &Ident, number: &Ident, rest: &str) -> String {
+    let known = ops::optimizer(&optimizer.to_string()).map_or(&[] as &[_], |optimizer| optimizer.numbers);
+    let own = vocabulary::number(&number.to_string(), known);
+    let value = rest.trim_start_matches('=').trim();
+    let (name, value) = match own.filter(|_| !value.contains([',', '(', '['])) {
+        Some(own) => (own, value),
+        None => (own.unwrap_or("rate"), "…"),
+    };
+    format!("remove it; numbers are given at run time: `net.trainer({optimizer} {{ {name}: {value}, ..default() }})`")
 }
 
 fn trains(all: &[Train], optimizer: &Ident) -> bool {

@@ -193,7 +193,7 @@ impl Syntax {
         }
         let name = input.parse()?;
         let path = self.path(input, name, true)?;
-        if self.field_of_type(input, &path.meant)? {
+        if self.field_of_type(input, &path.meant, field)? {
             return Ok(FieldType::Error);
         }
         let mut args = vec![];

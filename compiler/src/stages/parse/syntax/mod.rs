@@ -9,6 +9,7 @@ mod import;
 mod items;
 mod operator;
 mod path;
+mod spelling;
 mod stmt;
 mod types;
 

@@ -58,7 +58,7 @@ impl Syntax {
         let own = vocabulary::called(&path.meant.to_string());
         let meant = match own {
             Some(Own::Function(name)) => Some(Ident::new(name, path.meant.span())),
-            Some(Own::Layer(_) | Own::Form(_)) => None,
+            Some(Own::Layer(_) | Own::Sized(_) | Own::Form(_)) => None,
             None => Some(path.meant.clone()),
         };
         let help = match (own, &meant) {
