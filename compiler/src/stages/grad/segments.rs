@@ -8,6 +8,7 @@
 use super::keep::words;
 use crate::ir::pattern::Pattern;
 use crate::ir::{Dim, Graph, Kind, Memory, Prim, Repeat, Value};
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
 
@@ -219,9 +220,9 @@ impl Cutting<'_> {
             for &arg in &node.args {
                 if self.free[arg.0 as usize] {
                     self.constant(arg, &mut body, &mut inside);
-                } else if !inside.contains_key(&arg) {
+                } else if let Entry::Vacant(unknown) = inside.entry(arg) {
                     let ty = self.old.node(arg).ty.clone();
-                    inside.insert(arg, body.push(Kind::Input(args.len()), vec![], ty, node.span));
+                    unknown.insert(body.push(Kind::Input(args.len()), vec![], ty, node.span));
                     args.push(arg);
                 }
             }

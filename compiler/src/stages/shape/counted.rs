@@ -73,36 +73,38 @@ impl Shaper<'_> {
     fn counted(&self, value: Value) -> Option<Dim> {
         let node = self.new.node(value);
         let first = || self.counted(*node.args.first()?);
-        match &node.kind {
-            Kind::Op(call) => match call.op.name {
-                "iota" => {
-                    let (shape, axis) = (call.attrs.extents("shape"), call.attrs.known("axis"));
-                    let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
-                    Some(shape.get(usize::try_from(axis).ok()?)?.clone() - Dim::from(1))
-                }
-                "arange" if call.attrs.known("step") == 1 => Some(call.attrs.extent("end") - Dim::from(1)),
-                "add" => {
-                    let both = [node.args[0], node.args[1]];
-                    let number = |&value: &Value| self.number(value);
-                    let at = both.iter().position(|value| number(value).is_some())?;
-                    Some(self.counted(both[1 - at])? + Dim::from(number(&both[at])?))
-                }
-                "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" | "u32"
-                | "i32" => first(),
-                "cast" if call.attrs.text("dtype").is_some_and(|to| to != "bool") => first(),
-                _ => None,
-            },
-            Kind::Prim(Prim::Reshape(_) | Prim::Transpose(_) | Prim::Broadcast { .. }) => first(),
+        if let Kind::Prim(Prim::Reshape(_) | Prim::Transpose(_) | Prim::Broadcast { .. }) = &node.kind {
+            return first();
+        }
+        let Kind::Op(call) = &node.kind else { return None };
+        match call.op.name {
+            "iota" => {
+                let (shape, axis) = (call.attrs.extents("shape"), call.attrs.known("axis"));
+                let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
+                Some(shape.get(usize::try_from(axis).ok()?)?.clone() - Dim::from(1))
+            }
+            "arange" if call.attrs.known("step") == 1 => Some(call.attrs.extent("end") - Dim::from(1)),
+            "add" => {
+                let both = [node.args[0], node.args[1]];
+                let number = |&value: &Value| self.number(value);
+                let at = both.iter().position(|value| number(value).is_some())?;
+                Some(self.counted(both[1 - at])? + Dim::from(number(&both[at])?))
+            }
+            "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" | "u32" | "i32" => {
+                first()
+            }
+            "cast" if call.attrs.text("dtype").is_some_and(|to| to != "bool") => first(),
             _ => None,
         }
     }
 
     fn number(&self, value: Value) -> Option<i64> {
-        match self.new.node(value).kind {
-            Kind::Prim(Prim::Const(Scalar::U32(n))) => Some(n.into()),
-            Kind::Prim(Prim::Const(Scalar::I32(n))) => Some(n.into()),
-            Kind::Prim(Prim::Const(Scalar::F32(x))) if x.fract() == 0.0 && x.abs() < 1e9 => Some(x as i64),
-            _ => None,
+        let Kind::Prim(Prim::Const(number)) = self.new.node(value).kind else { return None };
+        match number {
+            Scalar::U32(n) => Some(n.into()),
+            Scalar::I32(n) => Some(n.into()),
+            Scalar::F32(x) => (x.fract() == 0.0 && x.abs() < 1e9).then_some(x as i64),
+            Scalar::Bool(_) => None,
         }
     }
 
