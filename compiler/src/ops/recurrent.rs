@@ -185,7 +185,11 @@ fn lengths(b: &Builder<'_>, args: &[Value], params: usize) -> Result<(Option<Val
             "the lengths of `{{callee}}` are {wanted}, one for each sequence, but {{{at}}} is {}",
             b.ty(args[at])
         );
-        return Err(OpError::new(Code::ShapeMismatch, message).arg(at));
+        let error = OpError::new(Code::ShapeMismatch, message).arg(at);
+        return Err(match b.ty(args[at]).shape == wanted.shape {
+            true => error.help(format!("convert them: `{{{at}}}.u32()`")),
+            false => error,
+        });
     }
     let others = args.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, v)| *v).collect();
     Ok((Some(args[at]), others))

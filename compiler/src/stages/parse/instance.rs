@@ -104,7 +104,8 @@ impl<'d, 'p> Instances<'d, 'p> {
             self.path.push_str(&field.name.to_string());
             let made = self.field(&field.ty, field, of.source, &names, diags);
             self.path.truncate(outer);
-            fields.entry(field.name.to_string()).or_insert(made);
+            // Of two fields of one name nobody knows which is meant.
+            fields.entry(field.name.to_string()).and_modify(|one| *one = FieldInstance::Unknown).or_insert(made);
         }
         diags.enter(outside);
         self.open.pop();

@@ -286,6 +286,16 @@ impl Syntax {
         true
     }
 
+    /// The functions that stand among the fields of a struct, of which the first is reported, up to the end of the fields.
+    pub(super) fn function_among_fields(&self, input: ParseStream, owner: &Ident) {
+        let message = format!("`fn` stands among the fields of `{owner}`");
+        let report = Diagnostic::new(Code::NestedItem, input.span(), message);
+        self.report(report.help(format!("end the fields before it, and begin `impl {owner} {{`")));
+        let start = input.cursor();
+        while input.parse::<TokenTree>().is_ok() {}
+        self.lose(start, input);
+    }
+
     /// `async`, `unsafe` or `const` before a function.
     pub(super) fn function_words(&self, input: ParseStream) -> syn::Result<()> {
         while let Some(word) = ["async", "unsafe", "const"].into_iter().find(|word| next_is(input, word)) {

@@ -95,6 +95,13 @@ impl Syntax {
             self.syntax_error(&error);
             Pat::Ignore(span)
         });
+        if let Pat::Name { name, .. } = &pat
+            && (input.is_empty() || input.peek(Token![,]))
+        {
+            let report = Diagnostic::new(Code::Syntax, name.span(), format!("`{name}` has no type"));
+            self.report(report.help(format!("write `{name}:` and its type, such as `{name}: f32[B]`")));
+            return Ok((pat, TypeExpr::Error));
+        }
         if let Err(error) = input.parse::<Token![:]>() {
             self.syntax_error(&error);
         }

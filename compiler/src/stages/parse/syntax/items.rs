@@ -125,13 +125,13 @@ impl Syntax {
                 Ok((name, default))
             });
         }
-        let fields = self.fields(input)?;
+        let fields = self.fields(input, &name)?;
         to.structs.push(Struct { source: self.source, attrs, vis, name, params, fields });
         Ok(())
     }
 
     /// The fields in braces; what stands before the braces is reported and passed.
-    fn fields(&self, input: ParseStream) -> syn::Result<Vec<Field>> {
+    fn fields(&self, input: ParseStream, owner: &Ident) -> syn::Result<Vec<Field>> {
         if !input.peek(token::Brace) {
             let start = input.cursor();
             self.syntax_error(&input.error("expected the fields in braces"));
@@ -145,14 +145,18 @@ impl Syntax {
         }
         let content;
         braced!(content in input);
-        Ok(self.list(&content, |input| self.field(input)).into_iter().flatten().collect())
+        Ok(self.list(&content, |input| self.field(input, owner)).into_iter().flatten().collect())
     }
 
-    fn field(&self, input: ParseStream) -> syn::Result<Option<Field>> {
+    fn field(&self, input: ParseStream, owner: &Ident) -> syn::Result<Option<Field>> {
         let Outer { mut attrs, .. } = self.attributes(input);
+        let _: Visibility = input.parse()?;
+        if input.peek(Token![fn]) && input.peek2(syn::Ident) {
+            self.function_among_fields(input, owner);
+            return Ok(None);
+        }
         self.misplaced(&mut attrs, &["model", "train", "remat"], "a field");
         self.meaningless(&attrs);
-        let _: Visibility = input.parse()?;
         let name = input.call(Ident::parse_any)?;
         self.unnameable(&name);
         if name == "state" && !input.peek(Token![:]) {
