@@ -16,7 +16,7 @@ mod support;
 use judge::{check_memory, compile, judge, plain};
 use precast_compiler::ir::index::{Atom, Index};
 use precast_compiler::ir::kernel::{Expr, Kernel, Skeleton};
-use precast_compiler::ir::limits::{AXES_OF_A_PRODUCT, PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION};
+use precast_compiler::ir::limits::{AXES_OF_A_PRODUCT, PLACES_OF_A_PRODUCT, PLACES_OF_ATTENTION, SCALARS_OF_A_KERNEL};
 use std::collections::BTreeSet;
 use support::Numbers;
 
@@ -153,4 +153,31 @@ fn positions_divide_once() {
     for b in [1, 5] {
         judge(&text, &compiled, &[("B", b)], &plain);
     }
+}
+
+/// Steps of elementwise arithmetic, each of which reads the one before twice.
+#[test]
+fn long_chains_are_several_kernels() {
+    let steps = "y = sin(y * 0.5) + y * x; ".repeat(300);
+    let text = format!(
+        "pub struct Net {{ own: Parameter(4) }} impl Net {{ pub fn f(&self, x: f32[B, 4]) -> f32[B, 4] {{
+            let x = x * 0.1; let mut y = self.own * x; {steps} y
+        }} }}"
+    );
+    let kernels = kernels(&text);
+    assert!(kernels.len() > 2, "{} kernels", kernels.len());
+    assert!(kernels.iter().all(|kernel| kernel.scalars.len() < 4 * SCALARS_OF_A_KERNEL));
+}
+
+/// Each value is read at two positions, so that the last one is made of 2^12 elements of the first.
+#[test]
+fn values_that_are_read_at_many_positions_are_kept() {
+    let steps = "y = pad(y, low = 1, high = 0, axis = 1) + pad(y, low = 0, high = 1, axis = 1); ".repeat(12);
+    let text = format!(
+        "pub struct Net {{ own: Parameter(4) }} impl Net {{ pub fn f(&self, x: f32[B, 4]) -> f32[B, 16] {{
+            let mut y = self.own * tanh(x); {steps} y
+        }} }}"
+    );
+    let longest = kernels(&text).iter().map(|kernel| kernel.scalars.len()).max();
+    assert!(longest.is_some_and(|longest| longest < 2000), "{longest:?} scalars");
 }

@@ -180,7 +180,7 @@ impl Net<Gpu> {
         let mut words = Words::zeroed(192)?;
         words.as_mut_slice().copy_from_slice(&start());
         let host = Weights::new(&SPEC, Cpu, words);
-        Ok(Net { weights: host.on_blocking::<Plans, Gpu>(gpu)? })
+        Ok(Net { weights: host.__emitted_code_only_on_blocking::<Plans, Gpu>(gpu)? })
     }
 
     fn session(&self) -> Session<'_, Self> {
@@ -256,13 +256,13 @@ impl Reference {
 
 fn predict(session: &mut Session<'_, Net<Gpu>>, x: &[f32]) -> Result<Vec<f32>> {
     let dims = [x.len() / 4];
-    session.device().wait(session.call::<Predict>(&dims, &[x]))?;
-    Ok(session.result::<Predict>(&dims, 0).to_vec())
+    session.device().wait(session.__emitted_code_only_call::<Predict>(&dims, &[x]))?;
+    Ok(session.__emitted_code_only_result::<Predict>(&dims, 0).to_vec())
 }
 
 fn step(trainer: &mut Trainer<'_, Net<Gpu>, Sgd>, count: usize) -> Result<Loss<Gpu>> {
     let (x, target) = batch(count);
-    trainer.device().wait(trainer.step::<Train>(&[count], &[&x, &target]))
+    trainer.device().wait(trainer.__emitted_code_only_step::<Train>(&[count], &[&x, &target]))
 }
 
 fn sgd(rate: f32) -> Sgd {
@@ -358,7 +358,7 @@ fn a_step_that_is_not_finite_is_skipped_on_the_device() {
     // In the target, because WGSL lets a device drop a NaN on its way through a rectifier.
     let (x, mut target) = batch(3);
     target[1] = f32::NAN;
-    let loss = trainer.device().wait(trainer.step::<Train>(&[3], &[&x, &target])).unwrap();
+    let loss = trainer.device().wait(trainer.__emitted_code_only_step::<Train>(&[3], &[&x, &target])).unwrap();
     assert!(matches!(loss.value(), Err(Error::NonFinite { step: 1, skipped: true, .. })));
     assert_eq!(net.words().unwrap(), start());
 }
@@ -368,8 +368,9 @@ fn repeats_hand_their_indices_to_the_shader() {
     let Some(gpu) = gpu() else { return };
     let net = Net::new(&gpu).unwrap();
     let mut session = net.session();
-    session.device().wait(session.call::<Turns>(&[100], &[&[f32::from_bits(7)]])).unwrap();
-    let order: Vec<u32> = session.result::<Turns>(&[100], 0).iter().map(|word| word.to_bits()).collect();
+    session.device().wait(session.__emitted_code_only_call::<Turns>(&[100], &[&[f32::from_bits(7)]])).unwrap();
+    let order: Vec<u32> =
+        session.__emitted_code_only_result::<Turns>(&[100], 0).iter().map(|word| word.to_bits()).collect();
     let expected = |word: u32| 7 + 100 + (2 - word / 10) * 10 + word % 10;
     assert!((0..30).all(|word| order[word as usize] == expected(word)), "{order:?}");
 }
@@ -383,13 +384,13 @@ fn futures_do_the_same_without_blocking() {
         let (x, target) = batch(9);
         let mut losses = Vec::new();
         for _ in 0..40 {
-            losses.push(trainer.step::<Train>(&[9], &[&x, &target]).await.unwrap());
+            losses.push(trainer.__emitted_code_only_step::<Train>(&[9], &[&x, &target]).await.unwrap());
         }
         assert!(losses[39].value_async().await.unwrap() < losses[0].value_async().await.unwrap());
         let reference = Reference::new(net.weights.host().await.unwrap().as_slice());
         let mut session = net.session();
-        session.call::<Predict>(&[9], &[&x]).await.unwrap();
-        let y = session.result::<Predict>(&[9], 0);
+        session.__emitted_code_only_call::<Predict>(&[9], &[&x]).await.unwrap();
+        let y = session.__emitted_code_only_result::<Predict>(&[9], 0);
         assert!(y.iter().zip(x.chunks(4)).all(|(&y, x)| close(y, reference.predict(x))));
     });
 }
@@ -404,7 +405,7 @@ fn an_abandoned_call_leaves_the_session_usable() {
     let mut context = core::task::Context::from_waker(core::task::Waker::noop());
     {
         let inputs: [&[f32]; 1] = [&x];
-        let mut call = core::pin::pin!(session.call::<Predict>(&[4], &inputs));
+        let mut call = core::pin::pin!(session.__emitted_code_only_call::<Predict>(&[4], &inputs));
         let _ = call.as_mut().poll(&mut context);
     }
     assert_eq!(predict(&mut session, &x).unwrap(), expected);
@@ -423,7 +424,7 @@ fn a_destroyed_device_is_an_error_everywhere() {
     assert!(is_lost(late.value()));
     assert!(is_lost(predict(&mut session, &batch(3).0)));
     assert!(is_lost(step(&mut trainer, 3)));
-    assert!(is_lost(trainer.device().wait(trainer.gradients::<Train>(&[1], &[&[0.0; 4], &[0.0]]))));
+    assert!(is_lost(trainer.device().wait(trainer.__emitted_code_only_gradients::<Train>(&[1], &[&[0.0; 4], &[0.0]]))));
     assert!(is_lost(net.words()));
     assert!(is_lost(gpu.wait(net.weights.write("output.weight", &[0.0; 8]))));
     assert!(is_lost(Net::new(&gpu)));

@@ -100,7 +100,7 @@ const INTRICATE: usize = 32;
 
 /// Values at positions that are computed on the way to another one, at most: a value that is read at several positions is
 /// computed at each, and so is what that one reads, so that they would grow by powers of two.
-const STEPS: usize = 1024;
+const STEPS: usize = 512;
 
 /// Whether a position is so long that its value had better be read from memory.
 pub(super) fn is_intricate(at: &[Index]) -> bool {
