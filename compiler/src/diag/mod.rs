@@ -274,7 +274,7 @@ fn outer_names(text: &str) -> String {
 
 /// The name among `known` that the user probably meant: at most a third of the letters differ, rounded down unless the
 /// first half is right, so that names of two letters are near to none. Only the order of digits may differ: `Conv3d` is
-/// not near `Conv2d`.
+/// not near `Conv2d`. A letter that was struck twice, `hh` for `h`, is a slip in any name.
 pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let lower = name.to_lowercase();
     let letters = lower.chars().count();
@@ -287,7 +287,8 @@ pub fn closest<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Opti
         let right = lower.chars().zip(other.chars()).take_while(|(a, b)| a == b).count();
         if 2 * right > letters { letters.div_ceil(3).min(letters.saturating_sub(1)) } else { letters / 3 }
     };
-    let is_near = |other: &str| edits(&lower, other) <= limit(other) && digits(&lower) == digits(other);
+    let twice = |other: &str| other.chars().count() == 1 && lower == other.repeat(2);
+    let is_near = |other: &str| twice(other) || edits(&lower, other) <= limit(other) && digits(&lower) == digits(other);
     let near = known.into_iter().filter(|k| *k != name && is_near(&k.to_lowercase()));
     // Of equally near names one of the same length is likelier.
     near.min_by_key(|k| (edits(&lower, &k.to_lowercase()), k.chars().count().abs_diff(letters)))

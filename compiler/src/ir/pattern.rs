@@ -1,6 +1,7 @@
 //! What of its arguments an element of a primitive's result is made of: the question that grouping and keeping ask of every
 //! primitive, answered once.
 
+use super::graph::Kind;
 use super::prim::{Cut, Prim};
 
 /// What an element of a result is made of.
@@ -25,6 +26,28 @@ pub enum Pattern {
     Reduction,
     /// Of many elements, which have to be in memory or be moves of what is there: drivers read them.
     Product,
+}
+
+impl Kind {
+    /// What an element of a value is made of, where a primitive computes it.
+    pub fn pattern(&self) -> Option<Pattern> {
+        match self {
+            Kind::Prim(prim) => Some(prim.pattern()),
+            Kind::Input(_)
+            | Kind::Param(_)
+            | Kind::State(_)
+            | Kind::Source(_)
+            | Kind::Op(_)
+            | Kind::Result(_)
+            | Kind::Counter(_)
+            | Kind::Repeat(_)
+            | Kind::Branch(_)
+            | Kind::Transform(_)
+            | Kind::Foreign(_)
+            | Kind::StopGradient
+            | Kind::Written(_) => None,
+        }
+    }
 }
 
 impl Prim {

@@ -58,29 +58,18 @@ impl Scope<'_> {
 
     /// Whether a value only moves elements of its argument, so that an operand can be read through it.
     pub(super) fn is_movement(&self, value: Value) -> bool {
-        match &self.graph.node(value).kind {
-            Kind::StopGradient => true,
-            Kind::Prim(prim) => match prim.pattern() {
-                Pattern::Movement | Pattern::Barrier => true,
+        let kind = &self.graph.node(value).kind;
+        match kind.pattern() {
+            Some(Pattern::Movement | Pattern::Barrier) => true,
+            Some(
                 Pattern::Constant
                 | Pattern::Elementwise { .. }
                 | Pattern::Selection
                 | Pattern::Indexed
                 | Pattern::Reduction
-                | Pattern::Product => false,
-            },
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Counter(_)
-            | Kind::Repeat(_)
-            | Kind::Branch(_)
-            | Kind::Transform(_)
-            | Kind::Foreign(_)
-            | Kind::Written(_) => false,
+                | Pattern::Product,
+            ) => false,
+            None => matches!(kind, Kind::StopGradient),
         }
     }
 }

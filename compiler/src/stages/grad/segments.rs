@@ -41,30 +41,18 @@ pub(super) fn cut(old: Graph) -> Graph {
 fn constants(graph: &Graph) -> Vec<bool> {
     let mut free: Vec<bool> = vec![];
     for node in &graph.nodes {
-        let is_free = match &node.kind {
-            Kind::Prim(prim) => match prim.pattern() {
-                Pattern::Constant => true,
-                Pattern::Movement => node.args.iter().all(|arg| free[arg.0 as usize]),
+        let is_free = match node.kind.pattern() {
+            Some(Pattern::Constant) => true,
+            Some(Pattern::Movement) => node.args.iter().all(|arg| free[arg.0 as usize]),
+            Some(
                 Pattern::Elementwise { .. }
                 | Pattern::Barrier
                 | Pattern::Selection
                 | Pattern::Indexed
                 | Pattern::Reduction
-                | Pattern::Product => false,
-            },
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Counter(_)
-            | Kind::Repeat(_)
-            | Kind::Branch(_)
-            | Kind::Transform(_)
-            | Kind::Foreign(_)
-            | Kind::StopGradient
-            | Kind::Written(_) => false,
+                | Pattern::Product,
+            )
+            | None => false,
         };
         free.push(is_free);
     }
@@ -115,10 +103,7 @@ fn segments(graph: &Graph, free: &[bool]) -> Vec<Range<usize>> {
 }
 
 fn is_heavy(graph: &Graph, value: Value) -> bool {
-    match &graph.node(value).kind {
-        Kind::Prim(prim) => matches!(prim.pattern(), Pattern::Reduction | Pattern::Product | Pattern::Indexed),
-        _ => false,
-    }
+    matches!(graph.node(value).kind.pattern(), Some(Pattern::Reduction | Pattern::Product | Pattern::Indexed))
 }
 
 /// Where the parts start that end there.

@@ -189,15 +189,14 @@ impl Syntax {
                 }
             } else if attr.path().is_ident("remat") {
                 all.remat = Some(attr.bracket_token.span.join().into());
-            } else if let Some(meant) = misspelt(&attr) {
-                let name = attr.path().get_ident().map_or_else(String::new, Ident::to_string);
-                let message = format!("there is no attribute `{name}`");
-                let place = attr.bracket_token.span.join();
-                self.report(
-                    Diagnostic::new(Code::UnknownAttribute, place, message).help(format!("write `#[{meant}]`")),
-                );
-                if meant.starts_with("train") {
-                    all.train.push(Train { optimizer: None, only: None });
+            } else if let Some((name, meant)) = misspelt(&attr) {
+                let bare = matches!(attr.meta, syn::Meta::Path(_)) && meant == "train";
+                let report =
+                    Diagnostic::new(Code::UnknownAttribute, name.span(), format!("there is no attribute `{name}`"));
+                self.report(report.help(if bare { "write `train(AdamW)`".into() } else { format!("write `{meant}`") }));
+                if meant == "train" {
+                    let read = attr.parse_args_with(|input: ParseStream| self.train_args(input));
+                    all.train.push(read.unwrap_or(Train { optimizer: None, only: None }));
                 }
             } else {
                 all.passed.push(attr);
@@ -253,9 +252,10 @@ fn trains(all: &[Train], optimizer: &Ident) -> bool {
     all.iter().any(|one| one.optimizer.as_ref() == Some(optimizer))
 }
 
-/// The attribute of the language that another one is one slip away from: `#[trian(AdamW)]`.
-fn misspelt(attr: &Attribute) -> Option<&'static str> {
-    let name = attr.path().get_ident()?.to_string();
+/// The name of an attribute that is one slip away from one of the language, and that: `#[trian(AdamW)]`.
+fn misspelt(attr: &Attribute) -> Option<(&Ident, &'static str)> {
+    let own = attr.path().get_ident()?;
+    let name = own.to_string();
     let letters = |word: &str| {
         let mut letters: Vec<char> = word.to_lowercase().chars().collect();
         letters.sort_unstable();
@@ -263,7 +263,7 @@ fn misspelt(attr: &Attribute) -> Option<&'static str> {
     };
     let near = closest(&name, ["train", "remat"])?;
     let slip = letters(&name) == letters(near) || name.len() != near.len();
-    slip.then_some(if near == "train" { "train(AdamW)" } else { "remat" })
+    slip.then_some((own, if near == "train" { "train" } else { "remat" }))
 }
 
 /// A body that cannot be read.
