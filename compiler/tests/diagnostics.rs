@@ -1,4 +1,5 @@
-//! One mistake per file in `diagnostics/`: the model, then what is reported about it, then how it is mended.
+//! One mistake per file in `diagnostics/`, and whole wrong programs in `panel/`: the model, then what is reported about it,
+//! then how it is mended.
 //!
 //! A file has three parts between lines of four dashes. The second lists each report with its code, the
 //! guilty text and line, message, notes and help; `BLESS=1 cargo test` rewrites it. The third holds
@@ -13,12 +14,10 @@ use proc_macro2::TokenStream;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-fn folder() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/diagnostics")
-}
-
-fn files() -> Vec<PathBuf> {
-    let entries = std::fs::read_dir(folder()).expect("the folder of mistakes");
+/// The files of one of the folders of mistakes.
+fn files(folder: &str) -> Vec<PathBuf> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests").join(folder);
+    let entries = std::fs::read_dir(folder).expect("the folder of mistakes");
     let mut files: Vec<PathBuf> = entries.map(|entry| entry.expect("an entry").path()).collect();
     files.sort();
     files
@@ -98,38 +97,55 @@ fn mend(source: &str, reports: &[Diagnostic], edits: &str) -> Result<String, Str
     Ok(mended)
 }
 
+/// What is wrong with a file: other reports than it lists, or edits that leave mistakes.
+fn judge(file: &Path) -> String {
+    let text = std::fs::read_to_string(file).expect("a readable file");
+    let parts: Vec<&str> = text.split("----\n").collect();
+    let [source, expected, edits] = parts[..] else { panic!("{} has no three parts", file.display()) };
+    let (reports, mut wrong) = (check(source), String::new());
+    let found = describe(source, &reports);
+    if std::env::var_os("BLESS").is_some() && found != expected {
+        std::fs::write(file, format!("{source}----\n{found}----\n{edits}")).expect("a writable file");
+    } else if found != expected {
+        write!(wrong, "\n{}:\n{found}", file.display()).expect("a string");
+    }
+    match mend(source, &reports, edits).map(|mended| (check(&mended), mended)) {
+        Ok((left, _)) if left.is_empty() => {}
+        Ok((left, mended)) => {
+            write!(wrong, "\n{}: mended, but\n{}", file.display(), describe(&mended, &left)).expect("a string");
+        }
+        Err(why) => write!(wrong, "\n{}: {why}", file.display()).expect("a string"),
+    }
+    wrong
+}
+
 #[test]
 fn every_mistake_is_reported_and_mended() {
-    let bless = std::env::var_os("BLESS").is_some();
-    let mut wrong = String::new();
-    for file in files() {
-        let text = std::fs::read_to_string(&file).expect("a readable file");
-        let parts: Vec<&str> = text.split("----\n").collect();
-        let [source, expected, edits] = parts[..] else { panic!("{} has no three parts", file.display()) };
-        let reports = check(source);
-        let found = describe(source, &reports);
-        if bless && found != expected {
-            std::fs::write(&file, format!("{source}----\n{found}----\n{edits}")).expect("a writable file");
-        } else if found != expected {
-            write!(wrong, "\n{}:\n{found}", file.display()).expect("a string");
-        }
-        if reports.first().is_none_or(|report| report.code.name() != stem(&file)) {
-            write!(wrong, "\n{}: the first report is of another kind", file.display()).expect("a string");
-        }
-        match mend(source, &reports, edits).map(|mended| (check(&mended), mended)) {
-            Ok((left, _)) if left.is_empty() => {}
-            Ok((left, mended)) => {
-                write!(wrong, "\n{}: mended, but\n{}", file.display(), describe(&mended, &left)).expect("a string");
-            }
-            Err(why) => write!(wrong, "\n{}: {why}", file.display()).expect("a string"),
-        }
-    }
+    let wrong: String = files("diagnostics").iter().map(|file| judge(file)).collect();
+    assert!(wrong.is_empty(), "{wrong}");
+}
+
+/// Programs as people write them in their first weeks, with one to three mistakes each.
+#[test]
+fn the_panel_is_answered_as_it_was_judged() {
+    let wrong: String = files("panel").iter().map(|file| judge(file)).collect();
     assert!(wrong.is_empty(), "{wrong}");
 }
 
 #[test]
+fn files_are_named_after_what_is_reported_first() {
+    let code = |file: &Path| {
+        let text = std::fs::read_to_string(file).expect("a readable file");
+        let (_, reports) = text.split_once("----\n").expect("three parts");
+        reports.split(' ').next().unwrap_or_default().to_owned()
+    };
+    let misnamed: Vec<PathBuf> = files("diagnostics").into_iter().filter(|file| code(file) != stem(file)).collect();
+    assert!(misnamed.is_empty(), "{misnamed:?}");
+}
+
+#[test]
 fn every_code_has_a_file() {
-    let files: Vec<String> = files().iter().map(|file| stem(file)).collect();
+    let files: Vec<String> = files("diagnostics").iter().map(|file| stem(file)).collect();
     // What the other checks of the compiler catch first; kept for imported graphs.
     let shown = |code: &&Code| **code == Code::Op || files.iter().any(|file| file == code.name());
     let missing: Vec<&Code> = Code::ALL.iter().filter(|code| !shown(code)).collect();
