@@ -101,7 +101,7 @@ fn mend(source: &str, reports: &[Diagnostic], edits: &str) -> Result<String, Str
 fn judge(file: &Path) -> String {
     let text = std::fs::read_to_string(file).expect("a readable file");
     let parts: Vec<&str> = text.split("----\n").collect();
-    let [source, expected, edits] = parts[..] else { panic!("{} has no three parts", file.display()) };
+    let [source, expected, edits] = <[&str; 3]>::try_from(parts).expect("three parts");
     let (reports, mut wrong) = (check(source), String::new());
     let found = describe(source, &reports);
     if std::env::var_os("BLESS").is_some() && found != expected {
