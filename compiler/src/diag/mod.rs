@@ -63,7 +63,7 @@ impl From<Span> for Place {
 /// One mistake.
 #[derive(Clone, Debug)]
 pub struct Diagnostic {
-    /// Which kind of mistake, from `CODES`; stable.
+    /// Which kind of mistake, from the table of `Code`; stable.
     pub code: Code,
     /// The guilty tokens.
     pub place: Place,

@@ -5,7 +5,7 @@
 //! bits. Always: at most what the tables of `runtime/cpu` hold (`contract`, `attend` and `recurrent` assert it), so that no program
 //! that compiles meets such an assertion. What is beyond goes to further kernels.
 
-use super::Type;
+use super::{Dim, Type};
 
 /// The largest extent, and the largest integer that an attribute takes: positions on a GPU have 32 bits.
 pub const INTEGER: i64 = i32::MAX as i64;
@@ -24,7 +24,10 @@ pub const FIELDS: usize = 20_000;
 
 /// Whether a tensor has more than [`ELEMENTS`].
 pub fn is_oversize(ty: &Type) -> bool {
-    ty.count().terms().iter().any(|(_, factor)| *factor > ELEMENTS)
+    // No coefficient of a product is larger than the product of the sums of coefficients, which is quick to form.
+    let sum = |dim: &Dim| dim.terms().iter().fold(0i64, |sum, (_, factor)| sum.saturating_add(factor.saturating_abs()));
+    let most = ty.shape.iter().fold(1i64, |most, dim| most.saturating_mul(sum(dim).max(1)));
+    most > ELEMENTS && ty.count().terms().iter().any(|(_, factor)| *factor > ELEMENTS)
 }
 
 /// Places that a product writes.

@@ -387,22 +387,10 @@ fn is_in_memory(graph: &Graph, value: Value) -> bool {
 
 /// The number that every element of the value is, where a literal says so.
 pub fn splat(graph: &Graph, value: Value) -> Option<f64> {
-    match &graph.node(value).kind {
-        Kind::Prim(Prim::Const(x)) => Some(x.as_f64()),
-        Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_)) => splat(graph, graph.node(value).args[0]),
-        Kind::Input(_)
-        | Kind::Param(_)
-        | Kind::State(_)
-        | Kind::Source(_)
-        | Kind::Op(_)
-        | Kind::Result(_)
-        | Kind::Prim(_)
-        | Kind::Counter(_)
-        | Kind::Repeat(_)
-        | Kind::Branch(_)
-        | Kind::Transform(_)
-        | Kind::Foreign(_)
-        | Kind::StopGradient
-        | Kind::Written(_) => None,
+    let node = graph.node(value);
+    if let Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_)) = &node.kind {
+        return splat(graph, node.args[0]);
     }
+    let Kind::Prim(Prim::Const(x)) = &node.kind else { return None };
+    Some(x.as_f64())
 }

@@ -364,6 +364,13 @@ impl Attrs {
         }
     }
 
+    /// The same with another integer for one of them.
+    pub fn with(&self, name: &str, number: i64) -> Attrs {
+        let mut attrs = self.clone();
+        attrs.0.iter_mut().filter(|(own, _)| *own == name).for_each(|(_, value)| *value = Attr::Int(number.into()));
+        attrs
+    }
+
     /// A constant integer.
     pub fn int(&self, name: &str) -> Option<i64> {
         self.dim(name)?.as_const()

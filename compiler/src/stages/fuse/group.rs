@@ -402,29 +402,26 @@ fn forward(
     let position = match inside.get(&value) {
         Some((position, _)) => Some(position.clone()),
         None if inliner.roots.contains(&value) => None,
-        None => match &node.kind {
-            Kind::Prim(Prim::Reshape(shape)) => forward(node.args[0], inliner, inside, memo)
-                .map(|at| inliner.unflatten(&inliner.flatten(node.args[0], &at), shape)),
-            Kind::Prim(Prim::Transpose(permutation)) => forward(node.args[0], inliner, inside, memo)
-                .map(|at| permutation.iter().map(|&p| at[p].clone()).collect()),
-            Kind::Prim(prim) if !matches!(prim.pattern(), Pattern::Elementwise { .. }) => None,
-            Kind::Prim(_) | Kind::StopGradient => node.args.iter().find_map(|&a| forward(a, inliner, inside, memo)),
-            Kind::Input(_)
-            | Kind::Param(_)
-            | Kind::State(_)
-            | Kind::Source(_)
-            | Kind::Op(_)
-            | Kind::Result(_)
-            | Kind::Counter(_)
-            | Kind::Repeat(_)
-            | Kind::Branch(_)
-            | Kind::Transform(_)
-            | Kind::Foreign(_)
-            | Kind::Written(_) => None,
-        },
+        None if matches!(node.kind, Kind::StopGradient) || is_elementwise(&node.kind) => {
+            node.args.iter().find_map(|&a| forward(a, inliner, inside, memo))
+        }
+        None => {
+            let from = |memo| forward(node.args[0], inliner, inside, memo);
+            if let Kind::Prim(Prim::Reshape(shape)) = &node.kind {
+                from(memo).map(|at| inliner.unflatten(&inliner.flatten(node.args[0], &at), shape))
+            } else if let Kind::Prim(Prim::Transpose(permutation)) = &node.kind {
+                from(memo).map(|at| permutation.iter().map(|&p| at[p].clone()).collect())
+            } else {
+                None
+            }
+        }
     };
     memo.insert(value, position.clone());
     position
+}
+
+fn is_elementwise(kind: &Kind) -> bool {
+    matches!(kind.pattern(), Some(Pattern::Elementwise { .. }))
 }
 
 /// The position along each axis. An axis of extent 1 is not walked, so that an index that went through a reshape is

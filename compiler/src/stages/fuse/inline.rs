@@ -7,7 +7,7 @@ use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
 use crate::ir::{DType, Kind, Value};
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a value cannot be inlined into a kernel.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,10 +30,6 @@ pub(super) struct Body {
     /// The values that this kernel computes, with their position and scalar.
     pub(super) inside: BTreeMap<Value, (Vec<Index>, ExprId)>,
     known: Known,
-    /// The scalars by what they are.
-    ids: HashMap<Expr, ExprId>,
-    /// The slots by what they hold.
-    slot_of: BTreeMap<Value, usize>,
 }
 
 /// What was turned into scalars: values at positions under guards.
@@ -53,17 +49,15 @@ impl Body {
 
     /// Appends a scalar, or finds the equal one.
     pub(super) fn scalar(&mut self, expr: Expr) -> ExprId {
-        if let Some(&known) = self.ids.get(&expr) {
-            return known;
-        }
-        self.ids.insert(expr.clone(), self.exprs.len());
-        self.exprs.push(expr);
-        self.exprs.len() - 1
+        self.exprs.iter().position(|known| *known == expr).unwrap_or_else(|| {
+            self.exprs.push(expr);
+            self.exprs.len() - 1
+        })
     }
 
     /// The slot of a value in memory.
     pub(super) fn slot(&mut self, value: Value) -> usize {
-        *self.slot_of.entry(value).or_insert_with(|| {
+        self.slots.iter().position(|known| *known == value).unwrap_or_else(|| {
             self.slots.push(value);
             self.slots.len() - 1
         })
@@ -76,8 +70,8 @@ impl Body {
 
     /// Takes back what was inlined since.
     pub(super) fn undo(&mut self, mark: &Mark) {
-        self.exprs.drain(mark.exprs..).for_each(|expr| _ = self.ids.remove(&expr));
-        self.slots.drain(mark.slots..).for_each(|slot| _ = self.slot_of.remove(&slot));
+        self.exprs.truncate(mark.exprs);
+        self.slots.truncate(mark.slots);
     }
 }
 

@@ -15,9 +15,9 @@ use std::ops::Range;
 /// The graph in regions. The last one stays as it is: its backward pass comes at once.
 pub(super) fn cut(old: Graph) -> Graph {
     let free = constants(&old);
-    let mut segments = segments(&old, &free);
-    segments.pop();
     let uses = last_uses(&old);
+    let mut segments = segments(&old, &free, &uses);
+    segments.pop();
     let made = vec![None; old.nodes.len()];
     let mut cutting = Cutting { old: &old, free: &free, uses: &uses, new: Graph::default(), made };
     let (mut segments, mut at) = (segments.into_iter().peekable(), 0);
@@ -80,12 +80,12 @@ fn is_given(kind: &Kind) -> bool {
 }
 
 /// The parts that become regions: of several ways to cut the one whose passed values and longest part take least.
-fn segments(graph: &Graph, free: &[bool]) -> Vec<Range<usize>> {
+fn segments(graph: &Graph, free: &[bool], uses: &[usize]) -> Vec<Range<usize>> {
     let size = |value: Value| match is_plain(&graph.node(value).kind) && !free[value.0 as usize] {
         true => words(graph, value),
         false => 0,
     };
-    let live = live(&last_uses(graph), &graph.values().map(size).collect::<Vec<u64>>());
+    let live = live(uses, &graph.values().map(size).collect::<Vec<u64>>());
     // Maps are computed on the way to what has loops of its own.
     let own: Vec<u64> = graph.values().map(|value| if is_heavy(graph, value) { size(value) } else { 0 }).collect();
     let (mut most, mut best) = (own.iter().sum::<u64>(), (u64::MAX, vec![]));

@@ -4,8 +4,8 @@ use super::features::mended_results;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::graph::Call;
-use crate::ir::written::Site;
-use crate::ir::{Graph, Kind, Node, Type, Value};
+use crate::ir::written::{LayerSite, Site};
+use crate::ir::{DType, Graph, Kind, Node, Type, Value};
 use crate::ops::{self, Attrs, Builder, Op, OpError, Signature};
 use proc_macro2::Span;
 
@@ -137,6 +137,21 @@ fn own_names(site: &Site) -> Vec<&'static str> {
 /// Whether the arguments fit the signature.
 pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError> {
     ops::check(op, types, own).map(|_| ())
+}
+
+/// The types of the results of a call that is right with these arguments and attributes.
+pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
+    check(call.op, types, own).ok()?;
+    results(call.op, types, attrs, call.training, Span::call_site()).ok()
+}
+
+/// The same where the call is that of a layer with other attributes, whose parameters follow the arguments.
+pub(super) fn results_of_layer(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> Option<Vec<Type>> {
+    let params = (layer.layer.params)(attrs).ok()?;
+    let own: Vec<&str> = params.iter().map(|param| param.name).collect();
+    let params = params.iter().map(|param| Type::new(DType::F32, param.shape.clone()));
+    let types: Vec<Type> = args.iter().cloned().chain(params).collect();
+    results_of_call(call, &types, &own, &(layer.layer.op_attrs)(attrs))
 }
 
 /// The types of the results, by building the body aside.

@@ -87,14 +87,7 @@ impl Shaper<'_> {
     /// the next one the result.
     pub(super) fn turned_round(&self, node: &Node, layer: &LayerSite, call: &Call, args: &[Type]) -> Option<String> {
         let (input, output) = (layer.attrs.int("input")?, layer.attrs.int("output")?);
-        let mut attrs = layer.attrs.clone();
-        for (name, value) in &mut attrs.0 {
-            match *name {
-                "input" => *value = Attr::Int(output.into()),
-                "output" => *value = Attr::Int(input.into()),
-                _ => {}
-            }
-        }
+        let attrs = layer.attrs.with("input", output).with("output", input);
         if input == output || self.asked_behind(node) != Some(input) || !accepts(layer, &attrs, call, args) {
             return None;
         }

@@ -6,9 +6,8 @@ use super::{Shaper, call};
 use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
-use crate::ir::{DType, Dim, Kind, Node, Type, Value};
-use crate::ops::{Attr, Attrs};
-use proc_macro2::Span;
+use crate::ir::{Dim, Kind, Node, Type, Value};
+use crate::ops::Attrs;
 
 /// A layer on the way to the guilty value.
 struct Step<'a> {
@@ -52,10 +51,7 @@ impl Shaper<'_> {
         let mut types = types.to_vec();
         types[k] = ty;
         let attrs = self.bindings.attrs(&call.attrs);
-        attrs.is_some_and(|attrs| {
-            call::check(call.op, &types, &[]).is_ok()
-                && call::results(call.op, &types, &attrs, call.training, Span::call_site()).is_ok()
-        })
+        attrs.is_some_and(|attrs| call::results_of_call(call, &types, &[], &attrs).is_some())
     }
 
     /// The declaration of a layer whose one other number makes the argument suit.
@@ -67,10 +63,7 @@ impl Shaper<'_> {
         for (at, step) in steps.iter().enumerate() {
             let Some(layer) = step.layer else { continue };
             for (attr, value) in changes(layer, &others, &extents(&types[k])) {
-                let mut attrs = layer.attrs.clone();
-                let known = attrs.0.iter_mut().filter(|(name, _)| *name == attr);
-                known.for_each(|slot| slot.1 = Attr::Int(value.into()));
-                let made = self.again(&steps[..=at], &attrs);
+                let made = self.again(&steps[..=at], &layer.attrs.with(attr, value));
                 if made.is_some_and(|made| self.suits(call, types, k, made)) {
                     let declaration = layer.declaration(attr, &value.to_string());
                     return Some(format!("declare `{declaration}` on {}", layer.line));
@@ -102,23 +95,17 @@ impl Shaper<'_> {
         for step in steps.iter().rev() {
             let mut types: Vec<Type> =
                 step.node.args.iter().map(|&arg| self.one_type(arg).cloned()).collect::<Option<_>>()?;
-            let mut own = vec![];
-            let op_attrs = match (&made, step.layer) {
-                // The layer itself.
+            let results = match (made.take(), step.layer) {
                 (None, Some(layer)) => {
-                    let params = (layer.layer.params)(attrs).ok()?;
-                    types.truncate(types.len().checked_sub(params.len())?);
-                    own.extend(params.iter().map(|param| param.name));
-                    types.extend(params.iter().map(|param| Type::new(DType::F32, param.shape.clone())));
-                    (layer.layer.op_attrs)(attrs)
+                    let params = (layer.layer.params)(attrs).ok()?.len();
+                    types.truncate(types.len().checked_sub(params)?);
+                    call::results_of_layer(layer, attrs, step.call, &types)?
                 }
-                _ => self.bindings.attrs(&step.call.attrs)?,
+                (made, _) => {
+                    made.into_iter().for_each(|made| types[0] = made);
+                    call::results_of_call(step.call, &types, &[], &self.bindings.attrs(&step.call.attrs)?)?
+                }
             };
-            if let Some(made) = made.take() {
-                types[0] = made;
-            }
-            call::check(step.call.op, &types, &own).ok()?;
-            let results = call::results(step.call.op, &types, &op_attrs, step.call.training, Span::call_site()).ok()?;
             made = results.into_iter().next();
         }
         made

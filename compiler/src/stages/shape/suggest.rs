@@ -5,9 +5,8 @@ use super::{Known, Shaper, call, prepare};
 use crate::diag::Diagnostic;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What, Written};
-use crate::ir::{DType, Kind, Node, Type, Value};
-use crate::ops::{Attr, AttrKind, Attrs};
-use proc_macro2::Span;
+use crate::ir::{Kind, Node, Type, Value};
+use crate::ops::{AttrKind, Attrs};
 
 /// A layer with one attribute changed.
 struct Changed {
@@ -112,9 +111,7 @@ fn changed(layer: &LayerSite, call: &Call, guilty: &Type, args: &[Type]) -> Opti
     for decl in layer.layer.attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
         let Some(declared) = layer.attrs.int(decl.name) else { continue };
         for &asked in &extents {
-            let mut attrs = layer.attrs.clone();
-            attrs.0.iter_mut().filter(|(name, _)| *name == decl.name).for_each(|slot| slot.1 = Attr::Int(asked.into()));
-            if accepts(layer, &attrs, call, args) {
+            if accepts(layer, &layer.attrs.with(decl.name, asked), call, args) {
                 return Some(Changed { attr: decl.name, declared, asked });
             }
         }
@@ -123,12 +120,5 @@ fn changed(layer: &LayerSite, call: &Call, guilty: &Type, args: &[Type]) -> Opti
 }
 
 pub(super) fn accepts(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> bool {
-    let Ok(params) = (layer.layer.params)(attrs) else { return false };
-    let own: Vec<&str> = params.iter().map(|p| p.name).collect();
-    let mut types = args.to_vec();
-    types.extend(params.iter().map(|p| Type::new(DType::F32, p.shape.clone())));
-    let op_attrs = (layer.layer.op_attrs)(attrs);
-    call::check(call.op, &types, &own)
-        .and_then(|()| call::results(call.op, &types, &op_attrs, call.training, Span::call_site()))
-        .is_ok()
+    call::results_of_layer(layer, attrs, call, args).is_some()
 }
