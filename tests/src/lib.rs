@@ -2,6 +2,18 @@
 
 pub mod reference;
 
+/// Numbers between −1 and 1, the same in every run.
+pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9E37_79B9) ^ 0x85EB_CA6B;
+    let mut number = || {
+        state ^= state << 13;
+        state ^= state >> 17;
+        state ^= state << 5;
+        state as f32 / u32::MAX as f32 * 2.0 - 1.0
+    };
+    (0..count).map(|_| number()).collect()
+}
+
 /// An adapter; without one the test fails, unless the environment says that there is none.
 ///
 /// # Panics

@@ -1,7 +1,7 @@
 //! Indices outside of an axis: they read NaN, or 0 where there is none, add nothing, and get no gradient, in lanes, alone
 //! and on the GPU.
 
-use precast::__rt::{Isa, force_isa};
+use super::on_every_isa;
 use precast::prelude::*;
 
 model! {
@@ -66,14 +66,12 @@ fn counts() -> [f32; 5] {
 
 #[test]
 fn indices_outside_of_an_axis_read_nan_and_add_nothing() {
-    for (position, isa) in Isa::available().enumerate() {
-        force_isa(Some(position));
+    on_every_isa(|isa| {
         let mut net = Outside::init(1);
-        check(&net, &format!("{isa:?}"));
+        check(&net, isa);
         let gradients = net.trainer(Sgd::default()).loss_gradients(&indices()).unwrap();
-        assert_eq!(gradients.get("rows").unwrap(), counts(), "{isa:?}");
-    }
-    force_isa(None);
+        assert_eq!(gradients.get("rows").unwrap(), counts(), "{isa}");
+    });
 }
 
 #[cfg(feature = "gpu")]

@@ -2,9 +2,9 @@
 //! gathers at indices that the same kernel reduces, orders and extrema of operands that are never stored, positions below
 //! zero, and sums of millions.
 
-use super::numbers;
-use precast::__rt::{Isa, force_isa};
+use super::on_every_isa;
 use precast::prelude::*;
+use tests::numbers;
 
 model! {
     /// Indices that are made where they are used.
@@ -31,14 +31,6 @@ model! {
             sum(scatter_add(zeros([B, 12]), i, broadcast_to(self.u, [B, 3]), axis = 1) * (f32(iota(12)) - 20))
         }
     }
-}
-
-fn on_every_isa(test: impl Fn(&str)) {
-    for (position, isa) in Isa::available().enumerate() {
-        force_isa(Some(position));
-        test(&format!("{isa:?}"));
-    }
-    force_isa(None);
 }
 
 #[test]
