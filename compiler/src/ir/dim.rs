@@ -7,12 +7,14 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::ops::{Add, Mul, Neg, Sub};
+use std::rc::Rc;
 
 /// An integer polynomial over named dimensions, in canonical form.
 #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Dim {
-    /// Sorted monomials with their non-zero coefficients; the constant has the empty monomial.
-    terms: Vec<(Vec<Atom>, i64)>,
+    /// Sorted monomials with their non-zero coefficients; the constant has the empty monomial. Shared, because dimensions are
+    /// copied far more often than they are computed.
+    terms: Rc<Vec<(Vec<Atom>, i64)>>,
 }
 
 /// A factor of a monomial.
@@ -51,11 +53,11 @@ impl Dim {
     }
 
     fn atom(atom: Atom) -> Dim {
-        Dim { terms: vec![(vec![atom], 1)] }
+        Dim { terms: Rc::new(vec![(vec![atom], 1)]) }
     }
 
     fn from_map(map: BTreeMap<Vec<Atom>, i64>) -> Dim {
-        Dim { terms: map.into_iter().filter(|&(_, c)| c != 0).collect() }
+        Dim { terms: Rc::new(map.into_iter().filter(|&(_, c)| c != 0).collect()) }
     }
 
     /// The value, where no name is involved.
@@ -97,7 +99,7 @@ impl Dim {
             return None;
         };
         let mut map = BTreeMap::new();
-        for (atoms, coefficient) in &self.terms {
+        for (atoms, coefficient) in self.terms.iter() {
             if coefficient % c != 0 {
                 return None;
             }
@@ -155,7 +157,7 @@ impl Dim {
     /// The value under a binding of the names; `None` if a name is unbound or the value overflows.
     pub fn eval(&self, binding: &dyn Fn(&str) -> Option<i64>) -> Option<i64> {
         let mut sum = 0i64;
-        for (atoms, c) in &self.terms {
+        for (atoms, c) in self.terms.iter() {
             let mut product = *c;
             for atom in atoms {
                 let value = match atom {
@@ -173,7 +175,7 @@ impl Dim {
     /// The dimension with names replaced; names for which `with` has no answer stay.
     pub fn substitute(&self, with: &dyn Fn(&str) -> Option<Dim>) -> Dim {
         let mut sum = Dim::default();
-        for (atoms, c) in &self.terms {
+        for (atoms, c) in self.terms.iter() {
             let mut product = Dim::from(*c);
             for atom in atoms {
                 product = product
@@ -209,7 +211,7 @@ pub fn product<'a>(dims: impl IntoIterator<Item = &'a Dim>) -> Dim {
 
 impl From<i64> for Dim {
     fn from(n: i64) -> Dim {
-        Dim { terms: if n == 0 { vec![] } else { vec![(vec![], n)] } }
+        Dim { terms: Rc::new(if n == 0 { vec![] } else { vec![(vec![], n)] }) }
     }
 }
 
@@ -228,8 +230,14 @@ impl From<usize> for Dim {
 impl Add for Dim {
     type Output = Dim;
     fn add(self, other: Dim) -> Dim {
-        let mut map: BTreeMap<_, _> = self.terms.into_iter().collect();
-        for (atoms, c) in other.terms {
+        match (self.as_const(), other.as_const()) {
+            (Some(a), Some(b)) => return Dim::from(a.saturating_add(b)),
+            (Some(0), None) => return other,
+            (None, Some(0)) => return self,
+            _ => {}
+        }
+        let mut map: BTreeMap<_, _> = Rc::unwrap_or_clone(self.terms).into_iter().collect();
+        for (atoms, c) in Rc::unwrap_or_clone(other.terms) {
             let sum: &mut i64 = map.entry(atoms).or_insert(0);
             *sum = sum.saturating_add(c);
         }
@@ -240,7 +248,7 @@ impl Add for Dim {
 impl Neg for Dim {
     type Output = Dim;
     fn neg(mut self) -> Dim {
-        self.terms.iter_mut().for_each(|(_, c)| *c = c.saturating_neg());
+        Rc::make_mut(&mut self.terms).iter_mut().for_each(|(_, c)| *c = c.saturating_neg());
         self
     }
 }
@@ -255,9 +263,15 @@ impl Sub for Dim {
 impl Mul for Dim {
     type Output = Dim;
     fn mul(self, other: Dim) -> Dim {
+        match (self.as_const(), other.as_const()) {
+            (Some(a), Some(b)) => return Dim::from(a.saturating_mul(b)),
+            (Some(1), None) => return other,
+            (None, Some(1)) => return self,
+            _ => {}
+        }
         let mut map = BTreeMap::new();
-        for (a, ca) in &self.terms {
-            for (b, cb) in &other.terms {
+        for (a, ca) in self.terms.iter() {
+            for (b, cb) in other.terms.iter() {
                 let mut atoms: Vec<Atom> = a.iter().chain(b).cloned().collect();
                 atoms.sort();
                 let sum: &mut i64 = map.entry(atoms).or_default();

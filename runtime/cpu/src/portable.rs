@@ -15,16 +15,28 @@ const LANES: usize = 8;
 #[repr(align(32))]
 pub struct Lanes<T>([T; LANES]);
 
+/// The array of a value for each lane, written out: LLVM would unroll a loop for each operation of a kernel, which takes
+/// several times as long.
+macro_rules! each_lane {
+    ($lane:ident => $value:expr) => {
+        each_lane!($lane => $value; 0 1 2 3 4 5 6 7)
+    };
+    ($lane:ident => $value:expr; $($number:literal)*) => {
+        [$({
+            let $lane: usize = $number;
+            $value
+        }),*]
+    };
+}
+
 macro_rules! lanewise {
     ($self:ident; $($name:ident($($arg:ident: $t:ident),+) -> $out:ident = $lane:expr;)*) => {$(
         #[inline(always)]
         fn $name($self, $($arg: Self::$t),+) -> Self::$out {
-            let mut out = <Self::$out as Zero>::ZERO;
-            for lane in 0..LANES {
+            Lanes(each_lane!(lane => {
                 $(let $arg = $arg.0[lane];)+
-                out.0[lane] = $lane;
-            }
-            out
+                $lane
+            }))
         }
     )*};
 }
@@ -33,15 +45,8 @@ macro_rules! fold {
     ($self:ident; $($name:ident: $t:ident -> $e:ty = $op:ident;)*) => {$(
         #[inline(always)]
         fn $name($self, x: Self::$t) -> $e {
-            let mut half = x.0;
-            let mut width = LANES / 2;
-            while width > 0 {
-                for lane in 0..width {
-                    half[lane] = $op(half[lane], half[lane + width]);
-                }
-                width /= 2;
-            }
-            half[0]
+            let [a, b, c, d, e, f, g, h] = x.0;
+            $op($op($op(a, e), $op(c, g)), $op($op(b, f), $op(d, h)))
         }
     )*};
 }
@@ -55,14 +60,11 @@ macro_rules! memory {
         }
         #[inline(always)]
         unsafe fn $load_masked($self, p: *const $e, m: Self::M) -> Self::$t {
-            let mut out = <Self::$t as Zero>::ZERO;
-            for lane in 0..LANES {
-                if m.0[lane] != 0 {
-                    // SAFETY: the lane is in `m`, at each lane of which `p` is valid for reading by contract.
-                    out.0[lane] = unsafe { p.add(lane).read() };
-                }
-            }
-            out
+            Lanes(each_lane!(lane => match m.0[lane] {
+                0 => <$e>::default(),
+                // SAFETY: the lane is in `m`, at each lane of which `p` is valid for reading by contract.
+                _ => unsafe { p.add(lane).read() },
+            }))
         }
         #[inline(always)]
         unsafe fn $store($self, p: *mut $e, v: Self::$t) {
@@ -71,51 +73,27 @@ macro_rules! memory {
         }
         #[inline(always)]
         unsafe fn $store_masked($self, p: *mut $e, m: Self::M, v: Self::$t) {
-            for lane in 0..LANES {
-                if m.0[lane] != 0 {
-                    // SAFETY: the lane is in `m`, at each lane of which `p` is valid for writing by contract.
-                    unsafe { p.add(lane).write(v.0[lane]) };
-                }
-            }
+            each_lane!(lane => if m.0[lane] != 0 {
+                // SAFETY: the lane is in `m`, at each lane of which `p` is valid for writing by contract.
+                unsafe { p.add(lane).write(v.0[lane]) };
+            });
         }
         #[inline(always)]
         unsafe fn $gather($self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
-            let mut out = <Self::$t as Zero>::ZERO;
-            for lane in 0..LANES {
-                if m.0[lane] != 0 {
-                    // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for reading by contract.
-                    out.0[lane] = unsafe { p.offset(idx.0[lane] as isize).read() };
-                }
-            }
-            out
+            Lanes(each_lane!(lane => match m.0[lane] {
+                0 => <$e>::default(),
+                // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for reading by contract.
+                _ => unsafe { p.offset(idx.0[lane] as isize).read() },
+            }))
         }
         #[inline(always)]
         unsafe fn $scatter($self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
-            for lane in 0..LANES {
-                if m.0[lane] != 0 {
-                    // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for writing by contract.
-                    unsafe { p.offset(idx.0[lane] as isize).write(v.0[lane]) };
-                }
-            }
+            each_lane!(lane => if m.0[lane] != 0 {
+                // SAFETY: the lane is in `m`, at the index of each lane of which `p` is valid for writing by contract.
+                unsafe { p.offset(idx.0[lane] as isize).write(v.0[lane]) };
+            });
         }
     )*};
-}
-
-/// The vector of zeros, from which results are built lane by lane.
-trait Zero {
-    const ZERO: Self;
-}
-
-impl Zero for Lanes<f32> {
-    const ZERO: Self = Lanes([0.0; LANES]);
-}
-
-impl Zero for Lanes<i32> {
-    const ZERO: Self = Lanes([0; LANES]);
-}
-
-impl Zero for Lanes<u32> {
-    const ZERO: Self = Lanes([0; LANES]);
 }
 
 impl Vectors for Portable {
@@ -169,11 +147,11 @@ impl Vectors for Portable {
     }
     #[inline(always)]
     fn any_m(self, x: Self::M) -> bool {
-        x.0.iter().fold(0, |all, lane| all | lane) != 0
+        x.0 != [0; LANES]
     }
     #[inline(always)]
     fn all_m(self, x: Self::M) -> bool {
-        x.0.iter().fold(!0, |all, lane| all & lane) != 0
+        !x.0.contains(&0)
     }
     #[inline(always)]
     fn shl_const_i<const N: u32>(self, x: Self::I) -> Self::I {

@@ -15,11 +15,14 @@ use crate::ir::kernel::{
 use crate::ir::model::Effect;
 use crate::ir::pattern::Pattern;
 use crate::ir::{Graph, Kind, Repeat, Value};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 
 /// The buffers of a program while it is made.
+#[derive(Default)]
 pub(super) struct Lowering {
     pub(super) buffers: Vec<Buffer>,
+    /// Those whose memory is not the plan's.
+    pub(super) known: HashMap<Role, BufferId>,
 }
 
 /// Where a result of a graph has to be written.

@@ -36,7 +36,7 @@ pub fn fuse(model: &Model) -> Vec<Program> {
 }
 
 fn program(model: &Model, function: &Function) -> Program {
-    let mut lowering = Lowering { buffers: vec![] };
+    let mut lowering = Lowering::default();
     let graph = &function.graph;
     let mut homes = BTreeMap::new();
     for value in graph.values() {
@@ -84,11 +84,15 @@ fn program(model: &Model, function: &Function) -> Program {
 impl Lowering {
     /// The buffer of a role; scratch is a new one each time.
     fn buffer(&mut self, role: Role, dtype: crate::ir::DType, len: Dim) -> BufferId {
-        let known = self.buffers.iter().position(|b| b.role == role && role != Role::Scratch);
-        BufferId(known.unwrap_or_else(|| {
-            self.buffers.push(Buffer { role, dtype, len });
-            self.buffers.len() - 1
-        }))
+        if let Some(known) = self.known.get(&role) {
+            return *known;
+        }
+        let new = BufferId(self.buffers.len());
+        self.buffers.push(Buffer { role, dtype, len });
+        if role != Role::Scratch {
+            self.known.insert(role, new);
+        }
+        new
     }
 }
 

@@ -117,19 +117,19 @@ fn common_divisor(a: i64, b: i64) -> i64 {
 /// time lies.
 fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> Vec<(BufferId, i64, i64)> {
     buffers.sort_by_key(|&(id, factor)| (-factor, id));
+    // In the order of their places, so that what lies beyond a gap need not be looked at.
     let mut packed: Vec<(BufferId, i64, i64)> = vec![];
     for (id, factor) in buffers {
-        let rivals = |&&(other, _, _): &&(BufferId, i64, i64)| lifetimes[id.0].overlaps(&lifetimes[other.0]);
-        let mut taken: Vec<(i64, i64)> = packed.iter().filter(rivals).map(|&(_, f, at)| (at, at + f)).collect();
-        taken.sort_unstable();
-        let mut at = 0;
-        for (start, end) in taken {
+        let (life, mut at) = (&lifetimes[id.0], 0);
+        for &(other, taken, start) in &packed {
             if at + factor <= start {
                 break;
             }
-            at = at.max(end);
+            if at < start + taken && life.overlaps(&lifetimes[other.0]) {
+                at = start + taken;
+            }
         }
-        packed.push((id, factor, at));
+        packed.insert(packed.partition_point(|&(_, _, start)| start <= at), (id, factor, at));
     }
     packed
 }

@@ -24,6 +24,10 @@ use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use variables::slot_name;
 
+/// Kernels that LLVM may inline into the plan that launches them. With hundreds, what the plan costs LLVM grows faster than
+/// their number; with a few, the calls are what a small model would wait for.
+const INLINED: usize = 32;
+
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let plans = &together::together(plans);
@@ -33,7 +37,8 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
     let (recurrences, alone) = recurrent::all(&plans.plans, &launched);
     let kernels = own.iter().enumerate().filter(|(number, _)| alone.contains(&KernelId(*number)));
-    let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number)));
+    let is_called = own.len() > INLINED;
+    let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number), is_called));
     let loops = recurrences.iter().enumerate().map(|(number, r)| recurrent::definition(number, r));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched, &recurrences));
@@ -116,7 +121,7 @@ fn counters(kernel: &Kernel) -> usize {
     kernel.indices().iter().map(deepest).max().unwrap_or(0)
 }
 
-fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
+fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> TokenStream {
     let function = function(number);
     let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
     let counters: Vec<TokenStream> = (0..counters(kernel)).map(arith::counter).map(|n| quote!(#n)).collect();
@@ -131,7 +136,9 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool) -> TokenStream {
         .collect();
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
     let kept = is_kept.then(|| quote!(kept: core::option::Option<&mut rt::Steady>,));
+    let never = is_called.then(|| quote!(#[inline(never)]));
     let head = quote! {
+        #never
         fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
     };
     let cut = row::cut(kernel);

@@ -240,9 +240,9 @@ impl<'a> Printer<'a> {
     }
 
     fn steps(&self, steps: &'a [Step<KernelId>], loops: &mut Loops<'a>) -> TokenStream {
-        let mut out = quote!();
+        let mut all = Vec::with_capacity(steps.len());
         for step in steps {
-            let one = match step {
+            all.push(match step {
                 Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
                 Step::Branch { selector, cases } => {
                     let word = self.read(*selector, DType::U32);
@@ -262,10 +262,9 @@ impl<'a> Printer<'a> {
                         None => self.turns(count, *reverse, body, loops),
                     }
                 }
-            };
-            out = quote!(#out #one);
+            });
         }
-        out
+        quote!(#(#all)*)
     }
 
     /// A loop around steps.
