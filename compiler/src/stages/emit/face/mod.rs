@@ -4,6 +4,7 @@
 //! the hidden module the specification of its parameters and the checks of arguments. Always: identifiers of the user
 //! keep their spans, all others are hygienic; nothing grows with the depth of a repeated block.
 
+mod aliases;
 mod bind;
 mod costs;
 mod foreign;

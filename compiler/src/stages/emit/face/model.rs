@@ -2,7 +2,7 @@
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
 use super::signature::Signature;
-use super::{costs, evaluated, path, session, spec};
+use super::{aliases, costs, evaluated, path, session, spec};
 use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -96,9 +96,11 @@ fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
 /// What makes sessions: with the dimensions of their state, where it has some.
 fn sessions(model: &Model, rt: &TokenStream) -> TokenStream {
     let session = format_ident!("{}Session", model.name);
+    let alias = aliases::session(model);
     let Some(dims) = session::dims_name(model) else {
         return quote_spanned! {Span::mixed_site()=>
             /// A session: repeated calls without allocation.
+            #alias
             pub fn session(&self) -> #session<'_, D> {
                 #session { session: #rt::Session::new(#rt::Shared::Borrowed(self)) }
             }
@@ -115,6 +117,7 @@ fn sessions(model: &Model, rt: &TokenStream) -> TokenStream {
         ///
         /// # Errors
         /// If a dimension is 0 or above its bound, or the state is too large.
+        #alias
         pub fn session(&self, dims: #dims) -> #rt::Result<#session<'_, D>> {
             let model = #rt::Shared::Borrowed(self);
             ::core::result::Result::Ok(#session { session: #rt::Session::with(model, &[#(dims.#names),*])? })
@@ -205,7 +208,7 @@ fn functions(model: &Model, rt: &TokenStream) -> TokenStream {
     let name = &model.name;
     let methods = evaluated(model).filter(|function| !function.in_session).map(|function| {
         let signature = Signature::new(model, function, rt);
-        let (owned, into) = (owned(&signature, rt), signature.has_into().then(|| into(&signature, rt)));
+        let (owned, into) = (owned(model, &signature, rt), signature.has_into().then(|| into(&signature, rt)));
         quote!(#owned #into)
     });
     quote_spanned! {Span::mixed_site()=>
@@ -217,9 +220,10 @@ fn functions(model: &Model, rt: &TokenStream) -> TokenStream {
 }
 
 /// `scores` and `scores_async`, whose results the caller owns.
-fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+fn owned(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name = &signature.function.name;
     let (text, name_async) = (name.to_string(), format_ident!("{name}_async"));
+    let alias = aliases::call(model, signature.function);
     let (attrs, attrs_async) = (signature.attrs(), signature.attrs_with(&format!("As `{name}`, without blocking.")));
     let (params, names, bind, inputs) =
         (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
@@ -233,6 +237,7 @@ fn owned(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let value = signature.together_value(&values, Ident::clone);
     quote_spanned! {Span::mixed_site()=>
         #attrs
+        #alias
         pub fn #name(&self, #params) -> #rt::Result<#result>
         where
             D: #rt::Blocking,

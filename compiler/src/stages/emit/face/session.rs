@@ -3,7 +3,7 @@
 
 use super::signature::Signature;
 use super::tensor::Form;
-use super::{evaluated, path, records};
+use super::{aliases, evaluated, path, records};
 use crate::ir::Model;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -140,6 +140,7 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
     let name = &signature.function.name;
     let name_async = format_ident!("{name}_async");
     let attrs = signature.attrs_or(&format!("As the model's `{name}`."));
+    let alias = aliases::call(model, signature.function);
     let attrs_async = signature.attrs_with(&format!("As `{name}`, without blocking."));
     let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
     let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_take));
@@ -170,6 +171,7 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
     };
     quote_spanned! {Span::mixed_site()=>
         #attrs
+        #alias
         pub fn #name(&mut self, #params) -> #rt::Result<#result>
         where
             D: #rt::Blocking,

@@ -4,7 +4,7 @@
 
 use super::signature::Signature;
 use super::tensor::Form;
-use super::{costs, names, path, records};
+use super::{aliases, costs, names, path, records};
 use crate::ir::model::Results;
 use crate::ir::{Function, Mode, Model};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -66,10 +66,10 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let signature = Signature::new(model, function, rt);
     let name = &function.name;
     let gradients = path(model, &names::gradients(function));
-    let step = step(&signature, rt);
+    let step = step(model, &signature, rt);
     let gradients_attrs = signature.attrs_with(&format!("The gradient of `{name}` that the next step would use."));
-    // rustc then offers it to whoever asks for `gradients`.
-    let gradients_attrs = quote!(#gradients_attrs #[doc(alias = "gradients")]);
+    let alias = aliases::gradients(model, function);
+    let gradients_attrs = quote!(#gradients_attrs #alias);
     let gradients = method(
         &signature,
         rt,
@@ -88,9 +88,13 @@ struct Made {
 }
 
 /// A step of training: its loss, and further results in the memory of the trainer.
-fn step(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
+fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name = &signature.function.name;
-    let attrs = signature.attrs_or(&format!("A step of training by the model's `{name}`."));
+    let (attrs, alias) = (
+        signature.attrs_or(&format!("A step of training by the model's `{name}`.")),
+        aliases::step(model, signature.function),
+    );
+    let attrs = quote!(#attrs #alias);
     let (plan, results) = (&signature.plan, &signature.results);
     if results.len() < 2 {
         let made = Made { statements: quote!(), call: quote!(__emitted_code_only_step::<#plan>), value: quote!() };

@@ -368,6 +368,22 @@ impl Syntax {
         Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
     }
 
+    /// `state` between the name of a field and its type.
+    pub(super) fn state_behind_name(&self, input: ParseStream, name: &Ident) -> syn::Result<bool> {
+        if !next_is(input, "state") || !input.peek2(syn::Ident) {
+            return Ok(false);
+        }
+        let word: Ident = input.parse()?;
+        let (rest, mut ty) = (input.fork(), TokenStream::new());
+        while !rest.is_empty() && !rest.peek(Token![,]) && !rest.peek(Token![;]) && !rest.peek(Token![=]) {
+            ty.extend([rest.parse::<TokenTree>()?]);
+        }
+        let ty = ty.to_string().replace(" ,", ",").replace(" [", "[");
+        let report = Diagnostic::new(Code::FieldType, word.span(), format!("`state` stands behind `{name}:`"));
+        self.report(report.help(format!("write `state {name}: {ty}`")));
+        Ok(true)
+    }
+
     /// `= 1.0` behind the type of a state.
     pub(super) fn state_start(&self, input: ParseStream, name: &Ident) -> syn::Result<()> {
         let Some(equals) = input.parse::<Option<Token![=]>>()? else { return Ok(()) };

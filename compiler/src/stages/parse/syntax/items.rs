@@ -162,14 +162,17 @@ impl Syntax {
         if name == "state" && !input.peek(Token![:]) {
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
-            let ty = FieldType::State(self.type_or_error(input)?);
-            self.state_start(input, &name)?;
+            let ty = self.state(input, &name)?;
             return Ok(Some(Field { name, ty }));
         }
         if let Err(error) = input.parse::<Token![:]>() {
             let report = Diagnostic::new(Code::Syntax, error.span(), error.to_string());
             self.report(report.help(format!("write `{name}:` and what it is")));
             input.parse::<Option<Token![=]>>()?;
+        }
+        if self.state_behind_name(input, &name)? {
+            let ty = self.state(input, &name)?;
+            return Ok(Some(Field { name, ty }));
         }
         let ty = match self.field_type(input, &name) {
             Ok(ty) => ty,
@@ -184,6 +187,13 @@ impl Syntax {
             }
         };
         Ok(Some(Field { name, ty }))
+    }
+
+    /// The type of a state.
+    fn state(&self, input: ParseStream, name: &Ident) -> syn::Result<FieldType> {
+        let ty = self.type_or_error(input)?;
+        self.state_start(input, name)?;
+        Ok(FieldType::State(ty))
     }
 
     fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
