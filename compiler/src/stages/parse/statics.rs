@@ -5,6 +5,7 @@ use super::attributes::{self, Given};
 use super::names::Names;
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, closest};
+use crate::ir::limits::INTEGER;
 use crate::ir::{DType, Dim};
 use crate::ops::{ABSENT, Attr, INITIALIZERS, initial_value, initializer, nearest_divisor};
 use proc_macro2::Ident;
@@ -125,7 +126,7 @@ pub(super) fn overflows(op: Binary, a: &Attr, b: &Attr) -> bool {
 pub(super) fn too_large(expr: &Expr) -> Diagnostic {
     let message = format!("`{}` is larger than any extent", words::full(expr));
     let report = Diagnostic::new(Code::LiteralOutOfRange, expr.place, message);
-    report.note(format!("extents and other integers are at most {}", i64::MAX))
+    report.note(format!("extents and other integers are at most {INTEGER}"))
 }
 
 /// The report of a division that does not come out even, at the number that the user gave: that of the divisor, or of

@@ -87,6 +87,7 @@ impl Shaper<'_> {
                 let slices = fit.axes.iter().all(Option::is_some) && fit.axes.len() + 1 == ty.rank();
                 if slices && self.inputs.is_none() && !callee.starts_with('|') && self.is_alone(fit) {
                     report.help = Some(format!("call it for each slice of the first axis: `map({callee})({text})`"));
+                    self.sliced.push(fit.scope);
                 }
                 report.note(format!("`{callee}` declares `{name}` on {line}"))
             }

@@ -102,6 +102,8 @@ struct Shaper<'s> {
     inputs: Option<Vec<Option<Type>>>,
     /// Values of the new graph that stand for what calls give about whose arguments a mistake was reported.
     supposed: Vec<Value>,
+    /// The inlined calls that were advised to be one for each slice, which then give stacks of what is declared.
+    sliced: Vec<usize>,
     /// Whether this run only looks for types that do not depend on unknown ones: nothing of it is kept or reported.
     guessing: bool,
     /// Whether types of the inputs were inferred from what the body gives, so that a misfit may be a mistake of either.
@@ -125,6 +127,7 @@ impl<'s> Shaper<'s> {
             bindings,
             inputs,
             supposed: vec![],
+            sliced: vec![],
             guessing: false,
             inferred: false,
         }

@@ -136,6 +136,7 @@ impl Shaper<'_> {
         // Extents of nothing follow from the mistake.
         let shape = self.bindings.shape(fit).filter(|shape| shape.iter().all(|d| d.as_const().is_none_or(|n| n > 0)));
         match shape {
+            _ if self.sliced.contains(&fit.scope) => Known::Unknown,
             Some(shape) if self.guessing || fit.role.is_relied_on(fit.scope) => {
                 self.push(node, Kind::Input(usize::MAX), vec![], Type::new(fit.dtype, shape))
             }
