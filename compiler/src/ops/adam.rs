@@ -11,6 +11,7 @@ const NUMBERS: &[&str] = &["rate", "beta1", "beta2", "epsilon", "decay", "correc
 
 static ADAM: Optimizer = Optimizer {
     name: "Adam",
+    torch: "Adam",
     states: STATES,
     numbers: NUMBERS,
     update: |b, parameter, gradient, states, numbers| {
@@ -24,6 +25,7 @@ static ADAM: Optimizer = Optimizer {
 
 static ADAM_W: Optimizer = Optimizer {
     name: "AdamW",
+    torch: "AdamW",
     states: STATES,
     numbers: NUMBERS,
     update: |b, parameter, gradient, states, numbers| {

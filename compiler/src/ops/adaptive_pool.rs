@@ -25,6 +25,7 @@ static AVG1D: Op = Op {
     attrs: &[OUTPUT_SIZE],
     doc: "The means of `output_size` cells that cover the last axis: cell `i` of `n` has the elements from `⌊i · extent / n⌋` \
           up to `⌈(i + 1) · extent / n⌉`.",
+    torch: Some("torch.nn.functional.adaptive_avg_pool1d"),
     onnx: None,
     body: |b, args, attrs| means(b, args[0], attrs, 1),
     examples: &[
@@ -46,6 +47,7 @@ static AVG2D: Op = Op {
     signature: "(x: float[.., Height, Width]) -> float[.., _, _]",
     attrs: &[OUTPUT_SIZE],
     doc: "The means of `output_size` cells that cover the last two axes, each as `adaptive_avg_pool1d` has them.",
+    torch: Some("torch.nn.functional.adaptive_avg_pool2d"),
     onnx: None,
     body: |b, args, attrs| means(b, args[0], attrs, 2),
     examples: &[
@@ -73,6 +75,7 @@ static MAX1D: Op = Op {
     attrs: &[OUTPUT_SIZE],
     doc: "The largest elements of `output_size` cells that cover the last axis, each as `adaptive_avg_pool1d` has them. The \
           gradient goes to the first largest.",
+    torch: Some("torch.nn.functional.adaptive_max_pool1d"),
     onnx: None,
     body: |b, args, attrs| largest(b, args[0], attrs, 1),
     examples: &[
@@ -95,6 +98,7 @@ static MAX2D: Op = Op {
     attrs: &[OUTPUT_SIZE],
     doc: "The largest elements of `output_size` cells that cover the last two axes, each as `adaptive_avg_pool1d` has them. \
           The gradient goes to the first largest.",
+    torch: Some("torch.nn.functional.adaptive_max_pool2d"),
     onnx: None,
     body: |b, args, attrs| largest(b, args[0], attrs, 2),
     examples: &[

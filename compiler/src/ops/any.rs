@@ -15,6 +15,7 @@ macro_rules! table {
             signature: "(x: bool[..]) -> bool[...]",
             attrs: &REDUCED,
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: None,
             body: |b, args, attrs| {
                 let axes = b.reduced(args[0], attrs)?;

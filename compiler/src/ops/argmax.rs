@@ -19,6 +19,7 @@ macro_rules! table {
             signature: "(x: number[..]) -> u32[...]",
             attrs: &ATTRS,
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: Some($onnx),
             body: |b, args, attrs| {
                 let shape = b.shape(args[0]);

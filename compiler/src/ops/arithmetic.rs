@@ -6,9 +6,9 @@ use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
 use crate::ir::{DType, Dim, Kind, Value};
 
-/// One op from each line: its name, element class, ONNX name, test domain of `b`, documentation and formula.
+/// One op from each line: its name, element class, PyTorch's and ONNX's names, test domain of `b`, documentation and formula.
 macro_rules! table {
-    ($($item:ident = $name:literal $class:literal $onnx:expr, $domain:ident, $doc:literal, $body:expr;)*) => {
+    ($($item:ident = $name:literal $class:literal $torch:literal $onnx:expr, $domain:ident, $doc:literal, $body:expr;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
@@ -16,6 +16,7 @@ macro_rules! table {
             signature: concat!("(a: ", $class, "[...], b: ", $class, "[...]) -> ", $class, "[...]"),
             attrs: &[],
             doc: $doc,
+            torch: Some($torch),
             onnx: $onnx,
             body: |b, args, _| {
                 let formula: fn(&mut Builder<'_>, Value, Value) -> Result<Value, OpError> = $body;
@@ -39,23 +40,23 @@ macro_rules! table {
 }
 
 table! {
-    ADD = "add" "number" Some("Add"), Normal, "The sum `a + b`.",
+    ADD = "add" "number" "torch.add" Some("Add"), Normal, "The sum `a + b`.",
         |b, x, y| b.add(x, y);
-    SUB = "sub" "number" Some("Sub"), Normal, "The difference `a − b`.",
+    SUB = "sub" "number" "torch.sub" Some("Sub"), Normal, "The difference `a − b`.",
         |b, x, y| b.sub(x, y);
-    MUL = "mul" "number" Some("Mul"), Normal, "The product `a · b`.",
+    MUL = "mul" "number" "torch.mul" Some("Mul"), Normal, "The product `a · b`.",
         |b, x, y| b.mul(x, y);
-    DIV = "div" "number" Some("Div"), Positive, "The quotient `a / b`; integers truncate, and give 0 where `b` is 0.",
+    DIV = "div" "number" "torch.div" Some("Div"), Positive, "The quotient `a / b`; integers truncate, and give 0 where `b` is 0.",
         |b, x, y| b.div(x, y);
-    REM = "rem" "number" None, Positive,
+    REM = "rem" "number" "torch.fmod" None, Positive,
         "The remainder `a − b · trunc(a / b)` without an error, with the sign of `a`, as Rust's `%`; integers give 0 where \
          `b` is 0.",
         |b, x, y| b.map(MapOp::Rem, &[x, y]);
-    POW = "pow" "float" Some("Pow"), Positive, "The power `aᵇ`. A literal integer `b` up to 8 makes it products, so that any `a` is allowed.",
+    POW = "pow" "float" "torch.pow" Some("Pow"), Positive, "The power `aᵇ`. A literal integer `b` up to 8 makes it products, so that any `a` is allowed.",
         power;
-    MAXIMUM = "maximum" "number" Some("Max"), Normal, "The larger of two elements; NaN if either is.",
+    MAXIMUM = "maximum" "number" "torch.maximum" Some("Max"), Normal, "The larger of two elements; NaN if either is.",
         |b, x, y| b.map(MapOp::Max, &[x, y]);
-    MINIMUM = "minimum" "number" Some("Min"), Normal, "The smaller of two elements; NaN if either is.",
+    MINIMUM = "minimum" "number" "torch.minimum" Some("Min"), Normal, "The smaller of two elements; NaN if either is.",
         |b, x, y| b.map(MapOp::Min, &[x, y]);
 }
 

@@ -21,6 +21,7 @@ static ATTEND: Op = Op {
           neighbours. A bool mask is true where a query may attend, a float mask is added; it broadcasts over batch, heads, \
           queries or keys, so that one of `[B, 1, 1, S]` hides padding. A query that sees no key gives zeros. The scores \
           are never stored (Dao et al. 2022): memory grows with `T + S`.",
+    torch: Some("torch.nn.functional.scaled_dot_product_attention"),
     onnx: Some("Attention"),
     body: |b, args, attrs| {
         let call = Call::new(b, args, attrs)?;

@@ -11,6 +11,7 @@ static AVG_POOL1D: Op = Op {
     signature: "(x: float[.., Length]) -> float[...]",
     attrs: &[WINDOW1, STRIDE, PADDING, CEIL_MODE, COUNT_INCLUDE_PAD],
     doc: "The mean of each window over the last axis.",
+    torch: Some("torch.nn.functional.avg_pool1d"),
     onnx: Some("AveragePool"),
     body: |b, args, attrs| means(b, args, attrs, 1),
     examples: &[

@@ -11,6 +11,7 @@ static AVG_POOL2D: Op = Op {
     signature: "(x: float[.., Height, Width]) -> float[...]",
     attrs: &[WINDOW2, STRIDE, PADDING, CEIL_MODE, COUNT_INCLUDE_PAD],
     doc: "The mean of each window over the last two axes.",
+    torch: Some("torch.nn.functional.avg_pool2d"),
     onnx: Some("AveragePool"),
     body: |b, args, attrs| means(b, args, attrs, 2),
     examples: &[

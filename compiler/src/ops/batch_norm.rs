@@ -31,6 +31,7 @@ static BATCH_NORM: Op = Op {
     doc: "`(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and \
           population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` \
           are the second and third result, where the batch's variance is the unbiased one.",
+    torch: Some("torch.nn.functional.batch_norm"),
     onnx: Some("BatchNormalization"),
     body: |b, args, attrs| {
         let (weight, bias) = (args.get(3).copied(), args.get(4).copied());

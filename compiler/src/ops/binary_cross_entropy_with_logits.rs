@@ -12,6 +12,7 @@ static BINARY_CROSS_ENTROPY_WITH_LOGITS: Op = Op {
     attrs: &[REDUCTION],
     doc: "`−target · ln σ(input) − (1 − target) · ln(1 − σ(input))` with probabilities `target`, computed as \
           `softplus(input) − input · target`, which does not overflow.",
+    torch: Some("torch.nn.functional.binary_cross_entropy_with_logits"),
     onnx: None,
     body: |b, args, attrs| {
         let curve = log_one_plus_exp(b, args[0])?;

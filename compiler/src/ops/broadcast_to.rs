@@ -11,6 +11,7 @@ static BROADCAST_TO: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::required("shape", AttrKind::Shape, "the extents of the result")],
     doc: "Repeats along missing leading axes and axes of extent 1, as NumPy does.",
+    torch: Some("torch.broadcast_to"),
     onnx: Some("Expand"),
     body: |b, args, attrs| {
         let shape = attrs.extents("shape");

@@ -12,6 +12,7 @@ static CAST: Op = Op {
     attrs: &[AttrDecl::required("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "the element type of the result")],
     doc: "To another element type. Floats truncate and saturate to integers (NaN gives 0), truth is 1 or 0, and a \
           number is true where it is not 0.",
+    torch: Some("torch.Tensor.to"),
     onnx: Some("Cast"),
     body: |b, args, attrs| {
         let dtype = attrs.text("dtype").and_then(DType::from_name);
@@ -32,6 +33,7 @@ macro_rules! methods {
             signature: concat!("(x: any[..]) -> ", $name, "[..]"),
             attrs: &[],
             doc: concat!("The same as `cast(x, \"", $name, "\")`."),
+            torch: None,
             onnx: None,
             body: |b, args, _| Ok(vec![b.convert(args[0], DType::$dtype)?]),
             examples: &[

@@ -14,6 +14,7 @@ static CLAMP: Op = Op {
         AttrDecl::optional("max", AttrKind::Float, "", "the upper bound; none where absent"),
     ],
     doc: "`min(max(x, lower), upper)`; the derivative is 0 outside of the bounds.",
+    torch: Some("torch.clamp"),
     onnx: Some("Clip"),
     body: |b, args, attrs| {
         let (min, max) = (attrs.float("min"), attrs.float("max"));

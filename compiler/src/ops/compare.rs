@@ -14,6 +14,7 @@ macro_rules! table {
             signature: concat!("(a: ", $class, "[...], b: ", $class, "[...]) -> bool[...]"),
             attrs: &[],
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: $onnx,
             body: |b, args, _| {
                 must_broadcast(b, args[0], args[1])?;

@@ -13,6 +13,7 @@ static CONCAT: Op = Op {
     signature: "(x: any[...]*) -> any[...]",
     attrs: &[AttrDecl::required("axis", AttrKind::Int, "the axis that grows; negative counts from the end")],
     doc: "Joins tensors along an axis; the other axes are equal.",
+    torch: Some("torch.cat"),
     onnx: Some("Concat"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -38,6 +39,7 @@ static STACK: Op = Op {
     signature: "(x: any[...]*) -> any[...]",
     attrs: &[AttrDecl::optional("axis", AttrKind::Int, "0", "where the new axis stands in the result; negative counts from the end")],
     doc: "Joins tensors of one shape along a new axis.",
+    torch: Some("torch.stack"),
     onnx: None,
     body: |b, args, attrs| {
         must_agree(b, args, None)?;

@@ -14,6 +14,7 @@ static CONV1D: Op = Op {
     attrs: &[STRIDE, PADDING, DILATION, GROUPS],
     doc: "The cross-correlation `y[b, o, s] = Σ x[b, i, s · stride + k · dilation − padding] · weight[o, i, k] + bias[o]` \
           over channels `i` of the output's group and kernel positions `k`, in PyTorch's layouts.",
+    torch: Some("torch.nn.functional.conv1d"),
     onnx: Some("Conv"),
     body: |b, args, attrs| convolve(b, args, attrs),
     examples: &[

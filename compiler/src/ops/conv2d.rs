@@ -16,6 +16,7 @@ static CONV2D: Op = Op {
           over channels `i` of the output's group and kernel positions `k`, in PyTorch's layouts. On a CPU, kernels of 3 × 3 \
           over many channels run by minimal filtering (Winograd 1980; Lavin and Gray 2016): sums differ by some 1e-6 of the \
           largest one, and an element that is infinite or NaN makes NaN of the sums of whole squares of 4 × 4 around it.",
+    torch: Some("torch.nn.functional.conv2d"),
     onnx: Some("Conv"),
     body: |b, args, attrs| convolve(b, args, attrs),
     examples: &[

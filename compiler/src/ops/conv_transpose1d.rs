@@ -16,6 +16,7 @@ static CONV_TRANSPOSE1D: Op = Op {
     doc: "The transpose of `conv1d` as a map of its argument (Zeiler et al. 2010): `x[b, i, s] · weight[i, o, k]` is added to \
           `y[b, o, s · stride + k · dilation − padding]`, then `bias[o]`. Each spatial extent becomes `(n − 1) · stride − \
           2 · padding + dilation · (kernel − 1) + output_padding + 1`.",
+    torch: Some("torch.nn.functional.conv_transpose1d"),
     onnx: Some("ConvTranspose"),
     body: |b, args, attrs| convolve_back(b, args, attrs),
     examples: &[

@@ -28,6 +28,7 @@ static CROSS_ENTROPY: Op = Op {
           i32) or a probability for each class, and the weight, which may be left out, a number for each class. An id \
           that is no class makes the loss NaN. The mean is over the rows, or for ids with weights over the sum of \
           the weights of the rows.",
+    torch: Some("torch.nn.functional.cross_entropy"),
     onnx: Some("SoftmaxCrossEntropyLoss"),
     body: |b, args, attrs| {
         let smoothing = attrs.number("label_smoothing");

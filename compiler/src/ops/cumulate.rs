@@ -30,6 +30,7 @@ macro_rules! table {
             signature: "(x: number[..]) -> number[..]",
             attrs: &ATTRS,
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: $onnx,
             body: |b, args, attrs| Ok(vec![accumulate(b, ReduceOp::$op, args[0], attrs)?]),
             examples: &[

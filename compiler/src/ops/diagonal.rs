@@ -16,6 +16,7 @@ static DIAGONAL: Op = Op {
     signature: "(x: number[.., Rows, Columns]) -> number[...]",
     attrs: &[OFFSET],
     doc: "A diagonal of matrices over the last two axes, which it replaces by one.",
+    torch: Some("torch.diagonal"),
     onnx: None,
     body: |b, args, attrs| {
         let mut x = args[0];
@@ -56,6 +57,7 @@ static TRACE: Op = Op {
     signature: "(x: number[.., N, N]) -> number[..]",
     attrs: &[],
     doc: "The sum of the main diagonal of square matrices over the last two axes.",
+    torch: Some("torch.trace"),
     onnx: None,
     body: |b, args, _| {
         let diagonal = of_square(b, args[0])?;
@@ -73,6 +75,7 @@ static DIAG: Op = Op {
     signature: "(x: number[.., N]) -> number[.., N, N]",
     attrs: &[],
     doc: "Square matrices with the last axis of `x` as their diagonal and 0 elsewhere.",
+    torch: Some("torch.diag_embed"),
     onnx: None,
     body: |b, args, _| {
         let mut row = b.shape(args[0]);
@@ -93,6 +96,7 @@ static EYE: Op = Op {
     signature: "() -> f32[..]",
     attrs: &[AttrDecl::required("n", AttrKind::Dim, "rows and columns")],
     doc: "The identity matrix.",
+    torch: Some("torch.eye"),
     onnx: Some("EyeLike"),
     body: |b, _, attrs| {
         let main = is_main(b, &attrs.extent("n"))?;

@@ -12,6 +12,7 @@ static L1_LOSS: Op = Op {
     signature: "(input: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION],
     doc: "The mean absolute error `mean(|input − target|)`; the derivative of equal numbers is 0.",
+    torch: Some("torch.nn.functional.l1_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let error = b.sub(args[0], args[1])?;
@@ -41,6 +42,7 @@ static SMOOTH_L1_LOSS: Op = Op {
     ],
     doc: "`e²/(2 · beta)` for errors `e` up to `beta` and `|e| − beta/2` beyond (Girshick 2015): `huber_loss` divided \
           by its `delta`.",
+    torch: Some("torch.nn.functional.smooth_l1_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let beta = attrs.number("beta");

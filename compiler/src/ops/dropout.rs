@@ -15,6 +15,7 @@ static DROPOUT: Op = Op {
     attrs: &[P],
     doc: "In training, each element is 0 with probability `p` and `x / (1 − p)` otherwise (Srivastava et al. 2014, \
           inverted); elsewhere `x` itself, unless a key says which to drop: `dropout(x, 0.1, key = key)`.",
+    torch: Some("torch.nn.functional.dropout"),
     onnx: Some("Dropout"),
     body: |b, args, attrs| {
         let p = probability(attrs, "p")?;

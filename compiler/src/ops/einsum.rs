@@ -13,6 +13,7 @@ static EINSUM: Op = Op {
     attrs: &[AttrDecl::required("spec", AttrKind::Text, "a letter for each axis of each argument, `->`, and the letters of the result")],
     doc: "A sum of products in Einstein's notation: letters that the result lacks are summed. Without `->` the result \
           has the letters that stand once, in alphabetical order.",
+    torch: Some("torch.einsum"),
     onnx: Some("Einsum"),
     body: |b, args, attrs| {
         let spec = Spec::parse(attrs.word("spec"))?;

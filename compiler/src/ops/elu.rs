@@ -16,6 +16,7 @@ static ELU: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[AttrDecl::optional("alpha", AttrKind::Float, "1", "the negative of the limit at −∞")],
     doc: "`x` above zero and `alpha · (eˣ − 1)` elsewhere (Clevert, Unterthiner and Hochreiter 2015).",
+    torch: Some("torch.nn.functional.elu"),
     onnx: Some("Elu"),
     body: |b, args, attrs| {
         let alpha = attrs.number("alpha");
@@ -33,6 +34,7 @@ static SELU: Op = Op {
     attrs: &[],
     doc: "The scaled `elu` that keeps mean 0 and variance 1: 1.0507 times `elu(x, alpha = 1.6733)` (Klambauer et al. \
           2017).",
+    torch: Some("torch.nn.functional.selu"),
     onnx: Some("Selu"),
     body: |b, args, _| {
         let unit = linear_above(b, args[0], SELU_ALPHA, 1.0)?;
@@ -50,6 +52,7 @@ static CELU: Op = Op {
     attrs: &[AttrDecl::optional("alpha", AttrKind::Float, "1", "the negative of the limit at −∞; not 0")],
     doc: "`x` above zero and `alpha · (e^(x/alpha) − 1)` elsewhere, whose derivative at 0 is 1 for every alpha (Barron \
           2017).",
+    torch: Some("torch.nn.functional.celu"),
     onnx: Some("Celu"),
     body: |b, args, attrs| {
         let alpha = attrs.number("alpha");

@@ -13,6 +13,7 @@ static EMBEDDING: Op = Op {
     signature: "(index: int[..], weight: float[Count, Features]) -> float[.., Features]",
     attrs: &[],
     doc: "The row of `weight` for each index. An index outside of the table gives NaN.",
+    torch: Some("torch.nn.functional.embedding"),
     onnx: None,
     body: |b, args, _| {
         let index = b.convert(args[0], DType::U32)?;

@@ -15,6 +15,7 @@ macro_rules! table {
             signature: "(x: float[..]) -> bool[..]",
             attrs: &[],
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: $onnx,
             body: |b, args, _| {
                 let formula: fn(&mut Builder<'_>, Value) -> Result<Value, OpError> = $body;
@@ -62,6 +63,7 @@ static COUNT_NONZERO: Op = Op {
     signature: "(x: any[..]) -> u32[...]",
     attrs: &REDUCED,
     doc: "The number of elements over the axes that are not 0, or that hold.",
+    torch: Some("torch.count_nonzero"),
     onnx: None,
     body: |b, args, attrs| {
         let axes = b.reduced(args[0], attrs)?;

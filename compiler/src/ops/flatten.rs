@@ -14,6 +14,7 @@ static FLATTEN: Op = Op {
         AttrDecl::optional("end", AttrKind::Int, "-1", "the last axis that is merged"),
     ],
     doc: "Merges the axes from `start` to `end`; by default all but the first, which is the batch.",
+    torch: Some("torch.flatten"),
     onnx: Some("Flatten"),
     body: |b, args, attrs| {
         let (start, end) = (b.axis(args[0], attrs, "start")?, b.axis(args[0], attrs, "end")?);

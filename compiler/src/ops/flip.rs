@@ -10,6 +10,7 @@ static FLIP: Op = Op {
     signature: "(x: any[..]) -> any[..]",
     attrs: &[AttrDecl::optional("axis", AttrKind::Ints, "", "the reversed axes; all where absent")],
     doc: "Reverses the order of the elements along axes.",
+    torch: Some("torch.flip"),
     onnx: None,
     body: |b, args, attrs| {
         let rank = b.rank(args[0]);

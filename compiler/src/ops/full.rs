@@ -26,6 +26,7 @@ static ZEROS: Op = Op {
     signature: "() -> *",
     attrs: &[SHAPE, DTYPE],
     doc: "A tensor of zeros.",
+    torch: Some("torch.zeros"),
     onnx: None,
     body: |b, _, attrs| {
         let (shape, dtype) = asked(attrs);
@@ -42,6 +43,7 @@ static ONES: Op = Op {
     signature: "() -> *",
     attrs: &[SHAPE, DTYPE],
     doc: "A tensor of ones.",
+    torch: Some("torch.ones"),
     onnx: None,
     body: |b, _, attrs| {
         let (shape, dtype) = asked(attrs);
@@ -58,6 +60,7 @@ static FULL: Op = Op {
     signature: "() -> *",
     attrs: &[SHAPE, AttrDecl::required("value", AttrKind::Float, "every element"), DTYPE],
     doc: "A tensor of one value.",
+    torch: Some("torch.full"),
     onnx: Some("ConstantOfShape"),
     body: |b, _, attrs| {
         let (shape, dtype) = asked(attrs);
@@ -74,6 +77,7 @@ static IOTA: Op = Op {
     signature: "() -> u32[...]",
     attrs: &[SHAPE, AttrDecl::optional("axis", AttrKind::Int, "0", "the counted axis; negative counts from the end")],
     doc: "Each element's index along an axis: `iota(T)` is 0, 1 … T − 1.",
+    torch: Some("torch.arange"),
     onnx: Some("Range"),
     body: |b, _, attrs| {
         let (shape, _) = asked(attrs);

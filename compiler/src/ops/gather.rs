@@ -13,6 +13,7 @@ static GATHER: Op = Op {
     attrs: &[AttrDecl::required("axis", AttrKind::Int, "the indexed axis; negative counts from the end")],
     doc: "`result[i, j] = x[i, index[i, j]]` for axis 1, and so on, as PyTorch's: all other axes run along. An index \
           outside of the axis gives NaN, or 0 for integers, and gets no gradient. `take` picks whole slices.",
+    torch: Some("torch.gather"),
     onnx: Some("GatherElements"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

@@ -18,6 +18,7 @@ static GELU: Op = Op {
     )],
     doc: "The Gaussian error linear unit `x/2 · (1 + erf(x/√2))`, or with \"tanh\" \
           `x/2 · (1 + tanh(√(2/π) · (x + 0.044715 x³)))` (Hendrycks and Gimpel 2016).",
+    torch: Some("torch.nn.functional.gelu"),
     onnx: Some("Gelu"),
     body: |b, args, attrs| {
         if attrs.text("approximate") != Some("tanh") {

@@ -12,6 +12,7 @@ static AVG: Op = Op {
     signature: "(x: float[Batch, Channels, ..]) -> float[...]",
     attrs: &[],
     doc: "The mean over all axes after the second, which stay with extent 1.",
+    torch: Some("torch.nn.functional.adaptive_avg_pool2d"),
     onnx: Some("GlobalAveragePool"),
     body: |b, args, _| {
         let shape = b.shape(args[0]);
@@ -39,6 +40,7 @@ static MAX: Op = Op {
     signature: "(x: float[Batch, Channels, ..]) -> float[...]",
     attrs: &[],
     doc: "The largest element over all axes after the second, which stay with extent 1. The gradient goes to the first largest.",
+    torch: Some("torch.nn.functional.adaptive_max_pool2d"),
     onnx: Some("GlobalMaxPool"),
     body: |b, args, _| Ok(vec![first_largest(b, args[0], 2)?]),
     examples: &[

@@ -8,9 +8,9 @@ use crate::ir::{Dim, Value};
 
 const AXIS: AttrDecl = AttrDecl::optional("axis", AttrKind::Int, "-1", "the halved axis; negative counts from the end");
 
-/// One op from each line: its name, documentation, and its formula for the halves `u` and `v`.
+/// One op from each line: its name, PyTorch's name, documentation, and its formula for the halves `u` and `v`.
 macro_rules! table {
-    ($($item:ident = $name:literal, $doc:literal, $body:expr;)*) => {
+    ($($item:ident = $name:literal $torch:expr, $doc:literal, $body:expr;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
@@ -18,6 +18,7 @@ macro_rules! table {
             signature: "(x: float[...]) -> float[...]",
             attrs: &[AXIS],
             doc: $doc,
+            torch: $torch,
             onnx: None,
             body: |b, args, attrs| {
                 let formula: fn(&mut Builder<'_>, Value, Value) -> Result<Value, OpError> = $body;
@@ -41,16 +42,16 @@ macro_rules! table {
 }
 
 table! {
-    GLU = "glu", "`u · σ(v)` of the halves `u`, `v` of an axis, as in PyTorch (Dauphin et al. 2016).", |b, u, v| {
+    GLU = "glu" Some("torch.nn.functional.glu"), "`u · σ(v)` of the halves `u`, `v` of an axis, as in PyTorch (Dauphin et al. 2016).", |b, u, v| {
         let gate = b.unary(MapOp::Sigmoid, v)?;
         b.mul(u, gate)
     };
-    SWIGLU = "swiglu", "`silu(u) · v` of the halves `u`, `v` of an axis: the gate is the first (Shazeer 2020).", |b, u, v| {
+    SWIGLU = "swiglu" None, "`silu(u) · v` of the halves `u`, `v` of an axis: the gate is the first (Shazeer 2020).", |b, u, v| {
         let gate = b.unary(MapOp::Sigmoid, u)?;
         let gate = b.mul(u, gate)?;
         b.mul(gate, v)
     };
-    GEGLU = "geglu", "`gelu(u) · v` of the halves `u`, `v` of an axis: the gate is the first (Shazeer 2020).", |b, u, v| {
+    GEGLU = "geglu" None, "`gelu(u) · v` of the halves `u`, `v` of an axis: the gate is the first (Shazeer 2020).", |b, u, v| {
         let gate = exact(b, u)?;
         b.mul(gate, v)
     };

@@ -17,6 +17,7 @@ static GROUP_NORM: Op = Op {
     attrs: &[AttrDecl::required("groups", AttrKind::Int, "how many groups the channels make"), EPS],
     doc: "`(x − mean) / √(variance + eps) · weight + bias` with mean and population variance over each group of consecutive \
           channels and all axes after them (Wu and He 2018).",
+    torch: Some("torch.nn.functional.group_norm"),
     onnx: Some("GroupNormalization"),
     body: |b, args, attrs| {
         let groups = attrs.positive("groups")?;

@@ -16,6 +16,7 @@ static HARD_TANH: Op = Op {
         AttrDecl::optional("max", AttrKind::Float, "1", "the largest value, above `min`"),
     ],
     doc: "`min(max(x, lower), upper)`; the derivative at and outside of the bounds is 0 (Collobert 2004).",
+    torch: Some("torch.nn.functional.hardtanh"),
     onnx: None,
     body: |b, args, attrs| {
         let (low, high) = (attrs.number("min"), attrs.number("max"));
@@ -40,6 +41,7 @@ static RELU6: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "The rectified linear unit up to 6, `min(max(x, 0), 6)` (Krizhevsky 2010).",
+    torch: Some("torch.nn.functional.relu6"),
     onnx: None,
     body: |b, args, _| Ok(vec![between(b, args[0], 0.0, 6.0)?]),
     examples: &[
@@ -57,6 +59,7 @@ static HARD_SIGMOID: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`min(max(x + 3, 0), 6) / 6`, as in PyTorch.",
+    torch: Some("torch.nn.functional.hardsigmoid"),
     onnx: Some("HardSigmoid"),
     body: |b, args, _| Ok(vec![gate(b, args[0])?]),
     examples: &[
@@ -74,6 +77,7 @@ static HARD_SWISH: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`x · min(max(x + 3, 0), 6) / 6` (Howard et al. 2019).",
+    torch: Some("torch.nn.functional.hardswish"),
     onnx: Some("HardSwish"),
     body: |b, args, _| {
         let gate = gate(b, args[0])?;

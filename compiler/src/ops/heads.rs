@@ -12,6 +12,7 @@ static HEADS: Op = Op {
     attrs: &[AttrDecl::required("count", AttrKind::Int, "how many heads; it divides the features")],
     doc: "The features as `n` heads, which stand before the positions: `[.., T, n·d]` gives `[.., n, T, d]`. What has at most \
           two axes has no axis of positions: `[B, n·d]` gives `[B, n, d]`.",
+    torch: None,
     onnx: None,
     body: |b, args, attrs| {
         let (shape, count) = (b.shape(args[0]), attrs.positive("count")?);
@@ -43,6 +44,7 @@ static MERGE_HEADS: Op = Op {
     attrs: &[],
     doc: "The heads' features one after the other, as before `heads`: `[.., n, T, d]` gives `[.., T, n·d]`, and what has at \
           most three axes, `[B, n, d]`, gives `[B, n·d]`.",
+    torch: None,
     onnx: None,
     body: |b, args, _| {
         let rank = b.rank(args[0]);

@@ -12,6 +12,7 @@ static HUBER_LOSS: Op = Op {
     signature: "(input: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION, AttrDecl::optional("delta", AttrKind::Float, "1", "the error beyond which it grows linearly; positive")],
     doc: "`e²/2` for errors `e` up to `delta` and `delta · (|e| − delta/2)` beyond (Huber 1964).",
+    torch: Some("torch.nn.functional.huber_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let delta = attrs.number("delta");

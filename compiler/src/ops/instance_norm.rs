@@ -12,6 +12,7 @@ static INSTANCE_NORM: Op = Op {
     attrs: &[EPS],
     doc: "`(x − mean) / √(variance + eps) · weight + bias` with mean and population variance over all axes after the channels \
           (Ulyanov, Vedaldi and Lempitsky 2016).",
+    torch: Some("torch.nn.functional.instance_norm"),
     onnx: Some("InstanceNormalization"),
     body: |b, args, attrs| {
         let channels = b.shape(args[0])[1].clone();

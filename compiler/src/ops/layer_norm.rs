@@ -14,6 +14,7 @@ static LAYER_NORM: Op = Op {
     attrs: &[EPS],
     doc: "`(x − mean) / √(variance + eps) · weight + bias` over the last axis (Ba, Kiros and Hinton 2016), with the \
           population variance in two passes.",
+    torch: Some("torch.nn.functional.layer_norm"),
     onnx: Some("LayerNormalization"),
     body: |b, args, attrs| {
         let x = args[0];

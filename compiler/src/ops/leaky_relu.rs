@@ -10,6 +10,7 @@ static LEAKY_RELU: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[AttrDecl::optional("negative_slope", AttrKind::Float, "0.01", "the factor below zero")],
     doc: "`x` above zero and `negative_slope · x` elsewhere (Maas, Hannun and Ng 2013).",
+    torch: Some("torch.nn.functional.leaky_relu"),
     onnx: Some("LeakyRelu"),
     body: |b, args, attrs| {
         let zero = b.constant(args[0], 0.0)?;

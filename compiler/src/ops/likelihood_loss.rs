@@ -29,6 +29,7 @@ static KL_DIV: Op = Op {
     doc: "The divergence `target · (ln target − input)` of Kullback and Leibler (1951), where `input` is the logarithm \
           of a probability; a target of 0 gives 0 where `input` is finite. The divergence of distributions is \
           `reduction = \"batchmean\"`.",
+    torch: Some("torch.nn.functional.kl_div"),
     onnx: None,
     body: |b, args, attrs| {
         let (input, target) = (args[0], args[1]);
@@ -74,6 +75,7 @@ static BINARY_CROSS_ENTROPY: Op = Op {
     attrs: &[REDUCTION],
     doc: "`−target · ln input − (1 − target) · ln(1 − input)` of probabilities; the logarithms are at least −100, as in \
           PyTorch. `binary_cross_entropy_with_logits` keeps more digits.",
+    torch: Some("torch.nn.functional.binary_cross_entropy"),
     onnx: None,
     body: |b, args, attrs| {
         let one = b.constant(args[0], 1.0)?;
@@ -105,6 +107,7 @@ static GAUSSIAN_NLL_LOSS: Op = Op {
     doc: "`(ln var + (input − target)² / var) / 2`, the negative log likelihood of `target` under a normal distribution \
           with that mean and variance (Nix and Weigend 1994); `full` adds `ln(2π)/2`. A variance below `eps` counts \
           as `eps`, but keeps its gradient.",
+    torch: Some("torch.nn.functional.gaussian_nll_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let eps = attrs.number("eps");
@@ -159,6 +162,7 @@ static POISSON_NLL_LOSS: Op = Op {
     doc: "`e^input − target · input`, the negative log likelihood of counts under a Poisson distribution whose rate is \
           `e^input`, or `input − target · ln(input + eps)` without `log_input`; `full` adds Stirling's approximation \
           of `ln target!` for targets above 1.",
+    torch: Some("torch.nn.functional.poisson_nll_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let (input, target) = (args[0], args[1]);

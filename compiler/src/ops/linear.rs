@@ -10,6 +10,7 @@ static LINEAR: Op = Op {
     signature: "(x: float[.., Features], weight: float[Outputs, Features], bias: float[Outputs]?) -> float[.., Outputs]",
     attrs: &[],
     doc: "`x · weightᵀ + bias` over the last axis.",
+    torch: Some("torch.nn.functional.linear"),
     onnx: None,
     body: |b, args, _| {
         let rank = b.rank(args[0]);

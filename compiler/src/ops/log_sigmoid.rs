@@ -11,6 +11,7 @@ static LOG_SIGMOID: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`ln(1 / (1 + e⁻ˣ))`, as `−softplus(−x)`, which neither overflows nor becomes −∞.",
+    torch: Some("torch.nn.functional.logsigmoid"),
     onnx: None,
     body: |b, args, _| {
         let minus = b.unary(MapOp::Neg, args[0])?;

@@ -12,6 +12,7 @@ static LOG_SOFTMAX: Op = Op {
     attrs: &[AttrDecl::optional("axis", AttrKind::Int, "-1", "the axis whose exponentials sum to one; negative counts from the end")],
     doc: "`x − ln Σ eˣ` along an axis, shifted by the largest element so that it neither overflows nor loses small \
           probabilities.",
+    torch: Some("torch.nn.functional.log_softmax"),
     onnx: Some("LogSoftmax"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

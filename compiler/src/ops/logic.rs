@@ -14,6 +14,7 @@ macro_rules! table {
             signature: "(a: bool[...], b: bool[...]) -> bool[...]",
             attrs: &[],
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: Some($onnx),
             body: |b, args, _| {
                 must_broadcast(b, args[0], args[1])?;
@@ -46,6 +47,7 @@ static NOT: Op = Op {
     signature: "(x: bool[..]) -> bool[..]",
     attrs: &[],
     doc: "Whether `x` does not hold; `!x` means it.",
+    torch: Some("torch.logical_not"),
     onnx: Some("Not"),
     body: |b, args, _| Ok(vec![b.unary(MapOp::Not, args[0])?]),
     examples: &[

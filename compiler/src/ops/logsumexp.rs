@@ -11,6 +11,7 @@ static LOGSUMEXP: Op = Op {
     signature: "(x: float[..]) -> float[...]",
     attrs: &REDUCED,
     doc: "`ln Σ eˣ` over the axes, shifted by the largest element so that it does not overflow.",
+    torch: Some("torch.logsumexp"),
     onnx: Some("ReduceLogSumExp"),
     body: |b, args, attrs| {
         let axes = b.reduced(args[0], attrs)?;

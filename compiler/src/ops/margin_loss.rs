@@ -47,6 +47,7 @@ static MARGIN_RANKING_LOSS: Op = Op {
     signature: "(a: float[..], b: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION, margin("0")],
     doc: "`max(margin − target · (a − b), 0)`: with a target of 1, `a` should be larger, with −1 `b`.",
+    torch: Some("torch.nn.functional.margin_ranking_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let apart = b.sub(args[0], args[1])?;
@@ -81,6 +82,7 @@ static HINGE_EMBEDDING_LOSS: Op = Op {
     signature: "(input: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION, margin("1")],
     doc: "The distance `input` itself where the target is 1, and `max(margin − input, 0)` where it is −1.",
+    torch: Some("torch.nn.functional.hinge_embedding_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let far = short_of(b, args[0], attrs.number("margin"))?;
@@ -106,6 +108,7 @@ static SOFT_MARGIN_LOSS: Op = Op {
     signature: "(input: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION],
     doc: "`ln(1 + e^(−target · input))` with targets of 1 and −1.",
+    torch: Some("torch.nn.functional.soft_margin_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let ahead = b.mul(args[0], args[1])?;
@@ -133,6 +136,7 @@ static COSINE_EMBEDDING_LOSS: Op = Op {
     attrs: &[REDUCTION, margin("0")],
     doc: "`1 − cos` of the angle between vectors along the last axis where the target is 1, and \
           `max(cos − margin, 0)` where it is −1.",
+    torch: Some("torch.nn.functional.cosine_embedding_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let cosine = cosine(b, args[0], args[1])?;
@@ -193,6 +197,7 @@ static TRIPLET_MARGIN_LOSS: Op = Op {
     ],
     doc: "`max(d(anchor, positive) − d(anchor, negative) + margin, 0)` with the distances of `pairwise_distance`; with \
           `swap` the second is the smaller of the two distances to the negative (Balntas et al. 2016).",
+    torch: Some("torch.nn.functional.triplet_margin_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let (p, eps) = (exponent(attrs)?, attrs.number("eps"));

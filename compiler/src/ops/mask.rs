@@ -12,6 +12,7 @@ static MASKED_FILL: Op = Op {
     signature: "(x: number[...], mask: bool[...]) -> number[...]",
     attrs: &[AttrDecl::required("value", AttrKind::Float, "what stands where the mask holds")],
     doc: "`value` where the mask holds and `x` elsewhere; the mask broadcasts to the shape of `x`.",
+    torch: Some("torch.Tensor.masked_fill"),
     onnx: None,
     body: |b, args, attrs| {
         let shape = b.shape(args[0]);
@@ -45,6 +46,7 @@ static TRIL: Op = Op {
     signature: "(x: number[.., _, _]) -> number[...]",
     attrs: &[DIAGONAL],
     doc: "The lower triangle of matrices over the last two axes, up to a diagonal; 0 elsewhere.",
+    torch: Some("torch.tril"),
     onnx: Some("Trilu"),
     body: |b, args, attrs| {
         let zero = b.constant(args[0], 0.0)?;
@@ -67,6 +69,7 @@ static TRIU: Op = Op {
         "how far the first diagonal that stays lies above the main one",
     )],
     doc: "The upper triangle of matrices over the last two axes, from a diagonal; 0 elsewhere.",
+    torch: Some("torch.triu"),
     onnx: Some("Trilu"),
     body: |b, args, attrs| {
         let zero = b.constant(args[0], 0.0)?;

@@ -15,6 +15,7 @@ macro_rules! table {
             signature: concat!("(x: ", $class, "[..]) -> ", $class, "[..]"),
             attrs: &[],
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: $onnx,
             body: |b, args, _| {
                 let formula: fn(&mut Builder<'_>, Value) -> Result<Value, OpError> = $body;

@@ -18,6 +18,7 @@ static MATMUL: Op = Op {
     attrs: &[],
     doc: "The matrix product `Σₖ a[.., i, k] · b[.., k, j]`. Leading axes broadcast; a vector is a row on the left and a \
           column on the right, and its axis is dropped.",
+    torch: Some("torch.matmul"),
     onnx: Some("MatMul"),
     body: |b, args, _| {
         let (lhs, rhs) = (b.shape(args[0]), b.shape(args[1]));

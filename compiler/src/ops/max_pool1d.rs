@@ -12,6 +12,7 @@ static MAX_POOL1D: Op = Op {
     attrs: &[WINDOW1, STRIDE, PADDING, DILATION, CEIL_MODE],
     doc: "The largest element of each window over the last axis; padding does not take part. The gradient goes to \
           the first largest.",
+    torch: Some("torch.nn.functional.max_pool1d"),
     onnx: Some("MaxPool"),
     body: |b, args, attrs| largest(b, args, attrs, 1),
     examples: &[

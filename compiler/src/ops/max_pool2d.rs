@@ -12,6 +12,7 @@ static MAX_POOL2D: Op = Op {
     attrs: &[WINDOW2, STRIDE, PADDING, DILATION, CEIL_MODE],
     doc: "The largest element of each window over the last two axes; padding does not take part. The gradient goes to \
           the first largest.",
+    torch: Some("torch.nn.functional.max_pool2d"),
     onnx: Some("MaxPool"),
     body: |b, args, attrs| largest(b, args, attrs, 2),
     examples: &[

@@ -11,6 +11,7 @@ static MEAN: Op = Op {
     signature: "(x: float[..]) -> float[...]",
     attrs: &REDUCED,
     doc: "The arithmetic mean `Σ x / n` over the axes.",
+    torch: Some("torch.mean"),
     onnx: Some("ReduceMean"),
     body: |b, args, attrs| {
         let axes = b.reduced(args[0], attrs)?;

@@ -11,6 +11,7 @@ static MISH: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`x · tanh(ln(1 + eˣ))` (Misra 2019).",
+    torch: Some("torch.nn.functional.mish"),
     onnx: Some("Mish"),
     body: |b, args, _| {
         let curve = log_one_plus_exp(b, args[0])?;

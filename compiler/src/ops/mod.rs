@@ -176,6 +176,8 @@ pub struct Op {
     pub attrs: &'static [AttrDecl],
     /// What it computes: the first paragraph of its documentation, with the formula and its source.
     pub doc: &'static str,
+    /// PyTorch's function, method or module of the same meaning.
+    pub torch: Option<&'static str>,
     /// The ONNX operator of the same meaning.
     pub onnx: Option<&'static str>,
     /// The definition. Arguments fit the signature; absent optional arguments at the end are left out.
@@ -187,7 +189,7 @@ pub struct Op {
 /// A field that declares parameters and is called like a function.
 #[derive(Debug)]
 pub struct Layer {
-    /// The name in the model language, PyTorch's: `Conv2d`.
+    /// The name in the model language and in `torch.nn`: `Conv2d`.
     pub name: &'static str,
     /// Constructor arguments, positional order first.
     pub attrs: &'static [AttrDecl],
@@ -219,8 +221,10 @@ pub struct LayerParam {
 /// An update rule.
 #[derive(Debug)]
 pub struct Optimizer {
-    /// The name in the model language, PyTorch's: `AdamW`.
+    /// The name in the model language: `AdamW`.
     pub name: &'static str,
+    /// Its name in `torch.optim`.
+    pub torch: &'static str,
     /// The names of its states; each starts at zero.
     pub states: &'static [&'static str],
     /// The numbers of one step for one parameter group, in the order of the runtime's row.

@@ -10,6 +10,7 @@ static MSE_LOSS: Op = Op {
     signature: "(input: float[..], target: float[..]) -> float[...]",
     attrs: &[REDUCTION],
     doc: "The mean squared error `mean((input − target)²)`.",
+    torch: Some("torch.nn.functional.mse_loss"),
     onnx: None,
     body: |b, args, attrs| {
         let error = b.sub(args[0], args[1])?;

@@ -14,6 +14,7 @@ static NLL_LOSS: Op = Op {
     doc: "The negative log likelihood `−weight[target] · input[target]` of class ids, from logarithms of \
           probabilities such as `log_softmax` gives; the weight, which may be left out, is a number for each class. An \
           id that is no class makes the loss NaN. The mean is over the rows, or over the sum of their weights.",
+    torch: Some("torch.nn.functional.nll_loss"),
     onnx: Some("NegativeLogLikelihoodLoss"),
     body: |b, args, attrs| {
         let labels = Labels::of(b, args, attrs)?;

@@ -19,6 +19,7 @@ static NORM: Op = Op {
     signature: "(x: float[..]) -> float[...]",
     attrs: &[P, REDUCED[0], REDUCED[1], REDUCED[2]],
     doc: "The length `(Σ |x|ᵖ)^(1/p)` over the axes; the derivative at 0 is 0.",
+    torch: Some("torch.linalg.vector_norm"),
     onnx: Some("ReduceL2"),
     body: |b, args, attrs| {
         let axes = b.reduced(args[0], attrs)?;
@@ -42,6 +43,7 @@ static NORMALIZE: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[P, AXIS, AttrDecl::optional("eps", AttrKind::Float, "1e-12", "the least length that is divided by")],
     doc: "Vectors of length 1: `x / max(norm(x, p), eps)` along an axis.",
+    torch: Some("torch.nn.functional.normalize"),
     onnx: Some("LpNormalization"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -65,6 +67,7 @@ static PAIRWISE_DISTANCE: Op = Op {
     signature: "(a: float[.., N], b: float[.., N]) -> float[..]",
     attrs: &[P, AttrDecl::optional("eps", AttrKind::Float, "1e-6", "added to every difference")],
     doc: "The distance `norm(a − b + eps, p)` of vectors along the last axis, as PyTorch's.",
+    torch: Some("torch.nn.functional.pairwise_distance"),
     onnx: None,
     body: |b, args, attrs| {
         let p = exponent(attrs)?;
@@ -89,6 +92,7 @@ static COSINE_SIMILARITY: Op = Op {
     signature: "(a: float[..], b: float[..]) -> float[...]",
     attrs: &[AXIS, AttrDecl::optional("eps", AttrKind::Float, "1e-8", "the least length that is divided by")],
     doc: "The cosine of the angle between vectors along an axis: `a · b / (max(|a|, eps) · max(|b|, eps))`.",
+    torch: Some("torch.nn.functional.cosine_similarity"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

@@ -14,6 +14,7 @@ static ONE_HOT: Op = Op {
         AttrDecl::optional("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "\"f32\"", "the element type of the result"),
     ],
     doc: "1 at the index and 0 elsewhere along a new last axis; all 0 where the index is outside.",
+    torch: Some("torch.nn.functional.one_hot"),
     onnx: Some("OneHot"),
     body: |b, args, attrs| {
         let mut shape = b.shape(args[0]);

@@ -11,6 +11,7 @@ static OUTER: Op = Op {
     signature: "(a: number[.., N], b: number[.., M]) -> number[.., N, M]",
     attrs: &[],
     doc: "The outer product `a[.., i] · b[.., j]` of the last axes; the other axes are equal.",
+    torch: Some("torch.outer"),
     onnx: None,
     body: |b, args, _| {
         let column = unsqueezed(b, args[0], 0)?;
@@ -36,6 +37,7 @@ static CDIST: Op = Op {
     signature: "(a: float[.., N, Features], b: float[.., M, Features]) -> float[.., N, M]",
     attrs: &[P],
     doc: "The distance of each vector of `a` from each of `b`, `norm(a[.., i, :] − b[.., j, :], p)`.",
+    torch: Some("torch.cdist"),
     onnx: None,
     body: |b, args, attrs| {
         let p = exponent(attrs)?;

@@ -28,6 +28,7 @@ static PAD: Op = Op {
         ),
     ],
     doc: "Surrounds axes with a value, or with elements of `x` as PyTorch's modes of the same names do.",
+    torch: Some("torch.nn.functional.pad"),
     onnx: Some("Pad"),
     body: |b, args, attrs| {
         let rank = b.rank(args[0]);

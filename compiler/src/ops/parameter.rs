@@ -12,6 +12,7 @@ static IDENTITY: Op = Op {
     signature: "(x: any[..]) -> any[..]",
     attrs: &[],
     doc: "The argument itself.",
+    torch: Some("torch.nn.Identity"),
     onnx: Some("Identity"),
     body: |_, args, _| Ok(vec![args[0]]),
     examples: &[

@@ -11,6 +11,7 @@ static SHUFFLE: Op = Op {
     signature: "(x: any[.., Channels, Height, Width]) -> any[.., _, _, _]",
     attrs: &[AttrDecl::required("upscale_factor", AttrKind::Int, "how many times higher and wider the result is")],
     doc: "`y[c, h · r + i, w · r + j] = x[(c · r + i) · r + j, h, w]` for `r = upscale_factor` (Shi et al. 2016).",
+    torch: Some("torch.nn.functional.pixel_shuffle"),
     onnx: Some("DepthToSpace"),
     body: |b, args, attrs| {
         let r = Dim::from(attrs.positive("upscale_factor")?);
@@ -47,6 +48,7 @@ static UNSHUFFLE: Op = Op {
     signature: "(x: any[.., Channels, Height, Width]) -> any[.., _, _, _]",
     attrs: &[AttrDecl::required("downscale_factor", AttrKind::Int, "how many times lower and narrower the result is")],
     doc: "The inverse of `pixel_shuffle`: `y[(c · r + i) · r + j, h, w] = x[c, h · r + i, w · r + j]` for `r = downscale_factor`.",
+    torch: Some("torch.nn.functional.pixel_unshuffle"),
     onnx: None,
     body: |b, args, attrs| {
         let r = Dim::from(attrs.positive("downscale_factor")?);

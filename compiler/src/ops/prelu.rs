@@ -14,6 +14,7 @@ static PRELU: Op = Op {
     attrs: &[],
     doc: "`x` above zero and `weight · x` elsewhere, with one weight for all elements or one for each position of axis \
           1, the channels (He et al. 2015).",
+    torch: Some("torch.nn.functional.prelu"),
     onnx: Some("PRelu"),
     body: |b, args, _| {
         let (x, mut slope) = (b.ty(args[0]).clone(), args[1]);

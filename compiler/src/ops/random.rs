@@ -25,6 +25,7 @@ static NORMAL: Op = Op {
     attrs: &[SHAPE],
     doc: "Standard normal random numbers. The same key gives the same numbers on every device; in training it may be \
           left out, and each step draws others.",
+    torch: Some("torch.randn"),
     onnx: Some("RandomNormal"),
     body: |b, args, attrs| {
         let key = b.key(args.first().copied())?;
@@ -50,6 +51,7 @@ static UNIFORM: Op = Op {
     ],
     doc: "Uniform random numbers from `low` up to `high`, in 2²⁴ steps. The same key gives the same numbers on every \
           device; in training it may be left out, and each step draws others.",
+    torch: Some("torch.rand"),
     onnx: Some("RandomUniform"),
     body: |b, args, attrs| {
         let (low, high) = (attrs.number("low"), attrs.number("high"));
@@ -78,6 +80,7 @@ static BERNOULLI: Op = Op {
     attrs: &[SHAPE, AttrDecl::optional("p", AttrKind::Float, "0.5", "the probability of true, from 0 to 1")],
     doc: "Truth values that hold with probability `p`. For probabilities that are computed compare: \
           `uniform(key, [B]) < p`.",
+    torch: Some("torch.bernoulli"),
     onnx: Some("Bernoulli"),
     body: |b, args, attrs| {
         let p = attrs.number("p");
@@ -103,6 +106,7 @@ static SPLIT_KEY: Op = Op {
     signature: "(key: u32[2]) -> *",
     attrs: &[AttrDecl::required("count", AttrKind::Int, "how many keys")],
     doc: "Keys whose draws are independent of each other and of those of `key`: `let (a, b) = split_key(key, 2);`.",
+    torch: None,
     onnx: None,
     body: |b, args, attrs| {
         let count = u32::try_from(attrs.positive("count")?).unwrap_or(u32::MAX);
@@ -131,6 +135,7 @@ static FOLD_IN: Op = Op {
     attrs: &[],
     doc: "The key number `data` of those that belong to `key`; draws from different ones are independent. It makes the \
           key of a step from the number of the step.",
+    torch: None,
     onnx: None,
     body: |b, args, _| {
         let parent = b.key_for(args[0], Use::Fold)?;

@@ -17,6 +17,7 @@ static ARANGE: Op = Op {
     ],
     doc: "`start`, `start + step` … before `end`, as floats, and `arange(end)` from 0, as PyTorch's; `iota(n)` counts in \
           integers.",
+    torch: Some("torch.arange"),
     onnx: Some("Range"),
     body: |b, _, attrs| {
         let (start, end) = bounds(attrs)?;
@@ -65,6 +66,7 @@ static LINSPACE: Op = Op {
     ],
     doc: "`count` numbers from `start` to `end`, both included, equally far apart. The second half is counted from the \
           end, so that both ends are exact.",
+    torch: Some("torch.linspace"),
     onnx: None,
     body: |b, _, attrs| {
         let (start, end) = (attrs.number("start"), attrs.number("end"));

@@ -4,9 +4,9 @@ use super::axes::REDUCED;
 use super::{Domain, Example, Item, Op};
 use crate::ir::prim::ReduceOp;
 
-/// One op from each line: its name, ONNX name, operation, test domain and documentation.
+/// One op from each line: its name, PyTorch's and ONNX's names, operation, test domain and documentation.
 macro_rules! table {
-    ($($item:ident = $name:literal $onnx:literal, $op:ident, $domain:ident, $doc:literal;)*) => {
+    ($($item:ident = $name:literal $torch:literal $onnx:literal, $op:ident, $domain:ident, $doc:literal;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
@@ -14,6 +14,7 @@ macro_rules! table {
             signature: "(x: number[..]) -> number[...]",
             attrs: &REDUCED,
             doc: $doc,
+            torch: Some($torch),
             onnx: Some($onnx),
             body: |b, args, attrs| {
                 let axes = b.reduced(args[0], attrs)?;
@@ -42,8 +43,8 @@ macro_rules! table {
 }
 
 table! {
-    SUM = "sum" "ReduceSum", Sum, Normal, "The sum over the axes.";
-    MAX = "max" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
-    MIN = "min" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
-    PROD = "prod" "ReduceProd", Prod, Positive, "The product over the axes.";
+    SUM = "sum" "torch.sum" "ReduceSum", Sum, Normal, "The sum over the axes.";
+    MAX = "max" "torch.amax" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
+    MIN = "min" "torch.amin" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
+    PROD = "prod" "torch.prod" "ReduceProd", Prod, Positive, "The product over the axes.";
 }

@@ -10,6 +10,7 @@ static RELU: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "The rectified linear unit `max(x, 0)`; its derivative at 0 is 0.",
+    torch: Some("torch.nn.functional.relu"),
     onnx: Some("Relu"),
     body: |b, args, _| {
         let zero = b.constant(args[0], 0.0)?;

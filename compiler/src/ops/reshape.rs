@@ -13,6 +13,7 @@ static RESHAPE: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::required("shape", AttrKind::Shape, "the extents of the result; one may be -1, which is what is left")],
     doc: "The same elements in row-major order under another shape.",
+    torch: Some("torch.reshape"),
     onnx: Some("Reshape"),
     body: |b, args, attrs| {
         let shape = resolve(b.ty(args[0]), attrs.extents("shape"))?;

@@ -14,6 +14,7 @@ static RMS_NORM: Op = Op {
     signature: "(x: float[.., Features], weight: float[Features]?) -> float[.., Features]",
     attrs: &[EPS],
     doc: "`x / √(mean(x²) + eps) · weight` over the last axis (Zhang and Sennrich 2019).",
+    torch: Some("torch.nn.functional.rms_norm"),
     onnx: Some("RMSNormalization"),
     body: |b, args, attrs| {
         let x = args[0];

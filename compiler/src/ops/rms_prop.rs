@@ -8,6 +8,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Optimizer(&RMS_PROP)];
 
 static RMS_PROP: Optimizer = Optimizer {
     name: "RmsProp",
+    torch: "RMSprop",
     states: &["square_avg", "momentum_buffer"],
     numbers: &["rate", "alpha", "epsilon", "decay", "momentum"],
     update: |b, parameter, gradient, states, numbers| {

@@ -24,6 +24,7 @@ static RNN: Op = Op {
           `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a \
           `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. \
           Between layers, `dropout` of the elements are zero in training.",
+    torch: Some("torch.nn.RNN"),
     onnx: None,
     body: |b, args, attrs| run(b, args, attrs, &CELL),
     examples: &[

@@ -18,6 +18,7 @@ static ROTARY: Op = Op {
           Pairs are `(i, i + d/2)`, as in GPT-NeoX and Llama, or neighbours. `position` broadcasts to the axes before the \
           features: a scalar for one token, `at + iota(T)` for several; without it, it counts along the axis before the \
           features.",
+    torch: None,
     onnx: Some("RotaryEmbedding"),
     body: |b, args, attrs| {
         let shape = b.shape(args[0]);

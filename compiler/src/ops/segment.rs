@@ -16,6 +16,7 @@ static SCATTER_ADD: Op = Op {
     attrs: &[AttrDecl::required("axis", AttrKind::Int, "the indexed axis; negative counts from the end")],
     doc: "`x` with each update added at its index: `result[i, index[i, j]] += updates[i, j]` for axis 1, and so on, as \
           PyTorch's: all other axes run along. An index outside of the axis is dropped.",
+    torch: Some("torch.scatter_add"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -56,6 +57,7 @@ static INDEX_ADD: Op = Op {
     attrs: &[AttrDecl::optional("axis", AttrKind::Int, "0", "the indexed axis; negative counts from the end")],
     doc: "`x` with each slice of `updates` added to the slice of `x` at its index, which may come several times. An \
           index outside of the axis is dropped.",
+    torch: Some("torch.index_add"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -109,6 +111,7 @@ static SEGMENT_SUM: Op = Op {
     attrs: &[COUNT],
     doc: "The sum of the slices of the first axis that belong to each segment, 0 for one without any; a segment number \
           outside is dropped.",
+    torch: None,
     onnx: None,
     body: |b, args, attrs| Ok(vec![sums(b, args[0], args[1], attrs)?]),
     examples: &[
@@ -131,6 +134,7 @@ static SEGMENT_MEAN: Op = Op {
     attrs: &[COUNT],
     doc: "The mean of the slices of the first axis that belong to each segment, 0 for one without any; a segment number \
           outside is dropped.",
+    torch: None,
     onnx: None,
     body: |b, args, attrs| {
         let sum = sums(b, args[0], args[1], attrs)?;

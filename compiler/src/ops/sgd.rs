@@ -7,6 +7,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Optimizer(&SGD)];
 
 static SGD: Optimizer = Optimizer {
     name: "Sgd",
+    torch: "SGD",
     states: &["momentum_buffer"],
     numbers: &["rate", "momentum", "gain", "decay", "nesterov"],
     update: |b, parameter, gradient, states, numbers| {

@@ -27,6 +27,7 @@ static HARDSHRINK: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[LAMBDA],
     doc: "`x` where `|x| > lambd` and 0 elsewhere.",
+    torch: Some("torch.nn.functional.hardshrink"),
     onnx: Some("Shrink"),
     body: |b, args, attrs| {
         let lambda = lambda(attrs)?;
@@ -46,6 +47,7 @@ static SOFTSHRINK: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[LAMBDA],
     doc: "`x` drawn towards 0 by `lambd`, and 0 where it is no larger than that: the proximal map of `lambd · |x|`.",
+    torch: Some("torch.nn.functional.softshrink"),
     onnx: Some("Shrink"),
     body: |b, args, attrs| {
         let lambda = lambda(attrs)?;
@@ -68,6 +70,7 @@ static TANHSHRINK: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`x − tanh(x)`.",
+    torch: Some("torch.nn.functional.tanhshrink"),
     onnx: None,
     body: |b, args, _| {
         let curve = b.unary(MapOp::Tanh, args[0])?;
@@ -87,6 +90,7 @@ static THRESHOLD: Op = Op {
         AttrDecl::required("value", AttrKind::Float, "what the others become"),
     ],
     doc: "`x` where it is above the threshold and `value` elsewhere.",
+    torch: Some("torch.nn.functional.threshold"),
     onnx: None,
     body: |b, args, attrs| {
         let bound = b.constant(args[0], attrs.number("threshold"))?;

@@ -10,6 +10,7 @@ static SILU: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "The sigmoid linear unit `x / (1 + e⁻ˣ)` (Elfwing, Uchibe and Doya 2017).",
+    torch: Some("torch.nn.functional.silu"),
     onnx: None,
     body: |b, args, _| {
         let gate = b.unary(MapOp::Sigmoid, args[0])?;

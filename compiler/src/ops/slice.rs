@@ -17,6 +17,7 @@ static SLICE: Op = Op {
         AttrDecl::optional("step", AttrKind::Ints, "1", "from one element to the next"),
     ],
     doc: "The elements from `start` up to `end`, which is left out, of one or several axes; `x[2..5, ..]` means it.",
+    torch: Some("torch.narrow"),
     onnx: Some("Slice"),
     body: |b, args, attrs| {
         let axes = b.axes(args[0], attrs, "axis")?.unwrap_or_default();

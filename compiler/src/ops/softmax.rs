@@ -16,6 +16,7 @@ static SOFTMAX: Op = Op {
         "the axis that sums to one; negative counts from the end",
     )],
     doc: "`exp(x) / Σ exp(x)` along an axis, shifted by the maximum so that it does not overflow.",
+    torch: Some("torch.nn.functional.softmax"),
     onnx: Some("Softmax"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

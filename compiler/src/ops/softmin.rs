@@ -16,6 +16,7 @@ static SOFTMIN: Op = Op {
         "the axis that sums to one; negative counts from the end",
     )],
     doc: "`exp(−x) / Σ exp(−x)` along an axis: `softmax` of `−x`.",
+    torch: Some("torch.nn.functional.softmin"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

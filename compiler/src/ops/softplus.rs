@@ -11,6 +11,7 @@ static SOFTPLUS: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`ln(1 + eˣ)`, as `max(x, 0) + ln(1 + e^−|x|)`, which neither overflows nor rounds to zero early.",
+    torch: Some("torch.nn.functional.softplus"),
     onnx: Some("Softplus"),
     body: |b, args, _| Ok(vec![log_one_plus_exp(b, args[0])?]),
     examples: &[

@@ -10,6 +10,7 @@ static SOFTSIGN: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`x / (1 + |x|)` (Turian, Bergstra and Bengio 2009).",
+    torch: Some("torch.nn.functional.softsign"),
     onnx: Some("Softsign"),
     body: |b, args, _| {
         let size = b.unary(MapOp::Abs, args[0])?;

@@ -23,6 +23,7 @@ static ARGSORT: Op = Op {
     attrs: &[AXIS, DESCENDING],
     doc: "The positions of the elements in ascending order; equal ones keep their order, and NaN counts as larger than \
           all numbers.",
+    torch: Some("torch.argsort"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -46,6 +47,7 @@ static SORT: Op = Op {
     signature: "(x: number[..]) -> number[..]",
     attrs: &[AXIS, DESCENDING],
     doc: "The elements in ascending order; NaN counts as larger than all numbers. `argsort` gives their positions.",
+    torch: Some("torch.sort"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -78,6 +80,7 @@ static TOP_K: Op = Op {
     ],
     doc: "The `k` largest elements of an axis in descending order, and their positions; of equal ones the first come \
           first.",
+    torch: Some("torch.topk"),
     onnx: Some("TopK"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

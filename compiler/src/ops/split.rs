@@ -15,6 +15,7 @@ static SPLIT: Op = Op {
         AttrDecl::optional("axis", AttrKind::Int, "-1", "the axis that is cut; negative counts from the end"),
     ],
     doc: "Equal parts of an axis, by default the last: `let (a, b) = split(x, 2);`.",
+    torch: Some("torch.chunk"),
     onnx: Some("Split"),
     body: |b, args, attrs| {
         let (parts, axis) = (attrs.positive("parts")?, b.axis(args[0], attrs, "axis")?);

@@ -10,6 +10,7 @@ static SQUAREPLUS: Op = Op {
     signature: "(x: float[..]) -> float[..]",
     attrs: &[],
     doc: "`(x + √(x² + 4)) / 2` (Barron 2021).",
+    torch: None,
     onnx: None,
     body: |b, args, _| {
         let square = b.mul(args[0], args[0])?;

@@ -11,6 +11,7 @@ static SQUEEZE: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::optional("axis", AttrKind::Ints, "", "the axes to drop; where absent, every axis whose extent is 1")],
     doc: "Drops axes of extent 1.",
+    torch: Some("torch.squeeze"),
     onnx: Some("Squeeze"),
     body: |b, args, attrs| {
         let shape = b.shape(args[0]);
@@ -36,6 +37,7 @@ static UNSQUEEZE: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::required("axis", AttrKind::Int, "where the new axis stands in the result; negative counts from the end")],
     doc: "Inserts an axis of extent 1.",
+    torch: Some("torch.unsqueeze"),
     onnx: Some("Unsqueeze"),
     body: |b, args, attrs| {
         let mut shape = b.shape(args[0]);

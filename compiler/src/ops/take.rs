@@ -12,6 +12,7 @@ static TAKE: Op = Op {
     attrs: &[AttrDecl::optional("axis", AttrKind::Int, "0", "the indexed axis; negative counts from the end")],
     doc: "The slices of `x` at positions of an axis: the axes of `index` stand in its place. An index outside of the \
           axis gives NaN, or 0 for integers, and gets no gradient.",
+    torch: Some("torch.index_select"),
     onnx: Some("Gather"),
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

@@ -12,6 +12,7 @@ static TILE: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::required("counts", AttrKind::Shape, "how often each axis repeats; new axes stand in front")],
     doc: "`x` laid side by side, as PyTorch's `repeat` and NumPy's `tile`.",
+    torch: Some("torch.tile"),
     onnx: Some("Tile"),
     body: |b, args, attrs| {
         let (mut shape, mut counts) = (b.shape(args[0]), attrs.extents("counts"));
@@ -47,6 +48,7 @@ static REPEAT_INTERLEAVE: Op = Op {
         AttrDecl::required("axis", AttrKind::Int, "the axis that grows; negative counts from the end"),
     ],
     doc: "Each element of an axis several times in a row.",
+    torch: Some("torch.repeat_interleave"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
@@ -83,6 +85,7 @@ static ROLL: Op = Op {
         AttrDecl::required("axis", AttrKind::Int, "the axis along which they move; negative counts from the end"),
     ],
     doc: "Moves elements along an axis; those that leave at one end come back at the other.",
+    torch: Some("torch.roll"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

@@ -10,6 +10,7 @@ static TRANSPOSE: Op = Op {
     signature: "(x: any[...]) -> any[...]",
     attrs: &[AttrDecl::optional("axes", AttrKind::Shape, "", "for each axis of the result, the axis of `x`; where absent, the last two change places")],
     doc: "Axis `i` of the result is axis `axes[i]` of `x`; by default the last two change places.",
+    torch: Some("torch.permute"),
     onnx: Some("Transpose"),
     body: |b, args, attrs| {
         let rank = b.rank(args[0]);

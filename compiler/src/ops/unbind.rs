@@ -17,6 +17,7 @@ static UNBIND: Op = Op {
         "the axis that is taken apart; negative counts from the end",
     )],
     doc: "The slices of an axis, each without it: `let (x, y) = unbind(points, axis = 1);`. `stack` puts them together.",
+    torch: Some("torch.unbind"),
     onnx: None,
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;

@@ -35,6 +35,7 @@ static UPSAMPLE: Op = Op {
     doc: "Resizes the axes after the second, with the coordinates of PyTorch's `interpolate`: element `i` of `n` lies at \
           `⌊i · extent / n⌋` (nearest), `(i + ½) · extent / n − ½` (linear), or `i · (extent − 1) / (n − 1)` where corners \
           are aligned.",
+    torch: Some("torch.nn.functional.interpolate"),
     onnx: Some("Resize"),
     body: |b, args, attrs| {
         let rank = b.rank(args[0]) - 2;

@@ -24,6 +24,7 @@ macro_rules! table {
             signature: "(x: float[..]) -> float[...]",
             attrs: &ATTRS,
             doc: $doc,
+            torch: Some(concat!("torch.", $name)),
             onnx: None,
             body: |b, args, attrs| {
                 let axes = b.reduced(args[0], attrs)?;

@@ -12,6 +12,7 @@ static WHERE: Op = Op {
     doc: "`a` where the condition holds and `b` elsewhere; all three broadcast. A branch that is not taken gets a \
           gradient of 0. Where that meets a slope that is not finite, as that of `sqrt` at 0, their product is NaN, as in \
           PyTorch: bound what such a branch is computed from.",
+    torch: Some("torch.where"),
     onnx: Some("Where"),
     body: |b, args, _| {
         if b.common_shape(args).is_err() {

@@ -1,0 +1,178 @@
+//! REFERENCE.md: every layer, function, optimiser and initialiser with its arguments, from the one declaration of each.
+//!
+//! `BLESS=1 cargo test -p precast-compiler --test reference` writes it anew.
+
+use precast_compiler::ops::{AttrDecl, AttrKind, INITIALIZERS, ITEMS, Initializer, Item, Layer, Op, Optimizer};
+use std::fmt::Write;
+use std::path::Path;
+
+/// What stands before the entries.
+const INTRODUCTION: &str = "\
+# Reference
+
+Every layer, function, optimiser and initialiser of the model language. The page is generated from their declarations in
+[`compiler/src/ops`](compiler/src/ops); a test keeps it current.
+
+**Signatures.** `float[.., K]` is a tensor of `f32` whose last axis is `K`. `..` is any number of axes, the same wherever it
+stands in one signature, `[...]` is any shape, a name is an extent, equal wherever it stands, and `_` is any extent. `number` is
+`f32`, `i32` or `u32`, `int` is `i32` or `u32`, and arguments of one class have one type. `?` marks an argument that may be left
+out, `!` one that is given by its name, `*` a last one that may stand several times.
+
+**Attributes** are known at build time and stand behind the tensors, in this order or by their names:
+`conv2d(x, w, stride = 2, padding = \"same\")`. Functions may be called as methods too: `x.mean(axis = -1)`.
+";
+
+#[test]
+fn the_reference_is_current() {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../REFERENCE.md");
+    let page = page();
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &page).unwrap();
+    }
+    let kept = std::fs::read_to_string(&path).unwrap();
+    assert!(kept == page, "REFERENCE.md is not what the declarations say: run this test with BLESS=1");
+}
+
+#[test]
+fn every_attribute_says_what_it_means() {
+    let declared = items().flat_map(|item| match item {
+        Item::Op(op) => op.attrs.iter().map(|attr| (op.name, attr)).collect::<Vec<_>>(),
+        Item::Layer(layer) => layer.attrs.iter().map(|attr| (layer.name, attr)).collect(),
+        Item::Optimizer(_) => vec![],
+    });
+    let silent: Vec<_> = declared.filter(|(_, attr)| attr.doc.len() < 4).map(|(of, attr)| (of, attr.name)).collect();
+    assert!(silent.is_empty(), "{silent:?}");
+}
+
+fn items() -> impl Iterator<Item = Item> {
+    ITEMS.iter().copied().flatten().copied()
+}
+
+fn page() -> String {
+    let mut layers: Vec<&Layer> =
+        items().filter_map(|i| if let Item::Layer(layer) = i { Some(layer) } else { None }).collect();
+    let mut ops: Vec<&Op> = items().filter_map(|i| if let Item::Op(op) = i { Some(op) } else { None }).collect();
+    let optimizers: Vec<&Optimizer> =
+        items().filter_map(|i| if let Item::Optimizer(optimizer) = i { Some(optimizer) } else { None }).collect();
+    layers.sort_by_key(|layer| layer.name);
+    ops.sort_by_key(|op| op.name);
+    let mut out = INTRODUCTION.to_owned();
+    names(&mut out, &layers, &ops, &optimizers);
+    out.push_str("\n## Layers\n");
+    layers.iter().for_each(|one| layer(&mut out, one));
+    out.push_str("\n## Functions\n");
+    ops.iter().for_each(|one| op(&mut out, one));
+    out.push_str("\n## Optimisers\n");
+    optimizers.iter().for_each(|one| optimizer(&mut out, one));
+    out.push_str("\n## <a id=\"initialisers\"></a>Initialisers\n\nWhat `init = …` and `bias_init = …` take; each is PyTorch's `torch.nn.init` function of that name.\n");
+    INITIALIZERS.iter().for_each(|one| initializer(&mut out, one));
+    out
+}
+
+/// The way from names of PyTorch and ONNX to ours.
+fn names(out: &mut String, layers: &[&Layer], ops: &[&Op], optimizers: &[&Optimizer]) {
+    let mut torch: Vec<(String, String)> =
+        layers.iter().map(|layer| (format!("torch.nn.{}", layer.name), link("layer", layer.name))).collect();
+    torch.extend(ops.iter().filter_map(|op| Some((op.torch?.to_owned(), link("function", op.name)))));
+    torch.extend(optimizers.iter().map(|one| (format!("torch.optim.{}", one.torch), link("optimiser", one.name))));
+    let onnx = ops.iter().filter_map(|op| Some((op.onnx?.to_owned(), link("function", op.name)))).collect();
+    out.push_str("\n## Names in PyTorch and ONNX\n");
+    rows(out, "PyTorch", torch);
+    rows(out, "ONNX", onnx);
+}
+
+fn rows(out: &mut String, theirs: &str, mut pairs: Vec<(String, String)>) {
+    _ = writeln!(out, "\n| {theirs} | here |\n|---|---|");
+    pairs.sort();
+    for same in pairs.chunk_by(|a, b| a.0 == b.0) {
+        let ours: Vec<&str> = same.iter().map(|(_, link)| link.as_str()).collect();
+        _ = writeln!(out, "| `{}` | {} |", same[0].0, ours.join(", "));
+    }
+}
+
+/// Some kinds have entries of one name, of which anchors do not keep the capitals.
+fn anchor(kind: &str, name: &str) -> String {
+    format!("{kind}-{}", name.to_lowercase())
+}
+
+fn link(kind: &str, name: &str) -> String {
+    format!("[`{name}`](#{})", anchor(kind, name))
+}
+
+fn heading(out: &mut String, kind: &str, name: &str) {
+    _ = writeln!(out, "\n### <a id=\"{}\"></a>`{name}`\n", anchor(kind, name));
+}
+
+fn layer(out: &mut String, layer: &Layer) {
+    heading(out, "layer", layer.name);
+    _ = writeln!(
+        out,
+        "{} In PyTorch `torch.nn.{}`. A call computes {}.",
+        layer.doc,
+        layer.name,
+        link("function", layer.op.name)
+    );
+    attributes(out, layer.attrs);
+}
+
+fn op(out: &mut String, op: &Op) {
+    heading(out, "function", op.name);
+    _ = writeln!(out, "```text\n{}{}\n```\n\n{}", op.name, op.signature, op.doc);
+    let torch = op.torch.map(|name| format!("in PyTorch `{name}`"));
+    let onnx = op.onnx.map(|name| format!("in ONNX `{name}`"));
+    let elsewhere: Vec<String> = torch.into_iter().chain(onnx).collect();
+    if !elsewhere.is_empty() {
+        let text = elsewhere.join(", ");
+        _ = writeln!(out, "\n{}{}.", text[..1].to_uppercase(), &text[1..]);
+    }
+    attributes(out, op.attrs);
+    let Some(example) = op.examples.first() else { unreachable!("the item tests ask each op for examples") };
+    let inputs: Vec<String> = example.inputs.iter().map(|(name, ty, _)| format!("`{name}: {ty}`")).collect();
+    let of = if inputs.is_empty() { String::new() } else { format!(" of {}", inputs.join(", ")) };
+    _ = writeln!(out, "\nExample: `{}`{of} is `{}`.", example.call, example.result);
+}
+
+fn optimizer(out: &mut String, one: &Optimizer) {
+    heading(out, "optimiser", one.name);
+    let numbers: Vec<String> = one.numbers.iter().map(|name| format!("`{name}`")).collect();
+    let states: Vec<String> = one.states.iter().map(|name| format!("`{name}`")).collect();
+    _ = writeln!(out, "{} In PyTorch `torch.optim.{}`.\n", one.doc, one.torch);
+    _ = writeln!(out, "Numbers of a step: {}. States of a parameter: {}.", numbers.join(", "), states.join(", "));
+}
+
+fn initializer(out: &mut String, one: &Initializer) {
+    heading(out, "initialiser", one.name);
+    _ = writeln!(out, "{}", one.doc);
+    attributes(out, one.attrs);
+}
+
+fn attributes(out: &mut String, attrs: &[AttrDecl]) {
+    if attrs.is_empty() {
+        return;
+    }
+    out.push_str("\n| attribute | takes | default | meaning |\n|---|---|---|---|\n");
+    for attr in attrs {
+        let default = match attr.default {
+            None => "required".to_owned(),
+            Some("") => String::new(),
+            Some(text) => format!("`{text}`"),
+        };
+        _ = writeln!(out, "| `{}` | {} | {default} | {} |", attr.name, takes(attr.kind), attr.doc.replace('|', "\\|"));
+    }
+}
+
+fn takes(kind: AttrKind) -> String {
+    let words = |words: &[&str]| words.iter().map(|word| format!("`\"{word}\"`")).collect::<Vec<_>>().join(", ");
+    match kind {
+        AttrKind::Int => "an integer".into(),
+        AttrKind::Dim => "an extent".into(),
+        AttrKind::Ints => "integers, one for each axis or one for all".into(),
+        AttrKind::IntsOr(list) => format!("integers, one for each axis or one for all, or {}", words(list)),
+        AttrKind::Shape => "extents".into(),
+        AttrKind::Float => "a number".into(),
+        AttrKind::Bool => "`true` or `false`".into(),
+        AttrKind::Word(list) => words(list),
+        AttrKind::Text => "a text".into(),
+        AttrKind::Init => "an [initialiser](#initialisers)".into(),
+    }
+}
