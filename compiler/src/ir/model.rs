@@ -61,8 +61,10 @@ pub struct Block {
 /// computes from the batch.
 #[derive(Clone, Debug)]
 pub struct Param {
-    /// PyTorch's name; `*` stands for the index of a repeated block: `blocks.*.up.weight`.
+    /// PyTorch's name, by which files know it; `*` stands for the index of a repeated block: `blocks.*.up.weight`.
     pub name: String,
+    /// The fields on the way to it and its own name in its layer.
+    pub fields: Vec<String>,
     /// The type of one parameter, without stacking. All extents are constants.
     pub ty: Type,
     /// The counts of the repeated blocks around it, outermost first, one for each `*`.

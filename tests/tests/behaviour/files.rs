@@ -139,3 +139,74 @@ fn a_resumed_run_is_the_run_that_was_not_interrupted() {
     assert_eq!(bits(other.model()), before);
     std::fs::remove_file(&path).unwrap();
 }
+
+model! {
+    /// A network that files call as torchvision calls its own.
+    pub struct Renamed {
+        #[name = "features.0"]
+        stem: Linear(2, 3),
+        #[name = "encoder.layer"]
+        blocks: [Block; 2],
+        #[name = "classifier.3"]
+        head: Linear(3, 1, bias = false),
+    }
+
+    struct Block {
+        #[name = "self-attention.0"]
+        inner: Linear(3, 3, bias = false),
+    }
+    impl Block {
+        fn forward(&self, x: f32[B, 3]) -> f32[B, 3] { x + self.inner(x) }
+    }
+
+    impl Renamed {
+        /// The value at a point.
+        pub fn value(&self, x: f32[B, 2]) -> f32[B, 1] {
+            let mut x = self.stem(x);
+            for block in self.blocks {
+                x = block(x);
+            }
+            self.head(x)
+        }
+
+        /// Mean squared error.
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 2], y: f32[B, 1]) -> f32 {
+            mse_loss(self.value(x), y)
+        }
+    }
+}
+
+#[test]
+fn fields_may_have_other_names_in_files() -> precast::Result<()> {
+    let mut net = Renamed::init(3);
+    let names: Vec<String> = net.parameters().map(|(name, ..)| name).collect();
+    let expected = [
+        "features.0.weight",
+        "features.0.bias",
+        "encoder.layer.0.self-attention.0.weight",
+        "encoder.layer.1.self-attention.0.weight",
+        "classifier.3.weight",
+    ];
+    assert_eq!(names, expected);
+    // Views are of fields, whatever files call them.
+    assert_eq!(
+        net.views().blocks.inner.weight[1].as_flattened(),
+        net.parameter("encoder.layer.1.self-attention.0.weight")?
+    );
+
+    let path = file("renamed");
+    net.save(&path)?;
+    let kept = Renamed::open(&path)?;
+    assert_eq!(kept.value(&[[0.5, -1.0]])?, net.value(&[[0.5, -1.0]])?);
+
+    // Groups of an optimiser know parameters by the names of files too.
+    let head = *net.views().head.weight;
+    let mut trainer = net.trainer(Sgd { rate: 0.1, ..default() });
+    trainer.group("classifier.*", |o| o.rate = 0.0)?;
+    trainer.loss(&[[0.5, -1.0]], &[[2.0]])?;
+    drop(trainer);
+    assert_eq!(net.views().head.weight, &head);
+    assert_ne!(net.views().stem.weight, kept.views().stem.weight);
+    Ok(())
+}

@@ -15,3 +15,8 @@ mod programs;
 mod steps;
 
 pub(in crate::ir) use print::describe;
+
+/// The fields on the way to a parameter of that name, where files call none of them otherwise.
+fn field_names(name: &str) -> Vec<String> {
+    name.split('.').filter(|part| *part != "*").map(str::to_owned).collect()
+}

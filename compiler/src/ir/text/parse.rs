@@ -2,7 +2,7 @@
 
 use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
-use super::prims;
+use super::{field_names, prims};
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId, Wgsl};
 use crate::ir::precision::Precision;
@@ -157,7 +157,8 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
     };
     let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
     let trained = read.find("trained").is_none();
-    Ok(Param { name, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
+    let fields = field_names(if read.find("fields").is_some() { read.text("fields")? } else { &name });
+    Ok(Param { name, fields, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
 }
 
 fn state(cursor: &mut Cursor) -> Result<State, String> {

@@ -1,7 +1,7 @@
 //! Models, functions and graphs to text.
 
 use super::datum::{Datum, Fields};
-use super::prims;
+use super::{field_names, prims};
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::precision::Precision;
@@ -144,6 +144,9 @@ impl Listed<'_> {
             ("offset".to_owned(), Datum::number(param.offset as i64)),
             ("init".to_owned(), Datum::Record(init)),
         ];
+        if param.fields != field_names(&param.name) {
+            fields.push(("fields".to_owned(), Datum::Text(param.fields.join("."))));
+        }
         if !param.trained {
             fields.push(("trained".to_owned(), Datum::word("no")));
         }

@@ -110,6 +110,8 @@ pub(super) struct Impl {
 #[derive(Debug)]
 pub(super) struct Field {
     pub(super) name: Ident,
+    /// What files call it: `#[name = "features.0"]`.
+    pub(super) file: Option<String>,
     pub(super) ty: FieldType,
 }
 

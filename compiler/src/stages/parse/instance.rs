@@ -62,6 +62,10 @@ pub(super) struct Instances<'d, 'p> {
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
     path: String,
+    /// The fields on the way to it.
+    fields: Vec<String>,
+    /// Whether files call some field otherwise.
+    renamed: bool,
     stack: Vec<i64>,
     /// How many fields there are so far.
     made: usize,
@@ -76,6 +80,8 @@ impl<'d, 'p> Instances<'d, 'p> {
             dims: vec![],
             open: vec![],
             path: String::new(),
+            fields: vec![],
+            renamed: false,
             stack: vec![],
             made: 0,
         }
@@ -101,8 +107,12 @@ impl<'d, 'p> Instances<'d, 'p> {
         for field in &of.fields {
             let outer = self.path.len();
             self.path.push_str(if outer == 0 { "" } else { "." });
-            self.path.push_str(&field.name.to_string());
+            let name = field.name.to_string();
+            self.path.push_str(field.file.as_ref().unwrap_or(&name));
+            self.renamed |= field.file.is_some();
+            self.fields.push(name);
             let made = self.field(&field.ty, field, of.source, &names, diags);
+            self.fields.pop();
             self.path.truncate(outer);
             // Of two fields of one name nobody knows which is meant.
             fields.entry(field.name.to_string()).and_modify(|one| *one = FieldInstance::Unknown).or_insert(made);
@@ -377,7 +387,9 @@ impl<'d, 'p> Instances<'d, 'p> {
     fn param(&mut self, name: String, of: LayerParam, field: &Field, diags: &mut Diags) -> Option<ParamId> {
         let ty = Type::new(DType::F32, of.shape);
         let (stack, span) = (self.stack.clone(), field.name.span());
-        let param = Param { name, ty, stack, init: of.init, trained: of.trained, offset: 0, span };
+        let own = Some(of.name.to_owned()).filter(|own| !own.is_empty());
+        let fields = self.fields.iter().cloned().chain(own).collect();
+        let param = Param { name, fields, ty, stack, init: of.init, trained: of.trained, offset: 0, span };
         let stacked = param.stacked();
         if is_oversize(&stacked) {
             let message = format!("`{}` would be {stacked}, and a tensor has at most {ELEMENTS} elements", param.name);
@@ -386,6 +398,30 @@ impl<'d, 'p> Instances<'d, 'p> {
         }
         self.params.push(param);
         Some(ParamId(self.params.len() as u32 - 1))
+    }
+
+    /// Reports parameters that have one name in files.
+    pub(super) fn distinct(&self, diags: &mut Diags) {
+        if !self.renamed {
+            return;
+        }
+        // What a repeated block is called may be what an index spells out: `blocks.*` and `blocks.0`.
+        let is_index = |part: &str| part == "*" || part.parse::<u32>().is_ok();
+        let key = |name: &str| -> Vec<String> {
+            name.split('.').map(|part| if is_index(part) { "*" } else { part }.to_owned()).collect()
+        };
+        let mut alike: BTreeMap<Vec<String>, Vec<&Param>> = BTreeMap::new();
+        for param in &self.params {
+            let before = alike.entry(key(&param.name)).or_default();
+            if let Some(first) = before.iter().find(|other| meet(other, param)) {
+                let (first, second) = (first.fields.join("."), param.fields.join("."));
+                let message = format!("`{first}` and `{second}` are both `{}` in files", param.name);
+                let report = Diagnostic::new(Code::DuplicateName, param.span, message);
+                diags.push(report.help("give the field another `#[name = \"…\"]`"));
+                return;
+            }
+            before.push(param);
+        }
     }
 
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
@@ -405,6 +441,23 @@ impl<'d, 'p> Instances<'d, 'p> {
             diags.push(Diagnostic::new(Code::TooLarge, model, message));
         }
     }
+}
+
+/// Whether two names, of which both have numbers at the same places, are one for some indices of repeated blocks.
+fn meet(a: &Param, b: &Param) -> bool {
+    let (mut of_a, mut of_b) = (a.stack.iter(), b.stack.iter());
+    let mut parts = a.name.split('.').zip(b.name.split('.'));
+    parts.all(|(a, b)| {
+        let count_of_a = (a == "*").then(|| of_a.next()).flatten();
+        let count_of_b = (b == "*").then(|| of_b.next()).flatten();
+        let is_index = |part: &str, count: &i64| part.parse::<i64>().is_ok_and(|index| index < *count);
+        match (count_of_a, count_of_b) {
+            (None, None) => a == b,
+            (Some(count), None) => is_index(b, count),
+            (None, Some(count)) => is_index(a, count),
+            (Some(_), Some(_)) => true,
+        }
+    })
 }
 
 /// `1 parameter`, `2 parameters`.

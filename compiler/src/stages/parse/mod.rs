@@ -146,6 +146,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared);
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
+    instances.distinct(diags);
     instances.place(place, diags);
     let Instances { params, states, dims, .. } = instances;
     let (mut functions, mut sketches) = (vec![], vec![]);

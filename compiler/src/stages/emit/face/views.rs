@@ -72,7 +72,7 @@ pub(super) fn structs(model: &Model) -> TokenStream {
 fn fields(model: &Model) -> Vec<(&str, Field<'_>)> {
     let mut all = vec![];
     for param in &model.params {
-        let path: Vec<&str> = param.name.split('.').filter(|part| *part != "*").collect();
+        let path: Vec<&str> = param.fields.iter().map(String::as_str).collect();
         add(&mut all, &path, param);
     }
     all

@@ -148,6 +148,32 @@ impl Syntax {
         Ok(self.list(&content, |input| self.field(input, owner)).into_iter().flatten().collect())
     }
 
+    /// Takes out `#[name = "features.0"]`, which says what files call a field.
+    pub(super) fn file_name(&self, attrs: &mut Vec<Attribute>) -> Option<String> {
+        let mut found = None;
+        attrs.retain(|attr| {
+            if !attr.path().is_ident("name") {
+                return true;
+            }
+            let place = Place::from(attr.bracket_token.span.join());
+            match written_name(attr) {
+                Some(text) if found.is_none() => found = Some(text),
+                Some(_) => {
+                    let report =
+                        Diagnostic::new(Code::DuplicateAttribute, place, "the field has a name in files already");
+                    self.report(report.help("remove it"));
+                }
+                None => {
+                    let message = "a name in files is words of letters, digits, `_` and `-` with dots between them";
+                    let report = Diagnostic::new(Code::WrongAttribute, place, message);
+                    self.report(report.help("write it as a text: `#[name = \"features.0\"]`"));
+                }
+            }
+            false
+        });
+        found
+    }
+
     fn field(&self, input: ParseStream, owner: &Ident) -> syn::Result<Option<Field>> {
         let Outer { mut attrs, .. } = self.attributes(input);
         let _: Visibility = input.parse()?;
@@ -156,6 +182,7 @@ impl Syntax {
             return Ok(None);
         }
         self.misplaced(&mut attrs, &["model", "train", "remat"], "a field");
+        let file = self.file_name(&mut attrs);
         self.meaningless(&attrs);
         let name = input.call(Ident::parse_any)?;
         self.unnameable(&name);
@@ -163,7 +190,7 @@ impl Syntax {
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
             let ty = self.state(input, &name)?;
-            return Ok(Some(Field { name, ty }));
+            return Ok(Some(Field { name, file, ty }));
         }
         if let Err(error) = input.parse::<Token![:]>() {
             let report = Diagnostic::new(Code::Syntax, error.span(), error.to_string());
@@ -172,7 +199,7 @@ impl Syntax {
         }
         if self.state_behind_name(input, &name)? {
             let ty = self.state(input, &name)?;
-            return Ok(Some(Field { name, ty }));
+            return Ok(Some(Field { name, file, ty }));
         }
         let ty = match self.field_type(input, &name) {
             Ok(ty) => ty,
@@ -186,7 +213,7 @@ impl Syntax {
                 FieldType::Error
             }
         };
-        Ok(Some(Field { name, ty }))
+        Ok(Some(Field { name, file, ty }))
     }
 
     /// The type of a state.
@@ -307,4 +334,13 @@ fn declared_name(item: &TokenStream) -> Option<String> {
     });
     words.find(|word| matches!(word.as_str(), "struct" | "impl" | "fn" | "const"))?;
     words.next()
+}
+
+/// The text of `#[name = "…"]`, where it can be one.
+fn written_name(attr: &Attribute) -> Option<String> {
+    let syn::Meta::NameValue(pair) = &attr.meta else { return None };
+    let syn::Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) = &pair.value else { return None };
+    let is_part =
+        |part: &str| !part.is_empty() && part.chars().all(|c| c.is_ascii_alphanumeric() || c == '_' || c == '-');
+    Some(text.value()).filter(|text| text.split('.').all(is_part))
 }
