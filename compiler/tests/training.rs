@@ -34,6 +34,7 @@ fn regression(rule: &str) -> Model {
     let (x, y) = (f32s(&[batch.clone(), 2.into()]), f32s(&[batch, 1.into()]));
     let param = |name: &str, shape: &[Dim], offset| Param {
         name: name.into(),
+        fields: vec![name.into()],
         ty: f32s(shape),
         stack: vec![],
         init: Init::Zeros,

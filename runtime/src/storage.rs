@@ -125,7 +125,7 @@ pub(crate) fn differ(
             differences.push(Difference::Missing { name, shape });
             continue;
         };
-        if entry.dtype != dtype {
+        if !entry.holds(dtype) {
             let (name, found) = (name.clone(), entry.dtype.clone());
             differences.push(Difference::Dtype { name, found, expected: dtype });
         }

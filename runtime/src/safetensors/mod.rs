@@ -6,6 +6,7 @@
 //! crate would add itself and twenty more to every build, serde with its derive macros among them. So
 //! it is read and written here, and tested against that crate.
 
+mod half;
 mod json;
 mod read;
 mod write;
@@ -79,6 +80,25 @@ mod tests {
         let mut values = [0.0; 2];
         reader.read(&entry, &mut values).unwrap();
         assert_eq!(values, [1.0, 2.0]);
+    }
+
+    #[test]
+    fn floats_of_16_bits_are_widened() {
+        use ::safetensors::{Dtype, tensor::TensorView};
+        // 1.5 and −2⁻²⁴, over more than one chunk.
+        let pairs = |of: [u16; 2]| (0..9_999).flat_map(|k| of[k % 2].to_le_bytes()).collect::<Vec<u8>>();
+        let (half, brain) = (pairs([0x3e00, 0x8001]), pairs([0x3fc0, 0xb380]));
+        let views = [
+            ("half", TensorView::new(Dtype::F16, vec![9_999], &half).unwrap()),
+            ("brain", TensorView::new(Dtype::BF16, vec![9_999], &brain).unwrap()),
+        ];
+        let mut reader = Reader::bytes(::safetensors::serialize(views, None).unwrap()).unwrap();
+        for name in ["half", "brain"] {
+            let (entry, mut values) = (reader.tensors[name].clone(), vec![0.0; 9_999]);
+            assert!(entry.holds("F32") && !entry.holds("I32"));
+            reader.read(&entry, &mut values).unwrap();
+            assert!((0..9_999).all(|k| values[k] == [1.5, -2f32.powi(-24)][k % 2]), "{name}");
+        }
     }
 
     #[test]

@@ -8,7 +8,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{METADATA, json::Json};
+use super::{METADATA, half, json::Json};
 use crate::error::{Error, Result};
 
 trait Source: Read + Seek {}
@@ -24,6 +24,16 @@ pub(crate) struct Entry {
     start: usize,
     end: usize,
 }
+
+impl Entry {
+    /// Whether numbers of type `dtype` can be read from it: f32 from those of 16 bits too, all of which it has.
+    pub(crate) fn holds(&self, dtype: &str) -> bool {
+        self.dtype == dtype || (dtype == "F32" && ["F16", "BF16"].contains(&self.dtype.as_str()))
+    }
+}
+
+/// Bytes that are widened at a time.
+const CHUNK: usize = 4096;
 
 /// An open file whose header has been checked.
 pub(crate) struct Reader {
@@ -74,10 +84,27 @@ impl Reader {
         }
     }
 
-    /// Reads a tensor of `values.len()` f32.
+    /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] f32.
     pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
         let at = SeekFrom::Start(self.data + entry.start as u64);
         self.source.seek(at).map_err(Error::io(&self.path))?;
+        let widen = match entry.dtype.as_str() {
+            "F16" => half::from_f16,
+            "BF16" => half::from_bf16,
+            _ => return self.read_whole(values),
+        };
+        let mut bytes = [0; CHUNK];
+        for values in values.chunks_mut(CHUNK / 2) {
+            let bytes = &mut bytes[..2 * values.len()];
+            self.source.read_exact(bytes).map_err(Error::io(&self.path))?;
+            for (value, pair) in values.iter_mut().zip(bytes.chunks_exact(2)) {
+                *value = widen(u16::from_le_bytes([pair[0], pair[1]]));
+            }
+        }
+        Ok(())
+    }
+
+    fn read_whole(&mut self, values: &mut [f32]) -> Result<()> {
         self.source.read_exact(bytemuck::cast_slice_mut(values)).map_err(Error::io(&self.path))?;
         if cfg!(target_endian = "big") {
             for value in values {
