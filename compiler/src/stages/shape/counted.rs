@@ -83,7 +83,11 @@ impl Shaper<'_> {
                 let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };
                 Some(shape.get(usize::try_from(axis).ok()?)?.clone() - Dim::from(1))
             }
-            "arange" if call.attrs.known("step") == 1 => Some(call.attrs.extent("end") - Dim::from(1)),
+            // A single number is the end.
+            "arange" if call.attrs.known("step") == 1 => {
+                let end = call.attrs.dim("end").or_else(|| call.attrs.dim("start"))?;
+                Some(end - Dim::from(1))
+            }
             "add" => {
                 let both = [node.args[0], node.args[1]];
                 let number = |&value: &Value| self.number(value);
