@@ -253,7 +253,7 @@ pub fn params(shapes: &[Vec<Dim>]) -> Vec<Param> {
         let ty = Type::new(DType::F32, shape.clone());
         let words = ty.count().as_const().unwrap() as usize;
         let (name, init, span) = (format!("p{k}"), Init::Zeros, Span::call_site());
-        params.push(Param { name, ty, stack: vec![], init, trained: true, offset, span });
+        params.push(Param { fields: vec![name.clone()], name, ty, stack: vec![], init, trained: true, offset, span });
         offset += words.next_multiple_of(CHUNK);
     }
     params
