@@ -19,7 +19,7 @@ pub const RESULTS: i64 = 1024;
 /// Expressions of one function, with those of the functions that it calls and of each round of a loop over numbers.
 pub const EXPRESSIONS: usize = 100_000;
 
-/// Fields of a model, with those of its blocks.
+/// Fields of a model, with those of its blocks, and rounds of a repeated block.
 pub const FIELDS: usize = 20_000;
 
 /// Whether a tensor has more than [`ELEMENTS`].

@@ -201,6 +201,11 @@ impl<'d, 'p> Instances<'d, 'p> {
             FieldType::Repeat { item, count } => {
                 let n = statics::eval(count, names, Wanted::Value, diags);
                 let n = n.and_then(|n| match n {
+                    Attr::Int(n) if n.as_const().is_some_and(|n| n > FIELDS as i64) => {
+                        let message = format!("`{}` repeats a block more than {FIELDS} times", words::full(count));
+                        diags.push(Diagnostic::new(Code::TooLarge, count.place, message));
+                        None
+                    }
                     Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
                     _ => {
                         let message = format!("`{}` is not a positive number of blocks", words::full(count));
