@@ -50,8 +50,8 @@ fn first<'a>(
     mut all: impl Iterator<Item = &'a Function>,
     aliases: &[&str],
 ) -> Option<TokenStream> {
+    all.next().filter(|first| first.name == function.name)?;
     let is_free = |alias: &&&str| model.functions.iter().all(|f| f.name != **alias);
     let aliases: Vec<&&str> = aliases.iter().filter(is_free).collect();
-    let is_first = all.next().is_some_and(|first| first.name == function.name);
-    (is_first && !aliases.is_empty()).then(|| quote!(#[doc(alias(#(#aliases),*))]))
+    (!aliases.is_empty()).then(|| quote!(#[doc(alias(#(#aliases),*))]))
 }

@@ -90,10 +90,8 @@ struct Made {
 /// A step of training: its loss, and further results in the memory of the trainer.
 fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let name = &signature.function.name;
-    let (attrs, alias) = (
-        signature.attrs_or(&format!("A step of training by the model's `{name}`.")),
-        aliases::step(model, signature.function),
-    );
+    let attrs = signature.attrs_or(&format!("A step of training by the model's `{name}`."));
+    let alias = aliases::step(model, signature.function);
     let attrs = quote!(#attrs #alias);
     let (plan, results) = (&signature.plan, &signature.results);
     if results.len() < 2 {

@@ -369,19 +369,15 @@ impl Syntax {
     }
 
     /// `state` between the name of a field and its type.
-    pub(super) fn state_behind_name(&self, input: ParseStream, name: &Ident) -> syn::Result<bool> {
+    pub(super) fn state_behind_name(&self, input: ParseStream, name: &Ident) -> syn::Result<Option<FieldType>> {
         if !next_is(input, "state") || !input.peek2(syn::Ident) {
-            return Ok(false);
+            return Ok(None);
         }
         let word: Ident = input.parse()?;
-        let (rest, mut ty) = (input.fork(), TokenStream::new());
-        while !rest.is_empty() && !rest.peek(Token![,]) && !rest.peek(Token![;]) && !rest.peek(Token![=]) {
-            ty.extend([rest.parse::<TokenTree>()?]);
-        }
-        let ty = ty.to_string().replace(" ,", ",").replace(" [", "[");
+        let ty = self.state(input, name)?;
         let report = Diagnostic::new(Code::FieldType, word.span(), format!("`state` stands behind `{name}:`"));
-        self.report(report.help(format!("write `state {name}: {ty}`")));
-        Ok(true)
+        self.report(report.help(format!("write `state {name}: {}`", words::type_text(&ty))));
+        Ok(Some(FieldType::State(ty)))
     }
 
     /// `= 1.0` behind the type of a state.

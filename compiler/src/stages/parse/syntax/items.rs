@@ -149,7 +149,7 @@ impl Syntax {
     }
 
     /// Takes out `#[name = "features.0"]`, which says what files call a field.
-    pub(super) fn file_name(&self, attrs: &mut Vec<Attribute>) -> Option<String> {
+    fn file_name(&self, attrs: &mut Vec<Attribute>) -> Option<String> {
         let mut found = None;
         attrs.retain(|attr| {
             if !attr.path().is_ident("name") {
@@ -189,7 +189,7 @@ impl Syntax {
         if name == "state" && !input.peek(Token![:]) {
             let name: Ident = input.parse()?;
             input.parse::<Token![:]>()?;
-            let ty = self.state(input, &name)?;
+            let ty = FieldType::State(self.state(input, &name)?);
             return Ok(Some(Field { name, file, ty }));
         }
         if let Err(error) = input.parse::<Token![:]>() {
@@ -197,8 +197,7 @@ impl Syntax {
             self.report(report.help(format!("write `{name}:` and what it is")));
             input.parse::<Option<Token![=]>>()?;
         }
-        if self.state_behind_name(input, &name)? {
-            let ty = self.state(input, &name)?;
+        if let Some(ty) = self.state_behind_name(input, &name)? {
             return Ok(Some(Field { name, file, ty }));
         }
         let ty = match self.field_type(input, &name) {
@@ -217,10 +216,10 @@ impl Syntax {
     }
 
     /// The type of a state.
-    fn state(&self, input: ParseStream, name: &Ident) -> syn::Result<FieldType> {
+    pub(super) fn state(&self, input: ParseStream, name: &Ident) -> syn::Result<TypeExpr> {
         let ty = self.type_or_error(input)?;
         self.state_start(input, name)?;
-        Ok(FieldType::State(ty))
+        Ok(ty)
     }
 
     fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
