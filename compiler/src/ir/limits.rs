@@ -19,6 +19,12 @@ pub const RESULTS: i64 = 1024;
 /// Expressions of one function, with those of the functions that it calls and of each round of a loop over numbers.
 pub const EXPRESSIONS: usize = 100_000;
 
+/// How deep expressions are nested, each within the calls that lead to it: a level takes some kilobytes of the stack.
+pub const NESTED_EXPRESSIONS: usize = 512;
+
+/// How deep blocks are nested.
+pub const NESTED_BLOCKS: usize = 64;
+
 /// Fields of a model, with those of its blocks, and rounds of a repeated block.
 pub const FIELDS: usize = 20_000;
 

@@ -22,7 +22,7 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
             | Kind::StopGradient => false,
             Kind::Prim(_) => float && any,
             Kind::Repeat(repeat) => {
-                regions.insert(value, outputs(repeat, &inputs(repeat, &args)));
+                regions.insert(value, settled(repeat, &args).1);
                 any
             }
             Kind::Branch(branch) => {
@@ -45,14 +45,19 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
 
 /// Whether a derivative flows to each input of a repeat's body in some iteration.
 pub(super) fn inputs(repeat: &Repeat, args: &[bool]) -> Vec<bool> {
+    settled(repeat, args).0
+}
+
+/// The same, and whether it flows to each output.
+fn settled(repeat: &Repeat, args: &[bool]) -> (Vec<bool>, Vec<bool>) {
     let mut inputs = args.to_vec();
     loop {
+        // What was active stays active, so that what is nested is looked through once where it was.
         let outputs = outputs(repeat, &inputs);
-        let grown: Vec<bool> = (0..repeat.carried).map(|k| inputs[k] || outputs[k]).collect();
-        if grown == inputs[..repeat.carried] {
-            return inputs;
+        if outputs[..repeat.carried] == inputs[..repeat.carried] {
+            return (inputs, outputs);
         }
-        inputs[..repeat.carried].copy_from_slice(&grown);
+        inputs[..repeat.carried].copy_from_slice(&outputs[..repeat.carried]);
     }
 }
 

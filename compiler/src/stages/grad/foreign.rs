@@ -34,7 +34,9 @@ pub(super) fn pull_back(graph: &mut Graph, call: Value, cotangent: Value) -> Vec
 
 /// Whether computing a node's value calls a foreign function.
 pub(super) fn calls(graph: &Graph, node: &Node) -> bool {
-    let inside = |graph: &Graph| graph.nodes.iter().any(|node| calls(graph, node));
+    // The results of a node within a body say nothing that the node does not.
+    let inside =
+        |graph: &Graph| graph.nodes.iter().any(|node| !matches!(node.kind, Kind::Result(_)) && calls(graph, node));
     match &node.kind {
         Kind::Foreign(_) => true,
         Kind::Repeat(repeat) => inside(&repeat.body),

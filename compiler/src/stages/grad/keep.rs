@@ -15,6 +15,9 @@ const NAMED: i64 = 64;
 /// What a word counts.
 const FINE: u64 = 1 << 8;
 
+/// What more words than that count as: still far from an edge that must not be cut.
+const MANY: i64 = i64::MAX >> 24;
+
 /// How a forward value can be had in the backward iteration.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Origin {
@@ -63,7 +66,7 @@ pub(super) fn smallest(graph: &Graph, origins: &[Origin], wanted: &BTreeSet<Valu
 pub(super) fn words(graph: &Graph, value: Value) -> u64 {
     let node = graph.node(value);
     let Some(ty) = &node.ty else { return u64::MAX };
-    let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(i64::MAX >> 24).max(1) as u64;
+    let count = ty.count().eval(&|_| Some(NAMED)).unwrap_or(MANY).clamp(1, MANY) as u64;
     count * FINE + u64::from(matches!(&node.kind, Kind::Prim(prim) if moves(prim)))
 }
 

@@ -13,7 +13,7 @@ use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::graph::CHUNK;
-use crate::ir::limits::{ELEMENTS, FIELDS, is_oversize};
+use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
 use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
@@ -65,7 +65,7 @@ pub(super) struct Instances<'d, 'p> {
     /// The fields on the way to it.
     fields: Vec<String>,
     /// Whether files call some field otherwise.
-    renamed: bool,
+    pub(super) renamed: bool,
     stack: Vec<i64>,
     /// How many fields there are so far.
     made: usize,
@@ -257,6 +257,14 @@ impl<'d, 'p> Instances<'d, 'p> {
             diags.push(Diagnostic::new(Code::Recursion, name.span(), message));
             return FieldInstance::Unknown;
         }
+        if self.open.len() == NESTED_BLOCKS {
+            if !diags.has(Code::Nesting) {
+                let message = format!("blocks are nested more than {NESTED_BLOCKS} deep");
+                let report = Diagnostic::new(Code::Nesting, name.span(), message);
+                diags.push(report.note("blocks that follow each other are a list: `[Block(…); 100]`"));
+            }
+            return FieldInstance::Unknown;
+        }
         FieldInstance::Block(self.instance(of, args, names, place, diags))
     }
 
@@ -405,28 +413,6 @@ impl<'d, 'p> Instances<'d, 'p> {
         Some(ParamId(self.params.len() as u32 - 1))
     }
 
-    /// Reports parameters, and states, that have one name in files.
-    pub(super) fn distinct(&self, diags: &mut Diags) {
-        if !self.renamed {
-            return;
-        }
-        let params: Vec<_> = self.params.iter().map(|param| (param.name.as_str(), param.stack.as_slice())).collect();
-        let states: Vec<_> = self.states.iter().map(|state| (state.name.as_str(), state.stack.as_slice())).collect();
-        let mut report = |span, message| {
-            let report = Diagnostic::new(Code::DuplicateName, Place::from(span), message);
-            diags.push(report.help("give the field another `#[name = \"…\"]`"));
-        };
-        if let Some((first, second)) = alike(&params) {
-            let (first, second) = (&self.params[first], &self.params[second]);
-            let fields = (first.fields.join("."), second.fields.join("."));
-            report(second.span, format!("`{}` and `{}` are both `{}` in files", fields.0, fields.1, second.name));
-        }
-        if let Some((_, second)) = alike(&states) {
-            let second = &self.states[second];
-            report(second.span, format!("another state is `{}` in files too", second.name));
-        }
-    }
-
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
     /// that an update of the optimiser walks over the beginning of the pool. More than a model may have are reported at
     /// `model`.
@@ -444,43 +430,6 @@ impl<'d, 'p> Instances<'d, 'p> {
             diags.push(Diagnostic::new(Code::TooLarge, model, message));
         }
     }
-}
-
-/// A name in files, and the counts of the repeated blocks for each `*` in it.
-type Stacked<'a> = (&'a str, &'a [i64]);
-
-/// The first two that have one name for some indices of repeated blocks.
-fn alike(all: &[Stacked<'_>]) -> Option<(usize, usize)> {
-    // What a repeated block is called may be what an index spells out: `blocks.*` and `blocks.0`.
-    let is_index = |part: &str| part == "*" || part.parse::<u32>().is_ok();
-    let form = |name: &str| -> Vec<String> {
-        name.split('.').map(|part| if is_index(part) { "*" } else { part }.to_owned()).collect()
-    };
-    let mut known: BTreeMap<Vec<String>, Vec<usize>> = BTreeMap::new();
-    for (second, one) in all.iter().enumerate() {
-        let before = known.entry(form(one.0)).or_default();
-        if let Some(&first) = before.iter().find(|&&first| meet(all[first], *one)) {
-            return Some((first, second));
-        }
-        before.push(second);
-    }
-    None
-}
-
-/// Whether two names, of which both have numbers at the same places, are one for some indices of repeated blocks.
-fn meet((a, of_a): Stacked<'_>, (b, of_b): Stacked<'_>) -> bool {
-    let (mut of_a, mut of_b) = (of_a.iter(), of_b.iter());
-    a.split('.').zip(b.split('.')).all(|(a, b)| {
-        let count_of_a = (a == "*").then(|| of_a.next()).flatten();
-        let count_of_b = (b == "*").then(|| of_b.next()).flatten();
-        let is_index = |part: &str, count: &i64| part.parse::<i64>().is_ok_and(|index| index < *count);
-        match (count_of_a, count_of_b) {
-            (None, None) => a == b,
-            (Some(count), None) => is_index(b, count),
-            (None, Some(count)) => is_index(a, count),
-            (Some(_), Some(_)) => true,
-        }
-    })
 }
 
 /// `1 parameter`, `2 parameters`.

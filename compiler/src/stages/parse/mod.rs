@@ -5,6 +5,7 @@ mod ast;
 mod attributes;
 mod declared;
 mod elaborate;
+mod files;
 mod foreign;
 mod instance;
 mod instead;

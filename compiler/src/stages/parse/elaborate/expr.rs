@@ -5,7 +5,7 @@ use super::super::words;
 use super::{Elaborator, Module, Val};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
-use crate::ir::limits::EXPRESSIONS;
+use crate::ir::limits::{EXPRESSIONS, NESTED_EXPRESSIONS};
 use crate::ops::{self, Attr};
 use proc_macro2::Ident;
 
@@ -13,9 +13,16 @@ impl Elaborator<'_, '_> {
     /// The value of an expression.
     pub(super) fn expr(&mut self, expr: &Expr) -> Val {
         self.expressions += 1;
-        if self.is_too_long() {
+        if self.is_too_long() || self.is_too_deep(expr) {
             return Val::Unknown;
         }
+        self.depth += 1;
+        let value = self.value(expr);
+        self.depth -= 1;
+        value
+    }
+
+    fn value(&mut self, expr: &Expr) -> Val {
         match &expr.kind {
             ExprKind::Int(n) => Val::Static(Attr::Int((*n).into())),
             ExprKind::Float(x) => Val::Static(Attr::Float(*x)),
@@ -74,6 +81,17 @@ impl Elaborator<'_, '_> {
             self.diags.push(report.note("a loop over repeated blocks, `[Block(…); 100]`, is compiled once"));
         }
         self.expressions > EXPRESSIONS
+    }
+
+    /// Whether the expression is nested too deep, with the calls that led to it.
+    fn is_too_deep(&mut self, expr: &Expr) -> bool {
+        let is_too_deep = self.depth == NESTED_EXPRESSIONS;
+        if is_too_deep && !self.diags.has(Code::Nesting) {
+            let message = format!("calls and expressions are nested more than {NESTED_EXPRESSIONS} deep");
+            let report = Diagnostic::new(Code::Nesting, expr.place, message);
+            self.diags.push(report.note("a loop over repeated blocks, `[Block(…); 100]`, is not nested"));
+        }
+        is_too_deep
     }
 
     /// A list of numbers is an attribute; any other is a tuple.

@@ -277,6 +277,7 @@ impl<'e, 'p> Elaborator<'e, 'p> {
             frames: vec![Frame::default()],
             calls: scope.number,
             expressions: 0,
+            depth: 0,
             scopes: vec![scope],
             scalars: vec![],
             positions: BTreeSet::new(),

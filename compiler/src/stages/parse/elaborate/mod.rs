@@ -139,6 +139,8 @@ struct Elaborator<'e, 'p> {
     calls: usize,
     /// How many expressions were evaluated.
     expressions: usize,
+    /// How deep the one that is being evaluated is nested.
+    depth: usize,
     /// Integers that arguments give, and tensors that hold them: they can stand in positions.
     scalars: Vec<(Tensor, Dim)>,
     /// The arguments of which one stands in a position.
