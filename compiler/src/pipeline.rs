@@ -86,6 +86,7 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
         out.extend(emit::outlines(&models, &diags, number, &runtime));
         return out;
     }
+    out.extend(emit::results(&models, &runtime));
     for model in models {
         let Compiled { model, plans } = lowered(model, dumps);
         let emitted = emit::emit(&model, &plans, &runtime);

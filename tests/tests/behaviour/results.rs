@@ -30,6 +30,9 @@ model! {
             where(keep, x * 2, -1)
         }
     }
+
+    #[model(precision = int8)]
+    pub struct Bytes = Rows;
 }
 
 const X: [[f32; 3]; 2] = [[1.0, 5.0, -2.0], [-4.0, 0.0, 1.0]];
@@ -62,6 +65,13 @@ fn structs_have_names() {
     let mut session = rows.session();
     let lent: SummaryRef<'_> = session.summary(&X).unwrap();
     assert_eq!((lent.mean, lent.best, lent.scaled), (&mean, &best[..], &scaled[..]));
+}
+
+#[test]
+fn models_of_one_macro_share_them() {
+    let bytes = Bytes::init(1);
+    let summaries: [Summary; 2] = [Rows::init(1).summary(&X).unwrap(), bytes.summary(&X).unwrap()];
+    assert_eq!(summaries[0].best, summaries[1].best);
 }
 
 #[test]

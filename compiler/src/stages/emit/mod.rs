@@ -44,6 +44,11 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
     }
 }
 
+/// The structs that functions of the models return, each once.
+pub fn results(models: &[Model], runtime: &TokenStream) -> TokenStream {
+    face::results(models, runtime)
+}
+
 /// The WGSL and the tables of its dispatches, behind the runtime's own switch.
 #[cfg(feature = "gpu")]
 fn shaders(model: &Model, plans: &Plans) -> TokenStream {

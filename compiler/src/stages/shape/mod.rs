@@ -18,6 +18,7 @@ mod prepare;
 mod repair;
 mod repeat;
 mod report;
+mod results;
 mod scan;
 mod suggest;
 mod transform;
@@ -56,6 +57,7 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
             foreign::check(model, diags);
             untrained::check(model, diags);
         });
+        results::check(models, diags);
     }
 }
 

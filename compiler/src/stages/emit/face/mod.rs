@@ -31,10 +31,13 @@ use quote::{format_ident, quote, quote_spanned};
 pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
     let rt = &quote!(#runtime::__rt);
     let (model_items, session) = (model::items(model, rt), session::items(model, rt));
-    let (trainer, records) = (trainer::items(model, rt), records::items(model, rt));
-    let foreign = foreign::items(model, rt);
-    let views = views::items(model, rt);
-    quote!(#model_items #foreign #session #trainer #records #views)
+    let (trainer, foreign, views) = (trainer::items(model, rt), foreign::items(model, rt), views::items(model, rt));
+    quote!(#model_items #foreign #session #trainer #views)
+}
+
+/// The structs that functions of the models return.
+pub(super) fn results(models: &[Model], runtime: &TokenStream) -> TokenStream {
+    records::items(models, &quote!(#runtime::__rt))
 }
 
 /// The description of the parameters, the types that stand for plans, and the checks of their arguments.
@@ -81,9 +84,12 @@ pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: 
     let first = sketches::mistake(diags, &quote!(#runtime::__rt));
     let module = format_ident!("__precast_mistake_{number}");
     let unknown = quote!(#module::Unknown);
+    let models: Vec<Model> = models.iter().map(sketched).collect();
     let outlines = models.iter().map(|model| outline(model, &unknown, runtime));
+    let results = results(&models, runtime);
     quote! {
         #mistakes
+        #results
         #[doc(hidden)]
         #[allow(warnings)]
         mod #module {
@@ -93,11 +99,11 @@ pub(super) fn outlines(models: &[Model], diags: &Diags, number: usize, runtime: 
     }
 }
 
+/// The face of a model that [`sketched`] gave.
 fn outline(model: &Model, unknown: &TokenStream, runtime: &TokenStream) -> TokenStream {
-    let model = sketched(model);
-    let (items, markers, stubs) = (items(&model, runtime), markers(&model), stubs::items(&model));
-    let sketches = sketches::items(&model, unknown, &quote!(#runtime::__rt));
-    let module = names::module(&model);
+    let (items, markers, stubs) = (items(model, runtime), markers(model), stubs::items(model));
+    let sketches = sketches::items(model, unknown, &quote!(#runtime::__rt));
+    let module = names::module(model);
     quote! {
         #items
         #sketches
