@@ -46,7 +46,7 @@ impl<O: Optimizer> Groups<O> {
     /// Adds a group; on an error nothing has changed.
     pub(crate) fn add(&mut self, spec: &ModelSpec, pattern: &str, change: Change<O>) -> Result<()> {
         if !spec.trained().any(|(name, ..)| matches(pattern, &name)) {
-            let similar = crate::error::similar(pattern, spec.trained().map(|(name, ..)| name));
+            let similar = crate::error::similar(pattern, spec.trained().flat_map(|(name, ..)| meant(pattern, name)));
             return Err(Error::UnknownParameter { name: pattern.into(), similar });
         }
         let patterns: Vec<&str> = self.patterns().chain([pattern]).collect();
@@ -113,6 +113,18 @@ fn assign(spec: &ModelSpec, patterns: &[&str]) -> Result<(Vec<Vec<usize>>, Vec<u
     Ok((rows, chunks))
 }
 
+/// What a pattern that matches nothing may mean of a name: the name, or one with its own fields in the place of those
+/// before or behind the first `*`.
+fn meant(pattern: &str, name: String) -> Vec<String> {
+    let Some((before, behind)) = pattern.split_once('*') else { return vec![name] };
+    let dots = |text: &str| text.matches('.').count();
+    let fields: Vec<&str> = name.split('.').collect();
+    let (first, last) = (dots(before).min(fields.len()), dots(behind).min(fields.len()));
+    let with_first = format!("{}.*{behind}", fields[..first].join("."));
+    let with_last = format!("{before}*.{}", fields[fields.len() - last..].join("."));
+    [with_first, with_last].into_iter().filter(|pattern| matches(pattern, &name)).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -170,5 +182,9 @@ mod tests {
         let mut groups = Groups::<AdamW>::new(&SPEC);
         let error = groups.add(&SPEC, "head.wieght", Box::new(|_| ())).unwrap_err();
         assert_eq!(error.to_string(), "no parameter is named `head.wieght`; did you mean `head.weight`?");
+        for (pattern, meant) in [("*.bais", "*.bias"), ("block.*", "blocks.*"), ("blocks.*.wieght", "blocks.*.weight")] {
+            let error = groups.add(&SPEC, pattern, Box::new(|_| ())).unwrap_err();
+            assert_eq!(error.to_string(), format!("no parameter is named `{pattern}`; did you mean `{meant}`?"));
+        }
     }
 }

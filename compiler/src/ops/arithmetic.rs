@@ -4,7 +4,7 @@ use crate::diag::Code;
 use super::axes::show;
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Kind, Value};
+use crate::ir::{DType, Dim, Kind, Type, Value};
 
 /// One op from each line: its name, element class, PyTorch's and ONNX's names, test domain of `b`, documentation and formula.
 macro_rules! table {
@@ -63,10 +63,17 @@ table! {
 /// That two arguments of a call have a common shape.
 ///
 /// # Errors
-/// `broadcast-mismatch` that names both shapes, with the axis to insert where that is all that is missing.
+/// `broadcast-mismatch` that names both shapes, with the axis to insert where that is all that is missing; also where
+/// each row would meet each.
 pub(super) fn must_broadcast(b: &Builder<'_>, x: Value, y: Value) -> Result<(), OpError> {
-    if b.common_shape(&[x, y]).is_ok() {
-        return Ok(());
+    if let Ok(common) = b.common_shape(&[x, y]) {
+        let (a, c) = (b.ty(x), b.ty(y));
+        let (long, short) = if a.rank() > c.rank() { (0, 1) } else { (1, 0) };
+        let types = [a, c];
+        return match squared(&types[long].shape, &types[short].shape) {
+            None => Ok(()),
+            Some(axis) => Err(outer(types, (long, short), axis, &common)),
+        };
     }
     let (from, to) = (b.ty(x), b.ty(y));
     let message = format!("{{0}} is {from} and {{1}} is {to}: shapes that do not broadcast");
@@ -77,6 +84,29 @@ pub(super) fn must_broadcast(b: &Builder<'_>, x: Value, y: Value) -> Result<(), 
         (true, _) => error.help(reshaped(1, from.rank(), &to.shape)),
         (_, true) => error.help(reshaped(0, to.rank(), &from.shape)),
         (false, false) => error,
+    })
+}
+
+/// The axis of extent 1 that a missing leading axis stretches to a named dimension that the longer shape has already:
+/// `[B, 1]` and `[B]` would be `[B, B]`, which who takes a target from a prediction never means.
+fn squared(long: &[Dim], short: &[Dim]) -> Option<usize> {
+    let lead = long.len() - short.len();
+    let again = |(axis, dim): &(usize, &Dim)| long[lead + axis].is(1) && dim.as_const().is_none() && long.contains(dim);
+    short.iter().enumerate().filter(|_| lead > 0).find(again).map(|(axis, _)| lead + axis)
+}
+
+fn outer(types: [&Type; 2], (long, short): (usize, usize), axis: usize, common: &[Dim]) -> OpError {
+    let [a, c] = types;
+    let all = Type::new(a.dtype, common.to_vec());
+    let message = format!("{{0}} is {a} and {{1}} is {c}, which broadcast to {all}");
+    let mut squeezed = types[long].shape.clone();
+    squeezed.remove(axis);
+    let mut extended = vec![Dim::from(1); types[long].rank() - types[short].rank()];
+    extended.extend(types[short].shape.iter().cloned());
+    let each = format!("`reshape({{{short}}}, {})`", show(&extended));
+    OpError::new(Code::BroadcastMismatch, message).arg(1).help(match squeezed == types[short].shape {
+        true => format!("write `reshape({{{long}}}, {})`, or {each} if each is to meet each", show(&squeezed)),
+        false => format!("if each is to meet each, write {each}"),
     })
 }
 

@@ -86,6 +86,23 @@ pub(super) fn must_weigh(b: &Builder<'_>, args: &[Value], classes: &Dim) -> Resu
     }
 }
 
+/// That the id that is ignored is one that the target can have.
+///
+/// # Errors
+/// `wrong-attribute` at a negative id beside a target without signs.
+fn must_occur(b: &Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<(), OpError> {
+    let target = b.ty(args[1]);
+    match attrs.int("ignore_index") {
+        Some(ignored) if ignored < 0 && target.dtype == DType::U32 => {
+            let signed = Type::new(DType::I32, target.shape.clone());
+            let message = format!("{{1}} is {target}, of which no element is {ignored}");
+            let error = OpError::new(Code::WrongAttribute, message).attr("ignore_index");
+            Err(error.help(format!("declare `{{1}}` as {signed}")))
+        }
+        _ => Ok(()),
+    }
+}
+
 impl Labels {
     /// The labels of a call `(scores, target, weight?)`.
     ///
@@ -98,6 +115,7 @@ impl Labels {
         let classes = rows.remove(axis);
         must_suit(b, args, &rows)?;
         must_weigh(b, args, &classes)?;
+        must_occur(b, args, attrs)?;
         let mut id = b.convert(args[1], DType::U32)?;
         let mut counts = None;
         if let Some(ignored) = attrs.int("ignore_index") {

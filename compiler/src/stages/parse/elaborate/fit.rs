@@ -77,7 +77,7 @@ pub(in super::super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags
     all.into_iter().collect()
 }
 
-impl Elaborator<'_, '_> {
+impl<'p> Elaborator<'_, 'p> {
     /// The value, which must fit the type. `text` and `place` are the value's.
     pub(super) fn fit(&mut self, val: Val, ty: &TypeExpr, role: &Role, text: &str, place: Place) -> Val {
         match ty {
@@ -111,6 +111,30 @@ impl Elaborator<'_, '_> {
             }
             TypeExpr::Struct(name, fields) => self.fit_struct(val, name, fields, role, text, place),
         }
+    }
+
+    /// The function's result, which fits its signature.
+    pub(super) fn body(&mut self, function: &'p Fn) -> Val {
+        let value = self.block(&function.body);
+        let is_nothing = matches!(&function.result, TypeExpr::Tuple(items, _) if items.is_empty());
+        let (text, place) = match &function.body.tail {
+            Some(tail) if is_nothing && matches!(value, Val::Tensor(_) | Val::Struct(..)) => {
+                let (name, text) = (&function.name, words::brief(tail));
+                let message = format!("`{name}` is declared to return nothing, but it ends with `{text}`");
+                let report = Diagnostic::new(Code::WrongResult, tail.place, message);
+                self.diags.push(report.help("write its type in the place of `()`"));
+                return Val::Unknown;
+            }
+            Some(tail) => (words::brief(tail), tail.place),
+            None if is_nothing => return value,
+            None => {
+                let message = format!("`{}` ends without a result", function.name);
+                let report = Diagnostic::new(Code::WrongResult, function.body.close, message);
+                self.diags.push(report.help("let the last expression stand without `;`"));
+                return Val::Unknown;
+            }
+        };
+        self.fit(value, &function.result, &Role::Result(function.name.to_string()), &text, place)
     }
 
     /// Stands for an unknown value that is declared, so that what uses it is checked.

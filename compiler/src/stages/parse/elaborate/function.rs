@@ -317,22 +317,6 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         }
     }
 
-    /// The function's result, which fits its signature.
-    pub(super) fn body(&mut self, function: &'p Fn) -> Val {
-        let value = self.block(&function.body);
-        let (text, place) = match &function.body.tail {
-            Some(tail) => (words::brief(tail), tail.place),
-            None if matches!(&function.result, TypeExpr::Tuple(items, _) if items.is_empty()) => return value,
-            None => {
-                let message = format!("`{}` ends without a result", function.name);
-                let report = Diagnostic::new(Code::WrongResult, function.body.close, message);
-                self.diags.push(report.help("let the last expression stand without `;`"));
-                return Val::Unknown;
-            }
-        };
-        self.fit(value, &function.result, &Role::Result(function.name.to_string()), &text, place)
-    }
-
     /// The outputs in order; unknown ones become placeholders of the declared type, so that the public face
     /// can be emitted.
     fn outputs(&mut self, result: &Val, function: &Fn) -> Option<Vec<Tensor>> {

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::{statics, words};
 use super::{Argument, Elaborator, Tensor, Val};
-use crate::diag::{Code, Diagnostic};
+use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Dim;
 use crate::ops::{self, Attr};
 
@@ -42,6 +42,12 @@ impl Elaborator<'_, '_> {
         if let (Val::Static(x), Val::Static(y)) = (&a.1, &b.1) {
             if statics::overflows(op, x, y) {
                 self.diags.push(statics::too_large(expr));
+                return Val::Unknown;
+            }
+            if let (Binary::Div, Attr::Int(by), ExprKind::Int(of)) = (op, y, &a.0.kind)
+                && by.as_const().is_none_or(|by| by != 0 && of % by != 0)
+            {
+                self.diags.push(rounded(expr, a.0.place.to(b.0.place), *of, by, b.0));
                 return Val::Unknown;
             }
             return match statics::binary(op, x, y) {
@@ -110,6 +116,15 @@ impl Elaborator<'_, '_> {
             }
         }
     }
+}
+
+/// The report of a number that is divided as an integer: extents are divided so, but who writes `1 / 2` means a half.
+fn rounded(expr: &Expr, place: Place, of: i64, by: &Dim, divisor: &Expr) -> Diagnostic {
+    let what = by.as_const().map_or(String::new(), |by| format!(" to {}", of.div_euclid(by)));
+    let message = format!("`{}` divides integers, which rounds down{what}", words::full(expr));
+    let report = Diagnostic::new(Code::NonDivisible, place, message);
+    let cast = if by.as_const().is_some() { "" } else { ".f32()" };
+    report.help(format!("write `{of}.0 / {}{cast}`", words::full(divisor)))
 }
 
 fn is_number(attr: &Attr) -> bool {

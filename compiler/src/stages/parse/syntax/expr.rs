@@ -100,7 +100,7 @@ impl Syntax {
         let span = input.span();
         let at = |kind, last: Span| Expr { kind, place: Place { first: span, last } };
         if input.peek(Lit) {
-            return Ok(at(literal(input.parse()?)?, span));
+            return Ok(at(self.literal(input.parse()?)?, span));
         }
         if input.peek(token::Paren) {
             let content;
@@ -264,7 +264,7 @@ impl Syntax {
         let minus: Option<Token![-]> = input.parse()?;
         let span = input.span();
         let place = Place::from(minus.as_ref().map_or(span, |m| m.span)).to(span.into());
-        match literal(input.parse()?)? {
+        match self.literal(input.parse()?)? {
             ExprKind::Int(n) => Ok((Case::Int(if minus.is_some() { -n } else { n }), place)),
             ExprKind::Bool(b) if minus.is_none() => Ok((Case::Bool(b), place)),
             _ => Err(syn::Error::new(span, "expected an integer, `true`, `false` or `_`")),
@@ -317,17 +317,6 @@ impl Syntax {
             _ => Index::Range { start, end, inclusive },
         })
     }
-}
-
-fn literal(lit: Lit) -> syn::Result<ExprKind> {
-    Ok(match lit {
-        Lit::Int(n) if n.suffix() == "f32" => ExprKind::Float(n.base10_parse()?),
-        Lit::Int(n) => ExprKind::Int(n.base10_parse()?),
-        Lit::Float(x) => ExprKind::Float(x.base10_parse()?),
-        Lit::Bool(b) => ExprKind::Bool(b.value),
-        Lit::Str(text) => ExprKind::Text(text.value()),
-        other => return Err(syn::Error::new(other.span(), "this literal is not in the model language")),
-    })
 }
 
 /// The infix operator that comes next, unless it is part of an assignment.

@@ -9,7 +9,7 @@ use super::elsewhere::next_is;
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Ident, Span, TokenTree};
 use syn::parse::ParseStream;
-use syn::{Token, token};
+use syn::{Lit, Token, token};
 
 impl Syntax {
     /// An argument, by position or by name.
@@ -23,6 +23,28 @@ impl Syntax {
             input.parse::<Token![=]>()?;
         }
         Ok(Arg { name, value: self.expr(input)? })
+    }
+
+    /// A number, truth value or text. A number with a type is reported, and read without: `255.0f64`.
+    pub(super) fn literal(&self, lit: Lit) -> syn::Result<ExprKind> {
+        let (digits, suffix) = match &lit {
+            Lit::Int(n) => (n.base10_digits(), n.suffix()),
+            Lit::Float(x) => (x.base10_digits(), x.suffix()),
+            _ => ("", ""),
+        };
+        if !matches!(suffix, "" | "f32") {
+            let message = format!("`{digits}{suffix}` has a type of its own, but numbers take that of what they meet");
+            let report = Diagnostic::new(Code::TypeSyntax, lit.span(), message);
+            self.report(report.help(format!("write `{digits}`")));
+        }
+        Ok(match &lit {
+            Lit::Int(n) if n.suffix() == "f32" => ExprKind::Float(n.base10_parse()?),
+            Lit::Int(n) => ExprKind::Int(n.base10_parse()?),
+            Lit::Float(x) => ExprKind::Float(x.base10_parse()?),
+            Lit::Bool(b) => ExprKind::Bool(b.value),
+            Lit::Str(text) => ExprKind::Text(text.value()),
+            other => return Err(syn::Error::new(other.span(), "this literal is not in the model language")),
+        })
     }
 
     /// A float as a pattern of a `match`: its text and place.
