@@ -182,7 +182,8 @@ mod tests {
         let mut groups = Groups::<AdamW>::new(&SPEC);
         let error = groups.add(&SPEC, "head.wieght", Box::new(|_| ())).unwrap_err();
         assert_eq!(error.to_string(), "no parameter is named `head.wieght`; did you mean `head.weight`?");
-        for (pattern, meant) in [("*.bais", "*.bias"), ("block.*", "blocks.*"), ("blocks.*.wieght", "blocks.*.weight")] {
+        for (pattern, meant) in [("*.bais", "*.bias"), ("block.*", "blocks.*"), ("blocks.*.wieght", "blocks.*.weight")]
+        {
             let error = groups.add(&SPEC, pattern, Box::new(|_| ())).unwrap_err();
             assert_eq!(error.to_string(), format!("no parameter is named `{pattern}`; did you mean `{meant}`?"));
         }

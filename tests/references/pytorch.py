@@ -451,3 +451,28 @@ op("poisson_nll_loss(x, y, log_input = false)", lambda x, y: F.poisson_nll_loss(
 
 # A row without variance, at which the derivative of the root is infinite.
 op("std(x, axis = 1)", lambda x: x.std(1), x=lambda: torch.cat([normal(2, 5), torch.ones(1, 5)]))
+
+
+# Lists of layers that differ.
+class Each(nn.ModuleList):
+    """Layers one after the other, each with a function of what it gives and was given."""
+
+    def __init__(self, layers, function):
+        super().__init__(layers)
+        self.function = function
+
+    def forward(self, x):
+        for one in self:
+            x = self.function(one(x), x)
+        return x
+
+
+layer("Sequential(Linear(5, 7), relu, LayerNorm(7), |x| leaky_relu(x, negative_slope = 0.1), Sequential(Linear(7, 3), tanh))",
+      lambda: nn.Sequential(nn.Linear(5, 7), nn.ReLU(), nn.LayerNorm(7), nn.LeakyReLU(0.1),
+                            nn.Sequential(nn.Linear(7, 3), nn.Tanh())), lambda: normal(4, 5))
+layer("[Linear(5, 7), LayerNorm(7), Linear(7, 2, bias = false)]",
+      lambda: Each([nn.Linear(5, 7), nn.LayerNorm(7), nn.Linear(7, 2, bias=False)], lambda y, _: torch.tanh(y)),
+      lambda: normal(4, 5), call="{ let mut y = x; for one in self.layer { y = tanh(one(y)); } y }")
+layer("[Conv1d(3, 3, kernel = 3, dilation = pow(2, i), padding = pow(2, i)) for i in 0..3]",
+      lambda: Each([nn.Conv1d(3, 3, 3, dilation=2**i, padding=2**i) for i in range(3)], lambda y, x: x + torch.tanh(y)),
+      lambda: normal(2, 3, 11), call="{ let mut y = x; for one in self.layer { y = y + tanh(one(y)); } y }")

@@ -194,8 +194,8 @@ pub struct Site {
 pub struct LayerSite {
     /// The layer's kind.
     pub layer: &'static Layer,
-    /// The field's name.
-    pub field: String,
+    /// The field's name; none for one of a list.
+    pub field: Option<String>,
     /// The constructor's attributes, evaluated.
     pub attrs: Attrs,
     /// The constructor's arguments as written: the attribute, whether by name, and the text.
@@ -209,7 +209,7 @@ pub struct LayerSite {
 }
 
 impl LayerSite {
-    /// The declaration with one attribute changed: `output: Linear(128, 10)`.
+    /// The declaration with one attribute changed: `output: Linear(128, 10)`, of one of a list without the name.
     pub fn declaration(&self, attr: &str, value: &str) -> String {
         let mut args: Vec<String> = vec![];
         for (name, named, text) in &self.written {
@@ -219,6 +219,7 @@ impl LayerSite {
         if !self.written.iter().any(|(name, ..)| *name == attr) {
             args.push(format!("{attr} = {value}"));
         }
-        format!("{}: {}({})", self.field, self.layer.name, args.join(", "))
+        let name = self.field.as_ref().map_or(String::new(), |field| format!("{field}: "));
+        format!("{name}{}({})", self.layer.name, args.join(", "))
     }
 }

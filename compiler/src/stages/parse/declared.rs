@@ -149,10 +149,7 @@ impl<'p> Declared<'p> {
     /// Whether a text is about images: it has a layer for them, or an argument with four axes.
     pub(super) fn has_images(&self, source: usize) -> bool {
         let program = &self.sources[source].program;
-        let is_layer = |field: &Field| match &field.ty {
-            FieldType::One { name, .. } => name.to_string().ends_with("2d"),
-            FieldType::Repeat { .. } | FieldType::State(_) | FieldType::Error => false,
-        };
+        let is_layer = |field: &Field| field.ty.blocks().iter().any(|name| name.to_string().ends_with("2d"));
         let is_image = |ty: &TypeExpr| matches!(ty, TypeExpr::Tensor { axes, .. } if axes.len() == 4);
         program.structs.iter().flat_map(|one| &one.fields).any(is_layer)
             || fns_of(&self.sources[source]).flat_map(|one| &one.params).any(|(_, ty)| is_image(ty))

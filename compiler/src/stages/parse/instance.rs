@@ -7,6 +7,7 @@ use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
+use super::list::{ItemInstance, ListInstance};
 use super::names::Names;
 use super::statics::{self, Wanted};
 use super::vocabulary::{self, Own};
@@ -40,6 +41,7 @@ pub(super) enum FieldInstance {
     Param(ParamId),
     State(StateId),
     Repeat(i64, Box<FieldInstance>),
+    List(Rc<ListInstance>),
     Unknown,
 }
 
@@ -61,9 +63,9 @@ pub(super) struct Instances<'d, 'p> {
     /// The structs being instantiated, outermost first.
     open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
-    path: String,
+    pub(super) path: String,
     /// The fields on the way to it.
-    fields: Vec<String>,
+    pub(super) fields: Vec<String>,
     /// Whether files call some field otherwise.
     pub(super) renamed: bool,
     stack: Vec<i64>,
@@ -179,7 +181,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         names
     }
 
-    fn field(
+    pub(super) fn field(
         &mut self,
         ty: &'p FieldType,
         field: &'p Field,
@@ -223,6 +225,18 @@ impl<'d, 'p> Instances<'d, 'p> {
                     (None, _) | (_, FieldInstance::Unknown) => FieldInstance::Unknown,
                     (Some(n), made) => FieldInstance::Repeat(n, Box::new(made)),
                 }
+            }
+            FieldType::Each { item, name, start, end } => {
+                self.each(item, (name, start, end), field, source, names, diags)
+            }
+            FieldType::List { entries, is_chain } => {
+                let made = entries.iter().enumerate().map(|(k, entry)| match entry {
+                    Entry::Field(ty) => self.numbered(k, ty, field, source, names, diags),
+                    Entry::Function(function) => ItemInstance::Function(function.clone()),
+                });
+                let (items, names, is_chain) = (made.collect(), names.clone(), *is_chain);
+                let owner = self.open.last().cloned().unwrap_or_default();
+                FieldInstance::List(Rc::new(ListInstance { items, is_chain, owner, names }))
             }
             FieldType::One { name, args, place } => {
                 let text = name.to_string();
@@ -293,7 +307,10 @@ impl<'d, 'p> Instances<'d, 'p> {
                 Own::Layer(_) | Own::Sized(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
             };
             let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
-            return report.help(own.help_for_field(&field.name, args));
+            return report.help(match field.ty {
+                FieldType::List { .. } => own.help_for_entry(args),
+                _ => own.help_for_field(&field.name, args),
+            });
         }
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),
@@ -338,8 +355,9 @@ impl<'d, 'p> Instances<'d, 'p> {
             }
         };
         let line = diags.line(field.name.span().into());
-        let (field_name, places) = (field.name.to_string(), bound.places);
-        let site = LayerSite { layer, field: field_name, attrs, written: bound.written, place, places, line };
+        let is_alone = matches!(field.ty, FieldType::One { .. } | FieldType::Repeat { .. });
+        let (name, places) = (is_alone.then(|| field.name.to_string()), bound.places);
+        let site = LayerSite { layer, field: name, attrs, written: bound.written, place, places, line };
         let mut ids = vec![];
         for param in params {
             if param.name.is_empty() {

@@ -29,6 +29,17 @@ impl Own {
         }
     }
 
+    /// What to write instead of an entry of a list, which is declared with these arguments.
+    pub(super) fn help_for_entry(self, args: &[Arg]) -> String {
+        match self {
+            Function(name) if args.is_empty() => format!("write `{name}`"),
+            Function(name) => format!("write `|x| {}`", applied(name, &["x".to_owned()], args)),
+            Layer(name) => format!("write `{}`", declaration(name, args)),
+            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
+            Form(text) => text.to_owned(),
+        }
+    }
+
     /// What to write instead of the field of that name, which is declared with these arguments.
     pub(super) fn help_for_field(self, field: &Ident, args: &[Arg]) -> String {
         match self {

@@ -9,6 +9,7 @@ mod files;
 mod foreign;
 mod instance;
 mod instead;
+mod list;
 mod names;
 mod options;
 mod reserved;
@@ -250,7 +251,7 @@ fn report_private_training(declared: &Declared<'_>, of: &Struct, diags: &mut Dia
 fn report_private_struct(declared: &Declared<'_>, of: &Struct, diags: &mut Diags) {
     let program = &declared.sources[of.source].program;
     let fields = program.structs.iter().flat_map(|one| &one.fields);
-    let named = fields.filter_map(|field| field.ty.block()).chain(program.aliases.iter().map(|alias| &alias.target));
+    let named = fields.flat_map(|field| field.ty.blocks()).chain(program.aliases.iter().map(|alias| &alias.target));
     if is_pub(&of.vis) || named.into_iter().any(|name| *name == of.name) {
         return;
     }

@@ -57,6 +57,11 @@ pub(super) fn eval(expr: &Expr, names: &Names, wanted: Wanted, diags: &mut Diags
                     None => no_value(expr, diags),
                 }
             }
+            ExprKind::Name(name) if name == "pow" && args.len() == 2 => {
+                let of = |k: usize, diags: &mut Diags| eval(&args[k].value, names, wanted, diags);
+                let (base, exponent) = (of(0, diags), of(1, diags));
+                power(&base?, &exponent?).or_else(|| no_value(expr, diags))
+            }
             ExprKind::Name(name) if !args.is_empty() => initial(expr, name, args, names, diags),
             _ => no_value(expr, diags),
         },
@@ -223,6 +228,17 @@ fn number(attr: &Attr) -> Option<f64> {
         Attr::Float(x) => Some(*x),
         Attr::Int(dim) => dim.as_const().map(|n| n as f64),
         Attr::Absent | Attr::Bool(_) | Attr::Text(_) | Attr::List(_) => None,
+    }
+}
+
+/// `pow(2, i)`: an integer where both are, and it is one that an extent can be.
+fn power(base: &Attr, exponent: &Attr) -> Option<Attr> {
+    match (base, exponent) {
+        (Attr::Int(base), Attr::Int(exponent)) => {
+            let (base, exponent) = (base.as_const()?, u32::try_from(exponent.as_const()?).ok()?);
+            base.checked_pow(exponent).filter(|n| n.unsigned_abs() <= INTEGER as u64).map(|n| Attr::Int(n.into()))
+        }
+        _ => Some(Attr::Float(number(base)?.powf(number(exponent)?))),
     }
 }
 

@@ -68,7 +68,8 @@ pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
     let mut named = BTreeSet::new();
     program.aliases.iter().for_each(|alias| _ = named.insert(alias.target.to_string()));
     for one in &program.structs {
-        let of_others = one.fields.iter().filter_map(|field| block(&field.ty)).filter(|name| one.name != name);
+        let of_others = one.fields.iter().flat_map(|field| field.ty.blocks()).map(Ident::to_string);
+        let of_others = of_others.filter(|name| one.name != name);
         named.extend(of_others);
     }
     for one in program.structs.iter().filter(|one| !named.contains(&one.name.to_string())) {
@@ -81,15 +82,6 @@ pub(super) fn report_structs(program: &Program, diags: &mut Diags) {
             let report = Diagnostic::new(Code::UnusedStruct, first.name.span(), message);
             diags.push(report.help(format!("declare it as `pub fn {}`", first.name)));
         }
-    }
-}
-
-/// The name of the block or layer that a field holds.
-fn block(ty: &FieldType) -> Option<String> {
-    match ty {
-        FieldType::One { name, .. } => Some(name.to_string()),
-        FieldType::Repeat { item, .. } => block(item),
-        FieldType::State(_) | FieldType::Error => None,
     }
 }
 
@@ -111,6 +103,8 @@ impl Used {
             Some(ExternGradient::Declared { .. }) | None => None,
         });
         used.names.extend(gradients);
+        let fields = program.structs.iter().flat_map(|one| &one.fields);
+        fields.flat_map(|field| field.ty.functions()).for_each(|function| used.expr(function));
         used
     }
 

@@ -217,8 +217,7 @@ const CROSS_ENTROPY: &str = "write `cross_entropy(logits, target)`";
 const LIST: &str = "write several blocks as `[Block(64); 6]`";
 const PAD: &str = "write the function where the value is needed: `pad(x, 1, 1, axis = [-2, -1])`";
 const PERMUTATION: &str = "write the axes in their new order: `transpose(x, 0, 2, 1)`";
-const SEQUENCE: &str =
-    "declare a field for each layer and call one after the other: `self.second(relu(self.first(x)))`";
+const SEQUENCE: &str = "declare `layers: Sequential(Linear(64, 32), relu)`, and call it: `self.layers(x)`";
 
 /// Names of attributes.
 const ATTRIBUTES: &[(&str, &str)] = &[

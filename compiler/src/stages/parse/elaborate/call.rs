@@ -116,6 +116,7 @@ impl Elaborator<'_, '_> {
                 | FieldInstance::Param(_)
                 | FieldInstance::State(_)
                 | FieldInstance::Repeat(..)
+                | FieldInstance::List(_)
                 | FieldInstance::Unknown => "a list of blocks".into(),
             };
             let message = format!("`{}` is {what}, which has no function `{name}`", module.text);
@@ -204,6 +205,7 @@ impl Elaborator<'_, '_> {
                 self.diags.push(report.help(format!("loop over them: `for block in {callee} {{ x = block(x); }}`")));
                 Val::Unknown
             }
+            FieldInstance::List(list) => self.call_list(expr, list, &module, callee, args),
             FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }

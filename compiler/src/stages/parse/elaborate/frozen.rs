@@ -3,6 +3,7 @@
 
 use super::super::ast::*;
 use super::super::instance::{FieldInstance, Instance};
+use super::super::list::ItemInstance;
 use super::super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::model::{Param, ParamId};
@@ -85,6 +86,7 @@ fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> 
             Some((_, id)) => return Some(FieldInstance::Param(*id)),
             None => (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect()),
         },
+        FieldInstance::List(_) => ("a list".into(), vec![]),
         FieldInstance::Param(_) => ("a parameter".into(), vec![]),
         FieldInstance::State(_) => ("a state".into(), vec![]),
         FieldInstance::Unknown => return None,
@@ -107,6 +109,10 @@ fn parameters(of: &FieldInstance, into: &mut BTreeSet<ParamId>) {
         FieldInstance::Block(instance) => instance.fields.values().for_each(|field| parameters(field, into)),
         FieldInstance::Param(id) => _ = into.insert(*id),
         FieldInstance::Repeat(_, item) => parameters(item, into),
+        FieldInstance::List(list) => list.items.iter().for_each(|item| match item {
+            ItemInstance::Field(field) => parameters(field, into),
+            ItemInstance::Function(_) => {}
+        }),
         FieldInstance::State(_) | FieldInstance::Unknown => {}
     }
 }

@@ -46,6 +46,13 @@ impl Elaborator<'_, '_> {
                     Val::Module(module) if matches!(module.held, FieldInstance::Repeat(..)) => {
                         self.region(pat, &module, body, field.place);
                     }
+                    Val::Module(Module { held: FieldInstance::List(list), picks, text }) => {
+                        let module = Module { held: FieldInstance::List(list.clone()), picks, text };
+                        for k in 0..list.items.len() as i64 {
+                            let item = self.pick_unlike(&module, &list, k, field.place);
+                            self.iteration(pat, item, body, &format!("{}[{k}]", module.text));
+                        }
+                    }
                     Val::Unknown => self.poison(pat, body),
                     Val::Tensor(_) => {
                         let (slice, message) =

@@ -18,6 +18,7 @@ mod gradient;
 mod graph;
 mod index;
 mod inner;
+mod list;
 mod loops;
 mod operator;
 mod remat;
@@ -161,6 +162,7 @@ fn block_of(module: &Module) -> Option<&Rc<Instance>> {
         | FieldInstance::Param(_)
         | FieldInstance::State(_)
         | FieldInstance::Repeat(..)
+        | FieldInstance::List(_)
         | FieldInstance::Unknown => None,
     }
 }

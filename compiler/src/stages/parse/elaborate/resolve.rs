@@ -187,6 +187,13 @@ impl<'p> Elaborator<'_, 'p> {
                 self.diags.push(report.help(format!("loop over them: `for block in {} {{ … }}`", of.text)));
                 Val::Unknown
             }
+            FieldInstance::List(list) => {
+                let message =
+                    format!("`{}` is a list of {}; `{name}` belongs to one of them", of.text, list.items.len());
+                let report = Diagnostic::new(Code::UnknownField, name.span(), message);
+                self.diags.push(report.help(format!("name its number: `{}[0].{name}`", of.text)));
+                Val::Unknown
+            }
             FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
     }
@@ -200,12 +207,17 @@ impl<'p> Elaborator<'_, 'p> {
                 Val::Tensor(tensor)
             }
             FieldInstance::State(id) => self.state(*id, &module, place),
-            FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) => Val::Module(module),
+            FieldInstance::Layer(_) | FieldInstance::Block(_) | FieldInstance::Repeat(..) | FieldInstance::List(_) => {
+                Val::Module(module)
+            }
         }
     }
 
     /// One of several repeated blocks.
     pub(super) fn pick(&mut self, of: &Module, pick: Pick, text: String, place: Place) -> Val {
+        if let (FieldInstance::List(list), Pick::Index(k)) = (&of.held, &pick) {
+            return self.pick_unlike(of, list, *k, place);
+        }
         let FieldInstance::Repeat(n, item) = &of.held else {
             let message = format!("`{}` is not a list of blocks", of.text);
             self.diags.push(Diagnostic::new(Code::BadExpression, place, message));

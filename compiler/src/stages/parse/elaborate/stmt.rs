@@ -177,7 +177,7 @@ impl Elaborator<'_, '_> {
                 Some(FieldInstance::Param(_)) => {
                     self.not_a_state(target, &text, "is a parameter, which training alone changes")
                 }
-                Some(FieldInstance::Block(_) | FieldInstance::Repeat(..)) => {
+                Some(FieldInstance::Block(_) | FieldInstance::Repeat(..) | FieldInstance::List(_)) => {
                     self.not_a_state(target, &text, "holds blocks")
                 }
                 None => match self.member(&module, name, target.place) {
@@ -213,6 +213,7 @@ impl Elaborator<'_, '_> {
             | FieldInstance::Block(_)
             | FieldInstance::State(_)
             | FieldInstance::Repeat(..)
+            | FieldInstance::List(_)
             | FieldInstance::Unknown => None,
         }
     }

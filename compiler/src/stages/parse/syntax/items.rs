@@ -222,17 +222,20 @@ impl Syntax {
         Ok(ty)
     }
 
-    fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
+    pub(super) fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
         if input.peek(syn::token::Bracket) {
             let content;
             bracketed!(content in input);
-            let item = Box::new(self.field_type(&content, field)?);
-            content.parse::<Token![;]>()?;
-            let count = self.expr(&content)?;
-            return Ok(FieldType::Repeat { item, count });
+            return self.list_type(&content, field);
         }
         let name = input.parse()?;
         let path = self.path(input, name, true)?;
+        if path.meant == "Sequential" && input.peek(syn::token::Paren) {
+            let content;
+            parenthesized!(content in input);
+            _ = self.path_of_field(path, field, &[]);
+            return Ok(FieldType::List { entries: self.entries(&content, field)?, is_chain: true });
+        }
         if self.field_of_type(input, &path.meant, field)? {
             return Ok(FieldType::Error);
         }

@@ -7,6 +7,7 @@ mod foreign;
 mod function;
 mod import;
 mod items;
+mod list;
 mod operator;
 mod path;
 mod spelling;

@@ -127,7 +127,7 @@ impl Syntax {
         read
     }
 
-    fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
+    pub(super) fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
         let start = self.binary(input, 0, false)?;
         if !input.peek(Token![..]) {
             return Ok(Iter::Field(start));
