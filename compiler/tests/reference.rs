@@ -3,6 +3,7 @@
 //! `BLESS=1 cargo test -p precast-compiler --test reference` writes it anew.
 
 use precast_compiler::ops::{AttrDecl, AttrKind, INITIALIZERS, Initializer, Item, Layer, Op, Optimizer, items};
+use precast_compiler::pipeline::check;
 use std::fmt::Write;
 use std::path::Path;
 
@@ -60,7 +61,7 @@ fn page() -> String {
 /// The way from names of PyTorch and ONNX to ours.
 fn names(out: &mut String, layers: &[&Layer], ops: &[&Op], optimizers: &[&Optimizer]) {
     let mut torch: Vec<(String, String)> =
-        layers.iter().map(|layer| (format!("torch.nn.{}", layer.name), link("layer", layer.name))).collect();
+        layers.iter().map(|layer| (layer.torch.to_owned(), link("layer", layer.name))).collect();
     torch.extend(ops.iter().filter_map(|op| Some((op.torch?.to_owned(), link("function", op.name)))));
     torch.extend(optimizers.iter().map(|one| (format!("torch.optim.{}", one.torch), link("optimiser", one.name))));
     let onnx = ops.iter().filter_map(|op| Some((op.onnx?.to_owned(), link("function", op.name)))).collect();
@@ -95,12 +96,24 @@ fn layer(out: &mut String, layer: &Layer) {
     heading(out, "layer", layer.name);
     _ = writeln!(
         out,
-        "{} In PyTorch `torch.nn.{}`. A call computes {}.",
+        "{} In PyTorch `{}`. A call computes {}.",
         layer.doc,
-        layer.name,
+        layer.torch,
         link("function", layer.op.name)
     );
     attributes(out, layer.attrs);
+    let example = &layer.example;
+    let (models, diags) = check(example.program().parse().unwrap());
+    assert!(diags.is_empty(), "{}: {:?}", layer.name, diags.list());
+    let params = models[0].params.iter().map(|param| format!("`{}: {}`", param.name, param.ty));
+    let params: Vec<String> = params.collect();
+    let inputs: Vec<String> = example.inputs.iter().map(|(name, ty)| format!("`{name}: {ty}`")).collect();
+    let (declared, call, inputs) = (example.declared, example.call, inputs.join(", "));
+    _ = write!(out, "\nExample: with `layer: {declared}`, `{call}` of {inputs} is `{}`.", example.result);
+    if !params.is_empty() {
+        _ = write!(out, " Its parameters: {}.", params.join(", "));
+    }
+    out.push('\n');
 }
 
 fn op(out: &mut String, op: &Op) {

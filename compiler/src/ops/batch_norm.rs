@@ -2,7 +2,7 @@
 
 use crate::diag::Code;
 use super::group_norm::{affine, column, scale_channels};
-use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerExample, LayerParam, Op, OpError};
 use crate::ir::dim::product;
 use crate::ir::model::Init;
 use crate::ir::prim::MapOp;
@@ -142,22 +142,36 @@ fn blend(b: &mut Builder<'_>, running: Value, batch: Value, momentum: f64) -> Re
 
 static LAYER1D: Layer = Layer {
     name: "BatchNorm1d",
+    torch: "torch.nn.BatchNorm1d",
     attrs: ATTRS,
     params,
     op: &BATCH_NORM,
     op_attrs,
     doc: "Normalises each channel of `[batch, channels]` or `[batch, channels, length]`, in training by the batch and \
           elsewhere by running statistics, which steps of training update.",
+    example: LayerExample {
+        declared: "BatchNorm1d(8)",
+        inputs: &[("x", "f32[B, 8]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8]",
+    },
 };
 
 static LAYER2D: Layer = Layer {
     name: "BatchNorm2d",
+    torch: "torch.nn.BatchNorm2d",
     attrs: ATTRS,
     params,
     op: &BATCH_NORM,
     op_attrs,
     doc: "Normalises each channel of `[batch, channels, height, width]`, in training by the batch and elsewhere by running \
           statistics, which steps of training update.",
+    example: LayerExample {
+        declared: "BatchNorm2d(8)",
+        inputs: &[("x", "f32[B, 8, 6, 5]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 6, 5]",
+    },
 };
 
 const ATTRS: &[AttrDecl] = &[

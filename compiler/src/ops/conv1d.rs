@@ -3,7 +3,7 @@
 use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV1D), Item::Layer(&LAYER)];
 
@@ -42,6 +42,7 @@ static CONV1D: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "Conv1d",
+    torch: "torch.nn.Conv1d",
     attrs: &[
         INPUT,
         OUTPUT,
@@ -61,4 +62,10 @@ static LAYER: Layer = Layer {
     op: &CONV1D,
     op_attrs: |attrs| attrs.only(&["stride", "padding", "dilation", "groups"]),
     doc: "A learnt convolution over the length of `[batch, channels, length]`.",
+    example: LayerExample {
+        declared: "Conv1d(4, 8, kernel = 3, padding = 1)",
+        inputs: &[("x", "f32[B, 4, 16]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 16]",
+    },
 };

@@ -3,7 +3,7 @@
 use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV2D), Item::Layer(&LAYER)];
 
@@ -49,6 +49,7 @@ static CONV2D: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "Conv2d",
+    torch: "torch.nn.Conv2d",
     attrs: &[
         INPUT,
         OUTPUT,
@@ -68,4 +69,10 @@ static LAYER: Layer = Layer {
     op: &CONV2D,
     op_attrs: |attrs| attrs.only(&["stride", "padding", "dilation", "groups"]),
     doc: "A learnt convolution over height and width of `[batch, channels, height, width]`.",
+    example: LayerExample {
+        declared: "Conv2d(3, 8, kernel = 3, stride = 2, padding = 1)",
+        inputs: &[("x", "f32[B, 3, 16, 16]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 8, 8]",
+    },
 };

@@ -4,7 +4,7 @@ use super::conv::{BIAS, GROUPS, INPUT, OUTPUT};
 use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV_TRANSPOSE1D), Item::Layer(&LAYER)];
 
@@ -44,6 +44,7 @@ static CONV_TRANSPOSE1D: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "ConvTranspose1d",
+    torch: "torch.nn.ConvTranspose1d",
     attrs: &[
         INPUT,
         OUTPUT,
@@ -61,4 +62,10 @@ static LAYER: Layer = Layer {
     op: &CONV_TRANSPOSE1D,
     op_attrs: |attrs| attrs.only(&["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over the length of `[batch, channels, length]`.",
+    example: LayerExample {
+        declared: "ConvTranspose1d(4, 8, kernel = 2, stride = 2)",
+        inputs: &[("x", "f32[B, 4, 16]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 32]",
+    },
 };

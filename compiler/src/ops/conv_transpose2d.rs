@@ -4,7 +4,7 @@ use super::conv::{BIAS, GROUPS, INPUT, OUTPUT};
 use super::conv_transpose::{OUTPUT_PADDING, PADDING, STRIDE, convolve_back, params_back};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV_TRANSPOSE2D), Item::Layer(&LAYER)];
 
@@ -39,6 +39,7 @@ static CONV_TRANSPOSE2D: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "ConvTranspose2d",
+    torch: "torch.nn.ConvTranspose2d",
     attrs: &[
         INPUT,
         OUTPUT,
@@ -56,4 +57,10 @@ static LAYER: Layer = Layer {
     op: &CONV_TRANSPOSE2D,
     op_attrs: |attrs| attrs.only(&["stride", "padding", "output_padding", "groups", "dilation"]),
     doc: "A learnt transposed convolution over height and width of `[batch, channels, height, width]`.",
+    example: LayerExample {
+        declared: "ConvTranspose2d(4, 8, kernel = 2, stride = 2)",
+        inputs: &[("x", "f32[B, 4, 6, 5]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 12, 10]",
+    },
 };

@@ -1,7 +1,7 @@
 //! `Dropout(p)` and `dropout(x, p = 0.5, key = key)`.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerExample, Op, OpError};
 use crate::ir::Value;
 use crate::ir::prim::MapOp;
 
@@ -70,10 +70,17 @@ pub(super) fn drop(b: &mut Builder<'_>, x: Value, p: f64, key: Option<Value>) ->
 
 static LAYER: Layer = Layer {
     name: "Dropout",
+    torch: "torch.nn.Dropout",
     attrs: &[P],
     // A mistake is one of the declaration, not of each call.
     params: |attrs| probability(attrs, "p").map(|_| vec![]),
     op: &DROPOUT,
     op_attrs: |attrs| attrs.only(&["p"]),
     doc: "Drops elements at random in training.",
+    example: LayerExample {
+        declared: "Dropout(0.1)",
+        inputs: &[("x", "f32[B, 8]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8]",
+    },
 };

@@ -1,7 +1,7 @@
 //! `Embedding(count, dim)` and `embedding(index, weight)`.
 
 use super::initial::{INIT, initial};
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, LayerParam, Op};
 use crate::ir::DType;
 use crate::ir::model::Init;
 use crate::ir::prim::Prim;
@@ -35,6 +35,7 @@ static EMBEDDING: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "Embedding",
+    torch: "torch.nn.Embedding",
     attrs: &[
         AttrDecl::required("count", AttrKind::Int, "rows of the table: indices are below it"),
         AttrDecl::required("dim", AttrKind::Int, "features of a row"),
@@ -48,4 +49,10 @@ static LAYER: Layer = Layer {
     op: &EMBEDDING,
     op_attrs: |_| Attrs::default(),
     doc: "A table of learnt vectors, looked up by index; it starts standard normal, as PyTorch's.",
+    example: LayerExample {
+        declared: "Embedding(1000, 64)",
+        inputs: &[("ids", "u32[B, T]")],
+        call: "self.layer(ids)",
+        result: "f32[B, T, 64]",
+    },
 };

@@ -1,7 +1,7 @@
 //! `GroupNorm(groups, channels)` and `group_norm(x, weight, bias, groups = 4)`.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerParam, Op, OpError, nearest_divisor};
+use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Layer, LayerExample, LayerParam, Op, OpError, nearest_divisor};
 use crate::ir::dim::product;
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
@@ -43,6 +43,7 @@ static GROUP_NORM: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "GroupNorm",
+    torch: "torch.nn.GroupNorm",
     attrs: &[
         AttrDecl::required("groups", AttrKind::Int, "how many groups the channels make"),
         AttrDecl::required("channels", AttrKind::Int, "channels of the argument"),
@@ -64,6 +65,12 @@ static LAYER: Layer = Layer {
     op: &GROUP_NORM,
     op_attrs: |attrs| attrs.only(&["groups", "eps"]),
     doc: "Normalises each group of channels to mean 0 and variance 1, then scales and shifts each channel by learnt numbers.",
+    example: LayerExample {
+        declared: "GroupNorm(2, 8)",
+        inputs: &[("x", "f32[B, 8, 6, 5]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 6, 5]",
+    },
 };
 
 /// A scale and an offset for each channel.

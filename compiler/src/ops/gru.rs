@@ -1,7 +1,7 @@
 //! `GRU(input, hidden, layers = 1, bidirectional = false)` and `gru(x, …)`.
 
 use super::recurrent::{Cell, LAYER_ATTRS, OP_ATTRS, gate, op_attrs, params, run};
-use super::{Domain, Example, Item, Layer, Op};
+use super::{Domain, Example, Item, Layer, LayerExample, Op};
 use crate::ir::prim::MapOp;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&GRU), Item::Layer(&LAYER)];
@@ -83,10 +83,17 @@ static GRU: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "GRU",
+    torch: "torch.nn.GRU",
     attrs: LAYER_ATTRS,
     params: |attrs| params(attrs, CELL.gates),
     op: &GRU,
     op_attrs,
     doc: "Gated recurrent units: `let (y, h) = self.gru(x)`, or `self.gru(x, h)` from a state. Parameters have PyTorch's \
           names, order of gates and initial values.",
+    example: LayerExample {
+        declared: "GRU(4, 8)",
+        inputs: &[("x", "f32[B, T, 4]")],
+        call: "self.layer(x)",
+        result: "(f32[B, T, 8], f32[1, B, 8])",
+    },
 };

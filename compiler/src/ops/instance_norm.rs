@@ -2,7 +2,7 @@
 
 use crate::diag::Code;
 use super::group_norm::{EPS, affine, normalise};
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, LayerParam, Op, OpError};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&INSTANCE_NORM), Item::Layer(&LAYER1D), Item::Layer(&LAYER2D)];
 
@@ -42,21 +42,35 @@ static INSTANCE_NORM: Op = Op {
 
 static LAYER1D: Layer = Layer {
     name: "InstanceNorm1d",
+    torch: "torch.nn.InstanceNorm1d",
     attrs: ATTRS,
     params,
     op: &INSTANCE_NORM,
     op_attrs,
     doc: "Normalises each channel of `[batch, channels, length]` by itself; `affine = true` scales and shifts it by learnt numbers.",
+    example: LayerExample {
+        declared: "InstanceNorm1d(8, affine = true)",
+        inputs: &[("x", "f32[B, 8, 16]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 16]",
+    },
 };
 
 static LAYER2D: Layer = Layer {
     name: "InstanceNorm2d",
+    torch: "torch.nn.InstanceNorm2d",
     attrs: ATTRS,
     params,
     op: &INSTANCE_NORM,
     op_attrs,
     doc: "Normalises each channel of `[batch, channels, height, width]` by itself; `affine = true` scales and shifts it by \
           learnt numbers.",
+    example: LayerExample {
+        declared: "InstanceNorm2d(8, affine = true)",
+        inputs: &[("x", "f32[B, 8, 6, 5]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8, 6, 5]",
+    },
 };
 
 const ATTRS: &[AttrDecl] = &[

@@ -1,6 +1,6 @@
 //! `LayerNorm(dim)` and `layer_norm(x, weight, bias)`.
 
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerParam, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, LayerParam, Op};
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
 
@@ -57,6 +57,7 @@ static LAYER_NORM: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "LayerNorm",
+    torch: "torch.nn.LayerNorm",
     attrs: &[
         AttrDecl::required("dim", AttrKind::Int, "features of the argument's last axis"),
         EPS,
@@ -76,4 +77,10 @@ static LAYER: Layer = Layer {
     op: &LAYER_NORM,
     op_attrs: |attrs| attrs.only(&["eps"]),
     doc: "Normalises the last axis to mean 0 and variance 1, then scales and shifts it by learnt numbers.",
+    example: LayerExample {
+        declared: "LayerNorm(64)",
+        inputs: &[("x", "f32[B, T, 64]")],
+        call: "self.layer(x)",
+        result: "f32[B, T, 64]",
+    },
 };

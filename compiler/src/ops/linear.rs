@@ -1,7 +1,7 @@
 //! `Linear(input, output, bias = true)` and `linear(x, weight, bias)`.
 
 use super::initial::{BIAS_INIT, INIT, weight_and_bias};
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, Op};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&LINEAR), Item::Layer(&LAYER)];
 
@@ -41,6 +41,7 @@ static LINEAR: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "Linear",
+    torch: "torch.nn.Linear",
     attrs: &[
         AttrDecl::required("input", AttrKind::Int, "features of the argument"),
         AttrDecl::required("output", AttrKind::Int, "features of the result"),
@@ -55,4 +56,10 @@ static LAYER: Layer = Layer {
     op: &LINEAR,
     op_attrs: |_| Attrs::default(),
     doc: "A fully connected layer: `x · weightᵀ + bias` over the last axis.",
+    example: LayerExample {
+        declared: "Linear(784, 10)",
+        inputs: &[("x", "f32[B, 784]")],
+        call: "self.layer(x)",
+        result: "f32[B, 10]",
+    },
 };

@@ -1,7 +1,7 @@
 //! `LSTM(input, hidden, layers = 1, bidirectional = false)` and `lstm(x, …)`.
 
 use super::recurrent::{Cell, LAYER_ATTRS, OP_ATTRS, gate, op_attrs, params, run};
-use super::{Domain, Example, Item, Layer, Op};
+use super::{Domain, Example, Item, Layer, LayerExample, Op};
 use crate::ir::prim::MapOp;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&LSTM), Item::Layer(&LAYER)];
@@ -78,10 +78,17 @@ static LSTM: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "LSTM",
+    torch: "torch.nn.LSTM",
     attrs: LAYER_ATTRS,
     params: |attrs| params(attrs, CELL.gates),
     op: &LSTM,
     op_attrs,
     doc: "Long short-term memory: `let (y, h, c) = self.lstm(x)`, or `self.lstm(x, h, c)` from a state. Parameters have \
           PyTorch's names, order of gates and initial values.",
+    example: LayerExample {
+        declared: "LSTM(4, 8, layers = 2)",
+        inputs: &[("x", "f32[B, T, 4]")],
+        call: "self.layer(x)",
+        result: "(f32[B, T, 8], f32[2, B, 8], f32[2, B, 8])",
+    },
 };

@@ -107,6 +107,7 @@ list! {
     log_softmax
     parameter
     linear
+    transposed_linear
     embedding
     layer_norm
     rms_norm
@@ -189,8 +190,10 @@ pub struct Op {
 /// A field that declares parameters and is called like a function.
 #[derive(Debug)]
 pub struct Layer {
-    /// The name in the model language and in `torch.nn`: `Conv2d`.
+    /// The name in the model language: `Conv2d`.
     pub name: &'static str,
+    /// PyTorch's name, with its module.
+    pub torch: &'static str,
     /// Constructor arguments, positional order first.
     pub attrs: &'static [AttrDecl],
     /// The parameters, in the order of PyTorch's `state_dict`.
@@ -201,6 +204,33 @@ pub struct Layer {
     pub op_attrs: fn(&Attrs) -> Attrs,
     /// The first paragraph of its documentation.
     pub doc: &'static str,
+    /// How it is declared and called.
+    pub example: LayerExample,
+}
+
+/// A field and a call of it, which the reference shows.
+#[derive(Clone, Copy, Debug)]
+pub struct LayerExample {
+    /// What the field `layer` is: `"Linear(784, 10)"`.
+    pub declared: &'static str,
+    /// Names and types of arguments: `("x", "f32[B, 784]")`.
+    pub inputs: &'static [(&'static str, &'static str)],
+    /// The expression over them: `"self.layer(x)"`.
+    pub call: &'static str,
+    /// The result's type: `"f32[B, 10]"`.
+    pub result: &'static str,
+}
+
+impl LayerExample {
+    /// The text of a model that has the layer and calls it.
+    pub fn program(&self) -> String {
+        let LayerExample { declared, inputs, call, result } = self;
+        let args: Vec<String> = inputs.iter().map(|(name, ty)| format!("{name}: {ty}")).collect();
+        let args = args.join(", ");
+        format!(
+            "pub struct Net {{ layer: {declared} }} impl Net {{ pub fn out(&self, {args}) -> {result} {{ {call} }} }}"
+        )
+    }
 }
 
 /// A parameter of a layer.

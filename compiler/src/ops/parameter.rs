@@ -2,7 +2,7 @@
 
 use crate::diag::Code;
 use super::initial::initial;
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, LayerParam, Op, OpError};
 use crate::ir::model::Init;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&IDENTITY), Item::Layer(&LAYER)];
@@ -23,6 +23,7 @@ static IDENTITY: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "Parameter",
+    torch: "torch.nn.Parameter",
     attrs: &[
         AttrDecl::required("shape", AttrKind::Shape, "its extents"),
         AttrDecl::optional("init", AttrKind::Init, "\"normal\"", "how it starts"),
@@ -39,4 +40,10 @@ static LAYER: Layer = Layer {
     op: &IDENTITY,
     op_attrs: |_| Attrs::default(),
     doc: "A tensor that training changes; `self.field` is its value. It is saved under the field's own name.",
+    example: LayerExample {
+        declared: "Parameter([4, 8], init = \"zeros\")",
+        inputs: &[("x", "f32[B, 4]")],
+        call: "matmul(x, self.layer)",
+        result: "f32[B, 8]",
+    },
 };

@@ -1,7 +1,7 @@
 //! `PReLU(num_parameters = 1)` and `prelu(x, weight)`.
 
 use crate::diag::Code;
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerParam, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, LayerParam, Op, OpError};
 use crate::ir::Dim;
 use crate::ir::model::Init;
 use crate::ir::prim::MapOp;
@@ -56,6 +56,7 @@ static PRELU: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "PReLU",
+    torch: "torch.nn.PReLU",
     attrs: &[
         AttrDecl::optional(
             "num_parameters",
@@ -72,4 +73,10 @@ static LAYER: Layer = Layer {
     op: &PRELU,
     op_attrs: |_| Attrs::default(),
     doc: "A rectifier whose slope below zero is learnt.",
+    example: LayerExample {
+        declared: "PReLU(8)",
+        inputs: &[("x", "f32[B, 8]")],
+        call: "self.layer(x)",
+        result: "f32[B, 8]",
+    },
 };

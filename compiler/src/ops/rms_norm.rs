@@ -1,6 +1,6 @@
 //! `RMSNorm(dim)` and `rms_norm(x, weight)`.
 
-use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerParam, Op};
+use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, LayerParam, Op};
 use crate::ir::model::Init;
 use crate::ir::prim::{MapOp, ReduceOp};
 
@@ -47,6 +47,7 @@ static RMS_NORM: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "RMSNorm",
+    torch: "torch.nn.RMSNorm",
     attrs: &[
         AttrDecl::required("dim", AttrKind::Int, "features of the argument's last axis"),
         EPS,
@@ -60,4 +61,10 @@ static LAYER: Layer = Layer {
     op: &RMS_NORM,
     op_attrs: |attrs| attrs.only(&["eps"]),
     doc: "Divides the last axis by its root mean square and scales it by learnt numbers.",
+    example: LayerExample {
+        declared: "RMSNorm(64)",
+        inputs: &[("x", "f32[B, T, 64]")],
+        call: "self.layer(x)",
+        result: "f32[B, T, 64]",
+    },
 };

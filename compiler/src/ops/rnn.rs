@@ -1,7 +1,7 @@
 //! `RNN(input, hidden, layers = 1, bidirectional = false)` and `rnn(x, …)`.
 
 use super::recurrent::{Cell, LAYER_ATTRS, OP_ATTRS, op_attrs, params, run};
-use super::{Domain, Example, Item, Layer, Op};
+use super::{Domain, Example, Item, Layer, LayerExample, Op};
 use crate::ir::prim::MapOp;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&RNN), Item::Layer(&LAYER)];
@@ -66,10 +66,17 @@ static RNN: Op = Op {
 
 static LAYER: Layer = Layer {
     name: "RNN",
+    torch: "torch.nn.RNN",
     attrs: LAYER_ATTRS,
     params: |attrs| params(attrs, CELL.gates),
     op: &RNN,
     op_attrs,
     doc: "A recurrent layer: `let (y, h) = self.rnn(x)`, or `self.rnn(x, h)` from a state. Parameters have PyTorch's names and \
           initial values.",
+    example: LayerExample {
+        declared: "RNN(4, 8)",
+        inputs: &[("x", "f32[B, T, 4]")],
+        call: "self.layer(x)",
+        result: "(f32[B, T, 8], f32[1, B, 8])",
+    },
 };
