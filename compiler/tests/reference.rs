@@ -135,10 +135,15 @@ fn op(out: &mut String, op: &Op) {
 
 fn optimizer(out: &mut String, one: &Optimizer) {
     heading(out, "optimiser", one.name);
-    let numbers: Vec<String> = one.numbers.iter().map(|name| format!("`{name}`")).collect();
     let states: Vec<String> = one.states.iter().map(|name| format!("`{name}`")).collect();
     _ = writeln!(out, "{} In PyTorch `torch.optim.{}`.\n", one.doc, one.torch);
-    _ = writeln!(out, "Numbers of a step: {}. States of a parameter: {}.", numbers.join(", "), states.join(", "));
+    _ = writeln!(out, "States of a parameter: {}.\n\n| field | default |\n|---|---|", states.join(", "));
+    one.fields.iter().for_each(|(field, default)| _ = writeln!(out, "| `{field}` | `{default}` |"));
+    let name = one.name;
+    _ = writeln!(
+        out,
+        "\nExample: `#[train({name})]` before `pub fn loss`, and `net.trainer({name} {{ rate: 0.1, ..{name}::default() }})`."
+    );
 }
 
 fn initializer(out: &mut String, one: &Initializer) {

@@ -14,6 +14,14 @@ static ADAM: Optimizer = Optimizer {
     torch: "Adam",
     states: STATES,
     numbers: NUMBERS,
+    fields: &[
+        ("rate", "1e-3"),
+        ("beta1", "0.9"),
+        ("beta2", "0.999"),
+        ("epsilon", "1e-8"),
+        ("decay", "0.0"),
+        ("clip", "None"),
+    ],
     update: |b, parameter, gradient, states, numbers| {
         let pull = b.mul(numbers[4], parameter)?;
         let gradient = b.add(gradient, pull)?;
@@ -28,6 +36,14 @@ static ADAM_W: Optimizer = Optimizer {
     torch: "AdamW",
     states: STATES,
     numbers: NUMBERS,
+    fields: &[
+        ("rate", "1e-3"),
+        ("beta1", "0.9"),
+        ("beta2", "0.999"),
+        ("epsilon", "1e-8"),
+        ("decay", "1e-2"),
+        ("clip", "None"),
+    ],
     update: |b, parameter, gradient, states, numbers| {
         let one = b.f32(1.0)?;
         let loss = b.mul(numbers[0], numbers[4])?;

@@ -259,6 +259,8 @@ pub struct Optimizer {
     pub states: &'static [&'static str],
     /// The numbers of one step for one parameter group, in the order of the runtime's row.
     pub numbers: &'static [&'static str],
+    /// The fields of the runtime's struct and what they are by default.
+    pub fields: &'static [(&'static str, &'static str)],
     /// The definition on chunks of the pool. Numbers are broadcast to the parameter's shape.
     pub update: Update,
     /// The formula and its source.

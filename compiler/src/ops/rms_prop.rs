@@ -11,6 +11,14 @@ static RMS_PROP: Optimizer = Optimizer {
     torch: "RMSprop",
     states: &["square_avg", "momentum_buffer"],
     numbers: &["rate", "alpha", "epsilon", "decay", "momentum"],
+    fields: &[
+        ("rate", "1e-2"),
+        ("alpha", "0.99"),
+        ("epsilon", "1e-8"),
+        ("decay", "0.0"),
+        ("momentum", "0.0"),
+        ("clip", "None"),
+    ],
     update: |b, parameter, gradient, states, numbers| {
         let &[rate, alpha, epsilon, decay, momentum] = numbers else {
             unreachable!("one value for each name in `numbers`")

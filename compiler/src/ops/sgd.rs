@@ -10,6 +10,14 @@ static SGD: Optimizer = Optimizer {
     torch: "SGD",
     states: &["momentum_buffer"],
     numbers: &["rate", "momentum", "gain", "decay", "nesterov"],
+    fields: &[
+        ("rate", "1e-3"),
+        ("momentum", "0.0"),
+        ("dampening", "0.0"),
+        ("nesterov", "false"),
+        ("decay", "0.0"),
+        ("clip", "None"),
+    ],
     update: |b, parameter, gradient, states, numbers| {
         let &[rate, momentum, gain, decay, nesterov] = numbers else {
             unreachable!("one value for each name in `numbers`")

@@ -15,6 +15,7 @@ mod files;
 mod foreign;
 mod foreign_wgsl;
 mod gradients;
+mod lists;
 mod optimisers;
 mod precision;
 mod recurrent;

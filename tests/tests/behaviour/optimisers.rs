@@ -254,3 +254,26 @@ fn numbers_that_would_ruin_parameters_are_refused() {
     assert!(trainer.adamw(&x, &y).unwrap().value().unwrap().is_finite());
     assert!(net.parameters().all(|(_, _, values)| values.iter().all(|x| x.is_finite())));
 }
+
+/// What the compiler knows of an optimiser, and the reference says.
+fn is_known<O: Optimizer>() {
+    let known = precast_compiler::ops::optimizer(O::NAME).unwrap();
+    assert_eq!((known.numbers, known.states), (O::NUMBERS, O::STATES), "{}", O::NAME);
+    let number = |text: &str| match text {
+        "None" => f32::INFINITY,
+        "false" => 0.0,
+        number => number.parse().unwrap(),
+    };
+    let mut fields = vec![];
+    O::default().visit(&mut |name, value| fields.push((name, *value)));
+    let said: Vec<_> = known.fields.iter().map(|(name, default)| (*name, number(default))).collect();
+    assert_eq!(said, fields, "{}", O::NAME);
+}
+
+#[test]
+fn the_reference_has_their_fields_and_defaults() {
+    is_known::<Sgd>();
+    is_known::<Adam>();
+    is_known::<AdamW>();
+    is_known::<RmsProp>();
+}
