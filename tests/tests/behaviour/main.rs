@@ -6,6 +6,7 @@ mod attention;
 mod bad_input;
 mod batch_norm;
 mod branches;
+mod checkpoints;
 mod corners;
 mod costs;
 mod defaults;

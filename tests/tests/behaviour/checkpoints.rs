@@ -1,0 +1,384 @@
+//! Networks of Hugging Face's Transformers and of timm, from the files that these packages write: what is needed stands in the
+//! declaration, and `open` gives the outputs of PyTorch.
+
+use precast::prelude::*;
+use std::fmt::Debug;
+use std::str::FromStr;
+
+model! {
+    /// `GPT2LMHeadModel`, whose linear layers lie transposed, and whose head is the embedding.
+    pub struct Gpt2 { transformer: Gpt2Body }
+
+    struct Gpt2Body {
+        wte: Embedding(50, 24),
+        wpe: Embedding(16, 24),
+        h: [Gpt2Block(24, 4); 2],
+        ln_f: LayerNorm(24),
+    }
+
+    struct Gpt2Block(dim, heads) {
+        ln_1: LayerNorm(dim),
+        attn: Gpt2Attention(dim, heads),
+        ln_2: LayerNorm(dim),
+        mlp: Gpt2Mlp(dim),
+    }
+
+    struct Gpt2Attention(dim, heads) { c_attn: TransposedLinear(dim, 3 * dim), c_proj: TransposedLinear(dim, dim) }
+
+    struct Gpt2Mlp(dim) { c_fc: TransposedLinear(dim, 4 * dim), c_proj: TransposedLinear(4 * dim, dim) }
+
+    impl Gpt2Attention {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let (q, k, v) = split(self.c_attn(x), 3, axis = -1);
+            let seen = attend(heads(q, heads), heads(k, heads), heads(v, heads), causal = true);
+            self.c_proj(merge_heads(seen))
+        }
+    }
+
+    impl Gpt2Mlp {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            self.c_proj(gelu(self.c_fc(x), approximate = "tanh"))
+        }
+    }
+
+    impl Gpt2Block {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let x = x + self.attn(self.ln_1(x));
+            x + self.mlp(self.ln_2(x))
+        }
+    }
+
+    impl Gpt2 {
+        /// The scores of each next token.
+        pub fn logits(&self, ids: u32[B, T <= 16]) -> f32[B, T, 50] {
+            let body = self.transformer;
+            let mut x = body.wte(ids) + body.wpe(arange(T).u32());
+            for block in body.h {
+                x = block(x);
+            }
+            linear(body.ln_f(x), body.wte.weight)
+        }
+    }
+}
+
+model! {
+    /// `BertModel`.
+    pub struct Bert { embeddings: BertEmbeddings, encoder: BertEncoder, pooler: BertDense(24, 24) }
+
+    struct BertEmbeddings {
+        word_embeddings: Embedding(50, 24),
+        position_embeddings: Embedding(16, 24),
+        token_type_embeddings: Embedding(2, 24),
+        #[name = "LayerNorm"]
+        norm: LayerNorm(24, eps = 1e-12),
+    }
+
+    struct BertEncoder { layer: [BertLayer(24, 40, 4); 2] }
+
+    struct BertLayer(dim, hidden, heads) {
+        attention: BertAttention(dim, heads),
+        intermediate: BertDense(dim, hidden),
+        output: BertOutput(hidden, dim),
+    }
+
+    struct BertAttention(dim, heads) {
+        #[name = "self"]
+        scores: BertSelf(dim, heads),
+        output: BertOutput(dim, dim),
+    }
+
+    struct BertSelf(dim, heads) { query: Linear(dim, dim), key: Linear(dim, dim), value: Linear(dim, dim) }
+
+    struct BertDense(input, output) { dense: Linear(input, output) }
+
+    struct BertOutput(input, dim) {
+        dense: Linear(input, dim),
+        #[name = "LayerNorm"]
+        norm: LayerNorm(dim, eps = 1e-12),
+    }
+
+    impl BertSelf {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let (q, k, v) = (heads(self.query(x), heads), heads(self.key(x), heads), heads(self.value(x), heads));
+            merge_heads(attend(q, k, v))
+        }
+    }
+
+    impl BertOutput {
+        fn forward(&self, x: f32[B, T, input], residual: f32[B, T, dim]) -> f32[B, T, dim] {
+            self.norm(self.dense(x) + residual)
+        }
+    }
+
+    impl BertLayer {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let x = self.attention.output(self.attention.scores(x), x);
+            self.output(gelu(self.intermediate.dense(x)), x)
+        }
+    }
+
+    impl Bert {
+        /// What stands for each text.
+        pub fn pooled(&self, ids: u32[B, T <= 16]) -> f32[B, 24] {
+            let of = self.embeddings;
+            let mut x = of.norm(of.word_embeddings(ids) + of.token_type_embeddings.weight[0] + of.position_embeddings(arange(T).u32()));
+            for layer in self.encoder.layer {
+                x = layer(x);
+            }
+            tanh(self.pooler.dense(x[_, 0]))
+        }
+    }
+}
+
+model! {
+    /// `LlamaForCausalLM`, with two heads of queries to each of keys.
+    pub struct Llama { model: LlamaModel, lm_head: Linear(24, 50, bias = false) }
+
+    struct LlamaModel {
+        embed_tokens: Embedding(50, 24),
+        layers: [LlamaLayer(24, 40, 4, 2); 2],
+        norm: RMSNorm(24, eps = 1e-6),
+    }
+
+    struct LlamaLayer(dim, hidden, heads, groups) {
+        self_attn: LlamaAttention(dim, heads, groups),
+        mlp: LlamaMlp(dim, hidden),
+        input_layernorm: RMSNorm(dim, eps = 1e-6),
+        post_attention_layernorm: RMSNorm(dim, eps = 1e-6),
+    }
+
+    struct LlamaAttention(dim, heads, groups) {
+        q_proj: Linear(dim, dim, bias = false),
+        k_proj: Linear(dim, dim / heads * groups, bias = false),
+        v_proj: Linear(dim, dim / heads * groups, bias = false),
+        o_proj: Linear(dim, dim, bias = false),
+    }
+
+    struct LlamaMlp(dim, hidden) {
+        gate_proj: Linear(dim, hidden, bias = false),
+        up_proj: Linear(dim, hidden, bias = false),
+        down_proj: Linear(hidden, dim, bias = false),
+    }
+
+    impl LlamaAttention {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let q = rotary(heads(self.q_proj(x), heads));
+            let k = rotary(heads(self.k_proj(x), groups));
+            self.o_proj(merge_heads(attend(q, k, heads(self.v_proj(x), groups), causal = true)))
+        }
+    }
+
+    impl LlamaMlp {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            self.down_proj(silu(self.gate_proj(x)) * self.up_proj(x))
+        }
+    }
+
+    impl LlamaLayer {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let x = x + self.self_attn(self.input_layernorm(x));
+            x + self.mlp(self.post_attention_layernorm(x))
+        }
+    }
+
+    impl Llama {
+        /// The scores of each next token.
+        pub fn logits(&self, ids: u32[B, T <= 16]) -> f32[B, T, 50] {
+            let mut x = self.model.embed_tokens(ids);
+            for layer in self.model.layers {
+                x = layer(x);
+            }
+            self.lm_head(self.model.norm(x))
+        }
+    }
+}
+
+model! {
+    /// timm's `VisionTransformer`.
+    pub struct Vit {
+        cls_token: Parameter([1, 1, 24]),
+        pos_embed: Parameter([1, 17, 24]),
+        patch_embed: VitPatches,
+        blocks: [VitBlock(24, 4); 2],
+        norm: LayerNorm(24, eps = 1e-6),
+        head: Linear(24, 5),
+    }
+
+    struct VitPatches { proj: Conv2d(3, 24, kernel = 4, stride = 4) }
+
+    struct VitBlock(dim, heads) {
+        norm1: LayerNorm(dim, eps = 1e-6),
+        attn: VitAttention(dim, heads),
+        norm2: LayerNorm(dim, eps = 1e-6),
+        mlp: VitMlp(dim, 4 * dim),
+    }
+
+    struct VitAttention(dim, heads) { qkv: Linear(dim, 3 * dim), proj: Linear(dim, dim) }
+
+    struct VitMlp(dim, hidden) { fc1: Linear(dim, hidden), fc2: Linear(hidden, dim) }
+
+    impl VitAttention {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let (q, k, v) = split(self.qkv(x), 3, axis = -1);
+            self.proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads))))
+        }
+    }
+
+    impl VitMlp {
+        fn forward(&self, x: f32[.., dim]) -> f32[.., dim] { self.fc2(gelu(self.fc1(x))) }
+    }
+
+    impl VitBlock {
+        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
+            let x = x + self.attn(self.norm1(x));
+            x + self.mlp(self.norm2(x))
+        }
+    }
+
+    impl Vit {
+        /// The scores of the classes.
+        pub fn scores(&self, image: f32[B, 3, 16, 16]) -> f32[B, 5] {
+            let patches = transpose(reshape(self.patch_embed.proj(image), [B, 24, 16]), 0, 2, 1);
+            let first = broadcast_to(self.cls_token, [B, 1, 24]);
+            let mut x = concat(first, patches, axis = 1) + self.pos_embed;
+            for block in self.blocks {
+                x = block(x);
+            }
+            self.head(self.norm(x)[_, 0])
+        }
+    }
+}
+
+model! {
+    /// timm's `ConvNeXt`, whose first stage reduces nothing.
+    pub struct ConvNext {
+        stem: Sequential(Conv2d(3, 6, kernel = 4, stride = 4), LayerNorm2d(6)),
+        stages: [First(6, 1), Stage(6, 8, 2), Stage(8, 12, 1), Stage(12, 16, 1)],
+        head: Head(16, 5),
+    }
+
+    struct First(dim, depth) { blocks: [ConvNextBlock(dim); depth] }
+
+    struct Stage(input, dim, depth) {
+        downsample: Sequential(LayerNorm2d(input), Conv2d(input, dim, kernel = 2, stride = 2)),
+        blocks: [ConvNextBlock(dim); depth],
+    }
+
+    struct ConvNextBlock(dim) {
+        conv_dw: Conv2d(dim, dim, kernel = 7, padding = 3, groups = dim),
+        norm: LayerNorm(dim, eps = 1e-6),
+        mlp: Mlp(dim, 4 * dim),
+        gamma: Parameter(dim),
+    }
+
+    struct Mlp(dim, hidden) { fc1: Linear(dim, hidden), fc2: Linear(hidden, dim) }
+
+    struct Head(dim, classes) { norm: LayerNorm2d(dim), fc: Linear(dim, classes) }
+
+    /// A layer norm over the channels of an image.
+    struct LayerNorm2d(dim) { weight: Parameter(dim, init = ones), bias: Parameter(dim, init = zeros) }
+
+    impl LayerNorm2d {
+        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
+            transpose(layer_norm(transpose(x, 0, 2, 3, 1), self.weight, self.bias, eps = 1e-6), 0, 3, 1, 2)
+        }
+    }
+
+    impl ConvNextBlock {
+        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
+            let y = self.norm(transpose(self.conv_dw(x), 0, 2, 3, 1));
+            let y = self.gamma * self.mlp.fc2(gelu(self.mlp.fc1(y)));
+            x + transpose(y, 0, 3, 1, 2)
+        }
+    }
+
+    impl First {
+        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
+            let mut x = x;
+            for block in self.blocks {
+                x = block(x);
+            }
+            x
+        }
+    }
+
+    impl Stage {
+        fn forward(&self, x: f32[B, input, H, W]) -> f32[B, dim, H / 2, W / 2] {
+            let mut x = self.downsample(x);
+            for block in self.blocks {
+                x = block(x);
+            }
+            x
+        }
+    }
+
+    impl ConvNext {
+        /// The scores of the classes.
+        pub fn scores(&self, image: f32[B, 3, 32, 32]) -> f32[B, 5] {
+            let mut x = self.stem(image);
+            for stage in self.stages {
+                x = stage(x);
+            }
+            let pooled = mean(x, axes = [2, 3], keepdims = true);
+            self.head.fc(reshape(self.head.norm(pooled), [B, 16]))
+        }
+    }
+}
+
+/// The numbers of a line of `checkpoints.txt`.
+fn stored<T: FromStr<Err: Debug>>(name: &str) -> Vec<T> {
+    let text = include_str!("../../references/checkpoints/checkpoints.txt");
+    let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
+    line.unwrap().split(' ').map(|x| x.parse().unwrap()).collect()
+}
+
+fn file(name: &str) -> String {
+    format!("{}/references/checkpoints/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))
+}
+
+/// Numbers that may differ by 10⁻⁴ of the largest.
+fn agree(name: &str, got: &[f32]) {
+    let want: Vec<f32> = stored(name);
+    assert_eq!(got.len(), want.len(), "{name}");
+    let largest = want.iter().fold(0.0f32, |most, x| most.max(x.abs()));
+    for (at, (got, want)) in got.iter().zip(want).enumerate() {
+        assert!((got - want).abs() <= 1e-4 * largest, "{name}[{at}] is {got}, but PyTorch has {want}");
+    }
+}
+
+#[test]
+fn gpt2() {
+    let ids: Vec<u32> = stored("gpt2 x");
+    let logits = Gpt2::open(file("gpt2")).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
+    agree("gpt2 y", logits.data().as_flattened());
+}
+
+#[test]
+fn bert_in_binary16() {
+    let ids: Vec<u32> = stored("bert x");
+    let pooled = Bert::open(file("bert")).unwrap().pooled(View::new(&ids, [2, 7]).unwrap()).unwrap();
+    agree("bert y", pooled.as_flattened());
+}
+
+#[test]
+fn llama_in_bfloat16() {
+    let ids: Vec<u32> = stored("llama x");
+    let logits = Llama::open(file("llama")).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
+    agree("llama y", logits.data().as_flattened());
+}
+
+#[test]
+fn vit() {
+    let image: Vec<f32> = stored("vit x");
+    let image: &[[f32; 16]] = image.as_chunks().0;
+    let image: &[[[f32; 16]; 16]] = image.as_chunks().0;
+    agree("vit y", Vit::open(file("vit")).unwrap().scores(image.as_chunks().0).unwrap().as_flattened());
+}
+
+#[test]
+fn convnext() {
+    let image: Vec<f32> = stored("convnext x");
+    let image: &[[f32; 32]] = image.as_chunks().0;
+    let image: &[[[f32; 32]; 32]] = image.as_chunks().0;
+    agree("convnext y", ConvNext::open(file("convnext")).unwrap().scores(image.as_chunks().0).unwrap().as_flattened());
+}
