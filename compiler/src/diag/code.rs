@@ -55,7 +55,7 @@ codes! {
     KeyReuse "key-reuse": "two draws of random numbers use one key, so that they give the same numbers",
     LiteralOutOfRange "literal-out-of-range": "a number is beyond what its element type or an extent holds",
     LoopOverData "loop-over-data": "a `for` runs over a tensor, or as often as only a call knows",
-    LoopWithoutEffect "loop-without-effect": "a loop over blocks assigns no variable",
+    LoopWithoutEffect "loop-without-effect": "a loop over blocks assigns no variable, or a range makes no round",
     MacroCall "macro-call": "a macro of Rust is called",
     MapAxis "map-axis": "what a function is mapped over has a first axis, the same for all arguments",
     MisplacedAttribute "misplaced-attribute": "an attribute stands where it means nothing",

@@ -24,7 +24,13 @@ static TRANSPOSE: Op = Op {
         };
         if axes.len() != rank {
             let message = format!("{} axes are given for {{0}}, which has {rank}", axes.len());
-            return Err(OpError::new(Code::WrongRank, message).attr("axes"));
+            let error = OpError::new(Code::WrongRank, message).attr("axes");
+            let [a, b] = axes[..] else { return Err(error) };
+            // PyTorch's `transpose` names the two that change places.
+            let mut order: Vec<usize> = (0..rank).collect();
+            order.swap(a, b);
+            let order: Vec<String> = order.iter().map(usize::to_string).collect();
+            return Err(error.help(format!("write `transpose({{0}}, {})`", order.join(", "))));
         }
         Ok(vec![b.transpose(args[0], &axes)?])
     },

@@ -182,6 +182,16 @@ impl<'p> Declared<'p> {
         source.names.iter().chain(source.imports.keys()).map(String::as_str).collect()
     }
 
+    /// The fields of a struct, which is named by its key, in their order.
+    pub(super) fn fields(&self, of: &str) -> &'p [Field] {
+        self.structs.get(of).map_or(&[], |one| &one.fields)
+    }
+
+    /// The parameters of a struct, which is named by its key.
+    pub(super) fn params(&self, of: &str) -> &'p [(Ident, Option<Expr>)] {
+        self.structs.get(of).map_or(&[], |one| &one.params)
+    }
+
     /// The function of a text that belongs to no struct.
     pub(super) fn function(&self, source: usize, name: &str) -> Option<&'p Fn> {
         self.fns.get(&key(source, name)).copied()

@@ -304,7 +304,9 @@ impl<'d, 'p> Instances<'d, 'p> {
         if let Some(own) = own {
             let message = match own {
                 Own::Function(of) => format!("`{text}` has no parameters: it is the function `{of}`, not a layer"),
-                Own::Layer(_) | Own::Sized(_) | Own::Form(_) => format!("there is no layer or block `{text}`"),
+                Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Form(_) => {
+                    format!("there is no layer or block `{text}`")
+                }
             };
             let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
             return report.help(match field.ty {

@@ -1,7 +1,7 @@
 //! What to write instead of a name of another library, with the arguments that the user gave.
 
 use super::ast::Arg;
-use super::vocabulary::Own::{self, Form, Function, Layer, Sized};
+use super::vocabulary::Own::{self, Form, Function, Layer, Repetition, Sized};
 use super::vocabulary::attribute;
 use super::words;
 use crate::ops::{self, Signature};
@@ -25,6 +25,7 @@ impl Own {
                 format!("declare a field: `name: {}`, and call `self.name({value})`", declaration(name, args))
             }
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
+            Repetition => repetition(values, args),
             Form(text) => text.to_owned(),
         }
     }
@@ -36,6 +37,7 @@ impl Own {
             Function(name) => format!("write `|x| {}`", applied(name, &["x".to_owned()], args)),
             Layer(name) => format!("write `{}`", declaration(name, args)),
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
+            Repetition => "write `|x| tile(x, …)`".to_owned(),
             Form(text) => text.to_owned(),
         }
     }
@@ -49,8 +51,26 @@ impl Own {
             }
             Layer(name) => format!("write `{}`", declaration(name, args)),
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
+            Repetition => format!("remove `{field}`, and write `tile(…)` where the value is needed"),
             Form(text) => text.to_owned(),
         }
+    }
+}
+
+/// The call that has the meaning of `repeat`: with an axis that of NumPy, with several numbers that of PyTorch.
+fn repetition(values: &[String], args: &[Arg]) -> String {
+    let axis = args.iter().find(|arg| arg.name.as_ref().is_some_and(|name| name == "axis" || name == "dim"));
+    let numbers = args.iter().filter(|arg| arg.name.is_none()).map(|arg| words::full(&arg.value));
+    let all: Vec<String> = values.iter().cloned().chain(numbers).collect();
+    match (axis, &all[..]) {
+        (Some(axis), [x, n, ..]) => {
+            format!("write `repeat_interleave({x}, {n}, axis = {})`", words::full(&axis.value))
+        }
+        (None, [x, n]) => format!(
+            "write `tile({x}, {n})`, or `repeat_interleave({x}, {n}, axis = 0)` where each element repeats by itself"
+        ),
+        (None, [_, _, ..]) => format!("write `tile({})`", all.join(", ")),
+        (_, [] | [_]) => "write `tile`, or `repeat_interleave` where each element repeats by itself".to_owned(),
     }
 }
 

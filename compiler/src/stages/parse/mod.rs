@@ -3,6 +3,7 @@
 
 mod ast;
 mod attributes;
+mod constants;
 mod declared;
 mod elaborate;
 mod files;

@@ -180,8 +180,7 @@ fn lookup(name: &Ident, names: &Names, wanted: Wanted, diags: &mut Diags) -> Opt
     report.help = near.map(|near| format!("write `{near}`"));
     if report.help.is_none() && wanted == Wanted::Dimension {
         report = report.note("names that a call binds start with a capital letter, such as `B`");
-        let mut letters = text.chars();
-        let capital: String = letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect();
+        let capital = words::capital(&text);
         report.help = (capital != text).then(|| format!("write `{capital}`"));
     }
     // A dimension that a signature names again is the same mistake.

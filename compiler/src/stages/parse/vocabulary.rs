@@ -2,7 +2,8 @@
 //!
 //! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
-use self::Own::{Form, Function, Layer, Sized};
+use self::Own::{Form, Function, Layer, Repetition, Sized};
+use super::ast::Arg;
 use crate::diag::closest;
 use crate::ops;
 use proc_macro2::Ident;
@@ -16,6 +17,8 @@ pub(super) enum Own {
     Layer(&'static str),
     /// One of two, whose names end with `1d` and `2d`: a layer where the name is capital, else a function.
     Sized(&'static str),
+    /// `repeat`, which lays a tensor side by side or repeats each of its elements.
+    Repetition,
     /// Neither: what to write instead.
     Form(&'static str),
 }
@@ -162,6 +165,7 @@ const NAMES: &[(&str, Own)] = &[
     ("movedim", Form(PERMUTATION)),
     ("narrow", Form("write a slice: `x[.., 2..5]`")),
     ("ravel", Form("write `flatten(x, start = 0)`")),
+    ("repeat", Repetition),
     ("reverse", Function("flip")),
     ("swapaxes", Form(PERMUTATION)),
     ("swapdims", Form(PERMUTATION)),
@@ -231,6 +235,7 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("features", "output"),
     ("filters", "output"),
     ("hidden_size", "hidden"),
+    ("in", "input"),
     ("in_channels", "input"),
     ("in_features", "input"),
     ("input_size", "input"),
@@ -245,6 +250,7 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("num_groups", "groups"),
     ("num_layers", "layers"),
     ("normalized_shape", "dim"),
+    ("out", "output"),
     ("out_channels", "output"),
     ("out_features", "output"),
     ("pool_size", "window"),
@@ -282,8 +288,10 @@ const BY_ELEMENT: &[(&str, &str)] = &[
     ("sum", "add"),
 ];
 
-/// Methods that every value of the language has no need of.
+/// Methods and wrappers that no value of the language has a need of.
 const NEEDLESS: &[&str] = &[
+    "Ok",
+    "Some",
     "as_ref",
     "block_until_ready",
     "clone",
@@ -301,8 +309,37 @@ const NEEDLESS: &[&str] = &[
     "unwrap",
 ];
 
+/// What examples call the argument of a model.
+const ARGUMENTS: &[&str] =
+    &["batch", "data", "features", "ids", "image", "images", "img", "inp", "input", "inputs", "tokens", "x", "xs"];
+
+/// Element types.
+const TYPES: &[(&str, &str)] = &[
+    ("boolean", "bool"),
+    ("double", "f32"),
+    ("float", "f32"),
+    ("float16", "f32"),
+    ("float32", "f32"),
+    ("float64", "f32"),
+    ("half", "f32"),
+    ("int", "i32"),
+    ("int16", "i32"),
+    ("int32", "i32"),
+    ("int64", "i32"),
+    ("int8", "i32"),
+    ("isize", "i32"),
+    ("i16", "i32"),
+    ("long", "i32"),
+    ("u16", "u32"),
+    ("u64", "u32"),
+    ("uint8", "u32"),
+    ("uint32", "u32"),
+    ("usize", "u32"),
+];
+
 /// Modules in which other libraries have their functions and layers.
-const MODULES: &[&str] = &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "nn", "np", "optax", "tf", "torch"];
+const MODULES: &[&str] =
+    &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "math", "nn", "np", "optax", "tf", "torch"];
 
 impl Own {
     /// The one of two that works on images, or on signals.
@@ -310,6 +347,19 @@ impl Own {
         let Sized(stem) = self else { return self };
         let name = format!("{stem}{}", if images { "2d" } else { "1d" });
         same(&name, layers_named()).map(Layer).or_else(|| same(&name, ops_named()).map(Function)).unwrap_or(self)
+    }
+}
+
+impl Own {
+    /// What has the meaning where an argument says along which axis.
+    pub(super) fn along(self, args: &[Arg]) -> Own {
+        let along = args.iter().any(|arg| arg.name.as_ref().is_some_and(|name| name == "axis" || name == "dim"));
+        match self {
+            // A pool along whole axes is a reduction.
+            Sized("avg_pool") if along => Function("mean"),
+            Sized("max_pool") if along => Function("max"),
+            own => own,
+        }
     }
 }
 
@@ -391,14 +441,24 @@ pub(super) fn number(name: &str, known: &[&'static str]) -> Option<&'static str>
     })
 }
 
+/// The element type of the language that stands for one of another.
+pub(super) fn element_type(name: &str) -> Option<&'static str> {
+    TYPES.iter().find(|(other, _)| *other == name).map(|(_, own)| *own)
+}
+
 /// The function by element that has the meaning of a reduction.
 pub(super) fn by_element(reduction: &str) -> Option<&'static str> {
     BY_ELEMENT.iter().find(|(name, _)| *name == reduction).map(|(_, twin)| *twin)
 }
 
-/// Whether a method does nothing that the language needs.
+/// Whether a method or wrapper does nothing that the language needs.
 pub(super) fn needless(name: &Ident) -> bool {
     NEEDLESS.iter().any(|method| name == method)
+}
+
+/// Whether arguments of models are called so.
+pub(super) fn names_an_argument(name: &str) -> bool {
+    ARGUMENTS.contains(&name)
 }
 
 /// Whether other libraries have a module of that name.
@@ -428,7 +488,7 @@ mod tests {
                         assert!(ops::op(&name).is_some() || ops::layer(&name).is_some(), "there is no `{name}`");
                     }
                 }
-                Form(_) => {}
+                Repetition | Form(_) => {}
             }
         }
     }

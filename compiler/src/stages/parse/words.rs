@@ -93,6 +93,17 @@ fn arguments(args: &[Arg], depth: Depth) -> String {
     args.iter().map(one).collect::<Vec<_>>().join(", ")
 }
 
+/// The name with a capital first letter.
+pub(super) fn capital(name: &str) -> String {
+    let mut letters = name.chars();
+    letters.next().into_iter().flat_map(char::to_uppercase).chain(letters).collect()
+}
+
+/// The call of a function with these arguments.
+pub(super) fn call(name: &proc_macro2::Ident, args: &[Arg]) -> String {
+    format!("{name}({})", args.iter().map(argument).collect::<Vec<_>>().join(", "))
+}
+
 /// One argument, with its name where it has one.
 pub(super) fn argument(arg: &Arg) -> String {
     let value = full(&arg.value);
@@ -139,6 +150,34 @@ fn axis(axis: &AxisExpr) -> String {
         AxisExpr::Rest => "..".into(),
         AxisExpr::Dim { value, bound: Some(bound) } => format!("{} <= {}", full(value), full(bound)),
         AxisExpr::Dim { value, bound: None } => full(value),
+    }
+}
+
+/// What a field is, as the user wrote it.
+pub(super) fn field_text(ty: &FieldType) -> String {
+    match ty {
+        FieldType::One { name, args, .. } if args.is_empty() => name.to_string(),
+        FieldType::One { name, args, .. } => {
+            format!("{name}({})", args.iter().map(argument).collect::<Vec<_>>().join(", "))
+        }
+        FieldType::Repeat { item, count } => format!("[{}; {}]", field_text(item), full(count)),
+        FieldType::Each { item, name, start, end } => {
+            format!("[{} for {name} in {}..{}]", field_text(item), full(start), full(end))
+        }
+        FieldType::List { entries, is_chain } => {
+            let entries: Vec<String> = entries.iter().map(entry_text).collect();
+            let (open, close) = if *is_chain { ("Sequential(", ")") } else { ("[", "]") };
+            format!("{open}{}{close}", entries.join(", "))
+        }
+        FieldType::State(ty) => type_text(ty),
+        FieldType::Error => "…".into(),
+    }
+}
+
+fn entry_text(entry: &Entry) -> String {
+    match entry {
+        Entry::Field(ty) => field_text(ty),
+        Entry::Function(function) => full(function),
     }
 }
 

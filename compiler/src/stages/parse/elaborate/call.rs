@@ -142,11 +142,14 @@ impl Elaborator<'_, '_> {
             .collect();
         let message = format!("`{}` has no field or function `{name}`", instance.name);
         let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
-        report.help = match closest(&text, known) {
-            Some(near) => Some(format!("write `{}.{near}`", module.text)),
-            None if ops::op(&text).is_some() => Some(format!("call the op: `{name}(…)`")),
-            None if self.foreign_function(&text).is_some() => Some(format!("call it without `self.`: `{name}(…)`")),
-            None => None,
+        let is_free = self.user_function(&text).is_some() || self.foreign_function(&text).is_some();
+        report.help = match (closest(&text, known), &expr.kind) {
+            (_, ExprKind::Method(_, _, args)) if is_free => {
+                Some(format!("call it without `self.`: `{}`", words::call(name, args)))
+            }
+            (Some(near), _) => Some(format!("write `{}.{near}`", module.text)),
+            (None, _) if ops::op(&text).is_some() => Some(format!("call the op: `{name}(…)`")),
+            (None, _) => None,
         };
         self.diags.push_about(&text, report);
         Val::Unknown

@@ -1,6 +1,7 @@
 //! Names that belong to modules of other libraries, and layers that are made where they are called.
 
 use super::super::ast::{Arg, Expr, ExprKind};
+use super::super::constants;
 use super::super::instead::applied;
 use super::super::vocabulary::{self, Own};
 use super::super::words;
@@ -36,7 +37,10 @@ impl Elaborator<'_, '_> {
         let mut report = Diagnostic::new(Code::PathName, place, message);
         report.help = match vocabulary::called(&text) {
             _ if is_ours => Some(format!("write `{text}`")),
-            own => own.map(|own| own.help_for_call(&[], args)),
+            _ if args.is_empty() && constants::number(&text).is_some() => {
+                constants::number(&text).map(|number| format!("write `{number}`"))
+            }
+            own => own.map(|own| own.along(args).help_for_call(&[], args)),
         };
         self.diags.push(report);
     }
@@ -61,7 +65,7 @@ impl Elaborator<'_, '_> {
         let values: Vec<String> = args.iter().map(|arg| words::full(&arg.value)).collect();
         let help = match own {
             Own::Function(function) => format!("write `{}`", applied(function, &values, numbers)),
-            Own::Layer(_) | Own::Sized(_) | Own::Form(_) => own.help_for_call(&values, numbers),
+            Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Form(_) => own.help_for_call(&values, numbers),
         };
         let (code, message) = match module {
             None => (Code::UnknownFunction, format!("there is no function `{text}`")),

@@ -2,7 +2,7 @@
 
 use super::super::ast::*;
 use super::super::words;
-use super::{Elaborator, Module, Val};
+use super::{Elaborator, Module, Val, block_of};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
 use crate::ir::limits::{EXPRESSIONS, NESTED_EXPRESSIONS};
@@ -153,12 +153,23 @@ impl Elaborator<'_, '_> {
             }
             Val::Tensor(tensor) => Val::Tensor(self.part(tensor, k, None, &text, expr.place)),
             Val::Unknown => Val::Unknown,
+            Val::Module(module) if self.numbered_field(&module, k, expr) => Val::Unknown,
             Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                 let message = format!("`{text}` is not a tuple");
                 self.diags.push(Diagnostic::new(Code::NotATuple, expr.place, message));
                 Val::Unknown
             }
         }
+    }
+
+    /// Reports `self.0`, where a struct has such a field by another name.
+    fn numbered_field(&mut self, module: &Module, k: usize, expr: &Expr) -> bool {
+        let Some(instance) = block_of(module) else { return false };
+        let Some(field) = self.declared.fields(&instance.name).get(k) else { return false };
+        let message = format!("the fields of `{}` have names", instance.name);
+        let report = Diagnostic::new(Code::UnknownField, expr.place, message);
+        self.diags.push_about(&instance.name, report.help(format!("write `{}.{}`", module.text, field.name)));
+        true
     }
 
     /// The value of a block's last expression.

@@ -3,8 +3,10 @@
 use super::super::ast::*;
 use super::super::names::Names;
 use super::super::statics::{self, Wanted};
+use super::super::vocabulary;
 use super::super::words;
 use super::graph::plain_site;
+use super::stmt::without_result;
 use super::{Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::limits::INTEGER;
@@ -32,8 +34,9 @@ pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> 
     }
     let mut report = Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`"))
         .note("the element types are f32, i32, u32 and bool");
-    report.help = closest(&text, DType::ALL.map(DType::name)).map(|near| format!("write `{near}`"));
-    diags.push(report);
+    let own = vocabulary::element_type(&text).or_else(|| closest(&text, DType::ALL.map(DType::name)));
+    report.help = own.map(|own| format!("write `{own}`"));
+    diags.push_about(name, report);
     None
 }
 
@@ -128,9 +131,7 @@ impl<'p> Elaborator<'_, 'p> {
             Some(tail) => (words::brief(tail), tail.place),
             None if is_nothing => return value,
             None => {
-                let message = format!("`{}` ends without a result", function.name);
-                let report = Diagnostic::new(Code::WrongResult, function.body.close, message);
-                self.diags.push(report.help("let the last expression stand without `;`"));
+                self.diags.push(without_result(function));
                 return Val::Unknown;
             }
         };

@@ -1,8 +1,9 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
-use super::super::ast::{Arg, AxisExpr, Expr, Fn, TypeExpr};
-use super::super::instance::FieldInstance;
-use super::super::vocabulary::{self, Own};
+use super::super::ast::{Arg, AxisExpr, Expr, Fn, Pat, TypeExpr};
+use super::super::constants;
+use super::super::instance::{FieldInstance, Instance};
+use super::super::vocabulary;
 use super::super::words;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
@@ -51,11 +52,25 @@ impl<'p> Elaborator<'_, 'p> {
         let near = match text.as_str() {
             "True" => Some("true"),
             "False" => Some("false"),
+            "this" => Some("self"),
             _ => closest(&text, known.iter().map(String::as_str)),
         };
-        report.help = near.map(|near| format!("write `{near}`"));
+        let meant = near.map(str::to_owned).or_else(|| constants::plain_number(&text).map(str::to_owned));
+        report.help = meant.or_else(|| self.only_argument(&text)).map(|meant| format!("write `{meant}`"));
         self.diags.push_about(&text, report);
         Val::Unknown
+    }
+
+    /// The only argument of the function, where a name is one that papers give to arguments and nothing else is bound.
+    fn only_argument(&mut self, name: &str) -> Option<String> {
+        let scope = self.scope();
+        let bound = scope.locals.iter().map(|block| block.len()).sum::<usize>();
+        match &scope.function.params[..] {
+            [(Pat::Name { name: only, .. }, _)] if bound == 1 && vocabulary::names_an_argument(name) => {
+                Some(only.to_string())
+            }
+            _ => None,
+        }
     }
 
     /// The function of that name that belongs to no struct, in the text of the function that names it.
@@ -124,14 +139,7 @@ impl<'p> Elaborator<'_, 'p> {
         report.help = match vocabulary::called(&text) {
             Some(own) => {
                 let images = self.declared.has_images(self.scope().function.source);
-                let along = args.iter().any(|arg| arg.name.as_ref().is_some_and(|name| name == "axis"));
-                // A pool along whole axes is a reduction.
-                let own = match own {
-                    Own::Sized("avg_pool") if along => Own::Function("mean"),
-                    Own::Sized("max_pool") if along => Own::Function("max"),
-                    own => own.sized(images),
-                };
-                Some(own.help_for_call(&values, args))
+                Some(own.along(args).sized(images).help_for_call(&values, args))
             }
             None if vocabulary::needless(name) => {
                 Some(format!("write `{of}` alone: values are neither moved nor wrapped"))
@@ -151,15 +159,9 @@ impl<'p> Elaborator<'_, 'p> {
                     self.settle(module, place)
                 }
                 None => {
-                    let declared = self.declared;
-                    let is_method = declared.method(&instance.name, &name.to_string()).is_some();
-                    let known: Vec<&str> = instance.fields.keys().map(String::as_str).collect();
                     let message = format!("`{}` has no field `{name}`", instance.name);
                     let mut report = Diagnostic::new(Code::UnknownField, name.span(), message);
-                    report.help = match is_method {
-                        true => Some(format!("call it: `{text}(…)`")),
-                        false => closest(&name.to_string(), known).map(|near| format!("write `{}.{near}`", of.text)),
-                    };
+                    report.help = self.instead_of_field(instance, of, name);
                     self.diags.push_about(name, report);
                     Val::Unknown
                 }
@@ -196,6 +198,22 @@ impl<'p> Elaborator<'_, 'p> {
             }
             FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => Val::Unknown,
         }
+    }
+
+    /// What to write instead of a field that the block does not have.
+    fn instead_of_field(&self, instance: &Instance, of: &Module, name: &Ident) -> Option<String> {
+        let text = name.to_string();
+        if self.declared.method(&instance.name, &text).is_some() {
+            return Some(format!("call it: `{}.{name}(…)`", of.text));
+        }
+        if of.text == "self" && self.declared.params(&instance.name).iter().any(|(param, _)| *name == *param) {
+            return Some(format!("write `{name}`: it is a parameter of `{}`", instance.name));
+        }
+        let near = closest(&text, instance.fields.keys().map(String::as_str));
+        near.map(|near| format!("write `{}.{near}`", of.text)).or_else(|| {
+            let switch = of.text == "self" && text == "training";
+            switch.then(|| "remove it: a function with `#[train(…)]` trains, and every other one evaluates".to_owned())
+        })
     }
 
     /// A field's value: parameters are tensors, everything else stays a module.

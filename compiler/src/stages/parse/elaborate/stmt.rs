@@ -22,6 +22,15 @@ impl Elaborator<'_, '_> {
                 }
                 self.bind(pat, val, &text);
             }
+            Stmt::Assign { target: Target::One(Expr { kind: ExprKind::Name(name), .. }), op: None, value }
+                if self.is_new(name) =>
+            {
+                let report =
+                    Diagnostic::new(Code::UnknownVariable, name.span(), format!("there is no variable `{name}`"));
+                self.diags.push_about(name, report.help(format!("write `let {name}`")));
+                let new = self.expr(value);
+                self.bind(&Pat::Name { name: name.clone(), mutable: true }, new, &words::brief(value));
+            }
             Stmt::Assign { target, op, value } => {
                 let new = self.expr(value);
                 self.assign(target, *op, (new, value));
@@ -31,6 +40,13 @@ impl Elaborator<'_, '_> {
                 self.expr(expr);
             }
         }
+    }
+
+    /// Whether nothing has that name or one that is near to it.
+    fn is_new(&mut self, name: &Ident) -> bool {
+        let text = name.to_string();
+        let known: Vec<String> = self.scope().locals.iter().flat_map(|block| block.keys()).cloned().collect();
+        self.local(&text).is_none() && closest(&text, known.iter().map(String::as_str)).is_none()
     }
 
     /// Binds the names of a pattern.
@@ -85,6 +101,8 @@ impl Elaborator<'_, '_> {
                 Diagnostic::new(Code::UnknownVariable, name.span(), format!("there is no variable `{text}`"));
             report.help = closest(&text, known.iter().map(String::as_str)).map(|near| format!("write `{near}`"));
             self.diags.push(report);
+            // Its uses are the same mistake.
+            self.bind(&Pat::Name { name: name.clone(), mutable: true }, new, &text);
             return;
         };
         let (mutable, span, old) = (local.mutable, local.span, local.value.clone());
@@ -229,6 +247,32 @@ impl Elaborator<'_, '_> {
         self.diags.push(report.help("let it be an argument of the public function: `at: u32`"));
         None
     }
+}
+
+/// The report of a function whose body gives nothing, with what its last statement would give.
+pub(super) fn without_result(function: &Fn) -> Diagnostic {
+    let (place, help) = match function.body.stmts.last() {
+        Some(Stmt::Assign { target: Target::One(target), op, value }) => {
+            let help = match (op, &target.kind) {
+                (Some(op), ExprKind::Name(_)) => format!("write `{}`", words::full(&infix(*op, target, value))),
+                (None, ExprKind::Name(_)) => format!("write `{}`", words::full(value)),
+                // What it assigns besides must stay.
+                _ => {
+                    let (target, sign) = (words::full(target), op.map_or("", Binary::text));
+                    format!("write `{target} {sign}= {}; {target}`", words::full(value))
+                }
+            };
+            (target.place.to(value.place), help)
+        }
+        Some(Stmt::Let { pat: Pat::Name { name, .. }, .. }) => {
+            (name.span().into(), format!("let `{name}` stand behind it"))
+        }
+        Some(Stmt::Let { .. } | Stmt::Assign { .. } | Stmt::For { .. } | Stmt::Expr(_)) | None => {
+            (function.body.close.into(), "let the last expression stand without `;`".to_owned())
+        }
+    };
+    let message = format!("`{}` ends without a result", function.name);
+    Diagnostic::new(Code::WrongResult, place, message).help(help)
 }
 
 /// `target op value`, for reports.

@@ -9,7 +9,7 @@ use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::DType;
 use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::ToTokens;
-use syn::parse::ParseStream;
+use syn::parse::{ParseStream, Parser};
 use syn::{Attribute, Token, bracketed, token};
 
 impl Syntax {
@@ -116,6 +116,7 @@ impl Syntax {
             let message = format!("`#[{name}]` means nothing at {what}");
             let help = match *name {
                 "model" => "put it at the public struct: `#[model(memory = minimize)] pub struct Net { … }`",
+                "derive" => "remove it: every model has `Clone` and `Debug`",
                 "remat" => "put it at the function whose values are computed again: `#[remat] fn forward(&self, …)`",
                 _ => "put it at the function that gives the loss: `#[train(AdamW)] pub fn loss(&self, …) -> f32`",
             };
@@ -182,14 +183,20 @@ impl Syntax {
             let bracket = bracketed!(content in input);
             place.last = bracket.span.close();
             let text = content.parse::<TokenStream>()?.to_string();
-            let (of, count) = text.split_once(';').unwrap_or((&text, "N"));
-            format!("write `{}[{}]`", of.trim(), count.trim())
+            match text.split_once(';') {
+                Some((of, count)) => format!("write `{}[{}]`", of.trim(), count.trim()),
+                None if DType::from_name(text.trim()).is_some() => format!("write `{}[N]`", text.trim()),
+                None => UNNAMED.to_owned(),
+            }
         } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
             let name: Ident = input.parse()?;
             let (inside, end) = self.angles(input)?;
             place.last = end;
             match DType::from_name(&name.to_string()) {
-                Some(dtype) => format!("write `{dtype}[{inside}]`"),
+                Some(dtype) => format!("write `{dtype}[{}]`", listed(&inside)),
+                None if WRAPPERS.iter().any(|wrapper| name == wrapper) && starts_type(&inside) => {
+                    return self.wrapped(inside, &name, place).map(Some);
+                }
                 None => UNNAMED.to_owned(),
             }
         } else if is_other_type(input) {
@@ -202,8 +209,26 @@ impl Syntax {
         Ok(Some(TypeExpr::Error))
     }
 
+    /// `Result<f32[B], Error>`, which is read as the type that it wraps.
+    fn wrapped(&self, inside: TokenStream, name: &Ident, place: Place) -> syn::Result<TypeExpr> {
+        let read = |input: ParseStream| {
+            let ty = self.type_expr(input)?;
+            // The type of an error follows.
+            input.parse::<TokenStream>()?;
+            Ok(ty)
+        };
+        let ty = read.parse2(inside)?;
+        let mut report =
+            Diagnostic::new(Code::TypeSyntax, place, format!("there is no `{name}` in the model language"));
+        if name == "Result" {
+            report = report.note("every method of a model gives a `Result` to the program");
+        }
+        self.report(report.help(format!("write `{}`", words::type_text(&ty))));
+        Ok(ty)
+    }
+
     /// What stands between `<` and `>`, and where the latter stands.
-    fn angles(&self, input: ParseStream) -> syn::Result<(String, Span)> {
+    pub(super) fn angles(&self, input: ParseStream) -> syn::Result<(TokenStream, Span)> {
         let (mut depth, mut inside) = (0, vec![]);
         loop {
             let token: TokenTree = input.parse()?;
@@ -211,29 +236,10 @@ impl Syntax {
                 depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
             }
             if depth == 0 {
-                let text: TokenStream = inside.into_iter().skip(1).collect();
-                return Ok((text.to_string().replace(" ,", ","), token.span()));
+                return Ok((inside.into_iter().skip(1).collect(), token.span()));
             }
             inside.push(token);
         }
-    }
-
-    /// `_`, `?` or `:` where an extent stands.
-    pub(super) fn open_extent(&self, input: ParseStream) -> syn::Result<Option<AxisExpr>> {
-        if !input.peek(Token![_]) && !input.peek(Token![?]) && !input.peek(Token![:]) {
-            return Ok(None);
-        }
-        let span = input.parse::<TokenTree>()?.span();
-        let message = "an extent is a number or has a name";
-        // Further ones of the same signature are the same mistake.
-        let same = |d: &Diagnostic| d.message == message && d.place.line() == Place::from(span).line();
-        let value = Expr { kind: ExprKind::Error, place: span.into() };
-        if self.diags.borrow().list().iter().any(same) {
-            return Ok(Some(AxisExpr::Dim { value, bound: None }));
-        }
-        let report = Diagnostic::new(Code::TypeSyntax, span, message);
-        self.report(report.help("write a capital name, such as `B`: equal extents have equal names"));
-        Ok(Some(AxisExpr::Dim { value, bound: None }))
     }
 
     /// A type where the layer of a field stands; `name` has been read.
@@ -247,9 +253,10 @@ impl Syntax {
             let content;
             let bracket = bracketed!(content in input);
             place.last = bracket.span.close();
-            extents = content.parse::<TokenStream>()?.to_string().replace(" ,", ",");
+            extents = listed(&content.parse()?);
         } else if input.peek(Token![<]) {
-            (extents, place.last) = self.angles(input)?;
+            let (inside, last) = self.angles(input)?;
+            (extents, place.last) = (listed(&inside), last);
         }
         let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
         while !input.is_empty() && !rest {
@@ -404,8 +411,25 @@ pub(super) fn is_other_type(input: ParseStream) -> bool {
     input.peek(token::Bracket) || generic || named
 }
 
+/// Types of Rust that hold one value of another.
+const WRAPPERS: [&str; 5] = ["Arc", "Box", "Option", "Rc", "Result"];
+
 /// Where a type does not say how many extents it has.
 const UNNAMED: &str = "name the element type and each extent, as in `f32[B, N]`";
+
+/// Whether tokens begin with a type of the language.
+fn starts_type(tokens: &TokenStream) -> bool {
+    match tokens.clone().into_iter().next() {
+        Some(TokenTree::Ident(name)) => DType::from_name(&name.to_string()).is_some(),
+        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Parenthesis,
+        Some(TokenTree::Punct(_) | TokenTree::Literal(_)) | None => false,
+    }
+}
+
+/// Tokens with commas between them, as they are written.
+pub(super) fn listed(tokens: &TokenStream) -> String {
+    tokens.to_string().replace(" ,", ",")
+}
 
 /// Whether the next token is that word.
 pub(super) fn next_is(input: ParseStream, word: &str) -> bool {

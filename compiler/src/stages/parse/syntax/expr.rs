@@ -2,7 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::Place;
+use crate::diag::{Code, Place};
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -46,7 +46,7 @@ impl Syntax {
         Ok(Expr { kind: ExprKind::Unary(op, Box::new(of)), place })
     }
 
-    fn postfix(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
+    pub(super) fn postfix(&self, input: ParseStream, braces: bool) -> syn::Result<Expr> {
         let mut expr = self.primary(input, braces)?;
         loop {
             if input.peek(token::Paren) {
@@ -61,6 +61,8 @@ impl Syntax {
                 expr = Expr { kind: ExprKind::Index(Box::new(expr), items), place };
             } else if input.peek(Token![.]) && !input.peek(Token![..]) {
                 input.parse::<Token![.]>()?;
+                expr = self.member(input, expr)?;
+            } else if self.arrow(input)? {
                 expr = self.member(input, expr)?;
             } else {
                 return Ok(expr);
@@ -149,14 +151,20 @@ impl Syntax {
         let span = input.span();
         let at = |kind, last: Span| Expr { kind, place: Place { first: span, last } };
         // `where` is an op, though Rust reserves the word.
-        if !input.peek(syn::Ident) && !input.peek(Token![where]) {
+        if !input.peek(syn::Ident) && !input.peek(Token![where]) && !input.peek(Token![Self]) {
             return Err(input.error("expected an expression"));
         }
         let name = input.call(Ident::parse_any)?;
         let path = self.path(input, name, false)?;
+        if let Some(meant) = self.own_path(input, &path)? {
+            return Ok(meant);
+        }
         let Some(name) = self.path_of_value(path) else { return Ok(at(ExprKind::Error, span)) };
         if let Some(error) = self.macro_call(input, &name)? {
             return Ok(error);
+        }
+        if let Some(call) = self.bare_call(input, &name)? {
+            return Ok(call);
         }
         let starts_upper = name.to_string().starts_with(char::is_uppercase);
         if braces && starts_upper && input.peek(token::Brace) {
@@ -201,7 +209,7 @@ impl Syntax {
         let unreadable = self.condition_with_let(input)?;
         let condition = Box::new(match &unreadable {
             Some(error) => error.clone(),
-            None => self.binary(input, 0, false)?,
+            None => self.condition(input)?,
         });
         let then = Box::new(self.braced_block(input, &condition)?);
         let mut last = then.close;
@@ -312,6 +320,13 @@ impl Syntax {
         if let Some(error) = self.slice_step(input)? {
             return Ok(error);
         }
+        let (start, end) = match (start, end) {
+            (Some(start), Some(end)) => {
+                let (start, end) = self.ascending(Code::SliceOutOfRange, start, end, inclusive);
+                (Some(start), Some(end))
+            }
+            sides => sides,
+        };
         Ok(match (&start, &end) {
             (None, None) => Index::Rest(dots),
             _ => Index::Range { start, end, inclusive },

@@ -30,8 +30,9 @@ impl Syntax {
     /// All attributes that come next; an unreadable one is reported, and reading goes on at the item.
     pub(super) fn attributes(&self, input: ParseStream) -> Outer {
         let start = input.cursor();
+        let decorated = self.decorators(input);
         match input.call(Attribute::parse_outer) {
-            Ok(attrs) => Outer { attrs, train: false },
+            Ok(attrs) => Outer { attrs: decorated.into_iter().chain(attrs).collect(), train: false },
             Err(error) => {
                 self.syntax_error(&error);
                 let mut train = false;
@@ -90,6 +91,9 @@ impl Syntax {
 
     /// `x: f32[B, 64]`
     pub(super) fn param(&self, input: ParseStream) -> syn::Result<(Pat, TypeExpr)> {
+        if let Some(param) = self.type_before_name(input)? {
+            return Ok(param);
+        }
         let span = input.span();
         let pat = self.pattern(input).unwrap_or_else(|error| {
             self.syntax_error(&error);
@@ -102,16 +106,27 @@ impl Syntax {
             self.report(report.help(format!("write `{name}:` and its type, such as `{name}: f32[B]`")));
             return Ok((pat, TypeExpr::Error));
         }
+        if input.peek(Token![=]) {
+            self.default_value(input, &pat, None)?;
+            return Ok((pat, TypeExpr::Error));
+        }
         if let Err(error) = input.parse::<Token![:]>() {
             self.syntax_error(&error);
         }
-        Ok((pat, self.type_or_error(input)?))
+        let ty = self.type_or_error(input)?;
+        if input.peek(Token![=]) {
+            self.default_value(input, &pat, Some(&ty))?;
+        }
+        Ok((pat, ty))
     }
 
     /// `-> f32[B, 10]`
     fn result_type(&self, input: ParseStream, name: &Ident, receiver: Receiver) -> syn::Result<TypeExpr> {
         let span = input.span();
         let arrow = input.parse::<Option<Token![->]>>()?.is_some();
+        if arrow && let Some(unnamed) = self.unnamed_record(input, name)? {
+            return Ok(unnamed);
+        }
         if arrow && !input.peek(token::Brace) {
             return self.type_or_error(input);
         }

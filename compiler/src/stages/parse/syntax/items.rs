@@ -2,17 +2,23 @@
 
 use super::super::ast::*;
 use super::function::Outer;
+use super::heads::is_class;
+use super::items_elsewhere::Number;
 use super::{Syntax, between, starts_item};
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Ident, TokenStream, TokenTree};
+use std::cell::RefCell;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
-use syn::{Attribute, Token, UseTree, Visibility, braced, bracketed, parenthesized, token};
+use syn::{Attribute, Token, UseTree, Visibility, braced, parenthesized, token};
 
 impl Syntax {
     /// All items; an unreadable one is reported and skipped.
     pub(super) fn program(&self, input: ParseStream, program: &mut Program) {
         while !input.is_empty() {
+            if self.surplus_semicolon(input) {
+                continue;
+            }
             let start = input.cursor();
             if let Err(error) = self.item(input, program) {
                 self.syntax_error(&error);
@@ -49,21 +55,27 @@ impl Syntax {
             let message = "blocks are imported for this macro alone";
             return Err(syn::Error::new(input.span(), message));
         }
-        if !input.peek(Token![struct]) && !input.peek(Token![fn]) {
+        if !input.peek(Token![struct]) && !is_class(input) && !input.peek(Token![fn]) {
             self.misplaced(&mut outer.attrs, &["model", "train", "remat"], "this item");
         }
         if input.peek(Token![const]) {
             program.consts.push(self.constant(input)?);
-        } else if input.peek(Token![struct]) {
+        } else if input.peek(Token![struct]) || is_class(input) {
             self.structure(input, outer.attrs, vis, program)?;
         } else if input.peek(Token![impl]) {
             let block = self.implementation(input, &mut program.externs)?;
             program.impls.push(block);
         } else if input.peek(Token![fn]) {
-            program.fns.push(self.function(input, outer, vis)?);
+            let function = self.function(input, outer, vis)?;
+            match self.without_impl(&function, &program.structs) {
+                Some(name) => program.impls.push(Impl { name, fns: vec![function] }),
+                None => program.fns.push(function),
+            }
         } else if input.peek(Token![extern]) {
             program.externs.push(self.foreign(input)?);
-        } else {
+        } else if let Some(constant) = self.loose_constant(input)? {
+            program.consts.push(constant);
+        } else if !self.type_alias(input)? && !self.other_item(input) {
             return Err(input.error("expected `struct`, `impl`, `fn`, `const` or `use`"));
         }
         Ok(())
@@ -95,12 +107,11 @@ impl Syntax {
         &self,
         input: ParseStream,
         mut attrs: Vec<Attribute>,
-        vis: Visibility,
+        mut vis: Visibility,
         to: &mut Program,
     ) -> syn::Result<()> {
-        input.parse::<Token![struct]>()?;
-        let name: Ident = input.parse()?;
-        self.misplaced(&mut attrs, &["train", "remat"], &format!("the struct `{name}`"));
+        let name = self.struct_name(input, &mut vis)?;
+        self.misplaced(&mut attrs, &["train", "remat", "derive"], &format!("the struct `{name}`"));
         if matches!(vis, Visibility::Inherited) {
             self.misplaced(&mut attrs, &["model"], &format!("`{name}`, which is not public"));
         }
@@ -115,23 +126,19 @@ impl Syntax {
             }
             return Ok(());
         }
-        let mut params = vec![];
-        if input.peek(syn::token::Paren) {
-            let content;
-            parenthesized!(content in input);
-            params = self.list(&content, |input| {
-                let name: Ident = input.parse()?;
-                let default = input.parse::<Option<Token![=]>>()?.map(|_| self.expr(input)).transpose()?;
-                Ok((name, default))
-            });
+        if let Some(fields) = self.tuple_fields(input, &name)? {
+            to.structs.push(Struct { source: self.source, attrs, vis, name, params: vec![], fields });
+            return Ok(());
         }
-        let fields = self.fields(input, &name)?;
+        let mut params = self.struct_params(input, &name)?;
+        let (fields, numbers) = self.fields(input, &name)?;
+        self.number_fields(&name, &vis, numbers, &mut params);
         to.structs.push(Struct { source: self.source, attrs, vis, name, params, fields });
         Ok(())
     }
 
-    /// The fields in braces; what stands before the braces is reported and passed.
-    fn fields(&self, input: ParseStream, owner: &Ident) -> syn::Result<Vec<Field>> {
+    /// The fields in braces, and numbers among them; what stands before the braces is reported and passed.
+    fn fields(&self, input: ParseStream, owner: &Ident) -> syn::Result<(Vec<Field>, Vec<Number>)> {
         if !input.peek(token::Brace) {
             let start = input.cursor();
             self.syntax_error(&input.error("expected the fields in braces"));
@@ -140,12 +147,20 @@ impl Syntax {
             }
             self.lose(start, input);
             if !input.peek(token::Brace) {
-                return Ok(vec![]);
+                return Ok((vec![], vec![]));
             }
         }
         let content;
         braced!(content in input);
-        Ok(self.list(&content, |input| self.field(input, owner)).into_iter().flatten().collect())
+        let numbers = RefCell::new(vec![]);
+        let fields = self.list(&content, |input| match self.number_field(input)? {
+            Some(number) => {
+                numbers.borrow_mut().push(number);
+                Ok(None)
+            }
+            None => self.field(input, owner),
+        });
+        Ok((fields.into_iter().flatten().collect(), numbers.into_inner()))
     }
 
     /// Takes out `#[name = "features.0"]`, which says what files call a field.
@@ -224,9 +239,7 @@ impl Syntax {
 
     pub(super) fn field_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
         if input.peek(syn::token::Bracket) {
-            let content;
-            bracketed!(content in input);
-            return self.list_type(&content, field);
+            return self.blocks(input, field);
         }
         let name = input.parse()?;
         let path = self.path(input, name, true)?;
@@ -252,16 +265,22 @@ impl Syntax {
     /// What is declared foreign inside is reported, and then as good as outside.
     fn implementation(&self, input: ParseStream, externs: &mut Vec<Extern>) -> syn::Result<Impl> {
         input.parse::<Token![impl]>()?;
-        let name: Ident = input.parse()?;
+        let name = self.implemented(input)?;
         let content;
         braced!(content in input);
         let mut fns = vec![];
         while !content.is_empty() {
+            if self.surplus_semicolon(&content) {
+                continue;
+            }
             let start = content.cursor();
             let one = (|| {
                 let outer = self.attributes(&content);
                 let vis = content.parse()?;
                 self.function_words(&content)?;
+                if self.constructor(&content, &name)? {
+                    return Ok(None);
+                }
                 if !content.peek(Token![fn]) && self.nested_item(&content, "an `impl`") {
                     return Ok(None);
                 }

@@ -2,14 +2,48 @@
 //! `Sequential(Linear(64, 8), relu)`.
 
 use super::super::ast::*;
+use super::super::words;
 use super::Syntax;
+use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::Ident;
 use syn::parse::ParseStream;
-use syn::{Token, token};
+use syn::{Lit, Token, bracketed, token};
 
 impl Syntax {
+    /// `[Block(64); 6]`, also as Python has it, `[Block(64)] * 6`, and with the number first.
+    pub(super) fn blocks(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
+        let content;
+        let bracket = bracketed!(content in input);
+        let place = Place { first: bracket.span.open(), last: bracket.span.close() };
+        if starts_with_count(&content) {
+            let count = self.expr(&content)?;
+            content.parse::<Token![;]>()?;
+            let item = Box::new(self.field_type(&content, field)?);
+            return Ok(self.repeated(item, count, place, "the number of blocks stands behind the block"));
+        }
+        let list = self.list_type(&content, field)?;
+        if input.parse::<Option<Token![*]>>()?.is_none() {
+            return Ok(list);
+        }
+        let count = self.expr(input)?;
+        let place = place.to(count.place);
+        match single(list) {
+            Some(item) => {
+                let message = "the number of blocks stands inside of the brackets";
+                Ok(self.repeated(Box::new(item), count, place, message))
+            }
+            None => Err(syn::Error::new(place.first, "a list of several blocks has no number")),
+        }
+    }
+
+    fn repeated(&self, item: Box<FieldType>, count: Expr, place: Place, message: &str) -> FieldType {
+        let ty = FieldType::Repeat { item, count };
+        self.report(Diagnostic::new(Code::Syntax, place, message).help(format!("write `{}`", words::field_text(&ty))));
+        ty
+    }
+
     /// What stands inside of the brackets.
-    pub(super) fn list_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
+    fn list_type(&self, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
         let first = self.entry(input, field)?;
         let Entry::Field(item) = first else { return self.rest(vec![first], input, field) };
         if input.parse::<Option<Token![;]>>()?.is_some() {
@@ -61,4 +95,27 @@ impl Syntax {
             false => Ok(Entry::Function(self.expr(input)?)),
         }
     }
+}
+
+/// The only block of a list.
+fn single(list: FieldType) -> Option<FieldType> {
+    let FieldType::List { mut entries, is_chain: false } = list else { return None };
+    match (entries.pop(), entries.is_empty()) {
+        (Some(Entry::Field(item)), true) => Some(item),
+        (Some(Entry::Field(_) | Entry::Function(_)) | None, _) => None,
+    }
+}
+
+/// Whether a number comes next, or a name and behind `;` what can only be a block: a name in camel case, or one with
+/// arguments. Names of blocks and of constants are free otherwise.
+fn starts_with_count(input: ParseStream) -> bool {
+    if input.peek(Lit) {
+        return true;
+    }
+    let ahead = input.fork();
+    let (Ok(_), Ok(_), Ok(block)) = (ahead.parse::<Ident>(), ahead.parse::<Token![;]>(), ahead.parse::<Ident>()) else {
+        return false;
+    };
+    let name = block.to_string();
+    name.starts_with(char::is_uppercase) && (name.contains(char::is_lowercase) || ahead.peek(token::Paren))
 }

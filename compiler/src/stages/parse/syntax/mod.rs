@@ -1,12 +1,17 @@
 //! Tokens in, syntax tree out. What cannot be read is reported, left out, and reading goes on behind it.
 
+mod bindings;
 mod closure;
+mod comments;
 mod elsewhere;
 mod expr;
+mod extent;
 mod foreign;
 mod function;
+mod heads;
 mod import;
 mod items;
+mod items_elsewhere;
 mod list;
 mod operator;
 mod path;
@@ -14,10 +19,11 @@ mod spelling;
 mod stmt;
 mod types;
 
-use super::ast::{Expr, ExprKind, Program};
+use super::ast::{Expr, ExprKind, Program, TypeExpr};
 use crate::diag::{Code, Diagnostic, Diags, Place};
 use proc_macro2::{Delimiter, Group, Span, TokenStream, TokenTree};
 use std::cell::{Cell, RefCell};
+use std::collections::BTreeMap;
 use syn::Token;
 use syn::buffer::Cursor;
 use syn::parse::{ParseStream, Parser};
@@ -32,8 +38,14 @@ pub(super) fn read(tokens: TokenStream, source: usize, diags: &mut Diags) -> Pro
         diags.push(nesting(deep));
         return program;
     }
-    let syntax =
-        Syntax { source, diags: RefCell::new(std::mem::take(diags)), depth: Cell::new(0), cut: Cell::new(false) };
+    let tokens = comments::without_comments(tokens, diags);
+    let syntax = Syntax {
+        source,
+        diags: RefCell::new(std::mem::take(diags)),
+        depth: Cell::new(0),
+        named_types: RefCell::default(),
+        cut: Cell::new(false),
+    };
     // The result only repeats what has been reported: syn marks tokens that recovery skipped.
     let _ = Parser::parse2(
         |input: ParseStream| {
@@ -76,6 +88,8 @@ struct Syntax {
     diags: RefCell<Diags>,
     /// How deep the expression that is being read is nested.
     depth: Cell<usize>,
+    /// The types that have a name, which has been reported.
+    named_types: RefCell<BTreeMap<String, TypeExpr>>,
     /// Whether something was passed over as too deep, so that what follows cannot be read.
     cut: Cell<bool>,
 }

@@ -8,7 +8,7 @@ use super::super::words;
 use super::Syntax;
 use super::elsewhere::next_is;
 use crate::diag::{Code, Diagnostic, Place};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Punct, TokenTree};
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, Token, token};
@@ -22,8 +22,8 @@ impl Syntax {
             // It binds more loosely than all others.
             return Ok(None);
         }
-        if let Some(error) = self.worded(input, left, least)? {
-            return Ok(Some(error));
+        if let Some(read) = self.behind(input, left, least)? {
+            return Ok(Some(read));
         }
         let text = words::full(left);
         let first = input.span();
@@ -74,6 +74,66 @@ impl Syntax {
         let place = left.place.to(last);
         let message = format!("there is no operator `{name}` in the model language");
         self.report(Diagnostic::new(Code::UnknownOperator, place, message).help(help));
+        Ok(Some(Expr { kind: ExprKind::Error, place }))
+    }
+
+    /// What stands behind a value and is no infix sign: `and`, `or`, `++`, `if`.
+    fn behind(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
+        if let Some(both) = self.worded(input, left, least)? {
+            return Ok(Some(both));
+        }
+        match self.step(input, left)? {
+            None => self.choice_behind(input, left, least),
+            error => Ok(error),
+        }
+    }
+
+    /// Python's `left if condition else other`, which binds more loosely than all operators.
+    fn choice_behind(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
+        if least > 0 || !is_choice_behind(input) {
+            return Ok(None);
+        }
+        input.parse::<Token![if]>()?;
+        let condition = self.binary(input, 0, true)?;
+        input.parse::<Token![else]>()?;
+        let other = self.deeper(input, || self.binary(input, 0, true))?;
+        let place = left.place.to(other.place);
+        let (text, yes, no) = (words::full(&condition), words::full(left), words::full(&other));
+        let message = "the condition of a choice stands before its values";
+        let report = Diagnostic::new(Code::UnknownOperator, place, message);
+        self.report(report.help(format!("write `if {text} {{ {yes} }} else {{ {no} }}`")));
+        let close = left.place.last;
+        let then = Box::new(Block { stmts: vec![], tail: Some(Box::new(left.clone())), close });
+        let kind = ExprKind::If { condition: Box::new(condition), then, otherwise: Some(Box::new(other)) };
+        Ok(Some(Expr { kind, place }))
+    }
+
+    /// The arrow of C before a field.
+    pub(super) fn arrow(&self, input: ParseStream) -> syn::Result<bool> {
+        let Some(arrow) = input.parse::<Option<Token![->]>>()? else { return Ok(false) };
+        let place = Place { first: arrow.spans[0], last: arrow.spans[1] };
+        let message = "there is no operator `->` in the model language";
+        self.report(Diagnostic::new(Code::UnknownOperator, place, message).help("write `.`"));
+        Ok(true)
+    }
+
+    /// `y++` and `y--`, behind which nothing stands.
+    fn step(&self, input: ParseStream, of: &Expr) -> syn::Result<Option<Expr>> {
+        let ahead = input.fork();
+        let (first, second) = (ahead.parse::<Punct>(), ahead.parse::<Punct>());
+        let (Ok(first), Ok(second), true) = (first, second, ahead.is_empty() || ahead.peek(Token![;])) else {
+            return Ok(None);
+        };
+        let sign = first.as_char();
+        if sign != second.as_char() || !"+-".contains(sign) {
+            return Ok(None);
+        }
+        input.parse::<Punct>()?;
+        input.parse::<Punct>()?;
+        let place = of.place.to(second.span().into());
+        let message = format!("there is no operator `{sign}{sign}` in the model language");
+        let report = Diagnostic::new(Code::UnknownOperator, place, message);
+        self.report(report.help(format!("write `{} {sign}= 1`", words::full(of))));
         Ok(Some(Expr { kind: ExprKind::Error, place }))
     }
 
@@ -184,4 +244,18 @@ fn is_choice(input: ParseStream) -> bool {
         input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
     };
     ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
+}
+
+/// Whether `if` comes next and, before anything ends the expression, `else`: braces would stand between those of Rust.
+fn is_choice_behind(input: ParseStream) -> bool {
+    let ahead = input.fork();
+    if ahead.parse::<Token![if]>().is_err() {
+        return false;
+    }
+    while !ahead.is_empty() && !ahead.peek(token::Brace) && !ahead.peek(Token![;]) && !ahead.peek(Token![,]) {
+        if ahead.parse::<TokenTree>().is_ok_and(|token| token.to_string() == "else") {
+            return true;
+        }
+    }
+    false
 }

@@ -1,13 +1,14 @@
 //! Names with the module that they have in Rust or Python: read as a whole, reported with the name that stands here.
 
-use super::super::ast::Arg;
+use super::super::ast::{Arg, Expr, ExprKind};
+use super::super::constants;
 use super::super::vocabulary::{self, Own};
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::Ident;
-use syn::Token;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
+use syn::{Token, token};
 
 /// Names with colons or dots between them.
 pub(super) struct Path {
@@ -20,6 +21,15 @@ pub(super) struct Path {
 impl Path {
     fn is_name(&self) -> bool {
         self.meant == self.text
+    }
+
+    /// Whether it is a function of a struct, which stands before it: `Self::f` or `Net::f`.
+    fn is_own_function(&self) -> bool {
+        let name = self.meant.to_string();
+        let owner = self.text.strip_suffix(&format!("::{name}")).unwrap_or_default();
+        let is_struct = owner.starts_with(char::is_uppercase) && !owner.contains("::") && owner.len() > 1;
+        let is_known = owner != "Self" && vocabulary::called(&name).is_some();
+        is_struct && name.starts_with(char::is_lowercase) && !is_known
     }
 
     fn report(&self) -> Diagnostic {
@@ -50,6 +60,29 @@ impl Syntax {
         Ok(path)
     }
 
+    /// A path that names a function of the struct, `Self::f(x)`, or a number, `f32::consts::PI`: gives what is meant.
+    pub(super) fn own_path(&self, input: ParseStream, path: &Path) -> syn::Result<Option<Expr>> {
+        if path.is_name() {
+            return Ok(None);
+        }
+        if let Some(number) = constants::number(&path.meant.to_string()) {
+            self.report(path.report().help(format!("write `{number}`")));
+            let value = number.parse().map_err(|_| input.error("expected a number"))?;
+            return Ok(Some(Expr { kind: ExprKind::Float(value), place: path.place }));
+        }
+        if !path.is_own_function() {
+            return Ok(None);
+        }
+        let name = path.meant.clone();
+        self.report(path.report().help(format!("write `self.{name}`")));
+        let this = Box::new(Expr { kind: ExprKind::SelfValue, place: path.place });
+        if !input.peek(token::Paren) {
+            return Ok(Some(Expr { kind: ExprKind::Field(this, name), place: path.place }));
+        }
+        let (args, close) = self.args(input)?;
+        Ok(Some(Expr { kind: ExprKind::Method(this, name, args), place: path.place.to(close.into()) }))
+    }
+
     /// Reports a path where a value stands; gives what is meant, where that is a name.
     pub(super) fn path_of_value(&self, path: Path) -> Option<Ident> {
         if path.is_name() {
@@ -58,7 +91,7 @@ impl Syntax {
         let own = vocabulary::called(&path.meant.to_string());
         let meant = match own {
             Some(Own::Function(name)) => Some(Ident::new(name, path.meant.span())),
-            Some(Own::Layer(_) | Own::Sized(_) | Own::Form(_)) => None,
+            Some(Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Form(_)) => None,
             None => Some(path.meant.clone()),
         };
         let help = match (own, &meant) {

@@ -7,7 +7,10 @@ use super::super::words;
 use super::Syntax;
 use super::elsewhere::next_is;
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::DType;
+use crate::ops::{self, Signature};
 use proc_macro2::{Ident, Span, TokenTree};
+use syn::ext::IdentExt;
 use syn::parse::ParseStream;
 use syn::{Lit, Token, token};
 
@@ -17,8 +20,8 @@ impl Syntax {
         if let Some(arg) = self.colon_for_equals(input)? {
             return Ok(arg);
         }
-        let named = input.peek(syn::Ident) && input.peek2(Token![=]) && !input.peek2(Token![==]);
-        let name = if named { Some(input.parse()?) } else { None };
+        let named = input.peek(syn::Ident::peek_any) && input.peek2(Token![=]) && !input.peek2(Token![==]);
+        let name = if named { Some(input.call(Ident::parse_any)?) } else { None };
         if named {
             input.parse::<Token![=]>()?;
         }
@@ -105,6 +108,113 @@ impl Syntax {
         Ok(Some(Arg { name: Some(name), value }))
     }
 
+    /// `f32[B, 4] x`, as C has arguments.
+    pub(super) fn type_before_name(&self, input: ParseStream) -> syn::Result<Option<(Pat, TypeExpr)>> {
+        let ahead = input.fork();
+        let is_type = ahead.parse::<Ident>().is_ok_and(|name| DType::from_name(&name.to_string()).is_some());
+        if ahead.peek(token::Bracket) {
+            ahead.parse::<TokenTree>()?;
+        }
+        if !is_type || !ahead.peek(syn::Ident) {
+            return Ok(None);
+        }
+        let (first, ty) = (input.span(), self.type_expr(input)?);
+        let name: Ident = input.parse()?;
+        let place = Place { first, last: name.span() };
+        let report = Diagnostic::new(Code::Syntax, place, format!("the type of `{name}` stands behind it"));
+        self.report(report.help(format!("write `{name}: {}`", words::type_text(&ty))));
+        Ok(Some((Pat::Name { name, mutable: false }, ty)))
+    }
+
+    /// `= 0.5` behind an argument of a function, whose type stands before it where it has one.
+    pub(super) fn default_value(&self, input: ParseStream, pat: &Pat, ty: Option<&TypeExpr>) -> syn::Result<()> {
+        input.parse::<Token![=]>()?;
+        let value = self.expr(input)?;
+        let name = words::pattern_text(pat);
+        let ty = match (ty, &value.kind) {
+            (Some(ty), _) => words::type_text(ty),
+            (None, ExprKind::Int(_)) => "i32".to_owned(),
+            (None, ExprKind::Bool(_)) => "bool".to_owned(),
+            (None, _) => "f32".to_owned(),
+        };
+        let message = format!("`{name}` cannot have the default {}: a call gives all arguments", words::brief(&value));
+        let report = Diagnostic::new(Code::Syntax, pat.place().to(value.place), message);
+        self.report(report.help(format!("write `{name}: {ty}`")));
+        Ok(())
+    }
+
+    /// A condition, in which `=` stands for `==` where that is what was meant.
+    pub(super) fn condition(&self, input: ParseStream) -> syn::Result<Expr> {
+        let left = self.binary(input, 0, false)?;
+        let Some(sign) = input.parse::<Option<Token![=]>>()? else { return Ok(left) };
+        let right = self.binary(input, 0, false)?;
+        let place = left.place.to(right.place);
+        let both = Expr { kind: ExprKind::Binary(Binary::Eq, Box::new(left), Box::new(right)), place };
+        let report = Diagnostic::new(Code::Syntax, sign.span, "`=` assigns, and a condition compares with `==`");
+        self.report(report.help(format!("write `if {}`", words::full(&both))));
+        Ok(both)
+    }
+
+    /// `relu x`: a function whose argument has no parentheses; `name` has been read.
+    pub(super) fn bare_call(&self, input: ParseStream, name: &Ident) -> syn::Result<Option<Expr>> {
+        if ops::op(&name.to_string()).is_none() || !starts_operand(input) {
+            return Ok(None);
+        }
+        // On the next line it is another statement, and `;` is missing.
+        if name.span().end().line != input.span().start().line {
+            return Ok(None);
+        }
+        let callee = Expr { kind: ExprKind::Name(name.clone()), place: name.span().into() };
+        let takes = ops::op(&name.to_string()).and_then(|op| Signature::parse(op.signature).ok());
+        let takes = takes.map_or(1, |signature| signature.args.len());
+        let (mut args, mut place) = (vec![], callee.place);
+        while starts_operand(input) {
+            let value = self.deeper(input, || self.postfix(input, false))?;
+            place = place.to(value.place);
+            args.push(Arg { name: None, value });
+            if args.len() < takes {
+                input.parse::<Option<Token![,]>>()?;
+            }
+        }
+        let call = Expr { kind: ExprKind::Call(Box::new(callee), args), place };
+        let message = format!("what `{name}` is applied to stands in parentheses");
+        let report = Diagnostic::new(Code::Syntax, place, message);
+        self.report(report.help(format!("write `{}`", words::full(&call))));
+        Ok(Some(call))
+    }
+
+    /// Python's `range(3)` behind `in`.
+    pub(super) fn called_range(&self, over: &Expr) -> Option<Iter> {
+        let ExprKind::Call(callee, args) = &over.kind else { return None };
+        let is_range = matches!(&callee.kind, ExprKind::Name(name) if name == "range");
+        let zero = Expr { kind: ExprKind::Int(0), place: over.place };
+        let (start, end) = match &args[..] {
+            [end] => (zero, end.value.clone()),
+            [start, end] => (start.value.clone(), end.value.clone()),
+            _ => return None,
+        };
+        if !is_range {
+            return None;
+        }
+        let text = format!("{}..{}", words::full(&start), words::full(&end));
+        let report = Diagnostic::new(Code::Syntax, over.place, "a range is written with `..`");
+        self.report(report.help(format!("write `{text}`")));
+        Some(Iter::Range { start, end, inclusive: false })
+    }
+
+    /// The sides of a range in their order: numbers that run downwards are reported, and read as if they did not.
+    pub(super) fn ascending(&self, code: Code, start: Expr, end: Expr, inclusive: bool) -> (Expr, Expr) {
+        let (ExprKind::Int(from), ExprKind::Int(to)) = (&start.kind, &end.kind) else { return (start, end) };
+        if from <= to {
+            return (start, end);
+        }
+        let dots = if inclusive { "..=" } else { ".." };
+        let message = format!("`{from}{dots}{to}` is empty: it ends before it starts");
+        let report = Diagnostic::new(code, start.place.to(end.place), message);
+        self.report(report.help(format!("write `{to}{dots}{from}`")));
+        (end, start)
+    }
+
     /// The block behind a condition; one without braces is reported, and read as if it had them.
     pub(super) fn braced_block(&self, input: ParseStream, condition: &Expr) -> syn::Result<Block> {
         if input.peek(token::Brace) || input.is_empty() {
@@ -117,4 +227,10 @@ impl Syntax {
         let close = value.place.last;
         Ok(Block { stmts: vec![], tail: Some(Box::new(value)), close })
     }
+}
+
+/// Whether a value comes next that cannot stand directly behind another one.
+fn starts_operand(input: ParseStream) -> bool {
+    let word = input.peek(syn::Ident) && !["and", "or", "is", "not"].iter().any(|word| next_is(input, word));
+    word || input.peek(syn::Lit) || input.peek(Token![self])
 }

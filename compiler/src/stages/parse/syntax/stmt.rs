@@ -2,7 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
-use crate::diag::Place;
+use crate::diag::{Code, Place};
 use proc_macro2::Span;
 use syn::parse::ParseStream;
 use syn::{Token, braced, parenthesized, token};
@@ -35,21 +35,12 @@ impl Syntax {
         if self.nested_item(input, "a function") {
             return Ok(());
         }
-        if input.peek(Token![let]) {
-            input.parse::<Token![let]>()?;
-            let pat = self.pattern(input)?;
-            let ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
-            let value = input.parse::<Token![=]>().and_then(|_| self.expr(input));
-            let lost = value.is_ok() && !self.semicolon(input);
-            // The names stay declared even where the value cannot be read.
-            let value = value.unwrap_or_else(|error| {
-                self.syntax_error(&error);
-                self.skip_statement(input);
-                Expr { kind: ExprKind::Error, place: pat.place() }
-            });
-            block.stmts.push(Stmt::Let { pat, ty, value });
-            block.stmts.extend(lost.then(|| unreadable(block.close)));
+        if let Some(stmt) = self.field_binding(input)? {
+            block.stmts.push(stmt);
             return Ok(());
+        }
+        if let Some(first) = self.declares(input)? {
+            return self.binding(input, first, block);
         }
         if input.peek(Token![for]) {
             input.parse::<Token![for]>()?;
@@ -64,7 +55,7 @@ impl Syntax {
             let target = self.target(input)?;
             input.parse::<Token![=]>()?;
             let value = self.expr(input)?;
-            let lost = !self.semicolon(input);
+            let lost = !input.is_empty() && !self.semicolon(input);
             block.stmts.push(Stmt::Assign { target, op: None, value });
             block.stmts.extend(lost.then(|| unreadable(block.close)));
             return Ok(());
@@ -72,7 +63,8 @@ impl Syntax {
         let expr = self.expr(input)?;
         if let Some(op) = compound(input)? {
             let value = self.expr(input)?;
-            let lost = !self.semicolon(input);
+            // As in Rust, an assignment may be the last of a block without `;`.
+            let lost = !input.is_empty() && !self.semicolon(input);
             block.stmts.push(Stmt::Assign { target: Target::One(expr), op, value });
             block.stmts.extend(lost.then(|| unreadable(block.close)));
         } else if input.is_empty() {
@@ -84,6 +76,30 @@ impl Syntax {
             block.stmts.push(Stmt::Expr(expr));
             block.stmts.extend(lost.then(|| unreadable(block.close)));
         }
+        Ok(())
+    }
+
+    /// What follows `let`, which stands at `first`.
+    fn binding(&self, input: ParseStream, first: Span, block: &mut Block) -> syn::Result<()> {
+        let mut pat = self.pattern(input)?;
+        let (mut ty, equals) = (None, self.colon_equals(input, first, &pat)?);
+        if !equals {
+            ty = input.parse::<Option<Token![:]>>()?.map(|_| self.type_or_error(input)).transpose()?;
+        }
+        let value = match self.without_value(input, &mut pat)? {
+            Some(value) => Ok(value),
+            None if equals => self.expr(input),
+            None => input.parse::<Token![=]>().and_then(|_| self.expr(input)),
+        };
+        let lost = value.is_ok() && !self.semicolon(input);
+        // The names stay declared even where the value cannot be read.
+        let value = value.unwrap_or_else(|error| {
+            self.syntax_error(&error);
+            self.skip_statement(input);
+            Expr { kind: ExprKind::Error, place: pat.place() }
+        });
+        block.stmts.push(Stmt::Let { pat, ty, value });
+        block.stmts.extend(lost.then(|| unreadable(block.close)));
         Ok(())
     }
 
@@ -130,7 +146,7 @@ impl Syntax {
     pub(super) fn iterated(&self, input: ParseStream) -> syn::Result<Iter> {
         let start = self.binary(input, 0, false)?;
         if !input.peek(Token![..]) {
-            return Ok(Iter::Field(start));
+            return Ok(self.called_range(&start).unwrap_or(Iter::Field(start)));
         }
         let inclusive = input.peek(Token![..=]);
         if inclusive {
@@ -138,7 +154,9 @@ impl Syntax {
         } else {
             input.parse::<Token![..]>()?;
         }
-        Ok(Iter::Range { start, end: self.binary(input, 0, false)?, inclusive })
+        let end = self.binary(input, 0, false)?;
+        let (start, end) = self.ascending(Code::LoopWithoutEffect, start, end, inclusive);
+        Ok(Iter::Range { start, end, inclusive })
     }
 }
 

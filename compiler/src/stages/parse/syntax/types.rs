@@ -1,12 +1,14 @@
 //! Types of values: `f32[B, T <= 512, 64]`, tuples and named structs of them; and patterns.
 
 use super::super::ast::*;
+use super::super::words;
 use super::Syntax;
 use super::elsewhere::is_other_type;
-use crate::diag::Place;
-use proc_macro2::{Ident, TokenTree};
+use crate::diag::{Code, Diagnostic, Place};
+use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenTree};
+use std::cell::Cell;
 use syn::parse::ParseStream;
-use syn::{Token, braced, bracketed, parenthesized};
+use syn::{Token, braced, parenthesized, token};
 
 impl Syntax {
     /// A type; an unreadable one is reported, and reading goes on at the next `,`, `=` or brace.
@@ -15,7 +17,7 @@ impl Syntax {
             let start = input.cursor();
             self.syntax_error(&error);
             let ends = |input: ParseStream| {
-                input.is_empty() || input.peek(Token![,]) || input.peek(Token![=]) || input.peek(syn::token::Brace)
+                input.is_empty() || input.peek(Token![,]) || input.peek(Token![=]) || input.peek(token::Brace)
             };
             while !ends(input) {
                 input.parse::<TokenTree>()?;
@@ -36,58 +38,83 @@ impl Syntax {
         if let Some(error) = self.other_type(input)? {
             return Ok(error);
         }
-        if input.peek(syn::token::Paren) {
+        if input.peek(token::Paren) {
             let content;
             let paren = parenthesized!(content in input);
             let place = Place { first: paren.span.open(), last: paren.span.close() };
-            return Ok(TypeExpr::Tuple(self.list(&content, |input| self.type_expr(input)), place));
+            return Ok(self.tuple(&content, place));
         }
         let name: Ident = input.parse()?;
-        if input.peek(syn::token::Brace) && name.to_string().starts_with(char::is_uppercase) {
-            let content;
-            braced!(content in input);
-            let fields = self.list(&content, |input| {
-                let name: Ident = input.parse()?;
-                input.parse::<Token![:]>()?;
-                Ok((name, self.type_expr(input)?))
-            });
-            return Ok(TypeExpr::Struct(name, fields));
+        if name.to_string().starts_with(char::is_uppercase) && is_record(input) {
+            return Ok(TypeExpr::Struct(name, self.record(input)?.0));
         }
-        let mut place = Place::from(name.span());
-        let mut axes = vec![];
-        if input.peek(syn::token::Bracket) {
-            let content;
-            let bracket = bracketed!(content in input);
-            place.last = bracket.span.close();
-            let before = self.reports();
-            axes = self.list(&content, |input| self.axis(input));
-            if self.reports() > before {
-                return Ok(TypeExpr::Error);
-            }
-        }
-        Ok(TypeExpr::Tensor { dtype: name, axes, place })
+        self.tensor(input, name)
     }
 
-    fn axis(&self, input: ParseStream) -> syn::Result<AxisExpr> {
-        if input.parse::<Option<Token![..]>>()?.is_some() {
-            return Ok(AxisExpr::Rest);
+    /// `{ y: f32[B], best: u32[B] }`, and where it ends.
+    fn record(&self, input: ParseStream) -> syn::Result<(Vec<(Ident, TypeExpr)>, Span)> {
+        let content;
+        let close = braced!(content in input).span.close();
+        let fields = self.list(&content, |input| {
+            let name: Ident = input.parse()?;
+            input.parse::<Token![:]>()?;
+            Ok((name, self.type_expr(input)?))
+        });
+        Ok((fields, close))
+    }
+
+    /// The named results of a function without a name for all of them.
+    pub(super) fn unnamed_record(&self, input: ParseStream, function: &Ident) -> syn::Result<Option<TypeExpr>> {
+        let first = input.span();
+        let more = input.peek2(token::Brace);
+        if !input.peek(token::Brace) || !more || !is_record(input) {
+            return Ok(None);
         }
-        if let Some(unnamed) = self.open_extent(input)? {
-            return Ok(unnamed);
+        let (fields, last) = self.record(input)?;
+        let types = fields.iter().map(|(name, ty)| format!("{name}: {}", words::type_text(ty)));
+        let types = types.collect::<Vec<_>>().join(", ");
+        let values = fields.iter().map(|(name, _)| format!("{name}: …")).collect::<Vec<_>>().join(", ");
+        let all = words::capital(&function.to_string());
+        let message = format!("the results of `{function}` have no name for all of them");
+        let report = Diagnostic::new(Code::TypeSyntax, Place { first, last }, message);
+        self.report(
+            report.help(format!("write `-> {all} {{ {types} }}`, and as the last expression `{all} {{ {values} }}`")),
+        );
+        Ok(Some(TypeExpr::Error))
+    }
+
+    /// `f32[B], u32[B]` between parentheses, whose names are reported where it has them.
+    fn tuple(&self, content: ParseStream, place: Place) -> TypeExpr {
+        let (before, first) = (self.reports(), Cell::new(None));
+        let items = self.list(content, |input| {
+            if input.peek(syn::Ident) && input.peek2(Token![:]) && !input.peek2(Token![::]) {
+                let name: Ident = input.parse()?;
+                input.parse::<Token![:]>()?;
+                first.set(first.take().or(Some(name)));
+            }
+            self.type_expr(input)
+        });
+        let ty = TypeExpr::Tuple(items, place);
+        if let Some(name) = first.take()
+            && self.reports() == before
+        {
+            let message = format!("the parts of a tuple have no names such as `{name}`");
+            let report = Diagnostic::new(Code::TypeSyntax, place, message);
+            let report = report.note(format!("results have names as a struct: `-> Named {{ {name}: …, … }}`"));
+            self.report(report.help(format!("write `{}`", words::type_text(&ty))));
         }
-        let expr = self.expr(input)?;
-        Ok(match expr.kind {
-            ExprKind::Binary(Binary::Le, value, bound) => AxisExpr::Dim { value: *value, bound: Some(*bound) },
-            _ => AxisExpr::Dim { value: expr, bound: None },
-        })
+        ty
     }
 
     pub(super) fn pattern(&self, input: ParseStream) -> syn::Result<Pat> {
-        if input.peek(syn::token::Paren) {
+        if input.peek(token::Paren) {
             let content;
             let paren = parenthesized!(content in input);
             let place = Place { first: paren.span.open(), last: paren.span.close() };
             return Ok(Pat::Tuple(self.list(&content, |input| self.pattern(input)), place));
+        }
+        if let Some(pat) = self.bracketed_pattern(input)? {
+            return Ok(pat);
         }
         if let Some(ignore) = input.parse::<Option<Token![_]>>()? {
             return Ok(Pat::Ignore(ignore.span));
@@ -103,4 +130,19 @@ fn borrows(input: ParseStream) -> syn::Result<()> {
         input.parse::<Option<Token![mut]>>()?;
     }
     Ok(())
+}
+
+/// Whether the braces that come next hold named types: they begin with one, or a function's body follows.
+fn is_record(input: ParseStream) -> bool {
+    let ahead = input.fork();
+    let Ok(TokenTree::Group(group)) = ahead.parse() else { return false };
+    let mut tokens = group.stream().into_iter();
+    let named = match (tokens.next(), tokens.next()) {
+        (None, _) => true,
+        (Some(TokenTree::Ident(_)), Some(TokenTree::Punct(sign))) => {
+            sign.as_char() == ':' && sign.spacing() == Spacing::Alone
+        }
+        _ => false,
+    };
+    group.delimiter() == Delimiter::Brace && (named || ahead.peek(token::Brace))
 }
