@@ -103,7 +103,7 @@ fn layer(out: &mut String, layer: &Layer) {
     );
     attributes(out, layer.attrs);
     let example = &layer.example;
-    let (models, diags) = check(example.program().parse().unwrap());
+    let (models, diags) = check(example.program().parse().expect("balanced brackets"));
     assert!(diags.is_empty(), "{}: {:?}", layer.name, diags.list());
     let params = models[0].params.iter().map(|param| format!("`{}: {}`", param.name, param.ty));
     let params: Vec<String> = params.collect();
