@@ -407,7 +407,7 @@ static ODD: [Optimizer; 4] = [
 type Update = fn(&mut Builder<'_>, Value, Value, &[Value], &[Value]) -> Result<(Value, Vec<Value>), OpError>;
 
 const fn odd(name: &'static str, update: Update) -> Optimizer {
-    Optimizer { name, torch: name, states: &["a", "b"], numbers: &["rate"], update, doc: "" }
+    Optimizer { name, torch: name, states: &["a", "b"], numbers: &["rate"], fields: &[], update, doc: "" }
 }
 
 #[test]
