@@ -167,7 +167,7 @@ pub enum Error {
         /// The patterns of the groups that made it so, in order; none where it is set in `Trainer::optimizer`.
         patterns: Vec<String>,
     },
-    /// A file is not a safetensors file.
+    /// A file is not a safetensors file, or not an index of such files.
     Format {
         /// The file.
         path: PathBuf,

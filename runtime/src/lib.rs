@@ -28,6 +28,8 @@ mod loader;
 mod optim;
 mod random;
 mod safetensors;
+#[cfg(test)]
+mod scene;
 mod session;
 mod spec;
 mod state;

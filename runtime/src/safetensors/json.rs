@@ -1,17 +1,22 @@
-//! The JSON of safetensors headers: in comes text, out come strings and numbers as they are asked
-//! for. Always: what is not JSON of the form asked for is an error with its place.
+//! The JSON of safetensors headers and of indices of shards: in comes text, out come strings and numbers
+//! as they are asked for. Always: what is not JSON of the form asked for is an error with its place.
 
 use alloc::{format, string::String, vec::Vec};
 
-/// A place in a header.
+/// How deep values may be nested that nobody asks for, so that no file exhausts the stack.
+const DEPTH: usize = 64;
+
+/// A place in a text.
 pub(super) struct Json<'a> {
     text: &'a [u8],
     at: usize,
+    /// What the text is, for messages.
+    what: &'static str,
 }
 
 impl<'a> Json<'a> {
-    pub(super) fn new(text: &'a str) -> Self {
-        Json { text: text.as_bytes(), at: 0 }
+    pub(super) fn new(what: &'static str, text: &'a str) -> Self {
+        Json { text: text.as_bytes(), at: 0, what }
     }
 
     fn space(&mut self) {
@@ -21,7 +26,7 @@ impl<'a> Json<'a> {
     }
 
     fn error<T>(&self, expected: &str) -> Result<T, String> {
-        Err(format!("expected {expected} at byte {} of the header", self.at))
+        Err(format!("expected {expected} at byte {} of the {}", self.at, self.what))
     }
 
     fn accept(&mut self, byte: u8) -> bool {
@@ -63,16 +68,55 @@ impl<'a> Json<'a> {
     /// An array of whole numbers from 0.
     pub(super) fn numbers(&mut self) -> Result<Vec<usize>, String> {
         let mut numbers = Vec::new();
+        self.array(|json| {
+            numbers.push(json.number()?);
+            Ok(())
+        })?;
+        Ok(numbers)
+    }
+
+    fn array(&mut self, mut item: impl FnMut(&mut Self) -> Result<(), String>) -> Result<(), String> {
         self.expect(b'[')?;
         if self.accept(b']') {
-            return Ok(numbers);
+            return Ok(());
         }
         loop {
-            numbers.push(self.number()?);
+            item(self)?;
             if !self.accept(b',') {
-                return self.expect(b']').map(|()| numbers);
+                return self.expect(b']');
             }
         }
+    }
+
+    /// Passes over a value of any kind.
+    pub(super) fn skip(&mut self) -> Result<(), String> {
+        self.skip_within(DEPTH)
+    }
+
+    fn skip_within(&mut self, depth: usize) -> Result<(), String> {
+        self.space();
+        match self.text.get(self.at) {
+            Some(b'{' | b'[') if depth == 0 => self.error("a value that is nested less deeply"),
+            Some(b'{') => self.object(|json, _| json.skip_within(depth - 1)),
+            Some(b'[') => self.array(|json| json.skip_within(depth - 1)),
+            Some(b'"') => self.string().map(drop),
+            _ => self.word(),
+        }
+    }
+
+    /// A number, a truth value or `null`.
+    fn word(&mut self) -> Result<(), String> {
+        let rest = &self.text[self.at..];
+        let length = rest.iter().take_while(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(byte)).count();
+        let word = core::str::from_utf8(&rest[..length]).unwrap_or_default();
+        // Rust would read `inf` and `+1` as numbers too.
+        let digits = word.starts_with(|c: char| c == '-' || c.is_ascii_digit())
+            && word.bytes().all(|byte| byte.is_ascii_digit() || b"+-.eE".contains(&byte));
+        if ["true", "false", "null"].contains(&word) || (digits && word.parse::<f64>().is_ok()) {
+            self.at += length;
+            return Ok(());
+        }
+        self.error("a value")
     }
 
     fn number(&mut self) -> Result<usize, String> {
@@ -174,13 +218,13 @@ mod tests {
     #[test]
     fn escapes_are_resolved() {
         let text = r#""a\"\\\/\n\u00e9\ud83d\ude00b""#;
-        assert_eq!(Json::new(text).string().unwrap(), "a\"\\/\né😀b");
+        assert_eq!(Json::new("header", text).string().unwrap(), "a\"\\/\né😀b");
     }
 
     #[test]
     fn broken_strings_are_errors() {
         for text in ["\"", "\"\\", "\"\\x\"", "\"\\u12\"", "\"\\ud800\"", "\"\n\""] {
-            assert!(Json::new(text).string().is_err(), "{text}");
+            assert!(Json::new("header", text).string().is_err(), "{text}");
         }
     }
 
@@ -189,6 +233,20 @@ mod tests {
         let text = "quote \" backslash \\ newline \n bell \u{7} é";
         let mut quoted = String::new();
         quote(text, &mut quoted);
-        assert_eq!(Json::new(&quoted).string().unwrap(), text);
+        assert_eq!(Json::new("header", &quoted).string().unwrap(), text);
+    }
+
+    #[test]
+    fn values_of_any_kind_are_passed_over() {
+        for text in ["{\"a\": [1, -2.5e+3, {}], \"b\": null}", "[]", "\"]\"", "true", "0"] {
+            let mut json = Json::new("index", text);
+            assert_eq!(json.skip().and_then(|()| json.end()), Ok(()), "{text}");
+        }
+        for text in ["", "nil", "+1", "-inf", "1e", "[1,]", "{\"a\"}", "{1:2}", "]"] {
+            assert!(Json::new("index", text).skip().is_err(), "{text}");
+        }
+        let deep = "[".repeat(1_000_000);
+        let expected = "expected a value that is nested less deeply at byte 64 of the index";
+        assert_eq!(Json::new("index", &deep).skip(), Err(expected.into()));
     }
 }

@@ -1,12 +1,13 @@
-//! The safetensors container: in come named tensors, out comes a file, and back. Always: a file is
-//! whole or not there, and one that breaks a rule of the format is an error before any tensor is
-//! read.
+//! The safetensors container: in come named tensors, out comes a file, and back, from several files
+//! with an index too. Always: a file is whole or not there, and one that breaks a rule of the format
+//! is an error before any tensor is read.
 //!
 //! The format is small (a length, a JSON header of one fixed form, the values), and the `safetensors`
 //! crate would add itself and twenty more to every build, serde with its derive macros among them. So
 //! it is read and written here, and tested against that crate.
 
 mod half;
+mod index;
 mod json;
 mod read;
 mod write;

@@ -1,25 +1,30 @@
-//! Reading: in comes a file, out come the names, types, shapes and values of its tensors. Always:
-//! once a reader exists, every tensor lies inside the file and has the size that its shape says.
+//! Reading: in comes a file, or the index of several, out come the names, types, shapes and values of
+//! its tensors. Always: once a reader exists, every tensor lies inside its file and has the size that
+//! its shape says.
 
-use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec::Vec};
+use alloc::{boxed::Box, collections::BTreeMap, format, string::String, vec, vec::Vec};
 use std::{
     fs::File,
     io::{BufReader, Cursor, Read, Seek, SeekFrom},
     path::{Path, PathBuf},
 };
 
-use super::{METADATA, half, json::Json};
+use super::{METADATA, half, index, json::Json};
 use crate::error::{Error, Result};
 
-trait Source: Read + Seek {}
-impl<T: Read + Seek> Source for T {}
+trait Source: Read + Seek + Send {}
+impl<T: Read + Seek + Send> Source for T {}
 
 /// One tensor of a file.
 #[derive(Clone, Debug)]
 pub(crate) struct Entry {
+    /// What the file calls it.
+    pub(crate) name: String,
     /// The element type as the file writes it.
     pub(crate) dtype: String,
     pub(crate) shape: Vec<usize>,
+    /// The position of its file among those of the reader.
+    pub(super) shard: usize,
     /// Bytes from the start of the values.
     start: usize,
     end: usize,
@@ -35,19 +40,30 @@ impl Entry {
 /// Bytes that are widened at a time.
 const CHUNK: usize = 4096;
 
-/// An open file whose header has been checked.
+/// An open file, or several with an index, whose headers have been checked.
 pub(crate) struct Reader {
     pub(crate) path: PathBuf,
     pub(crate) metadata: BTreeMap<String, String>,
     pub(crate) tensors: BTreeMap<String, Entry>,
+    pub(super) shards: Vec<Values>,
+}
+
+/// The values of one file.
+pub(super) struct Values {
+    path: PathBuf,
     source: Box<dyn Source>,
-    /// Where the values start.
-    data: u64,
+    /// Where they start.
+    start: u64,
 }
 
 impl Reader {
-    /// Opens a file.
+    /// Opens a file, or all files that an index names.
     pub(crate) fn open(path: &Path) -> Result<Self> {
+        if index::is(path) { index::open(path) } else { Reader::file(path) }
+    }
+
+    /// Opens a file that is no index.
+    pub(super) fn file(path: &Path) -> Result<Self> {
         let file = File::open(path).map_err(Error::io(path))?;
         Reader::new(path.into(), Box::new(BufReader::new(file)))
     }
@@ -79,14 +95,23 @@ impl Reader {
             Err(_) => Err("the header is not UTF-8".into()),
         };
         match parsed {
-            Ok((metadata, tensors)) => Ok(Reader { path, metadata, tensors, source, data: 8 + length }),
+            Ok((metadata, tensors)) => {
+                let shards = vec![Values { path: path.clone(), source, start: 8 + length }];
+                Ok(Reader { path, metadata, tensors, shards })
+            }
             Err(reason) => invalid(reason),
         }
     }
 
     /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] f32.
     pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
-        let at = SeekFrom::Start(self.data + entry.start as u64);
+        self.shards[entry.shard].read(entry, values)
+    }
+}
+
+impl Values {
+    fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
+        let at = SeekFrom::Start(self.start + entry.start as u64);
         self.source.seek(at).map_err(Error::io(&self.path))?;
         let widen = match entry.dtype.as_str() {
             "F16" => half::from_f16,
@@ -120,7 +145,7 @@ type Header = (BTreeMap<String, String>, BTreeMap<String, Entry>);
 fn parse(text: &str) -> Result<Header, String> {
     let mut metadata = BTreeMap::new();
     let mut tensors = BTreeMap::new();
-    let mut json = Json::new(text);
+    let mut json = Json::new("header", text);
     json.object(|json, name| {
         if name == METADATA {
             return json.object(|json, key| {
@@ -155,8 +180,10 @@ fn tensor(json: &mut Json<'_>, name: &str) -> Result<Entry, String> {
         return Err(format!("`{name}` has {} data_offsets, not 2", offsets.len()));
     };
     Ok(Entry {
+        name: name.into(),
         dtype: dtype.ok_or_else(|| missing("dtype"))?,
         shape: shape.ok_or_else(|| missing("shape"))?,
+        shard: 0,
         start,
         end,
     })
@@ -168,7 +195,7 @@ fn check(tensors: &BTreeMap<String, Entry>, available: u64) -> Result<(), String
     let mut sorted: Vec<_> = tensors.iter().collect();
     sorted.sort_by_key(|(_, entry)| (entry.start, entry.end));
     let mut before = 0;
-    for (name, Entry { dtype, shape, start, end }) in sorted {
+    for (name, Entry { dtype, shape, start, end, .. }) in sorted {
         if *start != before || end < start {
             return Err(format!(
                 "`{name}` starts at byte {start} of the values, but the tensor before ends at {before}"

@@ -1,37 +1,9 @@
 //! What is saved is whole, whoever is killed, and only what was named is changed.
 
 use super::*;
-use crate::safetensors::Reader;
+use crate::{safetensors::Reader, scene::Scene};
 use alloc::vec;
 use std::process::{Command, Stdio};
-
-/// A directory of a test by itself, removed with what is in it.
-struct Scene(PathBuf);
-
-impl Scene {
-    fn new(name: &str) -> Scene {
-        let directory = std::env::temp_dir().join(format!("precast-save-{name}-{}", std::process::id()));
-        fs::create_dir_all(&directory).unwrap();
-        Scene(directory)
-    }
-
-    fn path(&self, name: &str) -> PathBuf {
-        self.0.join(name)
-    }
-
-    fn names(&self) -> Vec<String> {
-        let entries = fs::read_dir(&self.0).unwrap();
-        let mut names: Vec<_> = entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect();
-        names.sort();
-        names
-    }
-}
-
-impl Drop for Scene {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
-}
 
 /// As many numbers as fill some pages, all the same.
 fn save_all(path: &Path, value: f32) -> Result<()> {
