@@ -7,6 +7,8 @@ use std::path::PathBuf;
 
 use precast_cpu::OutOfMemory;
 
+use crate::difference::Difference;
+
 /// The result of everything that can fail at run time.
 pub type Result<T, E = Error> = core::result::Result<T, E>;
 
@@ -185,6 +187,13 @@ pub enum Error {
         /// Every difference.
         differences: Vec<Difference>,
     },
+    /// Names of a file cannot be renamed by this pattern.
+    Rename {
+        /// What stands for names of the file.
+        from: String,
+        /// What they should become.
+        to: String,
+    },
     /// A file holds weights that fit, but no checkpoint of this trainer.
     Checkpoint {
         /// The file.
@@ -243,44 +252,6 @@ impl Part {
             Part::State => "the state of a session of ",
         }
     }
-}
-
-/// One way in which the tensors of a file differ from those that are expected.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum Difference {
-    /// The model has it, the file does not.
-    Missing {
-        /// The name.
-        name: String,
-        /// The shape that it should have.
-        shape: Vec<usize>,
-    },
-    /// The file has it, the model does not.
-    Unexpected {
-        /// The name.
-        name: String,
-        /// The shape in the file.
-        shape: Vec<usize>,
-    },
-    /// The shapes differ.
-    Shape {
-        /// The name.
-        name: String,
-        /// The shape in the file.
-        found: Vec<usize>,
-        /// The shape in the model.
-        expected: Vec<usize>,
-    },
-    /// The element types differ.
-    Dtype {
-        /// The name.
-        name: String,
-        /// The type in the file, as safetensors writes it.
-        found: String,
-        /// The type in the model, as safetensors writes it.
-        expected: &'static str,
-    },
 }
 
 /// Why samples do not make batches.
@@ -350,16 +321,11 @@ impl fmt::Display for Error {
                     groups => write!(f, " for parameters of the group `{}`", groups.join("` and `")),
                 }
             }
-            Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
-            Error::Tensors { path, model, part, differences } => {
-                write!(f, "{} does not fit {}`{model}`:", path.display(), part.of())?;
-                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
-            }
-            Error::Checkpoint { path, differences } => {
-                write!(f, "{} is no checkpoint of this trainer:", path.display())?;
-                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
-            }
-            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            Error::Format { .. }
+            | Error::Tensors { .. }
+            | Error::Rename { .. }
+            | Error::Checkpoint { .. }
+            | Error::Io { .. } => self.fmt_file(f),
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
             Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),
@@ -414,6 +380,25 @@ impl Error {
         }
     }
 
+    fn fmt_file(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Error::Format { path, reason } => write!(f, "{}: {reason}", path.display()),
+            Error::Tensors { path, model, part, differences } => {
+                write!(f, "{} does not fit {}`{model}`:", path.display(), part.of())?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::Rename { from, to } => {
+                write!(f, "`{from}` cannot become `{to}`, in which `*` stands more often")
+            }
+            Error::Checkpoint { path, differences } => {
+                write!(f, "{} is no checkpoint of this trainer:", path.display())?;
+                differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
+            _ => unreachable!("`fmt` sends only the errors of files here"),
+        }
+    }
+
     /// The error of reading or writing `path`.
     pub(crate) fn io(path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Error + '_ {
         |source| Error::Io { path: path.into(), source }
@@ -425,23 +410,6 @@ impl core::error::Error for Error {
         match self {
             Error::Io { source, .. } => Some(source),
             _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Difference {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Difference::Missing { name, shape } => write!(f, "`{name}` {shape:?} is missing"),
-            Difference::Unexpected { name, shape } => {
-                write!(f, "`{name}` {shape:?} is not expected")
-            }
-            Difference::Shape { name, found, expected } => {
-                write!(f, "`{name}` is {found:?}, but should be {expected:?}")
-            }
-            Difference::Dtype { name, found, expected } => {
-                write!(f, "`{name}` holds {found}, but should hold {expected}")
-            }
         }
     }
 }

@@ -14,8 +14,10 @@ pub mod blocks;
 mod checkpoint;
 mod count;
 mod device;
+mod difference;
 mod error;
 mod exact;
+mod file;
 mod flags;
 mod foreign;
 #[cfg(feature = "gpu")]
@@ -42,7 +44,9 @@ mod view;
 mod weights;
 
 pub use device::{Blocking, Cpu, Device};
-pub use error::{Difference, Error, LoaderError, Part, Result};
+pub use difference::Difference;
+pub use error::{Error, LoaderError, Part, Result};
+pub use file::{File, Unmatched};
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use gradients::Gradients;
@@ -145,8 +149,8 @@ pub mod __rt {
     pub use crate::gpu;
 
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Error, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session, Sgd,
-        Tensor, Trainer, View, Weights,
+        Adam, AdamW, Blocking, Cpu, Device, Error, File, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session,
+        Sgd, Tensor, Trainer, Unmatched, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},

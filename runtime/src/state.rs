@@ -17,7 +17,7 @@ use crate::{
     error::{Error, Part, Result},
     safetensors::{self, Reader, Tensor},
     spec::{CHUNK, ModelSpec},
-    storage::differ,
+    storage::{agree, differences},
 };
 
 /// An extent at dimensions of the session; `None` where it overflows.
@@ -177,7 +177,7 @@ impl<D: Device> State<D> {
         let mut reader = Reader::open(path)?;
         let all = instances(self.spec, &self.dims);
         let expected = all.iter().map(|one| (one.name.clone(), one.dtype, one.shape.clone()));
-        differ(self.spec, Part::State, expected, &reader)?;
+        agree(self.spec, Part::State, &reader, differences(self.spec, expected, &reader))?;
         let mut words = Words::zeroed(self.words)?;
         for one in &all {
             let entry = reader.tensors[&one.name].clone();

@@ -8,7 +8,9 @@ use precast_cpu::Words;
 
 use crate::{
     device::{Blocking, Compiled, Cpu, Device},
-    error::{Difference, Error, Part, Result},
+    difference::Difference,
+    error::{Error, Part, Result},
+    file::{File, Unmatched},
     safetensors::{self, Entry, Reader, Tensor},
     spec::{ModelSpec, ParameterSpec},
     weights::Weights,
@@ -50,32 +52,34 @@ impl<D: Device> Weights<D> {
         Ok(safetensors::encode(&metadata, &tensors(self.spec, "", words.as_slice())))
     }
 
-    /// Overwrites all parameters with those of a file.
+    /// Overwrites parameters with those of a file.
     #[doc(hidden)]
-    pub async fn load(&mut self, path: &Path) -> Result<()> {
-        let words = read(self.spec, Reader::open(path)?)?;
-        self.device.write(&mut self.pool, 0, words.as_slice()).await
-    }
-
-    /// Overwrites all parameters with those of the bytes of a file.
-    #[doc(hidden)]
-    pub async fn load_bytes(&mut self, bytes: &[u8]) -> Result<()> {
-        let words = read(self.spec, Reader::bytes(bytes.into())?)?;
-        self.device.write(&mut self.pool, 0, words.as_slice()).await
+    pub async fn load(&mut self, file: &File) -> Result<Unmatched> {
+        let (mut reader, unmatched) = file.open(self.spec)?;
+        let mut words = match unmatched.missing.as_slice() {
+            [] => Words::zeroed(self.spec.pool_len)?,
+            _ => self.host().await?,
+        };
+        overwrite(self.spec, "", &mut reader, &mut words)?;
+        self.device.write(&mut self.pool, 0, words.as_slice()).await?;
+        Ok(unmatched)
     }
 }
 
 impl Weights<Cpu> {
     /// The parameters of a file.
     #[doc(hidden)]
-    pub fn open<C: Compiled>(path: &Path) -> Result<Self> {
-        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::open(path)?)?))
+    pub fn open<C: Compiled>(file: &File) -> Result<Self> {
+        let mut reader = file.open_whole(C::SPEC)?;
+        Ok(Weights::new(C::SPEC, Cpu, fill(C::SPEC, "", &mut reader)?))
     }
 
     /// The parameters of the bytes of a file.
     #[doc(hidden)]
     pub fn open_bytes<C: Compiled>(bytes: &[u8]) -> Result<Self> {
-        Ok(Weights::new(C::SPEC, Cpu, read(C::SPEC, Reader::bytes(bytes.into())?)?))
+        let mut reader = Reader::bytes(bytes.into())?;
+        compare(C::SPEC, &[""], &reader)?;
+        Ok(Weights::new(C::SPEC, Cpu, fill(C::SPEC, "", &mut reader)?))
     }
 }
 
@@ -96,28 +100,28 @@ pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> V
     stored(spec, prefix).map(tensor).collect()
 }
 
-/// A pool with the values of a file that holds this model and nothing else.
-fn read(spec: &ModelSpec, mut reader: Reader) -> Result<Words> {
-    compare(spec, &[""], &reader)?;
-    fill(spec, "", &mut reader)
-}
-
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
-    let all = prefixes.iter().flat_map(|prefix| {
-        stored(spec, prefix)
-            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
-    });
-    differ(spec, Part::Parameters, all, reader)
+    agree(spec, Part::Parameters, reader, differences(spec, parameters(spec, prefixes), reader))
 }
 
-/// The file has exactly the tensors of these names, element types and shapes.
-pub(crate) fn differ(
+/// The names, element types and shapes of all parameters, once for every prefix.
+pub(crate) fn parameters(
     spec: &ModelSpec,
-    part: Part,
+    prefixes: &[&str],
+) -> impl Iterator<Item = (String, &'static str, Vec<usize>)> {
+    prefixes.iter().flat_map(move |prefix| {
+        stored(spec, prefix)
+            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+    })
+}
+
+/// Where the tensors of a file are not those of these names, element types and shapes.
+pub(crate) fn differences(
+    spec: &ModelSpec,
     all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
     reader: &Reader,
-) -> Result<()> {
+) -> Vec<Difference> {
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
     let mut differences = vec![];
     for (name, dtype, shape) in all {
@@ -126,11 +130,11 @@ pub(crate) fn differ(
             continue;
         };
         if !entry.holds(dtype) {
-            let (name, found) = (name.clone(), entry.dtype.clone());
+            let (name, found) = (entry.name.clone(), entry.dtype.clone());
             differences.push(Difference::Dtype { name, found, expected: dtype });
         }
         if entry.shape != shape {
-            let found = entry.shape.clone();
+            let (name, found) = (entry.name.clone(), entry.shape.clone());
             differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
@@ -139,9 +143,13 @@ pub(crate) fn differ(
         let layer = name.strip_suffix("num_batches_tracked");
         layer.is_none_or(|layer| spec.find(&format!("{layer}running_mean")).is_err())
     });
-    let unexpected =
-        |(name, entry): (&String, &Entry)| Difference::Unexpected { name: name.clone(), shape: entry.shape.clone() };
-    differences.extend(rest.into_iter().map(unexpected));
+    let unexpected = |entry: &&Entry| Difference::Unexpected { name: entry.name.clone(), shape: entry.shape.clone() };
+    differences.extend(rest.values().map(unexpected));
+    differences
+}
+
+/// There are no differences.
+pub(crate) fn agree(spec: &ModelSpec, part: Part, reader: &Reader, differences: Vec<Difference>) -> Result<()> {
     if differences.is_empty() {
         return Ok(());
     }
@@ -151,9 +159,16 @@ pub(crate) fn differ(
 /// A pool with the values under `prefix` of a file that has been compared.
 pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
     let mut words = Words::zeroed(spec.pool_len)?;
-    for (name, parameter, offset) in stored(spec, prefix) {
-        let entry = reader.tensors[&format!("{prefix}{name}")].clone();
-        reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
-    }
+    overwrite(spec, prefix, reader, &mut words)?;
     Ok(words)
+}
+
+/// Overwrites the values of a pool with those that a file, which has been compared, has under `prefix`.
+fn overwrite(spec: &ModelSpec, prefix: &str, reader: &mut Reader, words: &mut Words) -> Result<()> {
+    for (name, parameter, offset) in stored(spec, prefix) {
+        if let Some(entry) = reader.tensors.get(&format!("{prefix}{name}")).cloned() {
+            reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
+        }
+    }
+    Ok(())
 }

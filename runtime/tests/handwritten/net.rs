@@ -30,12 +30,20 @@ impl Net<rt::Cpu> {
         Net { weights: rt::Weights::init::<plan::Net>(seed) }
     }
 
-    /// The model of a safetensors file.
+    /// The model of a safetensors file, or of several with an index.
     ///
     /// # Errors
     /// If the file cannot be read or has other parameters.
     pub fn open(path: impl core::convert::AsRef<rt::Path>) -> rt::Result<Self> {
-        core::result::Result::Ok(Net { weights: rt::Weights::open::<plan::Net>(path.as_ref())? })
+        Self::open_from(&rt::File::new(path))
+    }
+
+    /// The model of a file whose names are other ones.
+    ///
+    /// # Errors
+    /// If the file cannot be read, or lacks parameters or has others, even with its names changed.
+    pub fn open_from(file: &rt::File) -> rt::Result<Self> {
+        core::result::Result::Ok(Net { weights: rt::Weights::open::<plan::Net>(file)? })
     }
 
     /// The model of the bytes of a safetensors file.
@@ -75,7 +83,7 @@ impl<D: rt::Device> Net<D> {
         core::result::Result::Ok(Net { weights: self.weights.on::<plan::Net, E>(device).await? })
     }
 
-    /// Overwrites all parameters with those of a safetensors file.
+    /// Overwrites all parameters with those of a safetensors file, or of several with an index.
     ///
     /// # Errors
     /// If the file cannot be read or has other parameters; then nothing has changed.
@@ -92,7 +100,28 @@ impl<D: rt::Device> Net<D> {
     /// # Errors
     /// As for `load`.
     pub async fn load_async(&mut self, path: impl core::convert::AsRef<rt::Path>) -> rt::Result<()> {
-        self.weights.load(path.as_ref()).await
+        self.load_from_async(&rt::File::new(path)).await.map(core::mem::drop)
+    }
+
+    /// Overwrites parameters with those of a file whose names are other ones, or which is not strict, and tells what
+    /// only one of the two has.
+    ///
+    /// # Errors
+    /// If the file cannot be read or differs in what it must not; then nothing has changed.
+    pub fn load_from(&mut self, file: &rt::File) -> rt::Result<rt::Unmatched>
+    where
+        D: rt::Blocking,
+    {
+        let device = core::clone::Clone::clone(self.weights.device());
+        rt::Blocking::wait(&device, self.load_from_async(file))
+    }
+
+    /// As `load_from`, without blocking.
+    ///
+    /// # Errors
+    /// As for `load_from`.
+    pub async fn load_from_async(&mut self, file: &rt::File) -> rt::Result<rt::Unmatched> {
+        self.weights.load(file).await
     }
 
     /// Overwrites one parameter with `values`, row-major.

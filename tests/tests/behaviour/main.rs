@@ -18,6 +18,7 @@ mod foreign_wgsl;
 mod gradients;
 mod lists;
 mod optimisers;
+mod other_names;
 mod precision;
 mod recurrent;
 mod repeats;

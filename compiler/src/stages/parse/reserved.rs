@@ -7,16 +7,19 @@ use proc_macro2::Ident;
 use std::collections::BTreeSet;
 
 /// Methods of every model.
-const MODEL: [&str; 22] = [
+const MODEL: [&str; 25] = [
     "device",
     "init",
     "load",
     "load_async",
+    "load_from",
+    "load_from_async",
     "on",
     "on_async",
     "open",
     "open_async",
     "open_bytes",
+    "open_from",
     "parameter",
     "parameter_mut",
     "parameters",

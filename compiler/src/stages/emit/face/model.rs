@@ -41,12 +41,20 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
                 #name { weights: #rt::Weights::init::<#plan>(seed) }
             }
 
-            /// The model of a safetensors file.
+            /// The model of a safetensors file, or of several with an index.
             ///
             /// # Errors
             /// If the file cannot be read or has other parameters.
             pub fn open(path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<Self> {
-                ::core::result::Result::Ok(#name { weights: #rt::Weights::open::<#plan>(path.as_ref())? })
+                Self::open_from(&#rt::File::new(path))
+            }
+
+            /// The model of a file whose names are other ones.
+            ///
+            /// # Errors
+            /// If the file cannot be read, or lacks parameters or has others, even with its names changed.
+            pub fn open_from(file: &#rt::File) -> #rt::Result<Self> {
+                ::core::result::Result::Ok(#name { weights: #rt::Weights::open::<#plan>(file)? })
             }
 
             /// The model of the bytes of a safetensors file.
@@ -72,13 +80,14 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
 
 /// What every model has on every device.
 fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
-    let (name, moved, files) = (&model.name, moved(model, rt), files(rt));
+    let (name, moved, loaded, written) = (&model.name, moved(model, rt), loaded(rt), written(rt));
     let (sessions, trainer) = (sessions(model, rt), format_ident!("{name}Trainer"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #name<D> {
             #moved
-            #files
+            #loaded
+            #written
 
             #sessions
 
@@ -159,9 +168,9 @@ fn moved(model: &Model, rt: &TokenStream) -> TokenStream {
     }
 }
 
-fn files(rt: &TokenStream) -> TokenStream {
+fn loaded(rt: &TokenStream) -> TokenStream {
     quote_spanned! {Span::mixed_site()=>
-        /// Overwrites all parameters with those of a safetensors file.
+        /// Overwrites all parameters with those of a safetensors file, or of several with an index.
         ///
         /// # Errors
         /// If the file cannot be read or has other parameters; then nothing has changed.
@@ -178,9 +187,34 @@ fn files(rt: &TokenStream) -> TokenStream {
         /// # Errors
         /// As for `load`.
         pub async fn load_async(&mut self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()> {
-            self.weights.load(path.as_ref()).await
+            self.load_from_async(&#rt::File::new(path)).await.map(::core::mem::drop)
         }
 
+        /// Overwrites parameters with those of a file whose names are other ones, or which is not strict, and tells what
+        /// only one of the two has.
+        ///
+        /// # Errors
+        /// If the file cannot be read or differs in what it must not; then nothing has changed.
+        pub fn load_from(&mut self, file: &#rt::File) -> #rt::Result<#rt::Unmatched>
+        where
+            D: #rt::Blocking,
+        {
+            let device = ::core::clone::Clone::clone(self.weights.device());
+            #rt::Blocking::wait(&device, self.load_from_async(file))
+        }
+
+        /// As `load_from`, without blocking.
+        ///
+        /// # Errors
+        /// As for `load_from`.
+        pub async fn load_from_async(&mut self, file: &#rt::File) -> #rt::Result<#rt::Unmatched> {
+            self.weights.load(file).await
+        }
+    }
+}
+
+fn written(rt: &TokenStream) -> TokenStream {
+    quote_spanned! {Span::mixed_site()=>
         /// Overwrites one parameter with `values`, row-major.
         ///
         /// # Errors
