@@ -7,7 +7,7 @@ use super::ast::*;
 use super::attributes;
 use super::declared::{Declared, Named, key};
 use super::elaborate;
-use super::list::{ItemInstance, ListInstance};
+use super::list::ListInstance;
 use super::names::Names;
 use super::statics::{self, Wanted};
 use super::vocabulary::{self, Own};
@@ -61,14 +61,14 @@ pub(super) struct Instances<'d, 'p> {
     /// The dimensions that sessions are made with.
     pub(super) dims: Vec<NamedDim>,
     /// The structs being instantiated, outermost first.
-    open: Vec<String>,
+    pub(super) open: Vec<String>,
     /// Where the field being instantiated stands in the state dict.
     pub(super) path: String,
     /// The fields on the way to it.
     pub(super) fields: Vec<String>,
     /// Whether files call some field otherwise.
     pub(super) renamed: bool,
-    stack: Vec<i64>,
+    pub(super) stack: Vec<i64>,
     /// How many fields there are so far.
     made: usize,
 }
@@ -200,44 +200,11 @@ impl<'d, 'p> Instances<'d, 'p> {
         match ty {
             FieldType::Error => FieldInstance::Unknown,
             FieldType::State(ty) => self.state(ty, field, names, diags),
-            FieldType::Repeat { item, count } => {
-                let n = statics::eval(count, names, Wanted::Value, diags);
-                let n = n.and_then(|n| match n {
-                    Attr::Int(n) if n.as_const().is_some_and(|n| n > FIELDS as i64) => {
-                        let message = format!("`{}` repeats a block more than {FIELDS} times", words::full(count));
-                        diags.push(Diagnostic::new(Code::TooLarge, count.place, message));
-                        None
-                    }
-                    Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
-                    _ => {
-                        let message = format!("`{}` is not a positive number of blocks", words::full(count));
-                        diags.push(Diagnostic::new(Code::WrongAttribute, count.place, message));
-                        None
-                    }
-                });
-                let outer = self.path.len();
-                self.path.push_str(".*");
-                self.stack.push(n.unwrap_or(1));
-                let made = self.field(item, field, source, names, diags);
-                self.stack.pop();
-                self.path.truncate(outer);
-                match (n, made) {
-                    (None, _) | (_, FieldInstance::Unknown) => FieldInstance::Unknown,
-                    (Some(n), made) => FieldInstance::Repeat(n, Box::new(made)),
-                }
-            }
+            FieldType::Repeat { item, count } => self.repeated(item, count, field, source, names, diags),
             FieldType::Each { item, name, start, end } => {
                 self.each(item, (name, start, end), field, source, names, diags)
             }
-            FieldType::List { entries, is_chain } => {
-                let made = entries.iter().enumerate().map(|(k, entry)| match entry {
-                    Entry::Field(ty) => self.numbered(k, ty, field, source, names, diags),
-                    Entry::Function(function) => ItemInstance::Function(function.clone()),
-                });
-                let (items, names, is_chain) = (made.collect(), names.clone(), *is_chain);
-                let owner = self.open.last().cloned().unwrap_or_default();
-                FieldInstance::List(Rc::new(ListInstance { items, is_chain, owner, names }))
-            }
+            FieldType::List { entries, is_chain } => self.unlike(entries, *is_chain, field, source, names, diags),
             FieldType::One { name, args, place } => {
                 let text = name.to_string();
                 match self.declared.block(source, &text) {

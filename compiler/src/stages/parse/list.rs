@@ -1,5 +1,5 @@
-//! Instances of lists whose blocks differ: each has a number, as in PyTorch's `ModuleList` and `Sequential`, and parameters
-//! of its own.
+//! Instances of lists. Blocks that are alike are one instance, whose parameters are stacked; of those that differ each has a
+//! number, as in PyTorch's `ModuleList` and `Sequential`, and parameters of its own.
 
 use super::ast::*;
 use super::instance::{FieldInstance, Instances};
@@ -33,8 +33,63 @@ pub(super) enum ItemInstance {
 }
 
 impl<'p> Instances<'_, 'p> {
+    /// A block that is repeated: its parameters are stacked.
+    pub(super) fn repeated(
+        &mut self,
+        item: &'p FieldType,
+        count: &'p Expr,
+        field: &'p Field,
+        source: usize,
+        names: &Names,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        let n = statics::eval(count, names, Wanted::Value, diags);
+        let n = n.and_then(|n| match n {
+            Attr::Int(n) if n.as_const().is_some_and(|n| n > FIELDS as i64) => {
+                let message = format!("`{}` repeats a block more than {FIELDS} times", words::full(count));
+                diags.push(Diagnostic::new(Code::TooLarge, count.place, message));
+                None
+            }
+            Attr::Int(n) if n.as_const().is_some_and(|n| n > 0) => n.as_const(),
+            _ => {
+                let message = format!("`{}` is not a positive number of blocks", words::full(count));
+                diags.push(Diagnostic::new(Code::WrongAttribute, count.place, message));
+                None
+            }
+        });
+        let outer = self.path.len();
+        self.path.push_str(".*");
+        self.stack.push(n.unwrap_or(1));
+        let made = self.field(item, field, source, names, diags);
+        self.stack.pop();
+        self.path.truncate(outer);
+        match (n, made) {
+            (None, _) | (_, FieldInstance::Unknown) => FieldInstance::Unknown,
+            (Some(n), made) => FieldInstance::Repeat(n, Box::new(made)),
+        }
+    }
+
+    /// A list of what differs, or a chain.
+    pub(super) fn unlike(
+        &mut self,
+        entries: &'p [Entry],
+        is_chain: bool,
+        field: &'p Field,
+        source: usize,
+        names: &Names,
+        diags: &mut Diags,
+    ) -> FieldInstance {
+        let made = entries.iter().enumerate().map(|(k, entry)| match entry {
+            Entry::Field(ty) => self.numbered(k, ty, field, source, names, diags),
+            Entry::Function(function) => ItemInstance::Function(function.clone()),
+        });
+        let (items, names) = (made.collect(), names.clone());
+        let owner = self.open.last().cloned().unwrap_or_default();
+        FieldInstance::List(Rc::new(ListInstance { items, is_chain, owner, names }))
+    }
+
     /// The k-th block of a list, which files call by its number.
-    pub(super) fn numbered(
+    fn numbered(
         &mut self,
         k: usize,
         ty: &'p FieldType,

@@ -6,6 +6,7 @@ mod attributes;
 mod constants;
 mod declared;
 mod elaborate;
+mod field;
 mod files;
 mod foreign;
 mod instance;

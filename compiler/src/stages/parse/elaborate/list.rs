@@ -1,6 +1,7 @@
 //! Lists of blocks that differ: one of them by its number, and the call of a chain.
 
 use super::super::ast::{Expr, ExprKind, Fn};
+use super::super::instance::FieldInstance;
 use super::super::list::{ItemInstance, ListInstance};
 use super::super::words;
 use super::{Argument, Elaborator, Module, Scope, Val};
@@ -29,6 +30,12 @@ impl<'p> Elaborator<'_, 'p> {
                 Val::Unknown
             }
         }
+    }
+
+    /// All of a list.
+    pub(super) fn each_of(&mut self, of: &Module, place: Place) -> Vec<Val> {
+        let FieldInstance::List(list) = &of.held else { return vec![] };
+        (0..list.items.len() as i64).map(|k| self.pick_unlike(of, list, k, place)).collect()
     }
 
     /// A chain: each entry gets what the one before gives.

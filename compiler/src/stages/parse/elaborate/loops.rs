@@ -15,27 +15,7 @@ const MOST_WRITTEN_OUT: i64 = 256;
 impl Elaborator<'_, '_> {
     pub(super) fn repeat(&mut self, pat: &Pat, over: &Iter, body: &Block) {
         match over {
-            Iter::Range { start, end, inclusive } => {
-                let (start_at, end_at) = (self.constant(start), self.constant(end));
-                let (Some(from), Some(to)) = (start_at, end_at) else {
-                    self.poison(pat, body);
-                    return;
-                };
-                let to = to + i64::from(*inclusive);
-                if to - from > MOST_WRITTEN_OUT {
-                    let message = format!("this loop would be written out {} times", to - from);
-                    let report = Diagnostic::new(Code::NotSupported, start.place.to(end.place), message);
-                    self.diags
-                        .push(report.note(format!("the most is {MOST_WRITTEN_OUT}; repeated blocks have no limit")));
-                    return;
-                }
-                for i in from..to {
-                    if self.is_too_long() {
-                        return;
-                    }
-                    self.iteration(pat, Val::Static(Attr::Int(i.into())), body, "");
-                }
-            }
+            Iter::Range { start, end, inclusive } => self.numbers(pat, (start, end, *inclusive), body),
             Iter::Field(field) => {
                 let text = words::brief(field);
                 match self.expr(field) {
@@ -46,25 +26,13 @@ impl Elaborator<'_, '_> {
                     Val::Module(module) if matches!(module.held, FieldInstance::Repeat(..)) => {
                         self.region(pat, &module, body, field.place);
                     }
-                    Val::Module(Module { held: FieldInstance::List(list), picks, text }) => {
-                        let module = Module { held: FieldInstance::List(list.clone()), picks, text };
-                        for k in 0..list.items.len() as i64 {
-                            let item = self.pick_unlike(&module, &list, k, field.place);
+                    Val::Module(module) if matches!(module.held, FieldInstance::List(_)) => {
+                        for (k, item) in self.each_of(&module, field.place).into_iter().enumerate() {
                             self.iteration(pat, item, body, &format!("{}[{k}]", module.text));
                         }
                     }
                     Val::Unknown => self.poison(pat, body),
-                    Val::Tensor(_) => {
-                        let (slice, message) =
-                            (words::pattern_text(pat), format!("`{text}` is data, over which `for` does not run"));
-                        let report = Diagnostic::new(Code::LoopOverData, field.place, message);
-                        let report = report
-                            .note(format!("where the rounds need nothing of each other: `map(|{slice}| …)({text})`"));
-                        self.diags.push(report.help(format!(
-                            "write `scan({text}, axis = 0, from = zeros, |state, {slice}| {{ …; (state, y) }})`"
-                        )));
-                        self.poison(pat, body);
-                    }
+                    Val::Tensor(_) => self.loop_over_data(pat, &text, body, field.place),
                     Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
                         let message = format!("`{text}` is neither repeated blocks nor a range");
                         let report = Diagnostic::new(Code::BadExpression, field.place, message);
@@ -74,6 +42,39 @@ impl Elaborator<'_, '_> {
                 }
             }
         }
+    }
+
+    /// A loop over numbers, which is written out.
+    fn numbers(&mut self, pat: &Pat, (start, end, inclusive): (&Expr, &Expr, bool), body: &Block) {
+        let (start_at, end_at) = (self.constant(start), self.constant(end));
+        let (Some(from), Some(to)) = (start_at, end_at) else {
+            self.poison(pat, body);
+            return;
+        };
+        let to = to + i64::from(inclusive);
+        if to - from > MOST_WRITTEN_OUT {
+            let message = format!("this loop would be written out {} times", to - from);
+            let report = Diagnostic::new(Code::NotSupported, start.place.to(end.place), message);
+            self.diags.push(report.note(format!("the most is {MOST_WRITTEN_OUT}; repeated blocks have no limit")));
+            return;
+        }
+        for i in from..to {
+            if self.is_too_long() {
+                return;
+            }
+            self.iteration(pat, Val::Static(Attr::Int(i.into())), body, "");
+        }
+    }
+
+    /// Reports a loop over a tensor.
+    fn loop_over_data(&mut self, pat: &Pat, text: &str, body: &Block, place: Place) {
+        let (slice, message) = (words::pattern_text(pat), format!("`{text}` is data, over which `for` does not run"));
+        let report = Diagnostic::new(Code::LoopOverData, place, message);
+        let report = report.note(format!("where the rounds need nothing of each other: `map(|{slice}| …)({text})`"));
+        self.diags.push(
+            report.help(format!("write `scan({text}, axis = 0, from = zeros, |state, {slice}| {{ …; (state, y) }})`")),
+        );
+        self.poison(pat, body);
     }
 
     fn constant(&mut self, expr: &Expr) -> Option<i64> {
