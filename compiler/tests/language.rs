@@ -387,6 +387,31 @@ fn draws_have_their_moments_and_bounds() {
     assert!(found[1].f64s().iter().all(|x| (0.0..1.0).contains(x)));
 }
 
+#[test]
+fn classes_are_drawn_by_their_probabilities() {
+    let body = "categorical(broadcast_to(x, [20000, 4]), key = key)";
+    // One class has no probability.
+    let logits = [0.1f64, 0.6, 0.0, 0.3].map(f64::ln).to_vec();
+    let args = vec![Tensor::floats([4], logits), Tensor::words([2], vec![5, 6])];
+    let found = eval("x: f32[4], key: u32[2]) -> u32[20000]", body, args);
+    let Data::U32(ids) = &found[0].data else { panic!("ids are words") };
+    for (class, share) in [0.1, 0.6, 0.0, 0.3].into_iter().enumerate() {
+        let found = ids.iter().filter(|id| **id == class as u32).count() as f64 / 20000.0;
+        assert!((found - share).abs() < 0.011, "class {class}: {found}");
+    }
+}
+
+#[test]
+fn a_path_is_dropped_for_whole_samples() {
+    let body = "drop_path(x, 0.25, key = key)";
+    let args = vec![Tensor::floats([4000, 2], vec![3.0; 8000]), Tensor::words([2], vec![5, 6])];
+    let found = eval("x: f32[4000, 2], key: u32[2]) -> f32[4000, 2]", body, args);
+    let rows: Vec<&[f64]> = found[0].f64s().chunks(2).collect();
+    assert!(rows.iter().all(|row| row[0] == row[1] && (row[0] == 0.0 || row[0] == 4.0)));
+    let kept = rows.iter().filter(|row| row[0] > 0.0).count() as f64 / 4000.0;
+    assert!((kept - 0.75).abs() < 0.021, "{kept}");
+}
+
 /// Otherwise numbers that were drawn from a key would be words of the keys that are derived from it.
 #[test]
 fn draws_and_derived_keys_have_nothing_in_common() {

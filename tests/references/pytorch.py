@@ -476,3 +476,12 @@ layer("[Linear(5, 7), LayerNorm(7), Linear(7, 2, bias = false)]",
 layer("[Conv1d(3, 3, kernel = 3, dilation = pow(2, i), padding = pow(2, i)) for i in 0..3]",
       lambda: Each([nn.Conv1d(3, 3, 3, dilation=2**i, padding=2**i) for i in range(3)], lambda y, x: x + torch.tanh(y)),
       lambda: normal(2, 3, 11), call="{ let mut y = x; for one in self.layer { y = y + tanh(one(y)); } y }")
+
+# Causal windows, which PyTorch pads by hand, and the multi-class hinge loss.
+op('conv1d(x, w, padding = "causal", dilation = 2)', lambda x, w: F.conv1d(F.pad(x, (4, 0)), w, dilation=2),
+   x=lambda: normal(2, 3, 7), w=lambda: normal(4, 3, 3))
+op('conv1d(x, w, padding = "causal", stride = 2)', lambda x, w: F.conv1d(F.pad(x, (2, 0)), w, stride=2),
+   x=lambda: normal(2, 3, 7), w=lambda: normal(4, 3, 3))
+op("multi_margin_loss(x, y)", F.multi_margin_loss, x=lambda: normal(6, 5), y=lambda: below(5, 6))
+op("multi_margin_loss(x, y, p = 2, margin = 0.3)", lambda x, y: F.multi_margin_loss(x, y, p=2, margin=0.3),
+   x=lambda: normal(6, 5), y=lambda: below(5, 6))

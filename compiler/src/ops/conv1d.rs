@@ -1,11 +1,19 @@
 //! `Conv1d(input, output, kernel = 3)` and `conv1d(x, weight, bias)`.
 
-use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, PADDING, STRIDE, channels, convolve, params};
+use super::conv::{BIAS, GROUPS, INPUT, OUTPUT, STRIDE, channels, convolve, params};
 use super::initial::{BIAS_INIT, INIT};
 use super::sliding::DILATION;
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CONV1D), Item::Layer(&LAYER)];
+
+const PADDING: AttrDecl = AttrDecl::optional(
+    "padding",
+    AttrKind::IntsOr(&["same", "causal"]),
+    "0",
+    "zeros on both sides; \"same\" keeps the length (stride 1), and with \"causal\" all stand before, so that nothing is seen \
+     that comes later",
+);
 
 static CONV1D: Op = Op {
     name: "conv1d",
@@ -35,6 +43,11 @@ static CONV1D: Op = Op {
         Example {
             inputs: &[("x", "f32[3, 5, B]", Domain::Normal), ("w", "f32[5, 1, 4]", Domain::Normal)],
             call: "conv1d(x, w, padding = \"same\", groups = 5)",
+            result: "f32[3, 5, B]",
+        },
+        Example {
+            inputs: &[("x", "f32[3, 4, B]", Domain::Normal), ("w", "f32[5, 4, 3]", Domain::Normal)],
+            call: "conv1d(x, w, padding = \"causal\", dilation = 2)",
             result: "f32[3, 5, B]",
         },
     ],

@@ -112,7 +112,9 @@ list! {
     layer_norm
     rms_norm
     dropout
+    drop_path
     random
+    categorical
     rnn
     lstm
     gru
@@ -139,6 +141,7 @@ list! {
     binary_cross_entropy_with_logits
     likelihood_loss
     margin_loss
+    multi_margin_loss
     sgd
     adam
     rms_prop

@@ -1,6 +1,6 @@
 //! Windows over spatial axes: attributes like `stride` and `padding` in, checked windows out.
 
-use super::{Attr, AttrDecl, AttrKind, Attrs, OpError};
+use super::{AttrDecl, AttrKind, Attrs, OpError};
 use crate::diag::Code;
 use crate::ir::prim::Window;
 use crate::ir::{Dim, Type};
@@ -44,8 +44,10 @@ fn numbers(attrs: &Attrs, name: &'static str, rank: usize) -> Result<Vec<i64>, O
 pub(super) fn check_steps(attrs: &Attrs, rank: usize) -> Result<(), OpError> {
     let stride = positive(attrs, "stride", rank)?;
     positive(attrs, "dilation", rank)?;
-    if *attrs.get("padding") != Attr::Text("same".into()) {
-        return nonnegative(attrs, "padding", rank).map(|_| ());
+    match attrs.text("padding") {
+        None => return nonnegative(attrs, "padding", rank).map(|_| ()),
+        Some("causal") => return Ok(()),
+        Some(_) => {}
     }
     stride.into_iter().find(|&n| n != 1).map_or(Ok(()), |stride| Err(same_needs_stride_1(stride)))
 }
@@ -67,17 +69,18 @@ pub(super) struct Taps {
 /// # Errors
 /// `kernel-too-large` where a window does not fit into its padded axis.
 pub(super) fn windows(attrs: &Attrs, x: &Type, taps: Vec<Taps>) -> Result<Vec<Window>, OpError> {
-    let same = *attrs.get("padding") == Attr::Text("same".into());
-    let padding = if same { vec![0; taps.len()] } else { nonnegative(attrs, "padding", taps.len())? };
+    let word = attrs.text("padding");
+    let padding = if word.is_some() { vec![0; taps.len()] } else { nonnegative(attrs, "padding", taps.len())? };
     let first = x.rank() - taps.len();
     let mut windows = vec![];
     for (k, tap) in taps.into_iter().enumerate() {
         let reach = (tap.size.clone() - Dim::from(1)) * Dim::from(tap.dilation);
-        let (low, high) = match same {
-            true if tap.stride != 1 => return Err(same_needs_stride_1(tap.stride)),
+        let (low, high) = match word {
+            None => (Dim::from(padding[k]), Dim::from(padding[k])),
+            Some("causal") => (reach.clone(), Dim::from(0)),
+            Some(_) if tap.stride != 1 => return Err(same_needs_stride_1(tap.stride)),
             // An odd total puts the larger part after, as PyTorch does.
-            true => (reach.floor_div(&Dim::from(2)), reach.clone() - reach.floor_div(&Dim::from(2))),
-            false => (Dim::from(padding[k]), Dim::from(padding[k])),
+            Some(_) => (reach.floor_div(&Dim::from(2)), reach.clone() - reach.floor_div(&Dim::from(2))),
         };
         let extent = &x.shape[first + k];
         let room = extent.clone() + low.clone() + high.clone();
