@@ -3,6 +3,7 @@
 use crate::diag::Diags;
 use crate::dump::Dumps;
 use crate::ir::kernel::Program;
+use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
 use crate::ir::{Block, Model};
 use crate::stages::parse::{self, Texts};
@@ -23,18 +24,18 @@ pub struct Compiled {
 
 /// Checks the text of a `model!`; the models are complete where no mistake was found.
 pub fn check(tokens: TokenStream) -> (Vec<Model>, Diags) {
-    let (models, _, diags) = checked(Texts { own: tokens, blocks: vec![] }, &mut Dumps::default());
+    let mut diags = Diags::default();
+    let (models, ..) = checked(Texts { own: tokens, blocks: vec![] }, &mut diags, &mut Dumps::default());
     (models, diags)
 }
 
-fn checked(texts: Texts, dumps: &mut Dumps) -> (Vec<Model>, Vec<Block>, Diags) {
-    let mut diags = Diags::default();
+fn checked(texts: Texts, diags: &mut Diags, dumps: &mut Dumps) -> (Vec<Model>, Vec<Block>, Mentions) {
     dumps.start();
-    let (mut models, blocks) = parse::texts(texts, &mut diags);
+    let (mut models, blocks, mentions) = parse::texts(texts, diags);
     dumps.graphs("parse", &models);
-    shape::shape(&mut models, &mut diags);
+    shape::shape(&mut models, diags);
     dumps.graphs("shape", &models);
-    (models, blocks, diags)
+    (models, blocks, mentions)
 }
 
 /// Runs a model that has no mistakes through the stages from expand to memory.
@@ -80,8 +81,10 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
     if let Some(path) = parse::imports(&own).get(blocks.len()) {
         return emit::request(path, &runtime, &blocks, &own);
     }
-    let (models, own_blocks, diags) = checked(Texts { own, blocks }, dumps);
+    let mut diags = Diags::default();
+    let (models, own_blocks, mentions) = checked(Texts { own, blocks }, &mut diags, dumps);
     let mut out: TokenStream = own_blocks.iter().map(|block| emit::block(block, number)).collect();
+    out.extend(emit::mentions(&mentions, &models, number, &runtime));
     if !diags.is_empty() {
         out.extend(emit::outlines(&models, &diags, number, &runtime));
         return out;

@@ -1,6 +1,7 @@
-//! REFERENCE.md: every layer, function, optimiser and initialiser with its arguments, from the one declaration of each.
+//! REFERENCE.md, and the same as items of Rust that editors and rustdoc show: every layer, function, optimiser and initialiser
+//! with its arguments, from the one declaration of each.
 //!
-//! `BLESS=1 cargo test -p precast-compiler --test reference` writes it anew.
+//! `BLESS=1 cargo test -p precast-compiler --test reference` writes them anew.
 
 use precast_compiler::ops::{AttrDecl, AttrKind, INITIALIZERS, Initializer, Item, Layer, Op, Optimizer, items};
 use precast_compiler::pipeline::check;
@@ -25,13 +26,82 @@ out, `!` one that is given by its name, `*` a last one that may stand several ti
 
 #[test]
 fn the_reference_is_current() {
-    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../REFERENCE.md");
-    let page = page();
+    is_current("REFERENCE.md", &page());
+}
+
+#[test]
+fn the_items_of_the_reference_are_current() {
+    is_current("runtime/src/reference.rs", &module());
+}
+
+fn is_current(file: &str, text: &str) {
+    let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, &page).unwrap();
+        std::fs::write(&path, text).unwrap();
     }
     let kept = std::fs::read_to_string(&path).unwrap();
-    assert!(kept == page, "REFERENCE.md is not what the declarations say: run this test with BLESS=1");
+    assert!(kept == text, "{file} is not what the declarations say: run this test with BLESS=1");
+}
+
+/// What stands before the items.
+const ITEMS: &str = "\
+//! What the names of the model language mean: an item for each layer and function, which editors show where `model!` names
+//! it. Nothing here is to be called.
+//!
+//! The file is generated from the declarations in the compiler; a test keeps it current.
+";
+
+/// The reference as a module.
+fn module() -> String {
+    let (mut layers, mut ops) = (vec![], vec![]);
+    for item in items() {
+        let mut doc = String::new();
+        match item {
+            Item::Layer(one) => {
+                layer(&mut doc, one);
+                layers.push((one.name, String::new(), doc));
+            }
+            Item::Op(one) => {
+                op(&mut doc, one);
+                ops.push((one.name, format!("{}{}", one.name, one.signature), doc));
+            }
+            Item::Optimizer(_) => {}
+        }
+    }
+    let mut out = ITEMS.to_owned();
+    for (name, title, mut entries) in [("layers", "Layers.", layers), ("functions", "Functions.", ops)] {
+        entries.sort();
+        _ = write!(out, "\n/// {title}\n#[allow(non_upper_case_globals)]\npub mod {name} {{\n");
+        let entries = entries.iter().map(|(name, text, doc)| entry(name, text, doc));
+        out.push_str(&entries.collect::<Vec<_>>().join("\n"));
+        out.push_str("}\n");
+    }
+    out
+}
+
+/// One entry: its documentation without the heading, and links as words; `text` is its signature, where it has one.
+fn entry(name: &str, text: &str, doc: &str) -> String {
+    let mut out = String::new();
+    let body = doc.split_once("</a>").map_or(doc, |(_, body)| body);
+    let body = body.split_once('\n').map_or(body, |(_, body)| body);
+    for line in body.trim().lines() {
+        _ = writeln!(out, "{}", format!("    /// {}", unlinked(line)).trim_end());
+    }
+    let name = if name == "where" { "r#where" } else { name };
+    _ = match text {
+        "" => writeln!(out, "    pub struct {name};"),
+        text => writeln!(out, "    pub const {name}: &str = {text:?};"),
+    };
+    out
+}
+
+/// A line with the words of its links.
+fn unlinked(line: &str) -> String {
+    let Some((before, after)) = line.split_once("](#") else { return line.to_owned() };
+    let (Some((text, word)), Some((_, rest))) = (before.rsplit_once('['), after.split_once(')')) else {
+        return line.to_owned();
+    };
+    format!("{text}{word}{}", unlinked(rest))
 }
 
 fn page() -> String {

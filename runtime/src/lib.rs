@@ -29,6 +29,8 @@ mod launch;
 mod loader;
 mod optim;
 mod random;
+#[rustfmt::skip]
+pub mod reference;
 mod safetensors;
 #[cfg(test)]
 mod scene;
@@ -157,6 +159,7 @@ pub mod __rt {
         flags::Flags,
         foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
+        reference,
         session::Shared,
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,

@@ -7,6 +7,7 @@
 mod block;
 mod cost;
 mod face;
+mod mentions;
 mod names;
 #[cfg(test)]
 mod positions;
@@ -18,6 +19,7 @@ pub use block::{block, request};
 
 use crate::diag::Diags;
 use crate::ir::Model;
+use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -47,6 +49,12 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
 /// The structs that functions of the models return, each once.
 pub fn results(models: &[Model], runtime: &TokenStream) -> TokenStream {
     face::results(models, runtime)
+}
+
+/// What editors show where the text of a macro names layers, functions and fields. `number` is another one for each call in
+/// a crate.
+pub fn mentions(mentions: &Mentions, models: &[Model], number: usize, runtime: &TokenStream) -> TokenStream {
+    mentions::module(mentions, models, number, runtime)
 }
 
 /// The WGSL and the tables of its dispatches, behind the runtime's own switch.

@@ -12,6 +12,7 @@ mod foreign;
 mod instance;
 mod instead;
 mod list;
+mod mentions;
 mod names;
 mod options;
 mod reserved;
@@ -24,6 +25,7 @@ mod wgsl;
 mod words;
 
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
+use crate::ir::mention::Mentions;
 use crate::ir::model::Sketch;
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
@@ -44,15 +46,15 @@ pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
     texts(Texts { own: tokens, blocks: vec![] }, diags).0
 }
 
-/// The models of a text that imports blocks, and the blocks that other texts can import from it.
-pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>) {
+/// The models of a text that imports blocks, the blocks that other texts can import from it, and what editors show of it.
+pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>, Mentions) {
     let sources = travel::read(texts, diags);
     let models = models(&sources, diags);
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
         unused::report_structs(&sources[0].program, diags);
     }
-    (models, travel::blocks(&sources[0]))
+    (models, travel::blocks(&sources[0]), mentions::of(&sources[0].program))
 }
 
 fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {

@@ -1,0 +1,62 @@
+//! What editors show where the text of the macro names something: in hidden functions that nothing calls, each name stands at
+//! its own place and resolves to a documented item.
+
+use crate::ir::mention::{Fields, Mentions};
+use crate::ir::{Model, model::Param};
+use proc_macro2::{Ident, TokenStream};
+use quote::{format_ident, quote};
+
+/// The hidden module of a text; `number` is another one for each call in a crate.
+pub(super) fn module(mentions: &Mentions, models: &[Model], number: usize, runtime: &TokenStream) -> TokenStream {
+    let Mentions { structs, layers, functions, blocks } = mentions;
+    if structs.is_empty() {
+        return TokenStream::new();
+    }
+    let module = format_ident!("__precast_names_{number}");
+    let structs = structs.iter().map(|one| fields(one, models));
+    let functions = functions.iter().filter_map(written);
+    quote! {
+        #[doc(hidden)]
+        #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        mod #module {
+            use #runtime::__rt::reference as __reference;
+            #(#structs)*
+            fn __names() {
+                #(let _ = __reference::layers::#layers;)*
+                #(let _ = __reference::functions::#functions;)*
+                #(let _: #blocks;)*
+            }
+        }
+    }
+}
+
+/// A struct with the user's fields, each with what it is and, in a model, its parameters; and where they are used.
+fn fields(of: &Fields, models: &[Model]) -> TokenStream {
+    let (name, model) = (&of.name, models.iter().find(|model| model.name == of.name));
+    let fields = of.fields.iter().filter_map(|(name, text, layer)| {
+        let own = |param: &&Param| param.fields.first().is_some_and(|first| *name == first);
+        let params = model.iter().flat_map(|model| model.params.iter().filter(own));
+        let list: String = params.map(|param| format!("\n- `{}: {}`", param.name, param.stacked())).collect();
+        let doc = format!("`{name}: {text}`\n{list}");
+        let ty = layer.as_ref().map_or(quote!(()), |layer| quote!(__reference::layers::#layer));
+        let name = written(name)?;
+        Some(quote!(#[doc = #doc] #name: #ty,))
+    });
+    let uses = of.uses.iter().filter_map(written);
+    quote! {
+        struct #name { #(#fields)* }
+        const _: () = {
+            fn __uses(__it: #name) { #(let _ = __it.#uses;)* }
+        };
+    }
+}
+
+/// The name as Rust writes it: a keyword is raw, and some are none.
+fn written(name: &Ident) -> Option<Ident> {
+    let text = name.to_string();
+    match text.as_str() {
+        "self" | "Self" | "super" | "crate" | "_" => None,
+        _ if syn::parse_str::<Ident>(&text).is_ok() => Some(name.clone()),
+        _ => Some(Ident::new_raw(&text, name.span())),
+    }
+}
