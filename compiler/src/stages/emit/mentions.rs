@@ -5,6 +5,7 @@ use crate::ir::mention::{Fields, Mentions};
 use crate::ir::{Model, model::Param};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
+use std::collections::BTreeMap;
 
 /// The hidden module of a text; `number` is another one for each call in a crate.
 pub(super) fn module(mentions: &Mentions, models: &[Model], number: usize, runtime: &TokenStream) -> TokenStream {
@@ -32,10 +33,13 @@ pub(super) fn module(mentions: &Mentions, models: &[Model], number: usize, runti
 
 /// A struct with the user's fields, each with what it is and, in a model, its parameters; and where they are used.
 fn fields(of: &Fields, models: &[Model]) -> TokenStream {
-    let (name, model) = (&of.name, models.iter().find(|model| model.name == of.name));
+    let name = &of.name;
+    let mut params: BTreeMap<&str, Vec<&Param>> = BTreeMap::new();
+    for param in models.iter().filter(|model| model.name == of.name).flat_map(|model| &model.params) {
+        params.entry(param.fields.first().map_or("", String::as_str)).or_default().push(param);
+    }
     let fields = of.fields.iter().filter_map(|(name, text, layer)| {
-        let own = |param: &&Param| param.fields.first().is_some_and(|first| *name == first);
-        let params = model.iter().flat_map(|model| model.params.iter().filter(own));
+        let params = params.get(name.to_string().as_str()).into_iter().flatten();
         let list: String = params.map(|param| format!("\n- `{}: {}`", param.name, param.stacked())).collect();
         let doc = format!("`{name}: {text}`\n{list}");
         let ty = layer.as_ref().map_or(quote!(()), |layer| quote!(__reference::layers::#layer));

@@ -12,10 +12,12 @@ use std::collections::BTreeSet;
 pub(super) fn of(program: &Program) -> Mentions {
     let own = program.fns.iter().map(|one| one.name.to_string());
     let own: BTreeSet<String> = own.chain(program.externs.iter().map(|one| one.name.to_string())).collect();
-    let mut found = Found { own, this: None, all: Mentions::default() };
+    let mut found = Found { own, names: vec![], this: None, all: Mentions::default() };
     let mut known = BTreeSet::new();
     let structs: Vec<&Struct> = program.structs.iter().filter(|one| known.insert(one.name.to_string())).collect();
     found.all.structs = structs.iter().map(|one| fields(one)).collect();
+    let names = |of: &&Struct| of.fields.iter().map(|field| field.name.to_string()).collect();
+    found.names = structs.iter().map(names).collect();
     structs.iter().flat_map(|one| &one.fields).for_each(|field| found.field(&field.ty));
     program.fns.iter().for_each(|one| found.block(&one.body));
     for block in &program.impls {
@@ -39,6 +41,8 @@ fn fields(of: &Struct) -> Fields {
 struct Found {
     /// Functions of the text, which hide those of the language.
     own: BTreeSet<String>,
+    /// The names of the fields of each struct.
+    names: Vec<BTreeSet<String>>,
     /// The number of the struct whose functions are looked through.
     this: Option<usize>,
     all: Mentions,
@@ -71,9 +75,8 @@ impl Found {
     /// A name behind `self.`; whether it is a field.
     fn member(&mut self, of: &Expr, name: &Ident) -> bool {
         let (ExprKind::SelfValue, Some(this)) = (&of.kind, self.this) else { return false };
-        let this = &mut self.all.structs[this];
-        let is_field = this.fields.iter().any(|(field, ..)| field == name);
-        this.uses.extend(is_field.then(|| name.clone()));
+        let is_field = self.names[this].contains(&name.to_string());
+        self.all.structs[this].uses.extend(is_field.then(|| name.clone()));
         is_field
     }
 
