@@ -2,11 +2,10 @@
 
 use crate::diag::Diags;
 use crate::dump::Dumps;
+use crate::ir::Model;
 use crate::ir::kernel::Program;
-use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
-use crate::ir::{Block, Model};
-use crate::stages::parse::{self, Texts};
+use crate::stages::parse::{self, Parsed, Texts};
 use crate::stages::{emit, expand, fuse, grad, memory, schedule, shape};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use std::slice;
@@ -25,17 +24,17 @@ pub struct Compiled {
 /// Checks the text of a `model!`; the models are complete where no mistake was found.
 pub fn check(tokens: TokenStream) -> (Vec<Model>, Diags) {
     let mut diags = Diags::default();
-    let (models, ..) = checked(Texts { own: tokens, blocks: vec![] }, &mut diags, &mut Dumps::default());
-    (models, diags)
+    let parsed = checked(Texts { own: tokens, blocks: vec![] }, &mut diags, &mut Dumps::default());
+    (parsed.models, diags)
 }
 
-fn checked(texts: Texts, diags: &mut Diags, dumps: &mut Dumps) -> (Vec<Model>, Vec<Block>, Mentions) {
+fn checked(texts: Texts, diags: &mut Diags, dumps: &mut Dumps) -> Parsed {
     dumps.start();
-    let (mut models, blocks, mentions) = parse::texts(texts, diags);
-    dumps.graphs("parse", &models);
-    shape::shape(&mut models, diags);
-    dumps.graphs("shape", &models);
-    (models, blocks, mentions)
+    let mut parsed = parse::texts(texts, diags);
+    dumps.graphs("parse", &parsed.models);
+    shape::shape(&mut parsed.models, diags);
+    dumps.graphs("shape", &parsed.models);
+    parsed
 }
 
 /// Runs a model that has no mistakes through the stages from expand to memory.
@@ -82,8 +81,8 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
         return emit::request(path, &runtime, &blocks, &own);
     }
     let mut diags = Diags::default();
-    let (models, own_blocks, mentions) = checked(Texts { own, blocks }, &mut diags, dumps);
-    let mut out: TokenStream = own_blocks.iter().map(|block| emit::block(block, number)).collect();
+    let Parsed { models, blocks, mentions } = checked(Texts { own, blocks }, &mut diags, dumps);
+    let mut out: TokenStream = blocks.iter().map(|block| emit::block(block, number)).collect();
     out.extend(emit::mentions(&mentions, &models, number, &runtime));
     if !diags.is_empty() {
         out.extend(emit::outlines(&models, &diags, number, &runtime));

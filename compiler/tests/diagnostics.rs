@@ -39,7 +39,7 @@ fn check(source: &str) -> Vec<Diagnostic> {
     let own: TokenStream = source.parse().expect("balanced brackets");
     let mut diags = Diags::default();
     let library = Texts { own: library.parse().expect("balanced brackets"), blocks: vec![] };
-    let (_, library) = texts(library, &mut diags);
+    let library = texts(library, &mut diags).blocks;
     assert!(diags.is_empty(), "a mistake in the library: {:?}", diags.list());
     let found = |path: TokenStream| {
         let name = path.into_iter().last().map(|name| name.to_string());
@@ -47,7 +47,7 @@ fn check(source: &str) -> Vec<Diagnostic> {
         block.map_or_else(TokenStream::new, |block| block.text.clone())
     };
     let blocks = imports(&own).into_iter().map(found).collect();
-    let (mut models, _) = texts(Texts { own, blocks }, &mut diags);
+    let mut models = texts(Texts { own, blocks }, &mut diags).models;
     shape(&mut models, &mut diags);
     diags.list().to_vec()
 }

@@ -43,18 +43,28 @@ pub use travel::{Texts, imports};
 ///
 /// After a mistake the models still have the functions whose signatures could be understood.
 pub fn parse(tokens: TokenStream, diags: &mut Diags) -> Vec<Model> {
-    texts(Texts { own: tokens, blocks: vec![] }, diags).0
+    texts(Texts { own: tokens, blocks: vec![] }, diags).models
 }
 
-/// The models of a text that imports blocks, the blocks that other texts can import from it, and what editors show of it.
-pub fn texts(texts: Texts, diags: &mut Diags) -> (Vec<Model>, Vec<Block>, Mentions) {
+/// What a text declares.
+pub struct Parsed {
+    /// Its models.
+    pub models: Vec<Model>,
+    /// The blocks that other texts can import from it.
+    pub blocks: Vec<Block>,
+    /// What editors show of it.
+    pub mentions: Mentions,
+}
+
+/// What a text that imports blocks declares.
+pub fn texts(texts: Texts, diags: &mut Diags) -> Parsed {
     let sources = travel::read(texts, diags);
     let models = models(&sources, diags);
     if diags.is_empty() {
         unused::report_uncalled(&sources[0].program, diags);
         unused::report_structs(&sources[0].program, diags);
     }
-    (models, travel::blocks(&sources[0]), mentions::of(&sources[0].program))
+    Parsed { models, blocks: travel::blocks(&sources[0]), mentions: mentions::of(&sources[0].program) }
 }
 
 fn models(sources: &[Source], diags: &mut Diags) -> Vec<Model> {

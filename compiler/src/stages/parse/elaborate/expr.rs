@@ -31,6 +31,13 @@ impl Elaborator<'_, '_> {
             ExprKind::Name(name) => self.variable(name),
             ExprKind::SelfValue => match self.scope().this.clone() {
                 Some(module) => Val::Module(Module { text: "self".into(), ..module }),
+                None if !matches!(self.scope().function.receiver, Receiver::None) => {
+                    let message = "a function among the fields does not know `self`";
+                    let report = Diagnostic::new(Code::UnknownVariable, expr.place, message);
+                    self.diags
+                        .push(report.help("call the field where the chain is called: `self.other(self.chain(x))`"));
+                    Val::Unknown
+                }
                 None => {
                     let name = self.scope().function.name.clone();
                     let message = format!("`{name}` does not take `self`");

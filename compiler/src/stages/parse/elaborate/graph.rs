@@ -1,6 +1,7 @@
 //! Nodes: how values get into the graph of the innermost loop.
 
 use super::super::ast::Expr;
+use super::super::instance::FieldInstance;
 use super::super::words;
 use super::state::Lasting;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
@@ -107,7 +108,10 @@ impl Elaborator<'_, '_> {
             Val::Module(module) => {
                 let message = format!("`{}` is a layer or block, not a tensor", module.text);
                 let report = Diagnostic::new(Code::NotATensor, place, message);
-                self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                self.diags.push(report.help(match &module.held {
+                    FieldInstance::List(list) if !list.is_chain => format!("name its number: `{}[0]`", module.text),
+                    _ => format!("call it: `{}(…)`", module.text),
+                }));
                 None
             }
             Val::Function(function) => {

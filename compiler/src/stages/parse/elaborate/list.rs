@@ -4,7 +4,7 @@ use super::super::ast::{Expr, ExprKind, Fn};
 use super::super::instance::FieldInstance;
 use super::super::list::{ItemInstance, ListInstance};
 use super::super::words;
-use super::{Argument, Elaborator, Module, Scope, Val};
+use super::{Argument, Elaborator, Module, Pick, Scope, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ops;
 use proc_macro2::Ident;
@@ -63,10 +63,31 @@ impl<'p> Elaborator<'_, 'p> {
             let value = match item {
                 ItemInstance::Field(held) => {
                     let link = Module { held: held.clone(), picks: module.picks.clone(), text: text.clone() };
-                    self.call_value(expr, Val::Module(link), &text, args)
+                    self.call_in_chain(expr, link, args)
                 }
                 ItemInstance::Function(function) => self.call_link(function, list, args),
             };
+            args = vec![Argument { name: None, value, text: format!("{text}(…)"), place: expr.place }];
+        }
+        args.remove(0).value
+    }
+
+    /// A layer or block of a chain; of a list one after the other.
+    fn call_in_chain(&mut self, expr: &Expr, link: Module, mut args: Vec<Argument>) -> Val {
+        let each: Vec<Val> = match &link.held {
+            FieldInstance::List(list) if !list.is_chain => self.each_of(&link, expr.place),
+            FieldInstance::Repeat(n, _) => {
+                let pick = |k| self.pick(&link, Pick::Index(k), format!("{}[{k}]", link.text), expr.place);
+                (0..*n).map(pick).collect()
+            }
+            _ => {
+                let text = link.text.clone();
+                return self.call_value(expr, Val::Module(link), &text, args);
+            }
+        };
+        for (k, item) in each.into_iter().enumerate() {
+            let text = format!("{}[{k}]", link.text);
+            let value = self.call_value(expr, item, &text, args);
             args = vec![Argument { name: None, value, text: format!("{text}(…)"), place: expr.place }];
         }
         args.remove(0).value
