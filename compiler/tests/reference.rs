@@ -37,9 +37,9 @@ fn the_items_of_the_reference_are_current() {
 fn is_current(file: &str, text: &str) {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("..").join(file);
     if std::env::var_os("BLESS").is_some() {
-        std::fs::write(&path, text).unwrap();
+        std::fs::write(&path, text).expect("the repository can be written");
     }
-    let kept = std::fs::read_to_string(&path).unwrap();
+    let kept = std::fs::read_to_string(&path).expect("the file is kept");
     assert!(kept == text, "{file} is not what the declarations say: run this test with BLESS=1");
 }
 

@@ -61,7 +61,7 @@ fn views_call_them_by_their_numbers() {
 #[test]
 fn they_are_trained_in_part() {
     let mut net = Net::init(1);
-    let (kept, moved) = (net.views().dilated._1.conv.weight.clone(), *net.views().stem._0.weight);
+    let (kept, moved) = (*net.views().dilated._1.conv.weight, *net.views().stem._0.weight);
     let x = [[[0.5, -1.0, 2.0, 0.1]; 5], [[-0.5, 1.0, 0.0, 0.3]; 5]];
     let (x, y) = (View::new(x.as_flattened(), [2, 5]).unwrap(), [[1.0, 0.0], [0.0, 1.0]]);
     let mut trainer = net.trainer(AdamW { rate: 0.02, ..AdamW::default() });
