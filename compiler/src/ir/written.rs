@@ -110,6 +110,15 @@ pub enum Item {
         /// The one after the last.
         end: Option<Dim>,
     },
+    /// A part of the axis with a step, which is a mistake; the step is known or not.
+    Step {
+        /// The first element.
+        start: Option<Dim>,
+        /// The one after the last.
+        end: Option<Dim>,
+        /// From one element to the next.
+        step: Option<i64>,
+    },
     /// The next argument gives the indices (u32).
     Gather,
 }
@@ -210,15 +219,22 @@ pub struct LayerSite {
 
 impl LayerSite {
     /// The declaration with one attribute changed: `output: Linear(128, 10)`, of one of a list without the name.
-    pub fn declaration(&self, attr: &str, value: &str) -> String {
-        let mut args: Vec<String> = vec![];
-        for (name, named, text) in &self.written {
-            let text = if *name == attr { value } else { text };
-            args.push(if *named { format!("{name} = {text}") } else { text.to_string() });
+    pub fn declaration(&self, attr: &'static str, value: &str) -> String {
+        let mut changed = self.clone();
+        match changed.written.iter_mut().find(|(name, ..)| *name == attr) {
+            Some((.., text)) => *text = value.to_owned(),
+            None => changed.written.push((attr, true, value.to_owned())),
         }
-        if !self.written.iter().any(|(name, ..)| *name == attr) {
-            args.push(format!("{attr} = {value}"));
-        }
+        changed.text()
+    }
+
+    /// The declaration as written.
+    pub fn text(&self) -> String {
+        let arg = |(name, named, text): &(&str, bool, String)| match named {
+            true => format!("{name} = {text}"),
+            false => text.clone(),
+        };
+        let args: Vec<String> = self.written.iter().map(arg).collect();
         let name = self.field.as_ref().map_or(String::new(), |field| format!("{field}: "));
         format!("{name}{}({})", self.layer.name, args.join(", "))
     }

@@ -49,6 +49,13 @@ pub enum AttrKind {
     Init,
 }
 
+impl AttrKind {
+    /// Whether it accepts several integers.
+    pub(crate) fn takes_list(self) -> bool {
+        matches!(self, AttrKind::Ints | AttrKind::IntsOr(_) | AttrKind::Shape)
+    }
+}
+
 /// What other languages write where nothing is given.
 pub(crate) const ABSENT: [&str; 4] = ["None", "none", "null", "nil"];
 

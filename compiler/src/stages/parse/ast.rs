@@ -153,8 +153,15 @@ pub(super) enum Receiver {
 pub(super) struct Train {
     /// `None` where it could not be read.
     pub(super) optimizer: Option<Ident>,
-    /// The trained fields; all where it is absent.
-    pub(super) only: Option<Vec<Expr>>,
+    /// The fields that are trained, or not; all are where it is absent.
+    pub(super) chosen: Option<Chosen>,
+}
+
+/// Fields behind `only`, or behind a word of other libraries that leaves fields out, which the language has not.
+#[derive(Debug)]
+pub(super) struct Chosen {
+    pub(super) word: Ident,
+    pub(super) fields: Vec<Expr>,
 }
 
 /// What a value is bound to.
@@ -350,11 +357,21 @@ pub(super) enum Index {
         end: Option<Expr>,
         inclusive: bool,
     },
+    /// `1..8..2` or `::2`, of which there is none in the language.
+    Step {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        step: Option<Expr>,
+        place: Place,
+    },
 }
 
 impl Index {
     /// From the first number of it to the last, where it has one.
     pub(super) fn place(&self) -> Option<Place> {
+        if let Index::Step { place, .. } = self {
+            return Some(*place);
+        }
         let sides = self.sides();
         Some(sides.first()?.place.to(sides.last()?.place))
     }
@@ -364,6 +381,7 @@ impl Index {
             Index::Rest(_) | Index::Whole => vec![],
             Index::At(at) => vec![at],
             Index::Range { start, end, .. } => start.iter().chain(end).collect(),
+            Index::Step { start, end, step, .. } => start.iter().chain(end).chain(step).collect(),
         }
     }
 }

@@ -13,12 +13,21 @@ pub(super) struct Given {
     /// Unknown after a report.
     pub(super) value: Option<Attr>,
     pub(super) text: String,
+    /// Where its value was given: for a name that is known at build time at its declaration.
     pub(super) place: Place,
+    /// Where it stands in the call.
+    pub(super) written: Place,
 }
 
 impl Given {
     pub(super) fn new(arg: &Arg, value: Option<Attr>) -> Given {
-        Given { name: arg.name.clone(), value, text: words::full(&arg.value), place: arg.value.place }
+        Given {
+            name: arg.name.clone(),
+            value,
+            text: words::full(&arg.value),
+            place: arg.value.place,
+            written: arg.value.place,
+        }
     }
 }
 
@@ -115,15 +124,24 @@ fn misfit(callee: &str, one: AttrError, order: &[&Given], place: Place) -> Diagn
     let given = one.given.and_then(|k| order.get(k));
     let misnamed = matches!(one.error.code, Code::UnknownAttribute | Code::DuplicateAttribute);
     let at = match given {
+        Some(g) if one.error.code == Code::TooManyAttributes => g.written,
         Some(g) if misnamed => g.name.as_ref().map_or(g.place, |n| n.span().into()),
         Some(g) => g.place,
         None => place,
     };
-    let (message, help) = one.error.render(callee, &[]);
+    let (mut message, help) = one.error.render(callee, &[]);
+    if let (Some(g), Code::TooManyAttributes) = (given, one.error.code) {
+        message = format!("`{callee}` has no place for `{}`", g.text);
+    }
     let mut report = Diagnostic::new(one.error.code, at, message);
     let unknown = given.filter(|_| one.error.code == Code::UnknownAttribute);
     let elsewhere = unknown.and_then(|g| vocabulary::attribute_elsewhere(&g.name.as_ref()?.to_string(), &g.text));
     report.help = elsewhere.or(help);
+    let is_name = place.first.start() == place.last.start();
+    if let (Code::MissingAttribute, true, Some(help)) = (one.error.code, is_name, &report.help) {
+        // The name of a layer stands alone, as that of a type does.
+        report.help = help.strip_prefix("add `").map(|all| format!("write `{callee}({}", all.replace('`', ")`")));
+    }
     report
 }
 

@@ -1,7 +1,7 @@
 //! What to write instead of a name of another library, with the arguments that the user gave.
 
-use super::ast::Arg;
-use super::vocabulary::Own::{self, Form, Function, Layer, Repetition, Sized};
+use super::ast::{Arg, ExprKind};
+use super::vocabulary::Own::{self, Drawn, Form, Function, Layer, Repetition, Sized};
 use super::vocabulary::attribute;
 use super::words;
 use crate::ops::{self, Signature};
@@ -26,6 +26,9 @@ impl Own {
             }
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Repetition => repetition(values, args),
+            Drawn(name) => {
+                format!("write `{name}(key, [{}])`, where `key: u32[2]` is an argument of the function", shape(args))
+            }
             Form(text) => text.to_owned(),
         }
     }
@@ -38,6 +41,7 @@ impl Own {
             Layer(name) => format!("write `{}`", declaration(name, args)),
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Repetition => "write `|x| tile(x, …)`".to_owned(),
+            Drawn(name) => format!("write `|x| {name}(key, […])`"),
             Form(text) => text.to_owned(),
         }
     }
@@ -52,6 +56,7 @@ impl Own {
             Layer(name) => format!("write `{}`", declaration(name, args)),
             Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
             Repetition => format!("remove `{field}`, and write `tile(…)` where the value is needed"),
+            Drawn(name) => format!("remove `{field}`, and write `{name}(key, […])` where the value is needed"),
             Form(text) => text.to_owned(),
         }
     }
@@ -72,6 +77,15 @@ fn repetition(values: &[String], args: &[Arg]) -> String {
         (None, [_, _, ..]) => format!("write `tile({})`", all.join(", ")),
         (_, [] | [_]) => "write `tile`, or `repeat_interleave` where each element repeats by itself".to_owned(),
     }
+}
+
+/// The extents that are given one by one, in a list or in a tuple.
+fn shape(args: &[Arg]) -> String {
+    let text = |arg: &Arg| match &arg.value.kind {
+        ExprKind::List(items) | ExprKind::Tuple(items) => items.iter().map(words::full).collect::<Vec<_>>().join(", "),
+        _ => words::full(&arg.value),
+    };
+    args.iter().filter(|arg| arg.name.is_none()).map(text).collect::<Vec<_>>().join(", ")
 }
 
 /// Whether an attribute that is given by name has another one in the function.

@@ -221,7 +221,7 @@ fn optimizers<'p>(function: &'p Fn, diags: &mut Diags) -> Vec<Trained<'p>> {
         }
         for optimizer in known().filter(|one| named.is_none_or(|named| named.name == one.name)) {
             if !all.iter().any(|other| other.optimizer.name == optimizer.name) {
-                all.push(Trained { optimizer, only: train.only.as_deref() });
+                all.push(Trained { optimizer, chosen: train.chosen.as_ref() });
             }
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
-use self::Own::{Form, Function, Layer, Repetition, Sized};
+use self::Own::{Drawn, Form, Function, Layer, Repetition, Sized};
 use super::ast::Arg;
 use crate::diag::closest;
 use crate::ops;
@@ -19,6 +19,8 @@ pub(super) enum Own {
     Sized(&'static str),
     /// `repeat`, which lays a tensor side by side or repeats each of its elements.
     Repetition,
+    /// A function that draws random numbers of a shape, which takes a key before it.
+    Drawn(&'static str),
     /// Neither: what to write instead.
     Form(&'static str),
 }
@@ -134,6 +136,8 @@ const NAMES: &[(&str, Own)] = &[
     ("not", Function("logical_not")),
     ("not_equal", Function("ne")),
     ("power", Function("pow")),
+    ("powf", Function("pow")),
+    ("powi", Function("pow")),
     ("rint", Function("round")),
     ("sgn", Function("sign")),
     ("subtract", Function("sub")),
@@ -165,6 +169,7 @@ const NAMES: &[(&str, Own)] = &[
     ("hstack", Form("write `concat(a, b, axis = 1)`")),
     ("moveaxis", Form(PERMUTATION)),
     ("movedim", Form(PERMUTATION)),
+    ("select", Form("write `where(condition, a, b)`, or an index: `x[_, 3]`")),
     ("narrow", Form("write a slice: `x[.., 2..5]`")),
     ("ravel", Form("write `flatten(x, start = 0)`")),
     ("repeat", Repetition),
@@ -195,9 +200,9 @@ const NAMES: &[(&str, Own)] = &[
     ("int", Function("i32")),
     ("long", Function("i32")),
     ("ones_like", Form("write `ones([B, 64])` with the extents that the signature names")),
-    ("rand", Form("write `uniform(key, [B, 64])`")),
+    ("rand", Drawn("uniform")),
     ("rand_like", Form("write `uniform(key, [B, 64])` with the extents that the signature names")),
-    ("randn", Form("write `normal(key, [B, 64])`")),
+    ("randn", Drawn("normal")),
     ("randn_like", Form("write `normal(key, [B, 64])` with the extents that the signature names")),
     ("to", Form("remove it: values have no device, and `.f32()` gives another element type")),
     ("zeros_like", Form("write `zeros([B, 64])` with the extents that the signature names")),
@@ -206,6 +211,7 @@ const NAMES: &[(&str, Own)] = &[
     ("checkpoint", Form("put `#[remat]` at the function whose values are computed again")),
     ("cond", Form("write `if … { … } else { … }`")),
     ("detach", Function("stop_gradient")),
+    ("enumerate", Form("loop over the values alone: `for block in self.blocks { … }`")),
     ("fori_loop", Form("write `for k in 0..8 { … }`")),
     ("jacfwd", Form("write `jacobian(|x| …)(x)`")),
     ("jacrev", Form("write `jacobian(|x| …)(x)`")),
@@ -302,8 +308,10 @@ const NEEDLESS: &[&str] = &[
     "cpu",
     "cuda",
     "into",
+    "into_iter",
     "item",
     "iter",
+    "iter_mut",
     "numpy",
     "requires_grad_",
     "to_owned",
@@ -317,8 +325,11 @@ const ARGUMENTS: &[&str] =
 
 /// Element types.
 const TYPES: &[(&str, &str)] = &[
+    ("bf16", "f32"),
     ("boolean", "bool"),
     ("double", "f32"),
+    ("f16", "f32"),
+    ("f64", "f32"),
     ("float", "f32"),
     ("float16", "f32"),
     ("float32", "f32"),
@@ -331,17 +342,23 @@ const TYPES: &[(&str, &str)] = &[
     ("int8", "i32"),
     ("isize", "i32"),
     ("i16", "i32"),
+    ("i64", "i32"),
+    ("i8", "i32"),
     ("long", "i32"),
     ("u16", "u32"),
     ("u64", "u32"),
+    ("u8", "u32"),
     ("uint8", "u32"),
     ("uint32", "u32"),
     ("usize", "u32"),
 ];
 
+/// Methods and fields that ask for extents or how many there are.
+const SHAPE_QUERIES: &[&str] = &["dim", "dims", "len", "ndim", "ndims", "numel", "shape", "size"];
+
 /// Modules in which other libraries have their functions and layers.
 const MODULES: &[&str] =
-    &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "math", "nn", "np", "optax", "tf", "torch"];
+    &["F", "eqx", "flax", "hk", "jax", "jnp", "keras", "lax", "math", "nn", "np", "numpy", "optax", "tf", "torch"];
 
 impl Own {
     /// The one of two that works on images, or on signals.
@@ -397,7 +414,8 @@ fn same(name: &str, mut known: impl Iterator<Item = &'static str>) -> Option<&'s
     known.find(|own| fold(own) == folded)
 }
 
-fn fold(name: &str) -> String {
+/// A name without what does not count.
+pub(super) fn fold(name: &str) -> String {
     name.chars().filter(|&c| c != '_').flat_map(char::to_lowercase).collect()
 }
 
@@ -463,6 +481,11 @@ pub(super) fn names_an_argument(name: &str) -> bool {
     ARGUMENTS.contains(&name)
 }
 
+/// Whether a method or field asks for extents, which types say.
+pub(super) fn asks_for_shape(name: &Ident) -> bool {
+    SHAPE_QUERIES.iter().any(|query| name == query)
+}
+
 /// Whether other libraries have a module of that name.
 pub(super) fn is_module(name: &Ident) -> bool {
     MODULES.iter().any(|module| name == module)
@@ -490,6 +513,7 @@ mod tests {
                         assert!(ops::op(&name).is_some() || ops::layer(&name).is_some(), "there is no `{name}`");
                     }
                 }
+                Drawn(own) => assert!(ops::op(own).is_some(), "there is no op `{own}`"),
                 Repetition | Form(_) => {}
             }
         }

@@ -11,6 +11,9 @@ struct Depth {
     operands: usize,
 }
 
+/// The most numbers that a help lists.
+pub(super) const LISTED: usize = 16;
+
 /// Operands within operands that a reader takes in.
 const OPERANDS: usize = 32;
 
@@ -128,6 +131,7 @@ fn index(item: &Index, depth: Depth) -> String {
         Index::Range { start, end, inclusive } => {
             format!("{}{}{}", side(start), if *inclusive { "..=" } else { ".." }, side(end))
         }
+        Index::Step { start, end, step, .. } => format!("{}:{}:{}", side(start), side(end), side(step)),
     }
 }
 

@@ -4,7 +4,7 @@ use super::features::mended_results;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::graph::Call;
-use crate::ir::written::{LayerSite, Site};
+use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{DType, Graph, Kind, Node, Type, Value};
 use crate::ops::{self, Attrs, Builder, Op, OpError, Signature};
 use proc_macro2::Span;
@@ -81,7 +81,11 @@ impl Shaper<'_> {
                     let names = site.args[1..].iter().map(|(name, _)| name.as_str());
                     if names.len() > 0 {
                         let names: Vec<&str> = names.chain(std::iter::repeat("_")).take(types.len()).collect();
-                        report = report.help(format!("write `({})`", names.join(", ")));
+                        let help = format!("write `({})`", names.join(", "));
+                        report = report.help(match of.and_then(|n| self.as_many(node.args[0], n)) {
+                            Some(attr) => format!("{help}, or give {} for `{attr}`", of.unwrap_or_default()),
+                            None => help,
+                        });
                     }
                     self.diags.push(report);
                     return Known::Unknown;
@@ -89,11 +93,13 @@ impl Shaper<'_> {
                 self.push(node, Kind::Result(k), vec![value], types[k].clone())
             }
             Known::One(value) => {
-                if let Some((_, site)) = site {
+                if let Some((of, site)) = site {
                     let ty = self.new.ty(value);
                     let message = format!("`{}` is one value of type {ty}, not a tuple", site.args[0].0);
                     let mut report = Diagnostic::new(Code::NotATuple, site.place, message);
-                    if ty.rank() > 0 {
+                    if of == Some(2) && self.is_of_scan(node.args[0]) {
+                        report = report.help("write `scan_with_state`, which gives the last state, too");
+                    } else if ty.rank() > 0 {
                         report = report.help(format!("index it: `{}[{k}, ..]`", site.args[0].0));
                     }
                     self.diags.push(report);
@@ -103,6 +109,26 @@ impl Shaper<'_> {
             }
             Known::Literal(_) | Known::Unknown => Known::Unknown,
         }
+    }
+
+    /// Whether a value is what `scan` gives.
+    fn is_of_scan(&self, value: Value) -> bool {
+        let Kind::Written(written) = &self.old.node(value).kind else { return false };
+        matches!(written.what, What::Restack { .. })
+    }
+
+    /// The attribute of a call that says how many results there are, where there can be `n`.
+    fn as_many(&self, of: Value, n: usize) -> Option<&'static str> {
+        let Kind::Written(written) = &self.old.node(of).kind else { return None };
+        let What::Call(call) = &written.what else { return None };
+        let types: Vec<Type> =
+            self.old.node(of).args.iter().map(|&arg| self.one_type(arg).cloned()).collect::<Option<_>>()?;
+        let attrs = self.bindings.attrs(&call.attrs)?;
+        let gives = |attr: &&str| {
+            let changed = attrs.with(attr, i64::try_from(n).unwrap_or_default());
+            results_of_call(call, &types, &[], &changed).is_some_and(|results| results.len() == n)
+        };
+        written.site.attrs.iter().map(|(attr, _)| *attr).find(gives)
     }
 
     /// A dimension without a value follows from an earlier report, unless there is none.

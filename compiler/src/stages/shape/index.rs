@@ -2,12 +2,13 @@
 
 use super::bindings::shown;
 use super::report::type_text;
-use super::{Known, Shaper, literal};
+use super::{Known, Shaper, literal, step};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::ellipses::Ellipses;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
 use crate::ir::{DType, Dim, Kind, Node, Prim, Type, Value};
+use crate::ops::OpError;
 
 /// What happens to one axis.
 struct Part {
@@ -102,12 +103,16 @@ impl Shaper<'_> {
                     let Some(&index) = indices.next() else {
                         unreachable!("every gathering item has an argument");
                     };
-                    if !self.check_index(index, site, args.len() - indices.len() - 1) {
+                    if !self.check_index(index, &ty, site, args.len() - indices.len() - 1) {
                         return None;
                     }
                     let written = &site.args[args.len() - indices.len() - 1];
                     self.check_counted(index, written, &site.args[0].0, &ty.shape[at]);
                     parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
+                }
+                Item::Step { .. } => {
+                    self.diags.push(step::report(&ty, at, (items, k), (&site.args[0].0, place)));
+                    return None;
                 }
                 Item::At(_) | Item::Range { .. } => match self.part(item, &ty, at, (site, place)) {
                     Some(part) => parts.push(part),
@@ -122,42 +127,56 @@ impl Shaper<'_> {
         Some(parts)
     }
 
-    fn check_index(&mut self, index: Value, site: &Site, arg: usize) -> bool {
+    fn check_index(&mut self, index: Value, whole: &Type, site: &Site, arg: usize) -> bool {
         let ty = self.new.ty(index);
         if ty.dtype == DType::U32 {
             return true;
         }
         let (text, place) = &site.args[arg];
         let message = format!("an index is u32, but `{text}` is {}", type_text(ty));
-        self.diags.push(Diagnostic::new(Code::WrongDtype, *place, message).help(format!("convert it: `{text}.u32()`")));
+        let report = Diagnostic::new(Code::WrongDtype, *place, message);
+        self.diags.push(match ty.dtype {
+            DType::Bool => {
+                let help = masked(&site.args[0].0, whole, text, ty).filter(|_| site.items.len() == 1);
+                let report = report.note("how many elements a mask picks is not known at build time");
+                Diagnostic { help: help.map(|help| format!("keep the shape: `{help}`")), ..report }
+            }
+            _ => {
+                let convert = OpError::new(Code::WrongDtype, "").help("convert it: `{0}.u32()`");
+                Diagnostic { help: convert.render("", std::slice::from_ref(text)).1, ..report }
+            }
+        });
         false
     }
 
     /// One element or a range of an axis; `None` after a report.
     fn part(&mut self, item: &Item, ty: &Type, axis: usize, (site, place): (&Site, Place)) -> Option<Part> {
         let extent = &ty.shape[axis];
-        let (start, end, drop) = match item {
-            Item::At(at) => {
-                let at = from_start(&self.bindings.dim(at)?, extent);
-                (at.clone(), at + Dim::from(1), true)
-            }
+        let (first, last, drop) = match item {
+            Item::At(at) => (self.bindings.dim(at)?, None, true),
             Item::Range { start, end } => {
                 let start = start.as_ref().map_or(Some(Dim::from(0)), |d| self.bindings.dim(d))?;
-                let end = end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?;
-                (from_start(&start, extent), from_start(&end, extent), false)
+                (start, Some(end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?), false)
             }
-            Item::Rest | Item::Whole | Item::Gather => unreachable!("handled with the other axes"),
+            Item::Rest | Item::Whole | Item::Step { .. } | Item::Gather => unreachable!("handled with the other axes"),
         };
+        let start = from_start(&first, extent);
+        let end = last.as_ref().map_or(start.clone() + Dim::from(1), |last| from_start(last, extent));
         let negative = |d: &Dim| d.as_const().is_some_and(|n| n < 0);
         let len = end.clone() - start.clone();
         if negative(&start) || negative(&(extent.clone() - end.clone())) {
-            let what =
-                if drop { format!("index {}", shown(&start)) } else { format!("{}..{}", shown(&start), shown(&end)) };
-            let message =
-                format!("{what} is outside of axis {axis} of `{}`, which has {}", site.args[0].0, shown(extent));
-            let code = if drop { Code::IndexOutOfRange } else { Code::SliceOutOfRange };
-            let report = Diagnostic::new(code, place, message);
-            self.diags.push(report.note(format!("`{}` is {}", site.args[0].0, type_text(ty))));
+            let (code, what) = match &last {
+                None => (Code::IndexOutOfRange, format!("index {}", shown(&first))),
+                Some(last) => (Code::SliceOutOfRange, format!("{}..{}", shown(&first), shown(last))),
+            };
+            let text = &site.args[0].0;
+            let message = format!("{what} is outside of axis {axis} of `{text}`, which has {}", shown(extent));
+            let report = Diagnostic::new(code, place, message).note(format!("`{text}` is {}", type_text(ty)));
+            self.diags.push(match (drop, negative(&start)) {
+                (true, true) => report.help("the first one is `0`"),
+                (true, false) => report.help(format!("the last one is `{}`", shown(&(extent.clone() - Dim::from(1))))),
+                (false, _) => report,
+            });
             return None;
         }
         if len.as_const().is_some_and(|n| n <= 0) {
@@ -212,6 +231,21 @@ impl Shaper<'_> {
 
 fn cut(start: Dim, len: Dim) -> Cut {
     Cut { start, len, step: 1 }
+}
+
+/// Zeros where a mask of a value does not hold, in the user's words; `None` where it does not broadcast to the value.
+fn masked(text: &str, whole: &Type, mask: &str, ty: &Type) -> Option<String> {
+    let zero = match whole.dtype {
+        DType::F32 => "0.0",
+        DType::I32 | DType::U32 => "0",
+        DType::Bool => "false",
+    };
+    let mask = match whole.shape.strip_prefix(&ty.shape[..])?.len() {
+        0 => mask.to_owned(),
+        1 => format!("unsqueeze({mask}, -1)"),
+        _ => return None,
+    };
+    Some(format!("where({mask}, {text}, {zero})")).filter(|help| !help.contains('…'))
 }
 
 /// A position counted from the start.

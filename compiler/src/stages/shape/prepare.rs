@@ -4,7 +4,7 @@
 use super::Shaper;
 use super::suggest::accepts;
 use crate::ir::graph::Call;
-use crate::ir::written::{LayerSite, What};
+use crate::ir::written::{Fit, LayerSite, What};
 use crate::ir::{Kind, Node, Type, Value};
 use crate::ops::{self, Attr};
 use proc_macro2::Span;
@@ -67,8 +67,11 @@ fn candidates(layer: &LayerSite, ty: &Type, given: bool) -> Vec<Lacking> {
 
 /// The axis of the features that a layer takes: the second one of images and signals, else the last.
 pub(super) fn features_axis(layer: &LayerSite, ty: &Type) -> usize {
-    let images = layer.layer.attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.name.contains("Norm2d");
-    if images { 1 } else { ty.rank().saturating_sub(1) }
+    if takes_images(layer) { 1 } else { ty.rank().saturating_sub(1) }
+}
+
+fn takes_images(layer: &LayerSite) -> bool {
+    layer.layer.attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.name.contains("Norm2d")
 }
 
 impl Lacking {
@@ -82,25 +85,40 @@ impl Lacking {
     }
 }
 
+/// Numbers of a layer that are taken for each other.
+const TURNED: [&str; 3] = ["input", "output", "kernel"];
+
+/// The orders in which such numbers may have been given, two that are exchanged first.
+const ORDERS: [[usize; 3]; 5] = [[1, 0, 2], [0, 2, 1], [2, 1, 0], [1, 2, 0], [2, 0, 1]];
+
 impl Shaper<'_> {
-    /// The declaration with features of argument and result turned round, where the layer then takes the argument, and
-    /// the next one the result.
+    /// The declaration with its numbers in another order, where the layer then takes the argument, and what uses the
+    /// result has asked for its features.
     pub(super) fn turned_round(&self, node: &Node, layer: &LayerSite, call: &Call, args: &[Type]) -> Option<String> {
-        let (input, output) = (layer.attrs.int("input")?, layer.attrs.int("output")?);
-        let attrs = layer.attrs.with("input", output).with("output", input);
-        if input == output || self.asked_behind(node) != Some(input) || !accepts(layer, &attrs, call, args) {
-            return None;
+        let asked = self.asked_behind(node, layer)?;
+        let written = |attr: &str| layer.written.iter().position(|(name, ..)| *name == attr);
+        let number = |attr: &&'static str| Some((*attr, layer.attrs.int(attr)?, written(attr)?));
+        let numbers: Vec<(&str, i64, usize)> = TURNED.iter().filter_map(number).collect();
+        let orders = ORDERS
+            .iter()
+            .filter(|order| order.iter().enumerate().all(|(k, from)| k == *from || k.max(*from) < numbers.len()));
+        for order in orders {
+            let (mut attrs, mut turned) = (layer.attrs.clone(), layer.clone());
+            for ((attr, _, at), from) in numbers.iter().zip(order) {
+                attrs = attrs.with(attr, numbers[*from].1);
+                turned.written[*at].2 = layer.written[numbers[*from].2].2.clone();
+            }
+            let changes = numbers.iter().any(|(attr, number, _)| attrs.int(attr) != Some(*number));
+            if changes && attrs.int("output") == Some(asked) && accepts(layer, &attrs, call, args) {
+                return Some(turned.text());
+            }
         }
-        let mut turned = layer.clone();
-        let number = |attr: &str| layer.written.iter().position(|(name, ..)| *name == attr);
-        let (first, second) = (number("input")?, number("output")?);
-        turned.written[first].2 = layer.written[second].2.clone();
-        turned.written[second].2 = layer.written[first].2.clone();
-        Some(turned.declaration("input", &turned.written[first].2))
+        None
     }
 
-    /// The features that the next layer asks for which gets the result, through functions of it alone.
-    fn asked_behind(&self, node: &Node) -> Option<i64> {
+    /// The features that are asked for behind a layer's call, through functions of it alone: by the next layer, or by a
+    /// type that is declared.
+    fn asked_behind(&self, node: &Node, layer: &LayerSite) -> Option<i64> {
         let mut at = self.old.nodes.iter().position(|other| std::ptr::eq(other, node))?;
         loop {
             let mut users =
@@ -110,8 +128,15 @@ impl Shaper<'_> {
             match (&written.what, &written.site.layer) {
                 (What::Call(_), Some(layer)) if layer.attrs.int("input").is_some() => return layer.attrs.int("input"),
                 (What::Call(_), _) => at = next,
+                (What::Fit(fit), _) => return declared_features(layer, fit),
                 _ => return None,
             }
         }
     }
+}
+
+/// The features of a declared type, where what a layer gives has them.
+fn declared_features(layer: &LayerSite, fit: &Fit) -> Option<i64> {
+    let axis = if takes_images(layer) { fit.axes.get(1) } else { fit.axes.last() };
+    axis?.as_ref()?.dim.as_const()
 }

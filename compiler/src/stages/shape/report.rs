@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{OpError, Signature};
+use crate::ops::OpError;
 
 /// The site of a node; made up where the user wrote none.
 pub(super) fn site_of(node: &Node) -> Site {
@@ -29,12 +29,6 @@ pub(super) fn type_text(ty: &Type) -> String {
     if axes.is_empty() { ty.dtype.to_string() } else { format!("{}[{}]", ty.dtype, axes.join(", ")) }
 }
 
-/// Whether the op takes a key there.
-fn is_key(call: &Call, arg: usize) -> bool {
-    let signature = Signature::parse(call.op.signature);
-    signature.is_ok_and(|signature| signature.args.get(arg).is_some_and(|slot| slot.name == "key"))
-}
-
 impl Shaper<'_> {
     pub(super) fn report_call(&mut self, node: &Node, call: &Call, site: &Site, types: &[Type], error: OpError) {
         let texts: Vec<String> = site.args.iter().map(|(text, _)| text.clone()).collect();
@@ -53,18 +47,7 @@ impl Shaper<'_> {
         };
         let mut report = Diagnostic::new(error.code, place, message);
         report.help = help;
-        if guilty.is_some_and(|k| is_key(call, k)) {
-            report.code = Code::NotAKey;
-            let (text, ty) = (guilty.map_or("key", |k| &texts[k]), guilty.map(|k| type_text(&types[k])));
-            report.message =
-                format!("`{}` takes a key, which is u32[2], but `{text}` is {}", call.callee, ty.unwrap_or_default());
-            let name = if text.chars().all(|c| c.is_alphanumeric() || c == '_') { text } else { "key" };
-            report.help = Some(format!("declare `{name}: u32[2]`; a program gives `&key(42)`"));
-        }
-        if call.callee == "^" && error.code == Code::WrongDtype {
-            report.help =
-                Some(format!("`^` is the exclusive or of bools; for a power write `pow({})`", texts.join(", ")));
-        }
+        self.mistaken(&mut report, (node, call, site), types, &error);
         let said: Vec<usize> = guilty.map_or((0..site.args.len()).collect(), |k| vec![k]);
         for k in said {
             report.notes.extend(self.origin(node.args[k], &subjects[k], &types[k]));

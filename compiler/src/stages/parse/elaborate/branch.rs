@@ -13,6 +13,7 @@ use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::written::{Site, What};
 use crate::ir::{Branch, Kind, Value, Written};
 use crate::ops::Attr;
+use proc_macro2::Ident;
 
 /// What an arm runs.
 #[derive(Clone, Copy)]
@@ -267,7 +268,7 @@ impl Elaborator<'_, '_> {
                         .map(|val| if let Val::Struct(_, fields) = val { fields[at].1.clone() } else { Val::Unknown })
                         .collect()
                 };
-                let merge = |(at, (field, _)): (usize, &(String, Val))| {
+                let merge = |(at, (field, _)): (usize, &(Ident, Val))| {
                     (field.clone(), self.merge(&part(at), k, taken, outputs))
                 };
                 Val::Struct(name.clone(), fields.iter().enumerate().map(merge).collect())
@@ -391,7 +392,7 @@ fn is_tensor(val: &Val) -> bool {
     }
 }
 
-fn same_fields(a: &[(String, Val)], b: &[(String, Val)]) -> bool {
+fn same_fields(a: &[(Ident, Val)], b: &[(Ident, Val)]) -> bool {
     a.len() == b.len() && a.iter().zip(b).all(|((a, _), (b, _))| a == b)
 }
 

@@ -1,27 +1,19 @@
 //! Calls: who is called, and which arguments are tensors and which attributes.
 
 use super::super::ast::*;
-use super::super::attributes::{self, Given};
-use super::super::instance::{FieldInstance, LayerInstance, count};
+use super::super::attributes;
+use super::super::instance::{FieldInstance, LayerInstance};
 use super::super::{vocabulary, words};
 use super::companions::in_training;
 use super::graph::site_of;
 use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
-use crate::diag::{Code, Diagnostic, Place, closest};
+use crate::diag::{Code, Diagnostic, closest};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
-use crate::ops::{self, Attr, Attrs, Op, Signature, Slot, Times};
+use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::Ident;
-
-/// The arguments of an op, told apart.
-#[derive(Default)]
-struct Sorted {
-    tensors: Vec<(Option<Tensor>, String, Place)>,
-    attrs: Vec<Given>,
-    too_many: bool,
-}
 
 impl Elaborator<'_, '_> {
     /// `callee(args)`
@@ -86,7 +78,7 @@ impl Elaborator<'_, '_> {
             Val::Module(module) => self.method_of_module(expr, &module, name, args),
             Val::Unknown => Val::Unknown,
             value => {
-                let first = Argument { name: None, value, text: words::brief(of), place: of.place };
+                let first = Argument { name: None, value, text: words::brief(of), place: of.place, written: of.place };
                 let args = std::iter::once(first).chain(args).collect();
                 if let Some(function) = self.user_function(&text) {
                     return self.inline(function, None, &text, args, expr.place);
@@ -110,18 +102,20 @@ impl Elaborator<'_, '_> {
             if text == "forward" {
                 return self.call_value(expr, Val::Module(module.clone()), &module.text, args);
             }
-            let what = match &module.held {
-                FieldInstance::Layer(layer) => format!("the layer `{}`", layer.layer.name),
+            match &module.held {
+                FieldInstance::Repeat(n, _) => self.no_function_of_list(&module.text, *n, name),
+                FieldInstance::List(list) => self.no_function_of_list(&module.text, list.items.len() as i64, name),
+                FieldInstance::Layer(layer) => {
+                    let what = layer.layer.name;
+                    let message = format!("`{}` is the layer `{what}`, which has no function `{name}`", module.text);
+                    let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
+                    self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                }
                 FieldInstance::Block(_)
                 | FieldInstance::Param(_)
                 | FieldInstance::State(_)
-                | FieldInstance::Repeat(..)
-                | FieldInstance::List(_)
-                | FieldInstance::Unknown => "a list of blocks".into(),
-            };
-            let message = format!("`{}` is {what}, which has no function `{name}`", module.text);
-            let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
-            self.diags.push(report.help(format!("call it: `{}(…)`", module.text)));
+                | FieldInstance::Unknown => {}
+            }
             return Val::Unknown;
         };
         if instance.fields.contains_key(&text) {
@@ -153,6 +147,17 @@ impl Elaborator<'_, '_> {
         };
         self.diags.push_about(&text, report);
         Val::Unknown
+    }
+
+    /// Reports a function of Rust's collections that is called for repeated blocks.
+    pub(super) fn no_function_of_list(&mut self, list: &str, n: i64, name: &Ident) {
+        let message = format!("`{list}` is {n} blocks, which have no function `{name}`");
+        let report = Diagnostic::new(Code::UnknownFunction, name.span(), message);
+        self.diags.push(match () {
+            () if vocabulary::needless(name) => report.help(format!("write `{list}`")),
+            () if vocabulary::asks_for_shape(name) => report.help(format!("write `{n}`")),
+            () => report.help(format!("loop over them: `for block in {list} {{ x = block(x); }}`")),
+        });
     }
 
     /// Reports a field that is called as a function of its name might be; that function itself means the field.
@@ -222,9 +227,7 @@ impl Elaborator<'_, '_> {
         args: Vec<Argument>,
     ) -> Val {
         let own: Vec<&str> = layer.params.iter().map(|(name, _)| *name).collect();
-        let Some(sorted) = self.sort(layer.layer.op, callee, args, &own, expr) else {
-            return Val::Unknown;
-        };
+        let sorted = self.sort(layer.layer.op, callee, args, &own);
         attributes::bind(callee, &[], &sorted.attrs, expr.place, self.diags);
         if sorted.too_many || !sorted.attrs.is_empty() || sorted.tensors.iter().any(|(t, ..)| t.is_none()) {
             return Val::Unknown;
@@ -247,12 +250,13 @@ impl Elaborator<'_, '_> {
 
     /// A call of an op.
     pub(super) fn op_call(&mut self, op: &'static Op, callee: &str, args: Vec<Argument>, expr: &Expr) -> Val {
-        if self.number_for_key(op, callee, &args) || self.pair_for_reduction(op, callee, &args, expr) {
+        let reported = self.number_for_key(op, callee, &args)
+            || self.pair_for_reduction(op, callee, &args, expr)
+            || self.layer_for_matrix(op, callee, &args);
+        if reported {
             return Val::Unknown;
         }
-        let Some(sorted) = self.sort(op, callee, args, &[], expr) else {
-            return Val::Unknown;
-        };
+        let sorted = self.sort(op, callee, args, &[]);
         let bound = attributes::bind(callee, op.attrs, &sorted.attrs, expr.place, self.diags);
         let Some(attrs) = bound.attrs else {
             return Val::Unknown;
@@ -300,118 +304,30 @@ impl Elaborator<'_, '_> {
         true
     }
 
+    /// Reports a layer where a product takes a matrix: the layer's call is the product.
+    fn layer_for_matrix(&mut self, op: &Op, callee: &str, args: &[Argument]) -> bool {
+        let layer = |arg: &Argument| match &arg.value {
+            Val::Module(Module { held: FieldInstance::Layer(layer), .. }) => {
+                layer.params.first().map(|(name, _)| *name)
+            }
+            _ => None,
+        };
+        let (given, other, parameter) = match args {
+            [a, b] if layer(b).is_some() => (b, a, layer(b)),
+            [a, b] if layer(a).is_some() => (a, b, layer(a)),
+            _ => return false,
+        };
+        let Some(parameter) = parameter.filter(|_| op.name == "matmul") else { return false };
+        let (layer, x) = (&given.text, &other.text);
+        let message = format!("`{callee}` takes a tensor, but `{layer}` is a layer");
+        let report = Diagnostic::new(Code::NotATensor, given.place, message);
+        self.diags
+            .push(report.help(format!("call the layer: `{layer}({x})`, or take its parameter: `{layer}.{parameter}`")));
+        true
+    }
+
     fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {
         let call = Call { op, attrs, callee: callee.to_owned(), training: self.training };
         Val::Tensor(self.write(What::Call(call), site, tensors))
     }
-
-    fn arguments(&mut self, args: &[Arg]) -> Vec<Argument> {
-        let one = |this: &mut Self, arg: &Arg| {
-            let value = this.expr(&arg.value);
-            Argument {
-                name: arg.name.clone(),
-                place: this.origin(&arg.value, &value),
-                value,
-                text: words::brief(&arg.value),
-            }
-        };
-        args.iter().map(|arg| one(self, arg)).collect()
-    }
-
-    /// Where an argument was written; for a name that is known at build time where it got its value.
-    fn origin(&mut self, expr: &Expr, value: &Val) -> Place {
-        match (&expr.kind, value) {
-            (ExprKind::Name(name), Val::Static(_)) if self.local(&name.to_string()).is_none() => {
-                self.scope().names.origin(expr)
-            }
-            _ => expr.place,
-        }
-    }
-
-    /// Tells tensors from attributes: tensors fill the signature's arguments in order, or by name.
-    fn sort(&mut self, op: &Op, callee: &str, args: Vec<Argument>, own: &[&str], expr: &Expr) -> Option<Sorted> {
-        let signature = match Signature::parse(op.signature) {
-            Ok(signature) => signature,
-            Err(why) => unreachable!("the item tests parse every signature: {why}"),
-        };
-        let slots: Vec<_> = signature.args.iter().filter(|slot| !own.contains(&slot.name.as_str())).collect();
-        // Arguments without a name fill these.
-        let open: Vec<_> = slots.iter().filter(|slot| slot.times != Times::Named).collect();
-        let mut sorted = Sorted::default();
-        let mut extra = None;
-        let given = args.iter().filter(|a| a.name.is_none()).count();
-        for arg in args {
-            let by_name = arg.name.as_ref().and_then(|name| slots.iter().position(|slot| *name == slot.name));
-            let next = open.get(sorted.tensors.len()).or(open.last().filter(|slot| slot.times == Times::Many));
-            let is_number = matches!(arg.value, Val::Static(_));
-            let takes = match (&arg.name, by_name, next) {
-                (Some(_), Some(at), _) => {
-                    at == sorted.tensors.len() || stands_anywhere(&slots, at, sorted.tensors.len())
-                }
-                (Some(_), None, _) | (None, _, None) => false,
-                (None, _, Some(slot)) => slot.times == Times::Once || !is_number,
-            };
-            if takes {
-                let many = next.is_some_and(|slot| slot.times == Times::Many);
-                self.add_tensor(&mut sorted, arg, many);
-                continue;
-            }
-            let value = match arg.value {
-                Val::Static(attr) => Some(attr),
-                Val::Unknown => None,
-                Val::Tensor(_) if arg.name.is_none() && (op.attrs.is_empty() || !own.is_empty()) => {
-                    extra.get_or_insert(arg.place);
-                    continue;
-                }
-                Val::Tensor(_) | Val::Tuple(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => {
-                    let at = sorted.attrs.iter().filter(|given| given.name.is_none()).count();
-                    let which = arg.name.as_ref().map(Ident::to_string).or(op.attrs.get(at).map(|d| d.name.to_owned()));
-                    let which = which.map_or(String::new(), |name| format!(" `{name}`"));
-                    let message =
-                        format!("`{}` is not known at build time, which the attribute{which} must be", arg.text);
-                    self.diags.push(Diagnostic::new(Code::DynamicValue, arg.place, message));
-                    None
-                }
-            };
-            sorted.attrs.push(Given { name: arg.name, value, text: arg.text, place: arg.place });
-        }
-        if extra.is_some() {
-            sorted.too_many = true;
-            let most = slots.len();
-            let were = if given == 1 { "was" } else { "were" };
-            let message = format!("`{callee}` takes {}, but {given} {were} given", count(most, "argument"));
-            let usage = signature.usage(own);
-            let report = Diagnostic::new(Code::WrongArity, expr.place, message);
-            self.diags.push(report.help(format!("call it as `{callee}({usage})`")));
-        }
-        Some(sorted)
-    }
-
-    /// Adds a tensor; a tuple fills a repeated argument with all of its items.
-    fn add_tensor(&mut self, sorted: &mut Sorted, arg: Argument, many: bool) {
-        match arg.value {
-            Val::Tuple(items) if many => {
-                for item in items {
-                    let tensor = self.tensor(item, &arg.text, arg.place);
-                    sorted.tensors.push((tensor, arg.text.clone(), arg.place));
-                }
-            }
-            Val::Tensor(_)
-            | Val::Tuple(_)
-            | Val::Struct(..)
-            | Val::Module(_)
-            | Val::Function(_)
-            | Val::Static(_)
-            | Val::Unknown => {
-                let tensor = self.tensor(arg.value, &arg.text, arg.place);
-                sorted.tensors.push((tensor, arg.text, arg.place));
-            }
-        }
-    }
-}
-
-/// Whether the slot is one for a name, and all between it and the next free one may lack.
-fn stands_anywhere(slots: &[&Slot], at: usize, next: usize) -> bool {
-    let between = slots.get(next..at).unwrap_or_default();
-    slots[at].times == Times::Named && between.iter().all(|slot| slot.times.may_lack())
 }

@@ -36,9 +36,14 @@ impl Elaborator<'_, '_> {
             || Maker::ALL.into_iter().any(|maker| name == maker.name());
         let mut report = Diagnostic::new(Code::PathName, place, message);
         report.help = match vocabulary::called(&text) {
-            _ if is_ours => Some(format!("write `{text}`")),
-            _ if args.is_empty() && constants::number(&text).is_some() => {
-                constants::number(&text).map(|number| format!("write `{number}`"))
+            _ if args.is_empty()
+                && let Some(number) = constants::number(&text) =>
+            {
+                Some(constants::help(number))
+            }
+            _ if is_ours => {
+                let own = vocabulary::by_element(&text).filter(|_| gives_two(args)).unwrap_or(&text);
+                Some(format!("write `{own}`"))
             }
             own => own.map(|own| own.along(args).help_for_call(&[], args)),
         };
@@ -65,7 +70,9 @@ impl Elaborator<'_, '_> {
         let values: Vec<String> = args.iter().map(|arg| words::full(&arg.value)).collect();
         let help = match own {
             Own::Function(function) => format!("write `{}`", applied(function, &values, numbers)),
-            Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Form(_) => own.help_for_call(&values, numbers),
+            Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_) => {
+                own.help_for_call(&values, numbers)
+            }
         };
         let (code, message) = match module {
             None => (Code::UnknownFunction, format!("there is no function `{text}`")),
@@ -77,4 +84,10 @@ impl Elaborator<'_, '_> {
         self.diags.push(Diagnostic::new(code, callee.place, message).help(help));
         true
     }
+}
+
+/// Whether a reduction is given a second value, whose elements are meant: a number is an axis.
+fn gives_two(args: &[Arg]) -> bool {
+    let [_, Arg { name: None, value }] = args else { return false };
+    !matches!(value.kind, ExprKind::Int(_) | ExprKind::Unary(..) | ExprKind::List(_))
 }

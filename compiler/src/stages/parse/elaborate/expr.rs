@@ -70,7 +70,7 @@ impl Elaborator<'_, '_> {
                 self.conditional(expr, condition, then, otherwise.as_deref())
             }
             ExprKind::Struct(name, fields) => {
-                let fields = fields.iter().map(|(name, value)| (name.to_string(), self.expr(value))).collect();
+                let fields = fields.iter().map(|(name, value)| (name.clone(), self.expr(value))).collect();
                 Val::Struct(name.to_string(), fields)
             }
             ExprKind::Closure(closure) => self.closure(expr, closure),
@@ -122,11 +122,10 @@ impl Elaborator<'_, '_> {
         }
         match self.expr(of) {
             Val::Module(module) => self.member(&module, name, expr.place),
-            Val::Struct(owner, fields) => match fields.into_iter().find(|(n, _)| name == n) {
-                Some((_, value)) => value,
+            Val::Struct(owner, fields) => match fields.iter().find(|(field, _)| name == field) {
+                Some((_, value)) => value.clone(),
                 None => {
-                    let message = format!("`{owner}` has no field `{name}`");
-                    self.diags.push(Diagnostic::new(Code::UnknownField, name.span(), message));
+                    self.no_field(&owner, &fields.iter().map(|(field, _)| field).collect::<Vec<_>>(), name);
                     Val::Unknown
                 }
             },

@@ -162,20 +162,41 @@ impl<'p> Elaborator<'_, 'p> {
                 return Val::Unknown;
             }
         };
+        let is_given = |field: &Ident, given: &[(Ident, Val)]| given.iter().any(|(name, _)| name == field);
+        let lacking: Vec<&Ident> =
+            fields.iter().map(|(field, _)| field).filter(|field| !is_given(field, &given)).collect();
+        let extra = given.iter().map(|(field, _)| field).filter(|name| !fields.iter().any(|(field, _)| field == *name));
+        let extra: Vec<Ident> = extra.cloned().collect();
+        for field in &extra {
+            self.no_field(&name.to_string(), &lacking, field);
+        }
         let mut fitted = vec![];
         for (field, ty) in fields {
             let Some(at) = given.iter().position(|(n, _)| field == n) else {
-                let message = format!("`{name}` needs a value for `{field}`");
-                self.diags.push(Diagnostic::new(Code::UnknownField, place, message).help(format!("add `{field}: …`")));
+                // One that is named wrongly may be this one.
+                if extra.is_empty() {
+                    let message = format!("`{name}` needs a value for `{field}`");
+                    let report = Diagnostic::new(Code::UnknownField, place, message);
+                    self.diags.push(report.help(format!("add `{field}: …`")));
+                }
                 return Val::Unknown;
             };
             let (_, value) = given.remove(at);
-            fitted.push((field.to_string(), self.fit(value, ty, role, text, place)));
-        }
-        for (extra, _) in given {
-            self.diags.push(Diagnostic::new(Code::UnknownField, place, format!("`{name}` has no field `{extra}`")));
+            fitted.push((field.clone(), self.fit(value, ty, role, text, place)));
         }
         Val::Struct(name.to_string(), fitted)
+    }
+
+    /// Reports a field that a record has not; `meant` are those that may be meant.
+    pub(super) fn no_field(&mut self, owner: &str, meant: &[&Ident], name: &Ident) {
+        let meant: Vec<String> = meant.iter().map(ToString::to_string).collect();
+        let report = Diagnostic::new(Code::UnknownField, name.span(), format!("`{owner}` has no field `{name}`"));
+        self.diags.push(match (closest(&name.to_string(), meant.iter().map(String::as_str)), &meant[..]) {
+            (Some(near), _) => report.help(format!("write `{near}`")),
+            (None, [only]) => report.help(format!("write `{only}`")),
+            (None, []) => report.help("remove it"),
+            (None, several) => report.help(format!("there are `{}`", several.join("`, `"))),
+        });
     }
 
     /// The value taken apart into `n`; `None` after a report.

@@ -30,7 +30,7 @@ impl<'e, 'p> Elaborator<'e, 'p> {
         for (k, (pat, _)) in function.params.iter().enumerate() {
             let value = self.top().graph.push(Kind::Input(k), vec![], None, place.first);
             let value = Val::Tensor(Tensor { frame, value });
-            args.push(Argument { name: None, value, text: words::pattern_text(pat), place });
+            args.push(Argument { name: None, value, text: words::pattern_text(pat), place, written: place });
         }
         let callee = function.name.to_string();
         self.in_gradient = true;

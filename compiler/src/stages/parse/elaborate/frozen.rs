@@ -23,9 +23,13 @@ pub(super) struct Only {
 
 impl Only {
     /// Follows the paths; mistakes are reported.
-    pub(super) fn of(only: &[Expr], this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Only {
+    pub(super) fn of(chosen: &Chosen, this: &Rc<Instance>, params: &[Param], diags: &mut Diags) -> Only {
         let mut all = Only::default();
-        for path in only {
+        if chosen.word != "only" {
+            diags.push(left_out(chosen, this));
+            return all;
+        }
+        for path in &chosen.fields {
             let Some(field) = field(path, this, diags) else { continue };
             if matches!(field, FieldInstance::State(_)) {
                 let message = format!("`{}` is a state, which nothing trains", words::full(path));
@@ -55,6 +59,52 @@ impl Only {
     }
 }
 
+/// The report of a word that leaves fields out: the others are what is trained.
+fn left_out(chosen: &Chosen, this: &Instance) -> Diagnostic {
+    let word = &chosen.word;
+    let report =
+        Diagnostic::new(Code::UnknownAttribute, word.span(), format!("`#[train(…)]` has no argument `{word}`"));
+    let named: Vec<String> = chosen.fields.iter().map(plain).collect();
+    let others = this.fields.iter().filter(|(_, field)| has_parameters(field)).map(|(name, _)| name);
+    let others: Vec<&str> = others.filter(|name| !named.contains(name)).map(String::as_str).collect();
+    let known = named.iter().all(|name| this.fields.contains_key(name));
+    match known && !others.is_empty() {
+        true => report.help(format!("name what is trained: `only = [{}]`", others.join(", "))),
+        false => report.help("name what is trained behind `only = …`"),
+    }
+}
+
+/// How all fields that can be trained are named.
+fn named(this: &Instance) -> String {
+    let fields = this.fields.iter().filter(|(_, field)| has_parameters(field)).map(|(name, _)| name.as_str());
+    format!("name what is trained: `only = [{}]`", fields.collect::<Vec<_>>().join(", "))
+}
+
+/// A path without the quotes that other libraries need around it.
+fn plain(path: &Expr) -> String {
+    match &path.kind {
+        ExprKind::Text(text) => text.trim_end_matches(".*").to_owned(),
+        _ => words::full(path),
+    }
+}
+
+/// Reports a path in quotes; gives what it leads to.
+fn quoted(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldInstance> {
+    let meant = plain(path);
+    let mut at = Some(FieldInstance::Block(this.clone()));
+    for name in meant.split('.') {
+        at = at.and_then(|of| found(&of, name));
+    }
+    let message = format!("`{}` is a text, but fields stand without quotes", words::full(path));
+    let report = Diagnostic::new(Code::BadExpression, path.place, message);
+    diags.push(match (&at, closest(&meant, this.fields.keys().map(String::as_str))) {
+        (Some(_), _) => report.help(format!("write `{meant}`")),
+        (None, Some(near)) => report.help(format!("write `{near}`")),
+        (None, None) => report.help(named(this)),
+    });
+    at
+}
+
 /// What a path leads to; `None` after a report.
 fn field(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldInstance> {
     match &path.kind {
@@ -64,10 +114,10 @@ fn field(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldIns
             let owner = field(of, this, diags)?;
             member(&owner, name, &format!("{}.", words::full(of)), diags)
         }
+        ExprKind::Text(_) => quoted(path, this, diags),
         _ => {
             let message = format!("`{}` is not a field", words::brief(path));
-            let report = Diagnostic::new(Code::BadExpression, path.place, message);
-            diags.push(report.help("name what is trained: `only = head`, or `only = [head, body.norm]`"));
+            diags.push(Diagnostic::new(Code::BadExpression, path.place, message).help(named(this)));
             None
         }
     }
@@ -76,16 +126,15 @@ fn field(path: &Expr, this: &Rc<Instance>, diags: &mut Diags) -> Option<FieldIns
 /// A field of a block or a parameter of a layer; of repeated blocks, that of each.
 fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> Option<FieldInstance> {
     let text = name.to_string();
+    if let Some(field) = found(of, &text) {
+        return Some(field);
+    }
     let (owner, known): (String, Vec<String>) = match of {
         FieldInstance::Repeat(_, item) => return member(item, name, before, diags),
-        FieldInstance::Block(instance) => match instance.fields.get(&text) {
-            Some(field) => return Some(field.clone()),
-            None => (instance.name.clone(), instance.fields.keys().cloned().collect()),
-        },
-        FieldInstance::Layer(layer) => match layer.params.iter().find(|(param, _)| name == param) {
-            Some((_, id)) => return Some(FieldInstance::Param(*id)),
-            None => (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect()),
-        },
+        FieldInstance::Block(instance) => (instance.name.clone(), instance.fields.keys().cloned().collect()),
+        FieldInstance::Layer(layer) => {
+            (layer.layer.name.to_owned(), layer.params.iter().map(|(param, _)| (*param).to_owned()).collect())
+        }
         FieldInstance::List(_) => ("a list".into(), vec![]),
         FieldInstance::Param(_) => ("a parameter".into(), vec![]),
         FieldInstance::State(_) => ("a state".into(), vec![]),
@@ -100,6 +149,24 @@ fn member(of: &FieldInstance, name: &Ident, before: &str, diags: &mut Diags) -> 
     };
     diags.push(report);
     None
+}
+
+/// The same where there is one.
+fn found(of: &FieldInstance, name: &str) -> Option<FieldInstance> {
+    match of {
+        FieldInstance::Repeat(_, item) => found(item, name),
+        FieldInstance::Block(instance) => instance.fields.get(name).cloned(),
+        FieldInstance::Layer(layer) => {
+            layer.params.iter().find(|(param, _)| name == *param).map(|(_, id)| FieldInstance::Param(*id))
+        }
+        FieldInstance::List(_) | FieldInstance::Param(_) | FieldInstance::State(_) | FieldInstance::Unknown => None,
+    }
+}
+
+fn has_parameters(of: &FieldInstance) -> bool {
+    let mut ids = BTreeSet::new();
+    parameters(of, &mut ids);
+    !ids.is_empty()
 }
 
 /// All parameters of a field.

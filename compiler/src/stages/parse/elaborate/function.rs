@@ -37,9 +37,9 @@ pub(in super::super) fn entry<'p>(
         report_loss(function, diags);
     }
     let mode = train.map_or(Mode::Evaluate, |train| Mode::Train(train.optimizer));
-    let only = train.and_then(|train| train.only);
     let before = diags.list().len();
-    let only = only.map_or(Only::default(), |only| Only::of(only, this, params, diags));
+    let chosen = train.and_then(|train| train.chosen);
+    let only = chosen.map_or(Only::default(), |chosen| Only::of(chosen, this, params, diags));
     let module = Module { held: FieldInstance::Block(this.clone()), picks: vec![], text: "self".into() };
     let this = (!matches!(function.receiver, Receiver::None)).then_some(module);
     let scope = Scope { number: 0, function, this, names, locals: vec![BTreeMap::new()], captured: 0 };
@@ -118,8 +118,8 @@ fn only_of_session(function: &Fn, session: &[NamedDim], dims: &[NamedDim]) -> (B
 /// How a function is trained.
 pub(in super::super) struct Trained<'p> {
     pub(in super::super) optimizer: &'static Optimizer,
-    /// The trained fields; all where it is absent.
-    pub(in super::super) only: Option<&'p [Expr]>,
+    /// The fields that are trained, or not; all are where it is absent.
+    pub(in super::super) chosen: Option<&'p Chosen>,
 }
 
 /// What a model keeps: parameters, and in sessions states with their dimensions.

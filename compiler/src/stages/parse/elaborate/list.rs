@@ -11,7 +11,7 @@ use proc_macro2::Ident;
 use std::collections::BTreeMap;
 
 impl<'p> Elaborator<'_, 'p> {
-    /// The k-th of a list.
+    /// The k-th of a list, where there is one.
     pub(super) fn pick_unlike(&mut self, of: &Module, list: &ListInstance, k: i64, place: Place) -> Val {
         let text = format!("{}[{k}]", of.text);
         match usize::try_from(k).ok().and_then(|k| list.items.get(k)) {
@@ -24,11 +24,8 @@ impl<'p> Elaborator<'_, 'p> {
                 self.diags.push(report.help(format!("call the chain as a whole: `{}(…)`", of.text)));
                 Val::Unknown
             }
-            None => {
-                let message = format!("`{}` has {} blocks, so there is no number {k}", of.text, list.items.len());
-                self.diags.push(Diagnostic::new(Code::IndexOutOfRange, place, message));
-                Val::Unknown
-            }
+            // Reported where the number stands.
+            None => Val::Unknown,
         }
     }
 
@@ -67,7 +64,7 @@ impl<'p> Elaborator<'_, 'p> {
                 }
                 ItemInstance::Function(function) => self.call_link(function, list, args),
             };
-            args = vec![Argument { name: None, value, text: format!("{text}(…)"), place: expr.place }];
+            args = vec![link_argument(value, &text, expr.place)];
         }
         args.remove(0).value
     }
@@ -88,7 +85,7 @@ impl<'p> Elaborator<'_, 'p> {
         for (k, item) in each.into_iter().enumerate() {
             let text = format!("{}[{k}]", link.text);
             let value = self.call_value(expr, item, &text, args);
-            args = vec![Argument { name: None, value, text: format!("{text}(…)"), place: expr.place }];
+            args = vec![link_argument(value, &text, expr.place)];
         }
         args.remove(0).value
     }
@@ -129,4 +126,9 @@ impl<'p> Elaborator<'_, 'p> {
             None => self.scope().function,
         }
     }
+}
+
+/// What an entry of a chain gives, as the argument of the next one.
+fn link_argument(value: Val, of: &str, place: Place) -> Argument {
+    Argument { name: None, value, text: format!("{of}(…)"), place, written: place }
 }

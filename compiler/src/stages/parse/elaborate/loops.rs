@@ -17,6 +17,9 @@ impl Elaborator<'_, '_> {
         match over {
             Iter::Range { start, end, inclusive } => self.numbers(pat, (start, end, *inclusive), body),
             Iter::Field(field) => {
+                if let Some(range) = self.stepped_range(field) {
+                    return self.repeat(pat, &range, body);
+                }
                 let text = words::brief(field);
                 match self.expr(field) {
                     Val::Tuple(items) => items.into_iter().for_each(|item| self.iteration(pat, item, body, &text)),
@@ -75,6 +78,29 @@ impl Elaborator<'_, '_> {
             report.help(format!("write `scan({text}, axis = 0, from = zeros, |state, {slice}| {{ …; (state, y) }})`")),
         );
         self.poison(pat, body);
+    }
+
+    /// Reports Python's `range(…)` with a step, which a list has to spell out; gives what it means.
+    fn stepped_range(&mut self, over: &Expr) -> Option<Iter> {
+        let ExprKind::Call(callee, args) = &over.kind else { return None };
+        let ExprKind::Name(name) = &callee.kind else { return None };
+        if name != "range" || self.local("range").is_some() || self.user_function("range").is_some() {
+            return None;
+        }
+        let number = |arg: &Arg| match (&arg.name, &arg.value.kind) {
+            (None, ExprKind::Int(number)) => Some(*number),
+            _ => None,
+        };
+        let numbers: Vec<i64> = args.iter().filter_map(number).collect();
+        let [start, end, step] = numbers[..] else { return None };
+        let step = usize::try_from(step).ok().filter(|step| *step > 0)?;
+        let all = (start..end).step_by(step).take(MOST_WRITTEN_OUT as usize);
+        let items: Vec<Expr> = all.map(|number| Expr { kind: ExprKind::Int(number), place: over.place }).collect();
+        let short = items.len() <= words::LISTED;
+        let list = Expr { kind: ExprKind::List(items), place: over.place };
+        let report = Diagnostic::new(Code::UnknownFunction, over.place, "there is no function `range`");
+        self.diags.push(Diagnostic { help: short.then(|| format!("write `{}`", words::full(&list))), ..report });
+        Some(Iter::Field(list))
     }
 
     fn constant(&mut self, expr: &Expr) -> Option<i64> {

@@ -3,6 +3,7 @@
 //! Calls of the user's functions are inlined; a loop over repeated blocks becomes a region. A value that a
 //! reported mistake leaves unknown silences everything that uses it.
 
+mod arguments;
 mod branch;
 mod call;
 mod callable;
@@ -59,7 +60,8 @@ enum Val {
     /// Known at build time.
     Static(Attr),
     Tuple(Vec<Val>),
-    Struct(String, Vec<(String, Val)>),
+    /// A record, whose fields stand where they were given.
+    Struct(String, Vec<(Ident, Val)>),
     Module(Module),
     Function(Rc<callable::Function>),
     /// Reported; nothing more is said about it.
@@ -124,7 +126,10 @@ struct Argument {
     name: Option<Ident>,
     value: Val,
     text: String,
+    /// Where its value was given: for a name that is known at build time at its declaration.
     place: Place,
+    /// Where it stands in the call.
+    written: Place,
 }
 
 /// Builds the graph of one public function.

@@ -102,6 +102,7 @@ impl Elaborator<'_, '_> {
             value,
             text: words::brief(operand),
             place: operand.place,
+            written: operand.place,
         });
         let args = args.collect();
         match ops::op(name) {

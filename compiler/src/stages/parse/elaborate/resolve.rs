@@ -1,9 +1,9 @@
 //! Names: variables, constants and dimensions, and what was meant where there is none.
 
-use super::super::ast::{Arg, AxisExpr, Expr, Fn, Pat, TypeExpr};
+use super::super::ast::{Arg, AxisExpr, Expr, ExprKind, Fn, Pat, TypeExpr};
 use super::super::constants;
 use super::super::instance::{FieldInstance, Instance};
-use super::super::vocabulary;
+use super::super::vocabulary::{self, Own};
 use super::super::words;
 use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
@@ -55,8 +55,11 @@ impl<'p> Elaborator<'_, 'p> {
             "this" => Some("self"),
             _ => closest(&text, known.iter().map(String::as_str)),
         };
-        let meant = near.map(str::to_owned).or_else(|| constants::plain_number(&text).map(str::to_owned));
-        report.help = meant.or_else(|| self.only_argument(&text)).map(|meant| format!("write `{meant}`"));
+        let meant = near.map(str::to_owned).or_else(|| self.only_argument(&text));
+        report.help = match constants::plain_number(&text) {
+            Some(number) => Some(constants::help(number)),
+            None => meant.map(|meant| format!("write `{meant}`")),
+        };
         self.diags.push_about(&text, report);
         Val::Unknown
     }
@@ -96,17 +99,13 @@ impl<'p> Elaborator<'_, 'p> {
 
     /// Reports a question for the shape of a value, as other libraries spell it; `axis` is the one that is asked for.
     pub(super) fn shape_query(&mut self, name: &Ident, of: &str, axis: Option<usize>, place: Place) -> bool {
-        let asked = ["shape", "size", "len", "dim", "dims", "ndim", "ndims", "numel"].iter().any(|word| name == word);
-        if !asked {
+        if !vocabulary::asks_for_shape(name) {
             return false;
         }
         let message = format!("the shape of `{of}` stands in its type, so that nothing asks for `{name}`");
         let mut report = Diagnostic::new(Code::ShapeQuery, place, message);
         let mut help = "write the extent itself, as the signature names it".to_owned();
-        // The outermost names are the arguments.
-        let hidden = self.scope().locals.iter().skip(1).any(|block| block.contains_key(of));
-        let params = &self.scope().function.params;
-        if let Some((_, ty)) = params.iter().find(|(pat, _)| !hidden && words::pattern_text(pat) == of) {
+        if let Some(ty) = self.type_of_argument(of) {
             report = report.note(format!("`{of}: {}` is declared in the signature", words::type_text(ty)));
             if let (TypeExpr::Tensor { axes, .. }, Some(axis)) = (ty, axis)
                 && let Some(AxisExpr::Dim { value, .. }) = axes.get(axis)
@@ -118,11 +117,45 @@ impl<'p> Elaborator<'_, 'p> {
         true
     }
 
+    /// The declared type of the function's argument of that name.
+    fn type_of_argument(&mut self, name: &str) -> Option<&'p TypeExpr> {
+        // The outermost names are the arguments.
+        let hidden = self.scope().locals.iter().skip(1).any(|block| block.contains_key(name));
+        let params = &self.scope().function.params;
+        params.iter().find(|(pat, _)| !hidden && words::pattern_text(pat) == name).map(|(_, ty)| ty)
+    }
+
+    /// What to write for `zeros_like(x)` and its kin, where `x` is an argument whose type names its extents.
+    fn shaped_like(&mut self, function: &str, of: &str, args: &[Arg]) -> Option<String> {
+        let made = function.strip_suffix("_like")?;
+        let TypeExpr::Tensor { axes, .. } = self.type_of_argument(of)? else { return None };
+        let extents = axes.iter().map(|axis| match axis {
+            AxisExpr::Dim { value, .. } => Some(words::full(value)),
+            AxisExpr::Rest => None,
+        });
+        let shape = format!("[{}]", extents.collect::<Option<Vec<_>>>()?.join(", "));
+        match (vocabulary::called(made)?, args.last()) {
+            (Own::Drawn(draw), _) => {
+                Some(format!("write `{draw}(key, {shape})`, where `key: u32[2]` is an argument of the function"))
+            }
+            (Own::Function("full"), Some(value)) => Some(format!("write `full({shape}, {})`", words::argument(value))),
+            (Own::Function(own), _) => Some(format!("write `{own}({shape})`")),
+            _ => None,
+        }
+    }
+
     /// Reports a call of nothing; `place` is the whole call.
     pub(super) fn unknown_function(&mut self, name: &Ident, receiver: Option<&Expr>, args: &[Arg], place: Place) {
         let values: Vec<String> = receiver.iter().map(|of| words::full(of)).collect();
         let first = receiver.or(args.first().map(|arg| &arg.value));
         let of = &first.map_or_else(|| "…".to_owned(), words::brief);
+        if vocabulary::asks_for_shape(name)
+            && let Some(ExprKind::Field(..)) = first.map(|first| &first.kind)
+            && let Some(Val::Module(Module { held: FieldInstance::Repeat(n, _), .. })) =
+                first.map(|first| self.expr(first))
+        {
+            return self.no_function_of_list(of, n, name);
+        }
         if self.shape_query(name, of, None, place) {
             return;
         }
@@ -137,6 +170,8 @@ impl<'p> Elaborator<'_, 'p> {
         let text = name.to_string();
         let mut report = Diagnostic::new(Code::UnknownFunction, name.span(), format!("there is no function `{name}`"));
         report.help = match vocabulary::called(&text) {
+            _ if let Some(help) = number_of_text(&text, args) => Some(help),
+            _ if let Some(help) = self.shaped_like(&text, of, args) => Some(help),
             Some(own) => {
                 let images = self.declared.has_images(self.scope().function.source);
                 Some(own.along(args).sized(images).help_for_call(&values, args))
@@ -231,24 +266,27 @@ impl<'p> Elaborator<'_, 'p> {
         }
     }
 
-    /// One of several repeated blocks.
+    /// One of several repeated blocks, of which there is one of that number.
     pub(super) fn pick(&mut self, of: &Module, pick: Pick, text: String, place: Place) -> Val {
         if let (FieldInstance::List(list), Pick::Index(k)) = (&of.held, &pick) {
             return self.pick_unlike(of, list, *k, place);
         }
-        let FieldInstance::Repeat(n, item) = &of.held else {
+        let FieldInstance::Repeat(_, item) = &of.held else {
             let message = format!("`{}` is not a list of blocks", of.text);
             self.diags.push(Diagnostic::new(Code::BadExpression, place, message));
             return Val::Unknown;
         };
-        if let Pick::Index(i) = pick
-            && !(0..*n).contains(&i)
-        {
-            let message = format!("`{}` has {n} blocks, so there is no number {i}", of.text);
-            self.diags.push(Diagnostic::new(Code::IndexOutOfRange, place, message));
-            return Val::Unknown;
-        }
         let picks = of.picks.iter().cloned().chain([pick]).collect();
         self.settle(Module { held: (**item).clone(), picks, text }, place)
+    }
+}
+
+/// What to write for the number that Python makes of a text: `float("-inf")`.
+fn number_of_text(function: &str, args: &[Arg]) -> Option<String> {
+    match args {
+        [Arg { name: None, value: Expr { kind: ExprKind::Text(text), .. } }] if function == "float" => {
+            constants::plain_number(text).map(constants::help)
+        }
+        _ => None,
     }
 }

@@ -12,7 +12,7 @@ use super::{Elaborator, Frame, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::written::{Role, Site, What};
 use crate::ir::{Dim, Kind, Memory, Value};
-use crate::ops::Attr;
+use crate::ops::{Attr, Signature};
 use proc_macro2::Ident;
 
 /// What a call gives.
@@ -145,6 +145,7 @@ impl Elaborator<'_, '_> {
                 return None;
             }
         }
+        let from = from.or_else(|| self.state_without_name(&mut positional));
         let usage = format!("call it as `{}`", form.usage());
         let [over, closure] = positional[..] else {
             let message = format!("`{name}` takes a tensor and a closure, but {} were given", positional.len());
@@ -171,6 +172,20 @@ impl Elaborator<'_, '_> {
         let axis = axis.map_or(Some(0), |axis| self.axis(axis))?;
         let reverse = reverse.map_or(Some(false), |reverse| self.flag(reverse))?;
         Some(Parts { over, closure, from, axis, reverse })
+    }
+
+    /// The first state, where it stands beside a closure without its name, which is reported.
+    fn state_without_name<'a>(&mut self, positional: &mut Vec<&'a Expr>) -> Option<&'a Expr> {
+        let is_closure = |expr: &Expr| matches!(expr.kind, ExprKind::Closure(_));
+        let at = match positional[..] {
+            [_, one, other] if is_closure(other) && !is_closure(one) => 1,
+            [_, one, other] if is_closure(one) && !is_closure(other) => 2,
+            _ => return None,
+        };
+        let state = positional.remove(at);
+        let report = Diagnostic::new(Code::WrongArity, state.place, "the state of the first step has the name `from`");
+        self.diags.push(report.help(format!("write `from = {}`", words::full(state))));
+        Some(state)
     }
 
     /// A number that is known; `None` after a report.
@@ -224,7 +239,7 @@ impl Elaborator<'_, '_> {
             }
             Val::Struct(name, fields) => {
                 let part =
-                    |(field, value): (String, Val)| (Given { value, text: format!("{text}.{field}"), place }, field);
+                    |(field, value): (Ident, Val)| (Given { value, text: format!("{text}.{field}"), place }, field);
                 let fields: Vec<_> = fields.into_iter().map(part).collect();
                 let fields = fields.into_iter().map(|(item, field)| Some((field, self.tensors(item)?)));
                 Val::Struct(name, fields.collect::<Option<_>>()?)
@@ -293,6 +308,11 @@ impl Elaborator<'_, '_> {
             ExprKind::Block(block) => block.tail.as_deref().unwrap_or(&parts.closure.body),
             _ => &parts.closure.body,
         };
+        if let ExprKind::Block(block) = &body.kind {
+            let report = Diagnostic::new(Code::StepResult, block.close, "the closure ends without a result");
+            self.diags.push(report.help("let the last expression stand without `;`"));
+            return None;
+        }
         let (text, place) = (words::brief(body), body.place);
         if form == Form::Fold {
             // What `scan` takes: the name of one state at the begin of the step, and a pair at its end.
@@ -308,12 +328,11 @@ impl Elaborator<'_, '_> {
             let state = self.conform(start, Given { value: result, text, place }, Some(body))?;
             return Some((state, Val::Tuple(vec![])));
         }
-        let alone = matches!(body.kind, ExprKind::Binary(..) | ExprKind::Unary(..));
-        if alone || matches!(result, Val::Static(_) | Val::Struct(..) | Val::Module(_)) {
+        if self.is_one_value(&result) {
             let message = format!("the closure gives `{text}`, not the next state and what the step gives");
             let report = Diagnostic::new(Code::StepResult, place, message);
             let report = report.note("`fold` takes a closure that gives the next state alone");
-            self.diags.push(report.help("end it with `(state, y)`"));
+            self.diags.push(report.help(pair_of(parts.closure, body)));
             return None;
         }
         let mut pair = self.parts(result, 2, &text, place)?.into_iter();
@@ -324,6 +343,25 @@ impl Elaborator<'_, '_> {
         let state = self.conform(start, next, first);
         let y = self.tensors(Given { value: y, text: format!("{text}.1"), place });
         state.zip(y)
+    }
+
+    /// Whether a value is none that can be taken apart, as far as that is sure before types are known.
+    fn is_one_value(&self, value: &Val) -> bool {
+        let tensor = match value {
+            Val::Tensor(tensor) => tensor,
+            Val::Static(_) | Val::Struct(..) | Val::Module(_) | Val::Function(_) => return true,
+            Val::Tuple(_) | Val::Unknown => return false,
+        };
+        let written = match &self.frames[tensor.frame].graph.node(tensor.value).kind {
+            Kind::Written(written) => written,
+            kind => return matches!(kind, Kind::Input(_) | Kind::Param(_) | Kind::State(_)),
+        };
+        match &written.what {
+            What::Call(call) => Signature::parse(call.op.signature)
+                .is_ok_and(|signature| signature.results.is_some_and(|results| results.len() == 1)),
+            What::Index(_) | What::Part { .. } | What::Fit(_) | What::Outcome => true,
+            _ => false,
+        }
     }
 
     /// A state in the form of another: as deep a tuple of tensors. `expr` is what gives it, where that stands alone.
@@ -373,6 +411,19 @@ impl Elaborator<'_, '_> {
             let report = Diagnostic::new(Code::CapturedAssignment, closure.body.place, message);
             self.diags.push(report.help(format!("make `{name}` a part of the state")));
         }
+    }
+}
+
+/// What a closure ends with whose body gives one value: where the state is one value, too, the step gives that.
+fn pair_of(closure: &Closure, body: &Expr) -> String {
+    let (state, text) = (words::pattern_text(&closure.params[0].0), words::full(body));
+    match (&closure.params[0].0, &body.kind, &closure.body.kind) {
+        (Pat::Name { .. }, ExprKind::Name(name), _) => format!("write `({name}, {name})`"),
+        (Pat::Name { .. }, _, _) if text.contains('…') => format!("end it with `({state}, y)`"),
+        (Pat::Name { .. }, _, ExprKind::Block(_)) => format!("write `let {state} = {text}; ({state}, {state})`"),
+        (Pat::Name { .. }, _, _) => format!("write `{{ let {state} = {text}; ({state}, {state}) }}`"),
+        (Pat::Tuple(..), ..) => format!("end it with `({state}, y)`, where `y` is what the step gives"),
+        (Pat::Ignore(_), ..) => "end it with `(state, y)`".to_owned(),
     }
 }
 

@@ -149,9 +149,13 @@ impl Elaborator<'_, '_> {
             let message = format!("a part of the variable `{name}` cannot be assigned");
             let report = Diagnostic::new(Code::PartAssignment, target.place, message);
             let report = report.note("parts of states can: `self.keys[.., at] = k;`");
-            self.diags.push(report.help(format!(
-                "make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`"
-            )));
+            let masked = items.and_then(|items| masked(items)).filter(|_| op.is_none());
+            self.diags.push(report.help(match masked {
+                Some(mask) => format!("write `{name} = where({mask}, {}, {name})`", words::full(value)),
+                None => {
+                    format!("make another value: `{name} = concat(…, axis = 0);` or `{name} = where(…, …, {name});`")
+                }
+            }));
             return;
         }
         if let (ExprKind::Tuple(items), Some(op)) = (&of.kind, op) {
@@ -273,6 +277,17 @@ pub(super) fn without_result(function: &Fn) -> Diagnostic {
     };
     let message = format!("`{}` ends without a result", function.name);
     Diagnostic::new(Code::WrongResult, place, message).help(help)
+}
+
+/// The text of an index that is one mask.
+fn masked(items: &[Index]) -> Option<String> {
+    let [Index::At(mask)] = items else { return None };
+    let is_mask = match &mask.kind {
+        ExprKind::Binary(op, ..) => op.compares(),
+        ExprKind::Unary(op, _) => *op == Unary::Not,
+        _ => false,
+    };
+    is_mask.then(|| words::full(mask))
 }
 
 /// `target op value`, for reports.

@@ -250,7 +250,7 @@ impl Elaborator<'_, '_> {
         let place = point.place;
         match point.value {
             Val::Tuple(items) if several == Some(items.len()) => {
-                let one = |value| Argument { name: None, value, text: point.text.clone(), place };
+                let one = |value| Argument { name: None, value, text: point.text.clone(), place, written: place };
                 items.into_iter().map(one).collect()
             }
             value => vec![Argument { value, ..point }],

@@ -6,11 +6,10 @@ use super::super::ast::*;
 use super::super::words;
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
-use crate::ir::DType;
-use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenTree};
 use quote::ToTokens;
-use syn::parse::{ParseStream, Parser};
-use syn::{Attribute, Token, bracketed, token};
+use syn::parse::ParseStream;
+use syn::{Attribute, Token, token};
 
 impl Syntax {
     /// `while`, `loop`, `return`, `break` and `continue`, where one stands.
@@ -175,110 +174,6 @@ impl Syntax {
         Ok(Some(Expr { kind: ExprKind::Error, place: place.to(group.span().into()) }))
     }
 
-    /// A type of Rust, NumPy or PyTorch where the type of a tensor stands; the reader stands behind it afterwards.
-    pub(super) fn other_type(&self, input: ParseStream) -> syn::Result<Option<TypeExpr>> {
-        let mut place = Place::from(input.span());
-        let help = if input.peek(token::Bracket) {
-            let content;
-            let bracket = bracketed!(content in input);
-            place.last = bracket.span.close();
-            let text = content.parse::<TokenStream>()?.to_string();
-            match text.split_once(';') {
-                Some((of, count)) => format!("write `{}[{}]`", of.trim(), count.trim()),
-                None if DType::from_name(text.trim()).is_some() => format!("write `{}[N]`", text.trim()),
-                None => UNNAMED.to_owned(),
-            }
-        } else if input.peek(syn::Ident) && input.peek2(Token![<]) {
-            let name: Ident = input.parse()?;
-            let (inside, end) = self.angles(input)?;
-            place.last = end;
-            match DType::from_name(&name.to_string()) {
-                Some(dtype) => format!("write `{dtype}[{}]`", listed(&inside)),
-                None if WRAPPERS.iter().any(|wrapper| name == wrapper) && starts_type(&inside) => {
-                    return self.wrapped(inside, &name, place).map(Some);
-                }
-                None => UNNAMED.to_owned(),
-            }
-        } else if is_other_type(input) {
-            input.parse::<TokenTree>()?;
-            UNNAMED.to_owned()
-        } else {
-            return Ok(None);
-        };
-        self.report(Diagnostic::new(Code::TypeSyntax, place, "this is no type of the model language").help(help));
-        Ok(Some(TypeExpr::Error))
-    }
-
-    /// `Result<f32[B], Error>`, which is read as the type that it wraps.
-    fn wrapped(&self, inside: TokenStream, name: &Ident, place: Place) -> syn::Result<TypeExpr> {
-        let read = |input: ParseStream| {
-            let ty = self.type_expr(input)?;
-            // The type of an error follows.
-            input.parse::<TokenStream>()?;
-            Ok(ty)
-        };
-        let ty = read.parse2(inside)?;
-        let mut report =
-            Diagnostic::new(Code::TypeSyntax, place, format!("there is no `{name}` in the model language"));
-        if name == "Result" {
-            report = report.note("every method of a model gives a `Result` to the program");
-        }
-        self.report(report.help(format!("write `{}`", words::type_text(&ty))));
-        Ok(ty)
-    }
-
-    /// What stands between `<` and `>`, and where the latter stands.
-    pub(super) fn angles(&self, input: ParseStream) -> syn::Result<(TokenStream, Span)> {
-        let (mut depth, mut inside) = (0, vec![]);
-        loop {
-            let token: TokenTree = input.parse()?;
-            if let TokenTree::Punct(sign) = &token {
-                depth += i32::from(sign.as_char() == '<') - i32::from(sign.as_char() == '>');
-            }
-            if depth == 0 {
-                return Ok((inside.into_iter().skip(1).collect(), token.span()));
-            }
-            inside.push(token);
-        }
-    }
-
-    /// A type where the layer of a field stands; `name` has been read.
-    pub(super) fn field_of_type(&self, input: ParseStream, name: &Ident, field: &Ident) -> syn::Result<bool> {
-        let is_type = DType::from_name(&name.to_string()).is_some() || name == "Tensor";
-        if !is_type && !input.peek(Token![<]) {
-            return Ok(false);
-        }
-        let (mut extents, mut place) = (String::new(), Place::from(name.span()));
-        if input.peek(token::Bracket) {
-            let content;
-            let bracket = bracketed!(content in input);
-            place.last = bracket.span.close();
-            extents = listed(&content.parse()?);
-        } else if input.peek(Token![<]) {
-            let (inside, last) = self.angles(input)?;
-            (extents, place.last) = (listed(&inside), last);
-        }
-        let mut rest = input.peek(Token![,]) || input.peek(Token![;]);
-        while !input.is_empty() && !rest {
-            input.parse::<TokenTree>()?;
-            rest = input.peek(Token![,]) || input.peek(Token![;]);
-        }
-        let message = format!("a field is a layer, a block, a parameter or a state, but `{name}` is a type");
-        let (message, help) = match is_type {
-            // Only the state of a session has extents that a call gives.
-            true if extents.contains(|c: char| c.is_ascii_uppercase()) => {
-                (message, format!("write `state {field}: {name}[{extents}]`"))
-            }
-            true => (message, format!("write `Parameter([{extents}])`, or `state` before the name of the field")),
-            false if name == "Vec" => {
-                (message, format!("write several blocks as `[{extents}; n]`, with their number for `n`"))
-            }
-            false => (format!("the numbers of `{name}` stand in parentheses"), format!("write `{name}({extents})`")),
-        };
-        self.report(Diagnostic::new(Code::FieldType, place, message).help(help));
-        Ok(true)
-    }
-
     /// An item of Rust inside of a function or `impl`, which is passed.
     pub(super) fn nested_item(&self, input: ParseStream, inside: &str) -> bool {
         let words = ["fn", "struct", "const", "use", "static", "enum", "type", "impl", "mod", "trait"];
@@ -335,46 +230,6 @@ impl Syntax {
         Ok(())
     }
 
-    /// `...` and `:` between the brackets of an index, behind `start` where there is one; gives what is there.
-    pub(super) fn slice(&self, input: ParseStream, start: Option<&Expr>) -> syn::Result<Option<Index>> {
-        let span = input.span();
-        let spelt = match () {
-            () if input.parse::<Option<Token![...]>>()?.is_some() => "...",
-            () if input.parse::<Option<Token![:]>>()?.is_some() => ":",
-            () => return Ok(None),
-        };
-        let mut end = TokenStream::new();
-        while !input.is_empty() && !input.peek(Token![,]) {
-            if let Some(error) = self.slice_step(input)? {
-                return Ok(Some(error));
-            }
-            end.extend([input.parse::<TokenTree>()?]);
-        }
-        let start = start.map_or(String::new(), words::full);
-        let whole = spelt == ":" && start.is_empty() && end.is_empty();
-        let said = if whole { "_".to_owned() } else { format!("{start}..{end}") };
-        let report = Diagnostic::new(Code::SliceSyntax, span, format!("`{spelt}` is no slice in the model language"));
-        self.report(report.help(format!("write `{said}`")));
-        Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
-    }
-
-    /// A step behind a range.
-    pub(super) fn slice_step(&self, input: ParseStream) -> syn::Result<Option<Index>> {
-        let span = input.span();
-        if input.is_empty() || input.peek(Token![,]) {
-            return Ok(None);
-        }
-        if !input.peek(Token![..]) && !input.peek(Token![:]) {
-            return Ok(None);
-        }
-        while !input.is_empty() && !input.peek(Token![,]) {
-            input.parse::<TokenTree>()?;
-        }
-        let report = Diagnostic::new(Code::SliceSyntax, span, "slices have no steps");
-        self.report(report.help("reshape and take one of each: `reshape(x, [B, T / 2, 2])[.., 0]`"));
-        Ok(Some(Index::At(Expr { kind: ExprKind::Error, place: span.into() })))
-    }
-
     /// `state` between the name of a field and its type.
     pub(super) fn state_behind_name(&self, input: ParseStream, name: &Ident) -> syn::Result<Option<FieldType>> {
         if !next_is(input, "state") || !input.peek2(syn::Ident) {
@@ -388,47 +243,34 @@ impl Syntax {
     }
 
     /// `= 1.0` behind the type of a state.
-    pub(super) fn state_start(&self, input: ParseStream, name: &Ident) -> syn::Result<()> {
+    pub(super) fn state_start(&self, input: ParseStream, name: &Ident, ty: &TypeExpr) -> syn::Result<()> {
         let Some(equals) = input.parse::<Option<Token![=]>>()? else { return Ok(()) };
         let value = self.expr(input)?;
-        let message =
-            format!("the state `{name}` cannot begin as `{}`: every state begins as zeros", words::brief(&value));
-        let report = Diagnostic::new(Code::StateStart, Place::from(equals.span).to(value.place), message);
-        self.report(
-            report.help(format!(
-                "remove it, and add the start where it is read: `self.{name} + {}`",
-                words::brief(&value)
-            )),
-        );
+        let place = Place::from(equals.span).to(value.place);
+        let text = words::full(&value);
+        let called = match &value.kind {
+            ExprKind::Call(of, _) => words::brief(of),
+            _ => text.clone(),
+        };
+        if matches!(&*called, "zeros" | "0" | "0.0") {
+            let report = Diagnostic::new(Code::StateStart, place, format!("the state `{name}` begins as zeros anyway"));
+            self.report(report.help(format!("write `state {name}: {}`", words::type_text(ty))));
+            return Ok(());
+        }
+        let is_float = matches!(ty, TypeExpr::Tensor { dtype, .. } if dtype == "f32");
+        let start = match (&*called, &value.kind) {
+            ("ones", _) => Some(if is_float { "1.0".to_owned() } else { "1".to_owned() }),
+            (_, ExprKind::Call(..) | ExprKind::Error) => None,
+            _ => Some(text.clone()),
+        };
+        let message = format!("the state `{name}` cannot begin as `{text}`: every state begins as zeros");
+        let help = match start {
+            Some(start) => format!("remove it, and add the start where it is read: `self.{name} + {start}`"),
+            None => format!("remove it, and assign `self.{name}` in a function that is called first"),
+        };
+        self.report(Diagnostic::new(Code::StateStart, place, message).help(help));
         Ok(())
     }
-}
-
-/// Whether a type of Rust, NumPy or PyTorch comes next.
-pub(super) fn is_other_type(input: ParseStream) -> bool {
-    let generic = input.peek(syn::Ident) && input.peek2(Token![<]);
-    let named = input.peek(Token![Self]) || ["Tensor", "Array", "ndarray"].iter().any(|name| next_is(input, name));
-    input.peek(token::Bracket) || generic || named
-}
-
-/// Types of Rust that hold one value of another.
-const WRAPPERS: [&str; 5] = ["Arc", "Box", "Option", "Rc", "Result"];
-
-/// Where a type does not say how many extents it has.
-const UNNAMED: &str = "name the element type and each extent, as in `f32[B, N]`";
-
-/// Whether tokens begin with a type of the language.
-fn starts_type(tokens: &TokenStream) -> bool {
-    match tokens.clone().into_iter().next() {
-        Some(TokenTree::Ident(name)) => DType::from_name(&name.to_string()).is_some(),
-        Some(TokenTree::Group(group)) => group.delimiter() == Delimiter::Parenthesis,
-        Some(TokenTree::Punct(_) | TokenTree::Literal(_)) | None => false,
-    }
-}
-
-/// Tokens with commas between them, as they are written.
-pub(super) fn listed(tokens: &TokenStream) -> String {
-    tokens.to_string().replace(" ,", ",")
 }
 
 /// Whether the next token is that word.

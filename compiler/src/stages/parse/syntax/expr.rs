@@ -2,6 +2,7 @@
 
 use super::super::ast::*;
 use super::Syntax;
+use super::slice::ends;
 use crate::diag::{Code, Place};
 use proc_macro2::{Ident, Span};
 use syn::ext::IdentExt;
@@ -106,8 +107,11 @@ impl Syntax {
         }
         if input.peek(token::Paren) {
             let content;
-            let paren = parenthesized!(content in input);
-            return self.parenthesized(&content, Place { first: span, last: paren.span.close() });
+            let place = Place { first: span, last: parenthesized!(content in input).span.close() };
+            return match self.range_in_parentheses(&content, input, place)? {
+                Some(range) => Ok(range),
+                None => self.parenthesized(&content, place),
+            };
         }
         if input.peek(token::Bracket) {
             let content;
@@ -116,7 +120,7 @@ impl Syntax {
                 Some(rest) => {
                     Ok(Expr { kind: ExprKind::Rest, place: Place { first: rest.spans[0], last: rest.spans[1] } })
                 }
-                None => self.expr(input),
+                None => self.value(input),
             });
             return Ok(at(ExprKind::List(items), bracket.span.close()));
         }
@@ -188,7 +192,7 @@ impl Syntax {
         let mut items = vec![];
         let mut tuple = content.is_empty();
         while !content.is_empty() {
-            items.push(self.expr(content)?);
+            items.push(self.value(content)?);
             if !content.is_empty() {
                 content.parse::<Token![,]>()?;
                 tuple = true;
@@ -297,7 +301,7 @@ impl Syntax {
         if let Some(error) = self.slice(input, None)? {
             return Ok(error);
         }
-        let ends = |input: ParseStream| input.is_empty() || input.peek(Token![,]) || input.peek(Token![:]);
+        let first = Place::from(input.span());
         if input.parse::<Option<Token![_]>>()?.is_some() {
             return Ok(Index::Whole);
         }
@@ -317,8 +321,8 @@ impl Syntax {
             dots.last = input.parse::<Token![..]>()?.spans[1];
         }
         let end = if ends(input) { None } else { Some(self.expr(input)?) };
-        if let Some(error) = self.slice_step(input)? {
-            return Ok(error);
+        if let Some(step) = self.slice_step(input, (start.as_ref(), end.as_ref()), first)? {
+            return Ok(step);
         }
         let (start, end) = match (start, end) {
             (Some(start), Some(end)) => {

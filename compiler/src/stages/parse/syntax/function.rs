@@ -4,11 +4,9 @@
 //! further mistakes.
 
 use super::super::ast::*;
-use super::super::vocabulary;
 use super::{Syntax, starts_item};
 use crate::diag::{Code, Diagnostic, Place, closest};
-use crate::ops;
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenTree};
 use syn::parse::ParseStream;
 use syn::{Attribute, Token, Visibility, parenthesized, token};
 
@@ -184,7 +182,7 @@ impl Syntax {
     fn fn_attributes(&self, outer: Outer) -> FnAttributes {
         let mut all = FnAttributes { passed: vec![], train: vec![], remat: None };
         if outer.train {
-            all.train.push(Train { optimizer: None, only: None });
+            all.train.push(Train { optimizer: None, chosen: None });
         }
         for attr in outer.attrs {
             if attr.path().is_ident("train") {
@@ -199,7 +197,7 @@ impl Syntax {
                             Diagnostic::new(Code::Syntax, attr.bracket_token.span.join(), error.to_string())
                                 .help("name one optimiser: `#[train(AdamW)]`"),
                         );
-                        all.train.push(Train { optimizer: None, only: None });
+                        all.train.push(Train { optimizer: None, chosen: None });
                     }
                 }
             } else if attr.path().is_ident("remat") {
@@ -211,7 +209,7 @@ impl Syntax {
                 self.report(report.help(if bare { "write `train(AdamW)`".into() } else { format!("write `{meant}`") }));
                 if meant == "train" {
                     let read = attr.parse_args_with(|input: ParseStream| self.train_args(input));
-                    all.train.push(read.unwrap_or(Train { optimizer: None, only: None }));
+                    all.train.push(read.unwrap_or(Train { optimizer: None, chosen: None }));
                 }
             } else {
                 all.passed.push(attr);
@@ -219,48 +217,6 @@ impl Syntax {
         }
         all
     }
-
-    /// `AdamW` or `AdamW, only = head`
-    fn train_args(&self, input: ParseStream) -> syn::Result<Train> {
-        let name: Ident = input.parse()?;
-        if !input.is_empty()
-            && let Err(error) = input.parse::<Token![,]>()
-        {
-            input.parse::<TokenStream>()?;
-            return Err(error);
-        }
-        let optimizer = Some(name.clone());
-        if input.is_empty() {
-            return Ok(Train { optimizer, only: None });
-        }
-        let only: Ident = input.parse()?;
-        if only != "only" {
-            let message = format!("`#[train(…)]` has no argument `{only}`");
-            let report = Diagnostic::new(Code::UnknownAttribute, only.span(), message);
-            let rest = input.parse::<TokenStream>()?.to_string();
-            self.report(report.help(at_run_time(&name, &only, &rest)));
-            return Ok(Train { optimizer, only: None });
-        }
-        input.parse::<Token![=]>()?;
-        let value = self.expr(input)?;
-        let only = match value.kind {
-            ExprKind::List(items) => items,
-            _ => vec![value],
-        };
-        Ok(Train { optimizer, only: Some(only) })
-    }
-}
-
-/// Where a number of an optimiser is given: `rest` is what stands behind its name.
-fn at_run_time(optimizer: &Ident, number: &Ident, rest: &str) -> String {
-    let known = ops::optimizer(&optimizer.to_string()).map_or(&[] as &[_], |optimizer| optimizer.numbers);
-    let own = vocabulary::number(&number.to_string(), known);
-    let value = rest.trim_start_matches('=').trim();
-    let (name, value) = match own.filter(|_| !value.contains([',', '(', '['])) {
-        Some(own) => (own, value),
-        None => (own.unwrap_or("rate"), "…"),
-    };
-    format!("remove it; numbers are given at run time: `net.trainer({optimizer} {{ {name}: {value}, ..default() }})`")
 }
 
 fn trains(all: &[Train], optimizer: &Ident) -> bool {

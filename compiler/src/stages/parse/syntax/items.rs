@@ -233,7 +233,7 @@ impl Syntax {
     /// The type of a state.
     pub(super) fn state(&self, input: ParseStream, name: &Ident) -> syn::Result<TypeExpr> {
         let ty = self.type_or_error(input)?;
-        self.state_start(input, name)?;
+        self.state_start(input, name, &ty)?;
         Ok(ty)
     }
 

@@ -5,7 +5,8 @@
 use super::super::ast::*;
 use super::super::words;
 use super::Syntax;
-use super::elsewhere::{listed, next_is};
+use super::elsewhere::next_is;
+use super::foreign_type::spelt;
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Delimiter, Ident, Punct, TokenTree};
 use quote::{ToTokens, quote_spanned};
@@ -112,7 +113,7 @@ impl Syntax {
                     (Place { first: sign.span(), last }, quote_spanned!(sign.span()=> #[#name #arguments]));
                 let attrs = Attribute::parse_outer.parse2(tokens)?;
                 let report = Diagnostic::new(Code::Syntax, place, "an attribute stands between `#[` and `]`");
-                let text = arguments.map_or(String::new(), |arguments| listed(&arguments.into()));
+                let text = arguments.map_or(String::new(), |arguments| spelt(&arguments.into()));
                 self.report(report.help(format!("write `#[{name}{text}]`")));
                 syn::Result::Ok(attrs)
             })();

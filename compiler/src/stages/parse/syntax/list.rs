@@ -47,7 +47,7 @@ impl Syntax {
         let first = self.entry(input, field)?;
         let Entry::Field(item) = first else { return self.rest(vec![first], input, field) };
         if input.parse::<Option<Token![;]>>()?.is_some() {
-            return Ok(FieldType::Repeat { item: Box::new(item), count: self.expr(input)? });
+            return Ok(FieldType::Repeat { item: Box::new(item), count: self.number_of_blocks(input)? });
         }
         if input.parse::<Option<Token![for]>>()?.is_some() {
             let name = input.parse()?;
@@ -67,8 +67,16 @@ impl Syntax {
     /// A list behind its first entry.
     fn rest(&self, mut entries: Vec<Entry>, input: ParseStream, field: &Ident) -> syn::Result<FieldType> {
         if !input.is_empty() {
-            input.parse::<Token![,]>()?;
+            let comma = input.parse::<Token![,]>()?;
             entries.extend(self.entries(input, field)?);
+            entries = match <[Entry; 2]>::try_from(entries) {
+                Ok([Entry::Field(item), Entry::Function(count @ Expr { kind: ExprKind::Int(_), .. })]) => {
+                    let message = "the number of blocks stands behind `;`";
+                    return Ok(self.repeated(Box::new(item), count, comma.span.into(), message));
+                }
+                Ok(two) => two.into(),
+                Err(entries) => entries,
+            };
         }
         Ok(FieldType::List { entries, is_chain: false })
     }

@@ -4,7 +4,7 @@
 //! is not, so that nothing follows from it.
 
 use super::super::ast::*;
-use super::super::words;
+use super::super::{vocabulary, words};
 use super::Syntax;
 use super::elsewhere::next_is;
 use crate::diag::{Code, Diagnostic, Place};
@@ -17,64 +17,80 @@ impl Syntax {
     /// The operators `@`, `**`, `<<`, `>>`, `as` and `?`, also with `:`, behind an operand of an operator of precedence
     /// `least`, where one stands.
     pub(super) fn operator(&self, input: ParseStream, left: &Expr, least: u8) -> syn::Result<Option<Expr>> {
-        let chooses = is_choice(input);
-        if chooses && least > 0 {
+        if is_choice(input) {
             // It binds more loosely than all others.
-            return Ok(None);
+            return if least > 0 { Ok(None) } else { self.ternary(input, left).map(Some) };
         }
         if let Some(read) = self.behind(input, left, least)? {
             return Ok(Some(read));
         }
-        let text = words::full(left);
-        let first = input.span();
-        let (length, name) = match () {
-            () if input.peek(Token![@]) => (1, "@"),
-            () if input.peek(Token![*]) && input.peek2(Token![*]) => (2, "**"),
-            () if input.peek(Token![<<]) => (2, "<<"),
-            () if input.peek(Token![>>]) => (2, ">>"),
-            () if input.peek(Token![as]) => (0, "as"),
-            () if input.peek(Token![?]) => (1, "?"),
+        if let Some(sign) = input.parse::<Option<Token![?]>>()? {
+            let report = Diagnostic::new(Code::UnknownOperator, sign.span, no_operator("?"));
+            self.report(report.help("remove it: what can fail is checked when the function is called"));
+            return Ok(Some(left.clone()));
+        }
+        if input.parse::<Option<Token![as]>>()?.is_some() {
+            let to: Ident = input.parse()?;
+            let name = to.to_string();
+            let element_type = vocabulary::element_type(&name).unwrap_or(&name);
+            let name = Expr { kind: ExprKind::Text(element_type.to_owned()), place: to.span().into() };
+            let converted = called("cast", [left.clone(), name]);
+            self.no_operator("as", &converted);
+            return Ok(Some(converted));
+        }
+        self.signed(input, left)
+    }
+
+    /// `a ? b : c`
+    fn ternary(&self, input: ParseStream, condition: &Expr) -> syn::Result<Expr> {
+        input.parse::<Token![?]>()?;
+        let then = self.binary(input, 0, true)?;
+        input.parse::<Token![:]>()?;
+        let other = self.binary(input, 0, true)?;
+        let place = condition.place.to(other.place);
+        let (text, yes, no) = (words::full(condition), words::full(&then), words::full(&other));
+        let help = format!("write `if {text} {{ {yes} }} else {{ {no} }}`, or by element `where({text}, {yes}, {no})`");
+        self.report(Diagnostic::new(Code::UnknownOperator, place, no_operator("?")).help(help));
+        Ok(Expr { kind: ExprKind::Error, place })
+    }
+
+    /// `@`, `**`, `<<` and `>>`
+    fn signed(&self, input: ParseStream, left: &Expr) -> syn::Result<Option<Expr>> {
+        let name = match () {
+            () if input.peek(Token![@]) => "@",
+            () if input.peek(Token![*]) && input.peek2(Token![*]) => "**",
+            () if input.peek(Token![<<]) => "<<",
+            () if input.peek(Token![>>]) => ">>",
             () => return Ok(None),
         };
-        for _ in 0..length {
-            input.parse::<proc_macro2::Punct>()?;
-        }
-        let (last, help) = match name {
-            "as" => {
-                input.parse::<Token![as]>()?;
-                let to: Ident = input.parse()?;
-                (to.span().into(), format!("write `cast({text}, \"{to}\")`"))
+        let operand = || {
+            for _ in name.chars() {
+                input.parse::<proc_macro2::Punct>()?;
             }
-            "?" if chooses => {
-                let then = self.binary(input, 0, true)?;
-                input.parse::<Token![:]>()?;
-                let other = self.binary(input, 0, true)?;
-                let (yes, no) = (words::full(&then), words::full(&other));
-                (
-                    other.place,
-                    format!(
-                        "write `if {text} {{ {yes} }} else {{ {no} }}`, or by element `where({text}, {yes}, {no})`"
-                    ),
-                )
-            }
-            "?" => (first.into(), "remove it: what can fail is checked when the function is called".to_owned()),
-            _ => {
-                let right = self.unary(input, true)?;
-                let other = words::full(&right);
-                let help = match (name, &right.kind) {
-                    ("@", _) => format!("write `matmul({text}, {other})`"),
-                    ("**", ExprKind::Int(2)) => format!("write `square({text})`"),
-                    ("**", _) => format!("write `pow({text}, {other})`"),
-                    ("<<", _) => format!("multiply by a power of two: `{text} * 2`"),
-                    _ => format!("divide by a power of two: `{text} / 2`"),
-                };
-                (right.place, help)
-            }
+            self.unary(input, true)
         };
-        let place = left.place.to(last);
-        let message = format!("there is no operator `{name}` in the model language");
-        self.report(Diagnostic::new(Code::UnknownOperator, place, message).help(help));
-        Ok(Some(Expr { kind: ExprKind::Error, place }))
+        let mut right = operand()?;
+        let meant = match name {
+            "@" => {
+                let mut product = called("matmul", [left.clone(), right]);
+                while input.peek(Token![@]) {
+                    right = operand()?;
+                    product = called("matmul", [product, right]);
+                }
+                product
+            }
+            "**" => powered(left, right),
+            _ => match shifted(name, left, &right) {
+                Some(meant) => meant,
+                None => {
+                    let place = left.place.to(right.place);
+                    self.report(Diagnostic::new(Code::UnknownOperator, place, no_operator(name)));
+                    return Ok(Some(Expr { kind: ExprKind::Error, place }));
+                }
+            },
+        };
+        self.no_operator(name, &meant);
+        Ok(Some(meant))
     }
 
     /// What stands behind a value and is no infix sign: `and`, `or`, `++`, `if`.
@@ -194,10 +210,47 @@ impl Syntax {
     }
 
     fn no_operator(&self, name: &str, meant: &Expr) {
-        let message = format!("there is no operator `{name}` in the model language");
-        let report = Diagnostic::new(Code::UnknownOperator, meant.place, message);
+        let report = Diagnostic::new(Code::UnknownOperator, meant.place, no_operator(name));
         self.report(report.help(format!("write `{}`", words::full(meant))));
     }
+}
+
+fn no_operator(name: &str) -> String {
+    format!("there is no operator `{name}` in the model language")
+}
+
+/// A call of a function of the language, which stands from the first argument to the last.
+fn called<const N: usize>(function: &str, args: [Expr; N]) -> Expr {
+    let place = args[0].place.to(args[N - 1].place);
+    let name = Ident::new(function, place.first);
+    let args = args.into_iter().map(|value| Arg { name: None, value }).collect();
+    let callee = Expr { kind: ExprKind::Name(name), place: place.first.into() };
+    Expr { kind: ExprKind::Call(Box::new(callee), args), place }
+}
+
+/// A power, which binds more tightly than a sign before it.
+fn powered(base: &Expr, exponent: Expr) -> Expr {
+    let end = |expr: &Expr| expr.place.last.end();
+    match &base.kind {
+        ExprKind::Unary(sign, of) if end(of) == end(base) => {
+            let power = powered(of, exponent);
+            let place = base.place.to(power.place);
+            Expr { kind: ExprKind::Unary(*sign, Box::new(power)), place }
+        }
+        _ if matches!(exponent.kind, ExprKind::Int(2)) => {
+            let place = base.place.to(exponent.place);
+            Expr { place, ..called("square", [base.clone()]) }
+        }
+        _ => called("pow", [base.clone(), exponent]),
+    }
+}
+
+/// What a shift by a known number of bits means.
+fn shifted(sign: &str, left: &Expr, right: &Expr) -> Option<Expr> {
+    let ExprKind::Int(bits @ 0..31) = right.kind else { return None };
+    let factor = Expr { kind: ExprKind::Int(1 << bits), place: right.place };
+    let op = if sign == "<<" { Binary::Mul } else { Binary::Div };
+    Some(joined(op, left.clone(), factor))
 }
 
 fn joined(op: Binary, left: Expr, right: Expr) -> Expr {
@@ -237,13 +290,22 @@ fn is_number(expr: &Expr) -> bool {
     }
 }
 
-/// Whether a `?` comes next and behind it a value, as in `a ? b : c`.
+/// Whether a `?` comes next and further on a `:`, as in `a ? b : c`.
 fn is_choice(input: ParseStream) -> bool {
     let ahead = input.fork();
-    let ends = |input: ParseStream| {
-        input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]) || input.peek(Token![.])
-    };
-    ahead.parse::<Token![?]>().is_ok() && !ends(&ahead)
+    if ahead.parse::<Token![?]>().is_err() {
+        return false;
+    }
+    let ends = |input: ParseStream| input.is_empty() || input.peek(Token![;]) || input.peek(Token![,]);
+    while !ends(&ahead) {
+        if ahead.peek(Token![:]) && !ahead.peek(Token![::]) {
+            return true;
+        }
+        if ahead.parse::<Option<Token![::]>>().ok().flatten().is_none() && ahead.parse::<TokenTree>().is_err() {
+            return false;
+        }
+    }
+    false
 }
 
 /// Whether `if` comes next and, before anything ends the expression, `else`: braces would stand between those of Rust.

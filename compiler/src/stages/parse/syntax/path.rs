@@ -5,6 +5,7 @@ use super::super::constants;
 use super::super::vocabulary::{self, Own};
 use super::Syntax;
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ops;
 use proc_macro2::Ident;
 use syn::ext::IdentExt;
 use syn::parse::ParseStream;
@@ -30,6 +31,27 @@ impl Path {
         let is_struct = owner.starts_with(char::is_uppercase) && !owner.contains("::") && owner.len() > 1;
         let is_known = owner != "Self" && vocabulary::called(&name).is_some();
         is_struct && name.starts_with(char::is_lowercase) && !is_known
+    }
+
+    /// Whether it belongs to a type of Rust's numbers: `f32::max`.
+    fn of_number(&self) -> bool {
+        let text = self.of_std();
+        ["f32::", "f64::"].iter().any(|ty| text.starts_with(ty)) || constants::end_of_integer(text).is_some()
+    }
+
+    /// The text without the name of Rust's library before it.
+    fn of_std(&self) -> &str {
+        let text = &self.text;
+        text.strip_prefix("std::").or_else(|| text.strip_prefix("core::")).unwrap_or(text)
+    }
+
+    /// The literal of the number that it names; nothing inside where the language has none.
+    fn number(&self) -> Option<Option<&'static str>> {
+        let name = self.meant.to_string();
+        // In Rust constants are capital: `u32::MAX`, beside the function `u32::max`.
+        let is_constant = self.of_number() && !name.chars().any(char::is_lowercase);
+        let end = constants::end_of_integer(self.of_std()).filter(|_| is_constant);
+        end.or_else(|| constants::number(&name).map(Some)).or(is_constant.then_some(None))
     }
 
     fn report(&self) -> Diagnostic {
@@ -65,10 +87,9 @@ impl Syntax {
         if path.is_name() {
             return Ok(None);
         }
-        if let Some(number) = constants::number(&path.meant.to_string()) {
-            self.report(path.report().help(format!("write `{number}`")));
-            let value = number.parse().map_err(|_| input.error("expected a number"))?;
-            return Ok(Some(Expr { kind: ExprKind::Float(value), place: path.place }));
+        if let Some(number) = path.number() {
+            self.report(Diagnostic { help: number.map(constants::help), ..path.report() });
+            return Ok(Some(Expr { kind: number.map_or(ExprKind::Error, literal), place: path.place }));
         }
         if !path.is_own_function() {
             return Ok(None);
@@ -88,18 +109,23 @@ impl Syntax {
         if path.is_name() {
             return Some(path.meant);
         }
-        let own = vocabulary::called(&path.meant.to_string());
+        let name = path.meant.to_string();
+        let own = match vocabulary::by_element(&name).filter(|_| path.of_number()) {
+            Some(twin) => Some(Own::Function(twin)),
+            None => vocabulary::called(&name),
+        };
         let meant = match own {
             Some(Own::Function(name)) => Some(Ident::new(name, path.meant.span())),
-            Some(Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Form(_)) => None,
+            Some(Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_)) => None,
+            None if path.of_number() && ops::op(&name).is_none() => None,
             None => Some(path.meant.clone()),
         };
         let help = match (own, &meant) {
-            (_, Some(name)) => format!("write `{name}`"),
-            (Some(own), None) => own.help_for_call(&[], &[]),
-            (None, None) => unreachable!("what has no other name keeps its own"),
+            (_, Some(name)) => Some(format!("write `{name}`")),
+            (Some(own), None) => Some(own.help_for_call(&[], &[])),
+            (None, None) => None,
         };
-        self.report(path.report().help(help));
+        self.report(Diagnostic { help, ..path.report() });
         meant
     }
 
@@ -116,5 +142,14 @@ impl Syntax {
         };
         self.report(path.report().help(help));
         if own.is_none_or(|own| is_ours(&own)) { Some(path.meant) } else { None }
+    }
+}
+
+/// The value of a literal.
+fn literal(text: &str) -> ExprKind {
+    match (text.parse(), text.parse()) {
+        (Ok(number), _) => ExprKind::Int(number),
+        (_, Ok(number)) => ExprKind::Float(number),
+        _ => ExprKind::Error,
     }
 }

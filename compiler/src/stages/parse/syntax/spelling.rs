@@ -25,7 +25,7 @@ impl Syntax {
         if named {
             input.parse::<Token![=]>()?;
         }
-        Ok(Arg { name, value: self.expr(input)? })
+        Ok(Arg { name, value: self.value(input)? })
     }
 
     /// A number, truth value or text. A number with a type is reported, and read without: `255.0f64`.

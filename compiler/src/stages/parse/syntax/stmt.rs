@@ -88,8 +88,8 @@ impl Syntax {
         }
         let value = match self.without_value(input, &mut pat)? {
             Some(value) => Ok(value),
-            None if equals => self.expr(input),
-            None => input.parse::<Token![=]>().and_then(|_| self.expr(input)),
+            None if equals => self.value(input),
+            None => input.parse::<Token![=]>().and_then(|_| self.value(input)),
         };
         let lost = value.is_ok() && !self.semicolon(input);
         // The names stay declared even where the value cannot be read.

@@ -3,7 +3,7 @@
 use super::super::ast::*;
 use super::super::words;
 use super::Syntax;
-use super::elsewhere::is_other_type;
+use super::foreign_type::is_other_type;
 use crate::diag::{Code, Diagnostic, Place};
 use proc_macro2::{Delimiter, Ident, Spacing, Span, TokenTree};
 use std::cell::Cell;
