@@ -1,4 +1,4 @@
-//! Networks of Hugging Face's Transformers and of timm, from the files that these packages write: what is needed stands in the
+//! Networks of Hugging Face's Transformers, from the files that these packages write: what is needed stands in the
 //! declaration, and `open` gives the outputs of PyTorch.
 
 use precast::prelude::*;
@@ -193,151 +193,19 @@ model! {
     }
 }
 
-model! {
-    /// timm's `VisionTransformer`.
-    pub struct Vit {
-        cls_token: Parameter([1, 1, 24]),
-        pos_embed: Parameter([1, 17, 24]),
-        patch_embed: VitPatches,
-        blocks: [VitBlock(24, 4); 2],
-        norm: LayerNorm(24, eps = 1e-6),
-        head: Linear(24, 5),
-    }
-
-    struct VitPatches { proj: Conv2d(3, 24, kernel = 4, stride = 4) }
-
-    struct VitBlock(dim, heads) {
-        norm1: LayerNorm(dim, eps = 1e-6),
-        attn: VitAttention(dim, heads),
-        norm2: LayerNorm(dim, eps = 1e-6),
-        mlp: VitMlp(dim, 4 * dim),
-    }
-
-    struct VitAttention(dim, heads) { qkv: Linear(dim, 3 * dim), proj: Linear(dim, dim) }
-
-    struct VitMlp(dim, hidden) { fc1: Linear(dim, hidden), fc2: Linear(hidden, dim) }
-
-    impl VitAttention {
-        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
-            let (q, k, v) = split(self.qkv(x), 3, axis = -1);
-            self.proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads))))
-        }
-    }
-
-    impl VitMlp {
-        fn forward(&self, x: f32[.., dim]) -> f32[.., dim] { self.fc2(gelu(self.fc1(x))) }
-    }
-
-    impl VitBlock {
-        fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
-            let x = x + self.attn(self.norm1(x));
-            x + self.mlp(self.norm2(x))
-        }
-    }
-
-    impl Vit {
-        /// The scores of the classes.
-        pub fn scores(&self, image: f32[B, 3, 16, 16]) -> f32[B, 5] {
-            let patches = transpose(reshape(self.patch_embed.proj(image), [B, 24, 16]), 0, 2, 1);
-            let first = broadcast_to(self.cls_token, [B, 1, 24]);
-            let mut x = concat(first, patches, axis = 1) + self.pos_embed;
-            for block in self.blocks {
-                x = block(x);
-            }
-            self.head(self.norm(x)[_, 0])
-        }
-    }
-}
-
-model! {
-    /// timm's `ConvNeXt`, whose first stage reduces nothing.
-    pub struct ConvNext {
-        stem: Sequential(Conv2d(3, 6, kernel = 4, stride = 4), LayerNorm2d(6)),
-        stages: [First(6, 1), Stage(6, 8, 2), Stage(8, 12, 1), Stage(12, 16, 1)],
-        head: Head(16, 5),
-    }
-
-    struct First(dim, depth) { blocks: [ConvNextBlock(dim); depth] }
-
-    struct Stage(input, dim, depth) {
-        downsample: Sequential(LayerNorm2d(input), Conv2d(input, dim, kernel = 2, stride = 2)),
-        blocks: [ConvNextBlock(dim); depth],
-    }
-
-    struct ConvNextBlock(dim) {
-        conv_dw: Conv2d(dim, dim, kernel = 7, padding = 3, groups = dim),
-        norm: LayerNorm(dim, eps = 1e-6),
-        mlp: Mlp(dim, 4 * dim),
-        gamma: Parameter(dim),
-    }
-
-    struct Mlp(dim, hidden) { fc1: Linear(dim, hidden), fc2: Linear(hidden, dim) }
-
-    struct Head(dim, classes) { norm: LayerNorm2d(dim), fc: Linear(dim, classes) }
-
-    /// A layer norm over the channels of an image.
-    struct LayerNorm2d(dim) { weight: Parameter(dim, init = ones), bias: Parameter(dim, init = zeros) }
-
-    impl LayerNorm2d {
-        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
-            transpose(layer_norm(transpose(x, 0, 2, 3, 1), self.weight, self.bias, eps = 1e-6), 0, 3, 1, 2)
-        }
-    }
-
-    impl ConvNextBlock {
-        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
-            let y = self.norm(transpose(self.conv_dw(x), 0, 2, 3, 1));
-            let y = self.gamma * self.mlp.fc2(gelu(self.mlp.fc1(y)));
-            x + transpose(y, 0, 3, 1, 2)
-        }
-    }
-
-    impl First {
-        fn forward(&self, x: f32[B, dim, H, W]) -> f32[B, dim, H, W] {
-            let mut x = x;
-            for block in self.blocks {
-                x = block(x);
-            }
-            x
-        }
-    }
-
-    impl Stage {
-        fn forward(&self, x: f32[B, input, H, W]) -> f32[B, dim, H / 2, W / 2] {
-            let mut x = self.downsample(x);
-            for block in self.blocks {
-                x = block(x);
-            }
-            x
-        }
-    }
-
-    impl ConvNext {
-        /// The scores of the classes.
-        pub fn scores(&self, image: f32[B, 3, 32, 32]) -> f32[B, 5] {
-            let mut x = self.stem(image);
-            for stage in self.stages {
-                x = stage(x);
-            }
-            let pooled = mean(x, axes = [2, 3], keepdims = true);
-            self.head.fc(reshape(self.head.norm(pooled), [B, 16]))
-        }
-    }
-}
-
 /// The numbers of a line of `checkpoints.txt`.
-fn stored<T: FromStr<Err: Debug>>(name: &str) -> Vec<T> {
+pub(super) fn stored<T: FromStr<Err: Debug>>(name: &str) -> Vec<T> {
     let text = include_str!("../../references/checkpoints/checkpoints.txt");
     let line = text.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(": "));
     line.unwrap().split(' ').map(|x| x.parse().unwrap()).collect()
 }
 
-fn file(name: &str) -> String {
+pub(super) fn file(name: &str) -> String {
     format!("{}/references/checkpoints/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))
 }
 
 /// Numbers that may differ by 10⁻⁴ of the largest.
-fn agree(name: &str, got: &[f32]) {
+pub(super) fn agree(name: &str, got: &[f32]) {
     let want: Vec<f32> = stored(name);
     assert_eq!(got.len(), want.len(), "{name}");
     let largest = want.iter().fold(0.0f32, |most, x| most.max(x.abs()));
@@ -365,20 +233,4 @@ fn llama_in_bfloat16() {
     let ids: Vec<u32> = stored("llama x");
     let logits = Llama::open(file("llama")).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
     agree("llama y", logits.data().as_flattened());
-}
-
-#[test]
-fn vit() {
-    let image: Vec<f32> = stored("vit x");
-    let image: &[[f32; 16]] = image.as_chunks().0;
-    let image: &[[[f32; 16]; 16]] = image.as_chunks().0;
-    agree("vit y", Vit::open(file("vit")).unwrap().scores(image.as_chunks().0).unwrap().as_flattened());
-}
-
-#[test]
-fn convnext() {
-    let image: Vec<f32> = stored("convnext x");
-    let image: &[[f32; 32]] = image.as_chunks().0;
-    let image: &[[[f32; 32]; 32]] = image.as_chunks().0;
-    agree("convnext y", ConvNext::open(file("convnext")).unwrap().scores(image.as_chunks().0).unwrap().as_flattened());
 }

@@ -7,6 +7,7 @@ mod bad_input;
 mod batch_norm;
 mod branches;
 mod checkpoints;
+mod checkpoints_vision;
 mod corners;
 mod costs;
 mod defaults;
