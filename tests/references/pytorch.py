@@ -485,6 +485,6 @@ op('conv1d(x, w, padding = "causal", stride = 2)', lambda x, w: F.conv1d(F.pad(x
 op("multi_margin_loss(x, y)", F.multi_margin_loss, x=lambda: normal(6, 5), y=lambda: below(5, 6))
 op("multi_margin_loss(x, y, p = 2, margin = 0.3)", lambda x, y: F.multi_margin_loss(x, y, p=2, margin=0.3),
    x=lambda: normal(6, 5), y=lambda: below(5, 6))
-layer("Sequential(Linear(5, 5), [Linear(5, 5); 2], tanh, [LayerNorm(5), Linear(5, 3)])",
+layer("Sequential(Linear(5, 5), [Linear(5, 5), Linear(5, 5)], tanh, [LayerNorm(5), Linear(5, 3)])",
       lambda: nn.Sequential(nn.Linear(5, 5), nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 5)), nn.Tanh(),
                             nn.Sequential(nn.LayerNorm(5), nn.Linear(5, 3))), lambda: normal(4, 5))

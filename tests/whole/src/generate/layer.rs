@@ -181,7 +181,7 @@ impl Growing {
         let last = ty.shape.last().and_then(Dim::as_const);
         let plain = |all: &[i64]| all.iter().map(|n| (None, n.to_string())).collect::<Written>();
         let mut written = match layer {
-            "Linear" => plain(&[last?, self.random.pick(&[1, 2, 3, 4, 5, 8, 16, 17, 33])]),
+            "Linear" | "TransposedLinear" => plain(&[last?, self.random.pick(&[1, 2, 3, 4, 5, 8, 16, 17, 33])]),
             "LayerNorm" | "RMSNorm" => plain(&[last?]),
             "InstanceNorm1d" | "InstanceNorm2d" | "BatchNorm1d" | "BatchNorm2d" => plain(&[extent(1)?]),
             "GroupNorm" => {
@@ -200,7 +200,9 @@ impl Growing {
             _ => return None,
         };
         let options: &[(&str, usize, &[&str])] = match layer {
-            "Linear" => &[("bias", 30, &["false"]), ("init", 20, &["\"zeros\"", "\"orthogonal\""])],
+            "Linear" | "TransposedLinear" => {
+                &[("bias", 30, &["false"]), ("init", 20, &["\"zeros\"", "\"orthogonal\""])]
+            }
             "LayerNorm" => &[("eps", 30, &["0.01"]), ("elementwise_affine", 15, &["false"]), ("bias", 20, &["false"])],
             "RMSNorm" => &[("eps", 30, &["0.01"]), ("elementwise_affine", 15, &["false"])],
             "GroupNorm" => &[("eps", 30, &["0.01"]), ("affine", 15, &["false"])],
