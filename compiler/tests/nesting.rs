@@ -14,7 +14,7 @@ const STACK: usize = 8 << 20;
 fn mistakes(text: String) -> Vec<String> {
     let compiling = move || {
         let (_, diags) = check(text.parse().unwrap());
-        let _ = compile(text.parse().unwrap(), 0, &mut Dumps::default());
+        let _ = compile(format!("(::precast) {text}").parse().unwrap(), 0, &mut Dumps::default());
         diags.list().iter().map(|diagnostic| diagnostic.text()).collect()
     };
     std::thread::Builder::new().stack_size(STACK).spawn(compiling).unwrap().join().unwrap()

@@ -117,7 +117,8 @@ impl Call {
         let features = &q[q.len() - 1];
         let scale = match (attrs.float("scale"), features.as_const()) {
             (Some(scale), _) => scale,
-            (None, Some(d)) => 1.0 / (d as f64).sqrt(),
+            // Of no features every score is 0, whatever it is scaled by.
+            (None, Some(d)) => 1.0 / (d.max(1) as f64).sqrt(),
             (None, None) => {
                 // A factor that only run time knows goes into the queries.
                 let d = b.extent(features)?;
