@@ -95,6 +95,13 @@ impl Type {
         self.shape.len()
     }
 
+    /// The constant extents at the end, which are arrays in Rust.
+    pub fn fixed(&self) -> Vec<i64> {
+        let mut fixed: Vec<i64> = self.shape.iter().rev().map_while(Dim::as_const).collect();
+        fixed.reverse();
+        fixed
+    }
+
     /// The number of elements.
     pub fn count(&self) -> Dim {
         product(&self.shape)

@@ -144,14 +144,19 @@ impl Labels {
         Ok(Labels { id, axis, classes, rows, counts, weight })
     }
 
-    /// The score of each row's class. A masked sum, since it fuses with the other passes over the row.
-    pub(super) fn own(&self, b: &mut Builder<'_>, scores: Value) -> Result<Value, OpError> {
+    /// Which of the scores are those of their rows' classes.
+    pub(super) fn hot(&self, b: &mut Builder<'_>, scores: Value) -> Result<Value, OpError> {
         let shape = b.shape(scores);
         let positions = b.iota(&shape, self.axis)?;
         let mut column = shape;
         column[self.axis] = Dim::from(1);
         let column = b.reshape(self.id, &column)?;
-        let hot = b.map(MapOp::Eq, &[positions, column])?;
+        b.map(MapOp::Eq, &[positions, column])
+    }
+
+    /// The score of each row's class. A masked sum, since it fuses with the other passes over the row.
+    pub(super) fn own(&self, b: &mut Builder<'_>, scores: Value) -> Result<Value, OpError> {
+        let hot = self.hot(b, scores)?;
         let zero = b.f32(0.0)?;
         let masked = b.select(hot, scores, zero)?;
         b.reduce(ReduceOp::Sum, masked, &[self.axis])

@@ -1,7 +1,8 @@
 //! `Linear(input, output, bias = true)` and `linear(x, weight, bias)`.
 
 use super::initial::{BIAS_INIT, INIT, weight_and_bias};
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, Op};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Layer, LayerExample, Op, OpError};
+use crate::ir::Value;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&LINEAR), Item::Layer(&LAYER)];
 
@@ -12,15 +13,7 @@ static LINEAR: Op = Op {
     doc: "`x · weightᵀ + bias` over the last axis.",
     torch: Some("torch.nn.functional.linear"),
     onnx: None,
-    body: |b, args, _| {
-        let rank = b.rank(args[0]);
-        let lead: String = ('a'..'k').take(rank - 1).collect();
-        let y = b.contract(&format!("{lead}k,nk->{lead}n"), args[0], args[1])?;
-        Ok(vec![match args.get(2) {
-            Some(&bias) => b.add(y, bias)?,
-            None => y,
-        }])
-    },
+    body: |b, args, _| affine(b, args, "nk"),
     examples: &[
         Example {
             inputs: &[
@@ -39,16 +32,31 @@ static LINEAR: Op = Op {
     ],
 };
 
+/// The product over the last axis of `args[0]`, `k`, with `args[1]`, whose axes are `weight`, plus `args[2]` where it is
+/// given.
+pub(super) fn affine(b: &mut Builder<'_>, args: &[Value], weight: &str) -> Result<Vec<Value>, OpError> {
+    let rank = b.rank(args[0]);
+    let lead: String = ('a'..'k').take(rank - 1).collect();
+    let y = b.contract(&format!("{lead}k,{weight}->{lead}n"), args[0], args[1])?;
+    Ok(vec![match args.get(2) {
+        Some(&bias) => b.add(y, bias)?,
+        None => y,
+    }])
+}
+
+/// What a fully connected layer is declared with.
+pub(super) const ATTRS: &[AttrDecl] = &[
+    AttrDecl::required("input", AttrKind::Int, "features of the argument"),
+    AttrDecl::required("output", AttrKind::Int, "features of the result"),
+    AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added"),
+    INIT,
+    BIAS_INIT,
+];
+
 static LAYER: Layer = Layer {
     name: "Linear",
     torch: "torch.nn.Linear",
-    attrs: &[
-        AttrDecl::required("input", AttrKind::Int, "features of the argument"),
-        AttrDecl::required("output", AttrKind::Int, "features of the result"),
-        AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added"),
-        INIT,
-        BIAS_INIT,
-    ],
+    attrs: ATTRS,
     params: |attrs| {
         let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
         weight_and_bias(attrs, vec![output.into(), input.into()], output, input)

@@ -39,12 +39,9 @@ static MULTI_MARGIN_LOSS: Op = Op {
             p => return Err(OpError::new(Code::WrongAttribute, format!("`p` is 1 or 2, not {p}")).attr("p")),
         };
         // The target is as far from itself as it must be from the others, which counts for nothing.
-        let shape = b.shape(args[0]);
-        let positions = b.iota(&shape, labels.axis)?;
-        let id = b.reshape(labels.id, &column)?;
-        let other = b.map(MapOp::Ne, &[positions, id])?;
-        let counts = b.map(MapOp::And, &[short, other])?;
-        let each = b.select(counts, missing, zero)?;
+        let hot = labels.hot(b, args[0])?;
+        let each = b.select(short, missing, zero)?;
+        let each = b.select(hot, zero, each)?;
         let sum = b.reduce(ReduceOp::Sum, each, &[labels.axis])?;
         let classes = b.extent_u32(&labels.classes)?;
         let dtype = b.dtype(sum);

@@ -1,8 +1,9 @@
 //! `TransposedLinear(input, output, bias = true)` and `transposed_linear(x, weight, bias)`: a weight that lies as the other
 //! libraries than PyTorch, and GPT-2's files, have it.
 
-use super::initial::{BIAS_INIT, INIT, weight_and_bias};
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, Op};
+use super::initial::weight_and_bias;
+use super::linear::{ATTRS, affine};
+use super::{Attrs, Domain, Example, Item, Layer, LayerExample, Op};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&TRANSPOSED_LINEAR), Item::Layer(&LAYER)];
 
@@ -13,15 +14,7 @@ static TRANSPOSED_LINEAR: Op = Op {
     doc: "`x · weight + bias` over the last axis.",
     torch: Some("torch.addmm"),
     onnx: None,
-    body: |b, args, _| {
-        let rank = b.rank(args[0]);
-        let lead: String = ('a'..'k').take(rank - 1).collect();
-        let y = b.contract(&format!("{lead}k,kn->{lead}n"), args[0], args[1])?;
-        Ok(vec![match args.get(2) {
-            Some(&bias) => b.add(y, bias)?,
-            None => y,
-        }])
-    },
+    body: |b, args, _| affine(b, args, "kn"),
     examples: &[
         Example {
             inputs: &[
@@ -43,13 +36,7 @@ static TRANSPOSED_LINEAR: Op = Op {
 static LAYER: Layer = Layer {
     name: "TransposedLinear",
     torch: "transformers.pytorch_utils.Conv1D",
-    attrs: &[
-        AttrDecl::required("input", AttrKind::Int, "features of the argument"),
-        AttrDecl::required("output", AttrKind::Int, "features of the result"),
-        AttrDecl::optional("bias", AttrKind::Bool, "true", "whether a learnt offset is added"),
-        INIT,
-        BIAS_INIT,
-    ],
+    attrs: ATTRS,
     params: |attrs| {
         let (input, output) = (attrs.positive("input")?, attrs.positive("output")?);
         weight_and_bias(attrs, vec![input.into(), output.into()], output, input)

@@ -1,6 +1,7 @@
 //! What editors show where the text of the macro names something: in hidden functions that nothing calls, each name stands at
 //! its own place and resolves to a documented item.
 
+use super::names;
 use crate::ir::mention::{Fields, Mentions};
 use crate::ir::{Model, model::Param};
 use proc_macro2::{Ident, TokenStream};
@@ -15,7 +16,7 @@ pub(super) fn module(mentions: &Mentions, models: &[Model], number: usize, runti
     }
     let module = format_ident!("__precast_names_{number}");
     let structs = structs.iter().map(|one| fields(one, models));
-    let functions = functions.iter().filter_map(written);
+    let functions = functions.iter().map(written);
     quote! {
         #[doc(hidden)]
         #[allow(warnings, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
@@ -38,15 +39,15 @@ fn fields(of: &Fields, models: &[Model]) -> TokenStream {
     for param in models.iter().filter(|model| model.name == of.name).flat_map(|model| &model.params) {
         params.entry(param.fields.first().map_or("", String::as_str)).or_default().push(param);
     }
-    let fields = of.fields.iter().filter_map(|(name, text, layer)| {
+    let fields = of.fields.iter().map(|(name, text, layer)| {
         let params = params.get(name.to_string().as_str()).into_iter().flatten();
         let list: String = params.map(|param| format!("\n- `{}: {}`", param.name, param.stacked())).collect();
         let doc = format!("`{name}: {text}`\n{list}");
         let ty = layer.as_ref().map_or(quote!(()), |layer| quote!(__reference::layers::#layer));
-        let name = written(name)?;
-        Some(quote!(#[doc = #doc] #name: #ty,))
+        let name = written(name);
+        quote!(#[doc = #doc] #name: #ty,)
     });
-    let uses = of.uses.iter().filter_map(written);
+    let uses = of.uses.iter().map(written);
     quote! {
         struct #name { #(#fields)* }
         const _: () = {
@@ -55,12 +56,7 @@ fn fields(of: &Fields, models: &[Model]) -> TokenStream {
     }
 }
 
-/// The name as Rust writes it: a keyword is raw, and some are none.
-fn written(name: &Ident) -> Option<Ident> {
-    let text = name.to_string();
-    match text.as_str() {
-        "self" | "Self" | "super" | "crate" | "_" => None,
-        _ if syn::parse_str::<Ident>(&text).is_ok() => Some(name.clone()),
-        _ => Some(Ident::new_raw(&text, name.span())),
-    }
+/// The name as Rust writes it.
+fn written(name: &Ident) -> Ident {
+    names::field(&name.to_string(), name.span())
 }

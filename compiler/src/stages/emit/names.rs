@@ -1,7 +1,7 @@
 //! Names that the parts of emitted code share.
 
 use crate::ir::{Function, Mode, Model};
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use quote::format_ident;
 
 /// The hidden module of a model's plans and kernels.
@@ -32,6 +32,16 @@ pub(super) fn marker(function: &Function) -> Ident {
 /// The type that stands for the gradients of a step of training without its update.
 pub(super) fn gradients(function: &Function) -> Ident {
     format_ident!("{}_Gradients", marker(function))
+}
+
+/// A field of the user's structs as Rust writes it: a keyword is raw.
+pub(super) fn field(name: &str, span: Span) -> Ident {
+    match name.trim_start_matches("r#") {
+        // Reported: nothing can be called so.
+        name @ ("self" | "Self" | "super" | "crate" | "_") => format_ident!("{name}_", span = span),
+        name if syn::parse_str::<Ident>(name).is_ok() => Ident::new(name, span),
+        name => Ident::new_raw(name, span),
+    }
 }
 
 fn camel(name: &str) -> String {

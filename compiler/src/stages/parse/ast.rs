@@ -209,6 +209,32 @@ pub(super) struct Block {
     pub(super) close: Span,
 }
 
+impl Block {
+    /// The expressions of its statements, and the blocks in them.
+    pub(super) fn inside(&self) -> (Vec<&Expr>, Vec<&Block>) {
+        let (mut exprs, mut blocks) = (vec![], vec![]);
+        for stmt in &self.stmts {
+            match stmt {
+                Stmt::Let { value, .. } => exprs.push(value),
+                Stmt::Assign { target, value, .. } => {
+                    exprs.extend(target.all());
+                    exprs.push(value);
+                }
+                Stmt::For { over, body, .. } => {
+                    match over {
+                        Iter::Range { start, end, .. } => exprs.extend([start, end]),
+                        Iter::Field(field) => exprs.push(field),
+                    }
+                    blocks.push(body);
+                }
+                Stmt::Expr(expr) => exprs.push(expr),
+            }
+        }
+        exprs.extend(self.tail.as_deref());
+        (exprs, blocks)
+    }
+}
+
 /// A statement.
 #[derive(Clone, Debug)]
 pub(super) enum Stmt {

@@ -276,10 +276,8 @@ impl<'d, 'p> Instances<'d, 'p> {
                 }
             };
             let report = Diagnostic::new(Code::UnknownLayer, name.span(), message);
-            return report.help(match field.ty {
-                FieldType::List { .. } => own.help_for_entry(args),
-                _ => own.help_for_field(&field.name, args),
-            });
+            let alone = Some(&field.name).filter(|_| !matches!(field.ty, FieldType::List { .. }));
+            return report.help(own.help_for_declaration(alone, args));
         }
         let layers = ops::items().filter_map(|item| match item {
             Item::Layer(layer) => Some(layer.name),

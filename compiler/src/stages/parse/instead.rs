@@ -33,31 +33,21 @@ impl Own {
         }
     }
 
-    /// What to write instead of an entry of a list, which is declared with these arguments.
-    pub(super) fn help_for_entry(self, args: &[Arg]) -> String {
-        match self {
-            Function(name) if args.is_empty() => format!("write `{name}`"),
-            Function(name) => format!("write `|x| {}`", applied(name, &["x".to_owned()], args)),
-            Layer(name) => format!("write `{}`", declaration(name, args)),
-            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
-            Repetition => "write `|x| tile(x, …)`".to_owned(),
-            Drawn(name) => format!("write `|x| {name}(key, […])`"),
-            Form(text) => text.to_owned(),
-        }
-    }
-
-    /// What to write instead of the field of that name, which is declared with these arguments.
-    pub(super) fn help_for_field(self, field: &Ident, args: &[Arg]) -> String {
-        match self {
-            Function(name) => {
-                let call = applied(name, &[], args);
-                format!("remove `{field}`, and write `{call}` where the value is needed")
-            }
-            Layer(name) => format!("write `{}`", declaration(name, args)),
-            Sized(stem) => format!("write `{stem}1d` or `{stem}2d`"),
-            Repetition => format!("remove `{field}`, and write `tile(…)` where the value is needed"),
-            Drawn(name) => format!("remove `{field}`, and write `{name}(key, […])` where the value is needed"),
-            Form(text) => text.to_owned(),
+    /// What to write instead of the field of that name, or of one of a list, which is declared with these arguments.
+    pub(super) fn help_for_declaration(self, field: Option<&Ident>, args: &[Arg]) -> String {
+        let needed =
+            |field: &Ident, call: &str| format!("remove `{field}`, and write `{call}` where the value is needed");
+        match (self, field) {
+            (Function(name), Some(field)) => needed(field, &applied(name, &[], args)),
+            (Function(name), None) if args.is_empty() => format!("write `{name}`"),
+            (Function(name), None) => format!("write `|x| {}`", applied(name, &["x".to_owned()], args)),
+            (Layer(name), _) => format!("write `{}`", declaration(name, args)),
+            (Sized(stem), _) => format!("write `{stem}1d` or `{stem}2d`"),
+            (Repetition, Some(field)) => needed(field, "tile(…)"),
+            (Repetition, None) => "write `|x| tile(x, …)`".to_owned(),
+            (Drawn(name), Some(field)) => needed(field, &format!("{name}(key, […])")),
+            (Drawn(name), None) => format!("write `|x| {name}(key, […])`"),
+            (Form(text), _) => text.to_owned(),
         }
     }
 }

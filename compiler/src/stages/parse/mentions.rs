@@ -81,24 +81,9 @@ impl Found {
     }
 
     fn block(&mut self, block: &Block) {
-        for stmt in &block.stmts {
-            match stmt {
-                Stmt::Let { value, .. } => self.expr(value),
-                Stmt::Assign { target, value, .. } => {
-                    target.all().into_iter().for_each(|one| self.expr(one));
-                    self.expr(value);
-                }
-                Stmt::For { over, body, .. } => {
-                    match over {
-                        Iter::Range { start, end, .. } => [start, end].into_iter().for_each(|end| self.expr(end)),
-                        Iter::Field(field) => self.expr(field),
-                    }
-                    self.block(body);
-                }
-                Stmt::Expr(expr) => self.expr(expr),
-            }
-        }
-        block.tail.iter().for_each(|tail| self.expr(tail));
+        let (exprs, blocks) = block.inside();
+        exprs.into_iter().for_each(|expr| self.expr(expr));
+        blocks.into_iter().for_each(|block| self.block(block));
     }
 
     fn expr(&mut self, expr: &Expr) {

@@ -110,29 +110,13 @@ impl Used {
 
     fn block(&mut self, block: &Block) {
         for stmt in &block.stmts {
-            match stmt {
-                Stmt::Let { value, .. } => self.expr(value),
-                Stmt::Assign { target, value, .. } => {
-                    for one in target.all() {
-                        self.target(one);
-                        self.expr(one);
-                    }
-                    self.expr(value);
-                }
-                Stmt::For { over, body, .. } => {
-                    match over {
-                        Iter::Range { start, end, .. } => {
-                            self.expr(start);
-                            self.expr(end);
-                        }
-                        Iter::Field(expr) => self.expr(expr),
-                    }
-                    self.block(body);
-                }
-                Stmt::Expr(expr) => self.expr(expr),
+            if let Stmt::Assign { target, .. } = stmt {
+                target.all().into_iter().for_each(|one| self.target(one));
             }
         }
-        block.tail.iter().for_each(|tail| self.expr(tail));
+        let (exprs, blocks) = block.inside();
+        exprs.into_iter().for_each(|expr| self.expr(expr));
+        blocks.into_iter().for_each(|block| self.block(block));
     }
 
     fn target(&mut self, expr: &Expr) {

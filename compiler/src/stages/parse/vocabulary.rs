@@ -367,9 +367,7 @@ impl Own {
         let name = format!("{stem}{}", if images { "2d" } else { "1d" });
         same(&name, layers_named()).map(Layer).or_else(|| same(&name, ops_named()).map(Function)).unwrap_or(self)
     }
-}
 
-impl Own {
     /// What has the meaning where an argument says along which axis.
     pub(super) fn along(self, args: &[Arg]) -> Own {
         let along = args.iter().any(|arg| arg.name.as_ref().is_some_and(|name| name == "axis" || name == "dim"));

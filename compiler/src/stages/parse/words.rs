@@ -161,9 +161,7 @@ fn axis(axis: &AxisExpr) -> String {
 pub(super) fn field_text(ty: &FieldType) -> String {
     match ty {
         FieldType::One { name, args, .. } if args.is_empty() => name.to_string(),
-        FieldType::One { name, args, .. } => {
-            format!("{name}({})", args.iter().map(argument).collect::<Vec<_>>().join(", "))
-        }
+        FieldType::One { name, args, .. } => call(name, args),
         FieldType::Repeat { item, count } => format!("[{}; {}]", field_text(item), full(count)),
         FieldType::Each { item, name, start, end } => {
             format!("[{} for {name} in {}..{}]", field_text(item), full(start), full(end))

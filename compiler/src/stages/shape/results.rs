@@ -2,7 +2,7 @@
 
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::model::Results;
-use crate::ir::{Dim, Function, Model, Type};
+use crate::ir::{Function, Model, Type};
 use proc_macro2::Ident;
 
 /// A function that returns a struct.
@@ -52,6 +52,5 @@ fn difference(first: &Returning<'_>, new: &Returning<'_>) -> Option<Diagnostic> 
 
 /// Whether two types are one in Rust, where the constant extents at the end are part of the type.
 fn is_one_in_rust(a: &Type, b: &Type) -> bool {
-    let arrays = |ty: &Type| ty.shape.iter().rev().map_while(Dim::as_const).collect::<Vec<_>>();
-    a.dtype == b.dtype && a.shape.len() == b.shape.len() && arrays(a) == arrays(b)
+    a.dtype == b.dtype && a.rank() == b.rank() && a.fixed() == b.fixed()
 }

@@ -34,9 +34,8 @@ pub(super) enum Form {
 
 impl Tensor {
     pub(super) fn new(ty: &Type) -> Tensor {
-        let constants = ty.shape.iter().rev().map_while(Dim::as_const).count();
-        let (leading, fixed) = ty.shape.split_at(ty.shape.len() - constants);
-        Tensor { dtype: ty.dtype, leading: leading.to_vec(), fixed: fixed.iter().filter_map(Dim::as_const).collect() }
+        let fixed = ty.fixed();
+        Tensor { dtype: ty.dtype, leading: ty.shape[..ty.rank() - fixed.len()].to_vec(), fixed }
     }
 
     pub(super) fn form(&self) -> Form {

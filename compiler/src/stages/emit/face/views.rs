@@ -2,6 +2,7 @@
 //! the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
 //! those of a repeated block have the counts as leading extents, so nothing grows with depth.
 
+use super::names;
 use crate::ir::Model;
 use crate::ir::model::Param;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -161,10 +162,5 @@ fn value(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream 
 }
 
 fn ident(name: &str) -> Ident {
-    match name {
-        // Reported: nothing can be called so.
-        "self" | "Self" | "super" | "crate" | "_" => format_ident!("{name}_", span = Span::call_site()),
-        // A keyword is the name of a field as well: `r#type`.
-        _ => syn::parse_str(name).unwrap_or_else(|_| Ident::new_raw(name, Span::call_site())),
-    }
+    names::field(name, Span::call_site())
 }

@@ -280,19 +280,8 @@ pub(super) fn next_is(input: ParseStream, word: &str) -> bool {
 
 /// Whether an unreadable expression stands anywhere inside.
 pub(in super::super) fn has_unreadable(block: &Block) -> bool {
-    let inside = |stmt: &Stmt| match stmt {
-        Stmt::Let { value, .. } => unreadable(value),
-        Stmt::Assign { target, value, .. } => target.all().into_iter().any(unreadable) || unreadable(value),
-        Stmt::For { over, body, .. } => {
-            has_unreadable(body)
-                || match over {
-                    Iter::Range { start, end, .. } => unreadable(start) || unreadable(end),
-                    Iter::Field(field) => unreadable(field),
-                }
-        }
-        Stmt::Expr(expr) => unreadable(expr),
-    };
-    block.stmts.iter().any(inside) || block.tail.as_deref().is_some_and(unreadable)
+    let (exprs, blocks) = block.inside();
+    exprs.into_iter().any(unreadable) || blocks.into_iter().any(has_unreadable)
 }
 
 fn unreadable(expr: &Expr) -> bool {

@@ -137,7 +137,7 @@ impl Syntax {
         let own = vocabulary::declared(&path.meant.to_string());
         let is_ours = |own: &Own| matches!(own, Own::Layer(name) if path.meant == name);
         let help = match own.filter(|own| !is_ours(own)) {
-            Some(own) => own.help_for_field(field, args),
+            Some(own) => own.help_for_declaration(Some(field), args),
             None => format!("write `{}`", path.meant),
         };
         self.report(path.report().help(help));

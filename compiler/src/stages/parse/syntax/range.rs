@@ -16,8 +16,7 @@ impl Syntax {
         let start = self.expr(input)?;
         let Some((end, inclusive)) = self.end_of_range(input)? else { return Ok(start) };
         let place = start.place.to(end.place);
-        let report = Diagnostic::new(Code::BadExpression, place, "a range is no value");
-        let report = report.note("ranges stand between the brackets of an index and behind `for … in`");
+        let report = no_value(place);
         let (from, to, more) = (words::full(&start), words::full(&end), if inclusive { " + 1" } else { "" });
         self.report(
             match numbers(&start, &end, inclusive).filter(|numbers| (1..=words::LISTED).contains(&count(numbers))) {
@@ -62,8 +61,7 @@ impl Syntax {
                 _ => numbers.clear(),
             }
         }
-        let report = Diagnostic::new(Code::BadExpression, place, "a range is no value");
-        let report = report.note("ranges stand between the brackets of an index and behind `for … in`");
+        let report = no_value(place);
         let text: Vec<String> = numbers.iter().map(ToString::to_string).collect();
         let help = (!numbers.is_empty()).then(|| format!("write `[{}]`", text.join(", ")));
         self.report(Diagnostic { help, ..report });
@@ -89,6 +87,12 @@ impl Syntax {
         }
         Ok(Some((self.expr(input)?, inclusive)))
     }
+}
+
+/// The report of a range where a value stands.
+fn no_value(place: Place) -> Diagnostic {
+    let report = Diagnostic::new(Code::BadExpression, place, "a range is no value");
+    report.note("ranges stand between the brackets of an index and behind `for … in`")
 }
 
 /// The numbers of a range between literals.
