@@ -158,15 +158,3 @@ fn what_sees_nothing_gives_zeros() {
         }
     }
 }
-
-/// The usual scale, one over the root of the features, is no number of none.
-#[test]
-fn queries_may_have_no_features() {
-    let text = "(::precast) pub struct Net { w: Linear(4, 1) } impl Net {
-        #[train(Sgd)]
-        pub fn loss(&self, x: f32[B, 5, 4], q: f32[B, 5, 0]) -> f32 { mean(attend(q, q, self.w(x))) }
-    }";
-    let emitted =
-        precast_compiler::pipeline::compile(text.parse().unwrap(), 0, &mut precast_compiler::dump::Dumps::default());
-    assert!(syn::parse2::<syn::File>(emitted).is_ok());
-}

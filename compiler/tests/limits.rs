@@ -181,3 +181,18 @@ fn values_that_are_read_at_many_positions_are_kept() {
     let longest = kernels(&text).iter().map(|kernel| kernel.scalars.len()).max();
     assert!(longest.is_some_and(|longest| longest < 2000), "{longest:?} scalars");
 }
+
+/// One over the root of the features is no number of none, and no kernel has rows of nothing.
+#[test]
+fn queries_and_values_may_have_no_features() {
+    let text = "pub struct Net { w: Linear(4, 1) } impl Net {
+        pub fn none(&self, q: f32[B, 5, 4], v: f32[B, 5, 0]) -> f32[B, 5, 0] { attend(q, q * mean(self.w(q)), v) }
+        pub fn seen(&self, x: f32[B, 5, 4], q: f32[B, 5, 0]) -> f32[B, 5, 1] { attend(q, q, self.w(x)) }
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 5, 4], q: f32[B, 5, 0]) -> f32 { mean(attend(q, q, self.w(x))) }
+    }";
+    kernels(text);
+    let tokens = format!("(::precast) {text}").parse().unwrap();
+    let emitted = precast_compiler::pipeline::compile(tokens, 0, &mut precast_compiler::dump::Dumps::default());
+    assert!(syn::parse2::<syn::File>(emitted).is_ok());
+}

@@ -114,11 +114,18 @@ impl Call {
         if let Some(mask) = mask {
             all.push(b.reshape(args[3], &mask)?);
         }
+        if q[q.len() - 1].is(0) {
+            // Of no features every score is 0, as of one that is 0: kernels have at least one.
+            for (value, shape) in all.iter_mut().zip([&mut q, &mut k]) {
+                shape.pop();
+                shape.push(Dim::from(1));
+                *value = b.full(DType::F32, shape, 0.0)?;
+            }
+        }
         let features = &q[q.len() - 1];
         let scale = match (attrs.float("scale"), features.as_const()) {
             (Some(scale), _) => scale,
-            // Of no features every score is 0, whatever it is scaled by.
-            (None, Some(d)) => 1.0 / (d.max(1) as f64).sqrt(),
+            (None, Some(d)) => 1.0 / (d as f64).sqrt(),
             (None, None) => {
                 // A factor that only run time knows goes into the queries.
                 let d = b.extent(features)?;
@@ -132,6 +139,9 @@ impl Call {
     }
 
     fn value(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
+        if self.shape.last().is_some_and(|features| features.is(0)) {
+            return b.full(DType::F32, &self.shape, 0.0);
+        }
         let small = |&value: &Value| b.shape(value).last().and_then(Dim::as_const).is_some_and(|n| n <= MOST_FEATURES);
         let y = match self.args[..3].iter().all(small) {
             true => b.prim(Prim::Attend(self.attend.clone()), &self.args)?,
