@@ -247,6 +247,7 @@ fn takes(kind: AttrKind) -> String {
         AttrKind::Shape => "extents".into(),
         AttrKind::Float => "a number".into(),
         AttrKind::Bool => "`true` or `false`".into(),
+        AttrKind::BoolOr(list) => format!("`true`, `false` or {}", words(list)),
         AttrKind::Word(list) => words(list),
         AttrKind::Text => "a text".into(),
         AttrKind::Init => "an [initialiser](#initialisers)".into(),

@@ -4,10 +4,11 @@
 //! a `state_dict` of the module of the same name loads unchanged.
 
 crate::model! {
-    /// PyTorch's `nn.MultiheadAttention`, batch first: `heads` heads of `dim / heads` features.
+    /// PyTorch's `nn.MultiheadAttention`, batch first: `heads` heads of `dim / heads` features. In training it drops
+    /// weights of the softmax with probability `dropout`.
     ///
     /// Masks are those of `attend`: of truth values or added, broadcast to `[B, heads, T, S]`.
-    pub struct MultiheadAttention(dim, heads) {
+    pub struct MultiheadAttention(dim, heads, dropout = 0.0) {
         in_proj_weight: Parameter(3 * dim, dim, init = "xavier_uniform"),
         in_proj_bias: Parameter(3 * dim, init = "zeros"),
         out_proj: Linear(dim, dim, bias_init = "zeros"),
@@ -17,19 +18,21 @@ crate::model! {
         /// Every position attends to all.
         fn forward(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
             let (q, k, v) = split(linear(x, self.in_proj_weight, self.in_proj_bias), 3);
-            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads))))
+            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads), dropout = dropout)))
         }
 
         /// Every position attends to itself and those before.
         fn causal(&self, x: f32[B, T, dim]) -> f32[B, T, dim] {
             let (q, k, v) = split(linear(x, self.in_proj_weight, self.in_proj_bias), 3);
-            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads), causal = true)))
+            let (q, k, v) = (heads(q, heads), heads(k, heads), heads(v, heads));
+            self.out_proj(merge_heads(attend(q, k, v, causal = true, dropout = dropout)))
         }
 
         /// Every position attends as a mask says.
         fn masked(&self, x: f32[B, T, dim], mask: bool[..]) -> f32[B, T, dim] {
             let (q, k, v) = split(linear(x, self.in_proj_weight, self.in_proj_bias), 3);
-            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads), mask)))
+            let (q, k, v) = (heads(q, heads), heads(k, heads), heads(v, heads));
+            self.out_proj(merge_heads(attend(q, k, v, mask, dropout = dropout)))
         }
 
         /// Every position of `x` attends to all of `memory`.
@@ -37,7 +40,7 @@ crate::model! {
             let (w, b) = (self.in_proj_weight, self.in_proj_bias);
             let q = linear(x, w[..dim], b[..dim]);
             let (k, v) = split(linear(memory, w[dim..], b[dim..]), 2);
-            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads))))
+            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads), dropout = dropout)))
         }
 
         /// Every position of `x` attends to `memory` as a mask says.
@@ -45,15 +48,16 @@ crate::model! {
             let (w, b) = (self.in_proj_weight, self.in_proj_bias);
             let q = linear(x, w[..dim], b[..dim]);
             let (k, v) = split(linear(memory, w[dim..], b[dim..]), 2);
-            self.out_proj(merge_heads(attend(heads(q, heads), heads(k, heads), heads(v, heads), mask)))
+            let (q, k, v) = (heads(q, heads), heads(k, heads), heads(v, heads));
+            self.out_proj(merge_heads(attend(q, k, v, mask, dropout = dropout)))
         }
     }
 
-    /// PyTorch's `nn.TransformerEncoderLayer`, batch first; `activation` is `"relu"` or `"gelu"`. Attention itself drops nothing.
+    /// PyTorch's `nn.TransformerEncoderLayer`, batch first; `activation` is `"relu"` or `"gelu"`.
     pub struct TransformerEncoderLayer(
         dim, heads, hidden = 2048, dropout = 0.1, activation = "relu", norm_first = false, eps = 1e-5,
     ) {
-        self_attn: MultiheadAttention(dim, heads),
+        self_attn: MultiheadAttention(dim, heads, dropout),
         linear1: Linear(dim, hidden),
         linear2: Linear(hidden, dim),
         norm1: LayerNorm(dim, eps = eps),
@@ -141,8 +145,8 @@ crate::model! {
     pub struct TransformerDecoderLayer(
         dim, heads, hidden = 2048, dropout = 0.1, activation = "relu", norm_first = false, eps = 1e-5,
     ) {
-        self_attn: MultiheadAttention(dim, heads),
-        multihead_attn: MultiheadAttention(dim, heads),
+        self_attn: MultiheadAttention(dim, heads, dropout),
+        multihead_attn: MultiheadAttention(dim, heads, dropout),
         linear1: Linear(dim, hidden),
         linear2: Linear(hidden, dim),
         norm1: LayerNorm(dim, eps = eps),

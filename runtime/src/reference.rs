@@ -455,20 +455,21 @@ pub mod functions {
     pub const argsort: &str = "argsort(x: number[..]) -> u32[..]";
 
     /// ```text
-    /// attend(q: float[...], k: float[...], v: float[...], mask: any[...]?) -> float[...]
+    /// attend(q: float[...], k: float[...], v: float[...], mask: each[...]?, key: u32[2]!) -> float[...]
     /// ```
     ///
-    /// Scaled dot-product attention, `softmax(scale · q·kᵀ + mask) · v` (Vaswani et al. 2017), as PyTorch's `scaled_dot_product_attention`: `q[.., H, T, d]`, `k[.., G, S, d]` and `v[.., G, S, e]` give `[.., H, T, e]`, and a `q` with an axis less is one query. Fewer heads of keys and values than of queries are shared by groups of neighbours. A bool mask is true where a query may attend, a float mask is added; it broadcasts over batch, heads, queries or keys, so that one of `[B, 1, 1, S]` hides padding. A query that sees no key gives zeros. The scores are never stored (Dao et al. 2022): memory grows with `T + S`.
+    /// Scaled dot-product attention, `softmax(scale · q·kᵀ + mask) · v` (Vaswani et al. 2017), as PyTorch's `scaled_dot_product_attention`: `q[.., H, T, d]`, `k[.., G, S, d]` and `v[.., G, S, e]` give `[.., H, T, e]`, and a `q` with an axis less is one query. Fewer heads of keys and values than of queries are shared by groups of neighbours. A bool mask is true where a query may attend, a float mask is added; it broadcasts over batch, heads, queries or keys, so that one of `[B, 1, 1, S]` hides padding. A query that sees no key gives zeros. The scores are never stored (Dao et al. 2022): memory grows with `T + S`, but for what is dropped in training or with a key, `attend(q, k, v, dropout = 0.1, key = key)`.
     ///
     /// In PyTorch `torch.nn.functional.scaled_dot_product_attention`, in ONNX `Attention`.
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `causal` | `true` or `false` | `false` | whether query `t` sees only keys `0..=t` |
+    /// | `causal` | `true`, `false` or `"lower_right"` | `false` | whether query `t` sees only keys `0..=t`; with "lower_right", `0..=t + S - T`, as where the first keys are of positions before those of the queries |
     /// | `scale` | a number |  | the factor of the scores; `1/√d` where it is not given |
+    /// | `dropout` | a number | `0.0` | the probability with which a weight of the softmax is dropped, from 0 to 1 |
     ///
     /// Example: `attend(q, k, v)` of `q: f32[2, 3, 5, 7]`, `k: f32[2, 3, 9, 7]`, `v: f32[2, 3, 9, 4]` is `f32[2, 3, 5, 4]`.
-    pub const attend: &str = "attend(q: float[...], k: float[...], v: float[...], mask: any[...]?) -> float[...]";
+    pub const attend: &str = "attend(q: float[...], k: float[...], v: float[...], mask: each[...]?, key: u32[2]!) -> float[...]";
 
     /// ```text
     /// avg_pool1d(x: float[.., Length]) -> float[...]

@@ -488,3 +488,22 @@ op("multi_margin_loss(x, y, p = 2, margin = 0.3)", lambda x, y: F.multi_margin_l
 layer("Sequential(Linear(5, 5), [Linear(5, 5), Linear(5, 5)], tanh, [LayerNorm(5), Linear(5, 3)])",
       lambda: nn.Sequential(nn.Linear(5, 5), nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 5)), nn.Tanh(),
                             nn.Sequential(nn.LayerNorm(5), nn.Linear(5, 3))), lambda: normal(4, 5))
+
+
+def lower_right(q, k, v, mask=None):
+    """Attention whose causal mask is aligned at the last query and key."""
+    t, s = q.shape[-2], k.shape[-2]
+    seen = torch.ones(t, s, dtype=torch.bool).tril(s - t)
+    if mask is not None:
+        seen = seen & mask if mask.dtype == torch.bool else torch.where(seen, mask, float("-inf"))
+    return attention(q, k, v, seen)
+
+
+op('attend(q, k, v, causal = "lower_right")', lower_right,
+   q=lambda: normal(3, 2, 4), k=lambda: normal(3, 7, 4), v=lambda: normal(3, 7, 2))
+op('attend(q, k, v, causal = "lower_right")', lower_right, **heads)
+op('attend(q, k, v, m, causal = "lower_right")', lower_right,
+   q=lambda: normal(2, 2, 5, 4), k=lambda: normal(2, 2, 9, 4), v=lambda: normal(2, 2, 9, 3), m=lambda: normal(1, 1, 1, 9))
+op('attend(q, k, v, m, causal = "lower_right")', lower_right,
+   q=lambda: normal(2, 2, 5, 4), k=lambda: normal(2, 2, 9, 4), v=lambda: normal(2, 2, 9, 3),
+   m=lambda: below(2, 2, 1, 1, 9).bool() | (torch.arange(9) == 2))

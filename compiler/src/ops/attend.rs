@@ -1,6 +1,7 @@
 //! `attend(q, k, v)`: scaled dot-product attention, and what attention means in ordinary primitives.
 
 use crate::diag::Code;
+use super::dropout::{drop, is_dropped, probability};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::attend::{Attend, Part};
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
@@ -10,22 +11,42 @@ pub(super) const ITEMS: &[Item] = &[Item::Op(&ATTEND)];
 
 static ATTEND: Op = Op {
     name: "attend",
-    signature: "(q: float[...], k: float[...], v: float[...], mask: any[...]?) -> float[...]",
+    signature: "(q: float[...], k: float[...], v: float[...], mask: each[...]?, key: u32[2]!) -> float[...]",
     attrs: &[
-        AttrDecl::optional("causal", AttrKind::Bool, "false", "whether query `t` sees only keys `0..=t`"),
+        AttrDecl::optional(
+            "causal",
+            AttrKind::BoolOr(&[LOWER_RIGHT]),
+            "false",
+            "whether query `t` sees only keys `0..=t`; with \"lower_right\", `0..=t + S - T`, as where the first keys are of \
+             positions before those of the queries",
+        ),
         AttrDecl::optional("scale", AttrKind::Float, "", "the factor of the scores; `1/√d` where it is not given"),
+        AttrDecl::optional(
+            "dropout",
+            AttrKind::Float,
+            "0.0",
+            "the probability with which a weight of the softmax is dropped, from 0 to 1",
+        ),
     ],
     doc: "Scaled dot-product attention, `softmax(scale · q·kᵀ + mask) · v` (Vaswani et al. 2017), as PyTorch's \
           `scaled_dot_product_attention`: `q[.., H, T, d]`, `k[.., G, S, d]` and `v[.., G, S, e]` give `[.., H, T, e]`, and \
           a `q` with an axis less is one query. Fewer heads of keys and values than of queries are shared by groups of \
           neighbours. A bool mask is true where a query may attend, a float mask is added; it broadcasts over batch, heads, \
           queries or keys, so that one of `[B, 1, 1, S]` hides padding. A query that sees no key gives zeros. The scores \
-          are never stored (Dao et al. 2022): memory grows with `T + S`.",
+          are never stored (Dao et al. 2022): memory grows with `T + S`, but for what is dropped in training or with a key, \
+          `attend(q, k, v, dropout = 0.1, key = key)`.",
     torch: Some("torch.nn.functional.scaled_dot_product_attention"),
     onnx: Some("Attention"),
     body: |b, args, attrs| {
+        let dropout = probability(attrs, "dropout")?;
+        // A mask is no u32, and a key nothing else.
+        let key = args[3..].iter().position(|&arg| b.dtype(arg) == DType::U32 && b.rank(arg) == 1);
+        let (args, key) = match key {
+            Some(at) => (&args[..3 + at], Some(args[3 + at])),
+            None => (args, None),
+        };
         let call = Call::new(b, args, attrs)?;
-        Ok(vec![call.value(b)?])
+        Ok(vec![call.value(b, dropout, key)?])
     },
     examples: &[
         Example {
@@ -58,6 +79,25 @@ static ATTEND: Op = Op {
         },
         Example {
             inputs: &[
+                ("q", "f32[4, B, 5]", Domain::Normal),
+                ("k", "f32[2, B + 3, 5]", Domain::Normal),
+                ("v", "f32[2, B + 3, 5]", Domain::Normal),
+            ],
+            call: "attend(q, k, v, causal = \"lower_right\")",
+            result: "f32[4, B, 5]",
+        },
+        Example {
+            inputs: &[
+                ("q", "f32[2, B, 4]", Domain::Normal),
+                ("k", "f32[2, 7, 4]", Domain::Normal),
+                ("v", "f32[2, 7, 3]", Domain::Normal),
+                ("key", "u32[2]", Domain::Below(1 << 30)),
+            ],
+            call: "attend(q, k, v, dropout = 0.25, key = key)",
+            result: "f32[2, B, 3]",
+        },
+        Example {
+            inputs: &[
                 ("q", "f32[B, 3, 16]", Domain::Normal),
                 ("k", "f32[B, 3, 13, 16]", Domain::Normal),
                 ("v", "f32[B, 3, 13, 16]", Domain::Normal),
@@ -68,6 +108,9 @@ static ATTEND: Op = Op {
         },
     ],
 };
+
+/// Causal masks that are aligned at the last query and the last key.
+const LOWER_RIGHT: &str = "lower_right";
 
 /// The most features of a head that kernels take: more would not fit the registers of an invocation.
 const MOST_FEATURES: i64 = 256;
@@ -122,33 +165,57 @@ impl Call {
                 *value = b.full(DType::F32, shape, 0.0)?;
             }
         }
-        let features = &q[q.len() - 1];
-        let scale = match (attrs.float("scale"), features.as_const()) {
-            (Some(scale), _) => scale,
-            (None, Some(d)) => 1.0 / (d as f64).sqrt(),
-            (None, None) => {
-                // A factor that only run time knows goes into the queries.
-                let d = b.extent(features)?;
-                let factor = b.unary(MapOp::Rsqrt, d)?;
-                all[0] = b.mul(all[0], factor)?;
-                1.0
-            }
-        };
-        let attend = Attend { part: Part::Output, causal: attrs.flag("causal"), scale: Scalar::F32(scale) };
+        let scale = scale(b, attrs, &mut all[0])?;
+        let (queries, keys) = (&q[q.len() - 2], &k[k.len() - 2]);
+        // Aligned at the end, one query sees all keys.
+        let lower_right = attrs.text("causal") == Some(LOWER_RIGHT) && !queries.is(1);
+        let causal = attrs.flag("causal") || (lower_right && queries == keys);
+        if lower_right && !causal {
+            let seen = seen_from_the_end(b, queries, keys, q.len())?;
+            let mask = match all.get(3) {
+                Some(&mask) if b.dtype(mask) == DType::Bool => b.map(MapOp::And, &[mask, seen])?,
+                Some(&mask) => hide(b, seen, mask)?,
+                None => seen,
+            };
+            all.truncate(3);
+            all.push(mask);
+        }
+        let attend = Attend { part: Part::Output, causal, scale: Scalar::F32(scale) };
         Ok(Call { args: all, attend, shape })
     }
 
-    fn value(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
+    fn value(&self, b: &mut Builder<'_>, dropout: f64, key: Option<Value>) -> Result<Value, OpError> {
         if self.shape.last().is_some_and(|features| features.is(0)) {
             return b.full(DType::F32, &self.shape, 0.0);
         }
         let small = |&value: &Value| b.shape(value).last().and_then(Dim::as_const).is_some_and(|n| n <= MOST_FEATURES);
-        let y = match self.args[..3].iter().all(small) {
-            true => b.prim(Prim::Attend(self.attend.clone()), &self.args)?,
-            false => specification(b, &self.attend, &self.args)?,
+        let y = if is_dropped(b, dropout, key) {
+            let scores = Scores::new(b, &self.attend, &self.args)?;
+            let weights = scores.weights(b)?;
+            let kept = drop(b, weights, dropout, key)?;
+            scores.weighed(b, kept)?
+        } else if self.args[..3].iter().all(small) {
+            b.prim(Prim::Attend(self.attend.clone()), &self.args)?
+        } else {
+            specification(b, &self.attend, &self.args)?
         };
         b.reshape(y, &self.shape)
     }
+}
+
+/// The factor of the scores: one that only run time knows goes into the queries.
+fn scale(b: &mut Builder<'_>, attrs: &Attrs, q: &mut Value) -> Result<f64, OpError> {
+    if let Some(scale) = attrs.float("scale") {
+        return Ok(scale);
+    }
+    let features = b.shape(*q)[b.rank(*q) - 1].clone();
+    if let Some(d) = features.as_const() {
+        return Ok(1.0 / (d as f64).sqrt());
+    }
+    let d = b.extent(&features)?;
+    let factor = b.unary(MapOp::Rsqrt, d)?;
+    *q = b.mul(*q, factor)?;
+    Ok(1.0)
 }
 
 /// Whether queries, keys and values belong together.
@@ -189,6 +256,16 @@ fn fit(types: &[Type], q: &[Dim], k: &[Dim], v: &[Dim]) -> Result<(), OpError> {
         return Err(OpError::new(Code::NonDivisible, message).arg(1));
     }
     Ok(())
+}
+
+/// Whether a key counts for a query where both are counted from the end, `[1.., T, S]`.
+fn seen_from_the_end(b: &mut Builder<'_>, queries: &Dim, keys: &Dim, rank: usize) -> Result<Value, OpError> {
+    let mut shape = vec![Dim::from(1); rank - 2];
+    shape.extend([queries.clone(), keys.clone()]);
+    let (t, s) = (b.iota(&shape, rank - 2)?, b.iota(&shape, rank - 1)?);
+    let (queries, keys) = (b.extent_u32(queries)?, b.extent_u32(keys)?);
+    let (key, query) = (b.add(s, queries)?, b.add(t, keys)?);
+    b.map(MapOp::Le, &[key, query])
 }
 
 /// The shape of a mask with all axes.
@@ -256,6 +333,18 @@ struct Scores {
     shape: Vec<Dim>,
 }
 
+/// The parts of a softmax over the keys; where a query sees nothing it is 0.
+struct Softmax {
+    /// The largest score of each query, 0 where it sees nothing.
+    largest: Value,
+    /// Whether a query sees nothing.
+    none: Value,
+    /// The exponentials of what scores are less than the largest.
+    powers: Value,
+    /// Their sums, 1 where a query sees nothing.
+    sum: Value,
+}
+
 impl Scores {
     fn new(b: &mut Builder<'_>, attend: &Attend, args: &[Value]) -> Result<Scores, OpError> {
         let (q, k) = (b.shape(args[0]), b.shape(args[1]));
@@ -286,7 +375,6 @@ impl Scores {
 
     fn part(&self, b: &mut Builder<'_>, part: Part, args: &[Value]) -> Result<Value, OpError> {
         let Scores { lead, values, .. } = self;
-        let axis = b.rank(*values) - 1;
         // In the derivatives: the exponentials, `g` by groups, and the slopes of the scores.
         let exponentials = |b: &mut Builder<'_>| {
             let largest = self.column(b, args[4])?;
@@ -305,27 +393,16 @@ impl Scores {
             b.with(MapOp::Mul, weighed, self.scale)
         };
         match part {
-            Part::Output | Part::Max | Part::Reciprocal => {
-                // A query that sees nothing is shifted by 0, so that its sum is 0.
-                let largest = b.reduce_keep(ReduceOp::Max, *values, &[axis])?;
-                let none = b.with(MapOp::Eq, largest, f64::NEG_INFINITY)?;
-                let zero = b.f32(0.0)?;
-                let shift = b.select(none, zero, largest)?;
-                let shift = b.stop_gradient(shift);
-                if part == Part::Max {
-                    return Ok(shift);
-                }
-                let less = b.sub(*values, shift)?;
-                let powers = b.unary(MapOp::Exp, less)?;
-                let sum = b.reduce_keep(ReduceOp::Sum, powers, &[axis])?;
-                let one = b.f32(1.0)?;
-                let sum = b.select(none, one, sum)?;
-                if part == Part::Reciprocal {
-                    let reciprocal = b.div(one, sum)?;
-                    return b.select(none, zero, reciprocal);
-                }
-                let p = b.div(powers, sum)?;
-                b.contract(&format!("{lead}hts,{lead}se->{lead}hte"), p, self.v)
+            Part::Output => {
+                let weights = self.weights(b)?;
+                self.weighed(b, weights)
+            }
+            Part::Max => Ok(self.softmax(b)?.largest),
+            Part::Reciprocal => {
+                let Softmax { sum, none, .. } = self.softmax(b)?;
+                let (zero, one) = (b.f32(0.0)?, b.f32(1.0)?);
+                let reciprocal = b.div(one, sum)?;
+                b.select(none, zero, reciprocal)
             }
             Part::Query => {
                 let slopes = slopes(b)?;
@@ -340,6 +417,31 @@ impl Scores {
                 b.contract(&format!("{lead}hts,{lead}hte->{lead}se"), e, g)
             }
         }
+    }
+
+    fn softmax(&self, b: &mut Builder<'_>) -> Result<Softmax, OpError> {
+        let axis = b.rank(self.values) - 1;
+        let largest = b.reduce_keep(ReduceOp::Max, self.values, &[axis])?;
+        let none = b.with(MapOp::Eq, largest, f64::NEG_INFINITY)?;
+        let (zero, one) = (b.f32(0.0)?, b.f32(1.0)?);
+        let largest = b.select(none, zero, largest)?;
+        let largest = b.stop_gradient(largest);
+        let less = b.sub(self.values, largest)?;
+        let powers = b.unary(MapOp::Exp, less)?;
+        let sum = b.reduce_keep(ReduceOp::Sum, powers, &[axis])?;
+        let sum = b.select(none, one, sum)?;
+        Ok(Softmax { largest, none, powers, sum })
+    }
+
+    /// The softmax of the scores over the keys.
+    fn weights(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
+        let Softmax { powers, sum, .. } = self.softmax(b)?;
+        b.div(powers, sum)
+    }
+
+    /// The values by their weights.
+    fn weighed(&self, b: &mut Builder<'_>, weights: Value) -> Result<Value, OpError> {
+        b.contract(&format!("{0}hts,{0}se->{0}hte", self.lead), weights, self.v)
     }
 
     /// A number for each query, beside the scores.

@@ -41,6 +41,8 @@ pub enum AttrKind {
     Float,
     /// A truth value.
     Bool,
+    /// A truth value, or one of these words.
+    BoolOr(&'static [&'static str]),
     /// One of these words.
     Word(&'static [&'static str]),
     /// Any text.
@@ -130,8 +132,10 @@ impl AttrDecl {
             (AttrKind::Shape, value @ Attr::Int(_)) => Ok(Attr::List(vec![value])),
             (AttrKind::Float, value @ Attr::Float(_)) => Ok(value),
             (AttrKind::Float, Attr::Int(dim)) => dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim)),
-            (AttrKind::Bool, value @ Attr::Bool(_)) => Ok(value),
-            (AttrKind::Word(words) | AttrKind::IntsOr(words), Attr::Text(text)) if words.contains(&&*text) => {
+            (AttrKind::Bool | AttrKind::BoolOr(_), value @ Attr::Bool(_)) => Ok(value),
+            (AttrKind::Word(words) | AttrKind::IntsOr(words) | AttrKind::BoolOr(words), Attr::Text(text))
+                if words.contains(&&*text) =>
+            {
                 Ok(Attr::Text(text))
             }
             (AttrKind::Text, value @ Attr::Text(_)) => Ok(value),
@@ -149,6 +153,7 @@ impl AttrDecl {
             AttrKind::Shape => "a list of extents".to_owned(),
             AttrKind::Float => "a number".to_owned(),
             AttrKind::Bool => "true or false".to_owned(),
+            AttrKind::BoolOr(list) => format!("true, false or {}", words(list)),
             AttrKind::Word(list) => words(list),
             AttrKind::Text => "a text".to_owned(),
             AttrKind::Init => "an initialiser".to_owned(),
@@ -160,12 +165,14 @@ impl AttrDecl {
         let error = OpError::new(Code::WrongAttribute, format!("`{}` must be {wanted}, not {shown}", self.name))
             .attr(self.name);
         let known = match (self.kind, value) {
-            (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => {
+            (AttrKind::Bool | AttrKind::BoolOr(_), Attr::Int(n)) if n.is(0) => Some("false".to_owned()),
+            (AttrKind::Bool | AttrKind::BoolOr(_), Attr::Int(n)) if n.is(1) => Some("true".to_owned()),
+            (AttrKind::Bool | AttrKind::BoolOr(_), Attr::Text(text)) if ABSENT.contains(&&**text) => {
+                Some("false".to_owned())
+            }
+            (AttrKind::Word(list) | AttrKind::IntsOr(list) | AttrKind::BoolOr(list), Attr::Text(text)) => {
                 closest(text, list.iter().copied()).map(|word| format!("\"{word}\""))
             }
-            (AttrKind::Bool, Attr::Int(n)) if n.is(0) => Some("false".to_owned()),
-            (AttrKind::Bool, Attr::Int(n)) if n.is(1) => Some("true".to_owned()),
-            (AttrKind::Bool, Attr::Text(text)) if ABSENT.contains(&&**text) => Some("false".to_owned()),
             _ => None,
         };
         match known {

@@ -51,9 +51,14 @@ pub(super) fn probability(attrs: &Attrs, name: &'static str) -> Result<f64, OpEr
     }
 }
 
+/// Whether anything is dropped with probability `p`: in training or where a key is given.
+pub(super) fn is_dropped(b: &Builder<'_>, p: f64, key: Option<Value>) -> bool {
+    (b.training || key.is_some()) && p != 0.0
+}
+
 /// `x` with elements dropped with probability `p`, in training or where a key is given.
 pub(super) fn drop(b: &mut Builder<'_>, x: Value, p: f64, key: Option<Value>) -> Result<Value, OpError> {
-    if !b.training && key.is_none() || p == 0.0 {
+    if !is_dropped(b, p, key) {
         return Ok(x);
     }
     let zero = b.constant(x, 0.0)?;

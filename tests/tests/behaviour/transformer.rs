@@ -32,6 +32,31 @@ model! {
     }
 }
 
+model! {
+    /// Attention whose values are the rows of a unit matrix, so that its results are its weights.
+    pub struct Weights {
+        gain: Parameter(4, init = "ones"),
+    }
+
+    impl Weights {
+        /// None dropped.
+        pub fn whole(&self, q: f32[2, T, 4], k: f32[2, S, 4], unit: f32[2, S, S]) -> f32[2, T, S] {
+            attend(q * self.gain, k, unit, dropout = 0.25)
+        }
+
+        /// Some dropped.
+        pub fn dropped(&self, q: f32[2, T, 4], k: f32[2, S, 4], unit: f32[2, S, S], key: u32[2]) -> f32[2, T, S] {
+            attend(q * self.gain, k, unit, dropout = 0.25, key = key)
+        }
+
+        /// The sum of all weights for each query.
+        #[train(Sgd)]
+        pub fn loss(&self, q: f32[2, T, 4], k: f32[2, S, 4], unit: f32[2, S, S]) -> f32 {
+            mean(self.whole(q, k, unit)) * S.f32()
+        }
+    }
+}
+
 /// The stored numbers by name.
 fn stored() -> BTreeMap<&'static str, Vec<f32>> {
     let line = |line: &'static str| {
@@ -90,4 +115,35 @@ fn derivatives_are_those_of_pytorch() {
         }
     }
     assert_eq!(seen, stored.keys().filter(|name| name.starts_with("d ")).count());
+}
+
+#[test]
+fn a_quarter_of_the_weights_of_attention_is_dropped() {
+    let mut model = Weights::init(0);
+    let mut unit = vec![[0.0f32; 61]; 2 * 61];
+    (0..2 * 61).for_each(|row| unit[row][row % 61] = 1.0);
+    let unit = View::new(unit.as_flattened(), [2, 61, 61]).unwrap();
+    let numbers = |count: usize, step: usize| -> Vec<[f32; 4]> {
+        (0..count).map(|row| [1, 2, 3, 4].map(|column| ((row * step + column) % 13) as f32 / 6.0 - 1.0)).collect()
+    };
+    let (q, k) = (numbers(2 * 33, 5), numbers(2 * 61, 7));
+    let (q, k) = (View::new(&q, [2, 33]).unwrap(), View::new(&k, [2, 61]).unwrap());
+    let whole = model.whole(q, k, unit).unwrap();
+    let dropped = model.dropped(q, k, unit, &[5, 6]).unwrap();
+    let (whole, dropped) = (whole.data(), dropped.data());
+    let kept = dropped.iter().filter(|&&weight| weight != 0.0).count();
+    let share = kept as f32 / dropped.len() as f32;
+    assert!((share - 0.75).abs() < 0.03, "{share} of the weights were kept");
+    for (whole, dropped) in whole.iter().zip(dropped).filter(|&(_, &weight)| weight != 0.0) {
+        assert!((whole / 0.75 - dropped).abs() <= 1e-6, "{whole} became {dropped}");
+    }
+    // In training it draws, another mask for another seed.
+    let mut trainer = model.trainer(Sgd { rate: 0.0, ..default() });
+    let mut drawn = |seed| {
+        trainer.seed = seed;
+        trainer.loss_gradients(q, k, unit).unwrap().loss
+    };
+    let (one, two, again) = (drawn(1), drawn(2), drawn(1));
+    assert_eq!(one, again);
+    assert!(one != two && (one - 1.0).abs() < 0.1, "{one} and {two}");
 }

@@ -237,6 +237,7 @@ const ATTRIBUTES: &[(&str, &str)] = &[
     ("dim", "axis"),
     ("dims", "axes"),
     ("embed_dim", "dim"),
+    ("dropout_p", "dropout"),
     ("embedding_dim", "dim"),
     ("end_dim", "end"),
     ("feature_group_count", "groups"),
