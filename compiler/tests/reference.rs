@@ -17,8 +17,9 @@ Every layer, function, optimiser and initialiser of the model language. The page
 
 **Signatures.** `float[.., K]` is a tensor of `f32` whose last axis is `K`. `..` is any number of axes, the same wherever it
 stands in one signature, `[...]` is any shape, a name is an extent, equal wherever it stands, and `_` is any extent. `number` is
-`f32`, `i32` or `u32`, `int` is `i32` or `u32`, and arguments of one class have one type. `?` marks an argument that may be left
-out, `!` one that is given by its name, `*` a last one that may stand several times.
+`f32`, `i32` or `u32`, `int` is `i32` or `u32`, `any` is these or `bool`, and arguments of one class have one type; only those of
+`each` may differ. `?` marks an argument that may be left out, `!` one that is given by its name, `*` a last one that may stand
+several times. A result `*` is what the text says.
 
 **Attributes** are known at build time and stand behind the tensors, in this order or by their names:
 `conv2d(x, w, stride = 2, padding = \"same\")`. Functions may be called as methods too: `x.mean(axis = -1)`.
@@ -116,7 +117,10 @@ fn page() -> String {
     layers.sort_by_key(|layer| layer.name);
     ops.sort_by_key(|op| op.name);
     let mut out = INTRODUCTION.to_owned();
-    names(&mut out, &layers, &ops, &optimizers);
+    contents(&mut out, "Layers", "layer", layers.iter().map(|one| one.name));
+    contents(&mut out, "Functions", "function", ops.iter().map(|one| one.name));
+    contents(&mut out, "Optimisers", "optimiser", optimizers.iter().map(|one| one.name));
+    out.push_str("\n[Initialisers](#initialisers) · [Names in PyTorch and ONNX](#names)\n");
     out.push_str("\n## Layers\n");
     layers.iter().for_each(|one| layer(&mut out, one));
     out.push_str("\n## Functions\n");
@@ -125,7 +129,14 @@ fn page() -> String {
     optimizers.iter().for_each(|one| optimizer(&mut out, one));
     out.push_str("\n## <a id=\"initialisers\"></a>Initialisers\n\nWhat `init = …` and `bias_init = …` take; each is PyTorch's `torch.nn.init` function of that name.\n");
     INITIALIZERS.iter().for_each(|one| initializer(&mut out, one));
+    names(&mut out, &layers, &ops, &optimizers);
     out
+}
+
+/// All entries of a kind, each a link.
+fn contents<'a>(out: &mut String, title: &str, kind: &str, names: impl Iterator<Item = &'a str>) {
+    let links: Vec<String> = names.map(|name| link(kind, name)).collect();
+    _ = writeln!(out, "\n**{title}**: {}", links.join(" · "));
 }
 
 /// The way from names of PyTorch and ONNX to ours.
@@ -135,7 +146,7 @@ fn names(out: &mut String, layers: &[&Layer], ops: &[&Op], optimizers: &[&Optimi
     torch.extend(ops.iter().filter_map(|op| Some((op.torch?.to_owned(), link("function", op.name)))));
     torch.extend(optimizers.iter().map(|one| (format!("torch.optim.{}", one.torch), link("optimiser", one.name))));
     let onnx = ops.iter().filter_map(|op| Some((op.onnx?.to_owned(), link("function", op.name)))).collect();
-    out.push_str("\n## Names in PyTorch and ONNX\n");
+    out.push_str("\n## <a id=\"names\"></a>Names in PyTorch and ONNX\n");
     rows(out, "PyTorch", torch);
     rows(out, "ONNX", onnx);
 }

@@ -5,9 +5,11 @@ of each and what comes out, computed in binary64.
 
 GPT-2, BERT and Llama are those of Hugging Face's Transformers, the vision transformer and ConvNeXt those of timm, MobileNetV3 and
 ResNet those of torchvision, with few layers and channels; MobileNetV3 is trained for two steps as well. Weights are
-exact in what they are stored in: BERT in binary16, Llama in bfloat16.
+exact in what they are stored in: BERT in binary16, Llama in bfloat16. GPT-2 and Llama are in several files with an index
+as well, as `save_pretrained` writes them.
 """
 
+import copy
 import pathlib
 
 import timm
@@ -33,8 +35,8 @@ def image(*shape):
     return (8 * torch.randn(shape)).round() / 8
 
 
-def write(name, model, argument, result, dtype=torch.float32):
-    """The parameters of a model, and what it makes of an argument."""
+def write(name, model, argument, result, dtype=torch.float32, shard=None):
+    """The parameters of a model, in one file and in shards of some size, and what it makes of an argument."""
     model = model.eval()
     with torch.no_grad():
         for parameter in model.parameters():
@@ -50,6 +52,10 @@ def write(name, model, argument, result, dtype=torch.float32):
         tied.add(value.data_ptr())
         tensors[key] = value.to(dtype).contiguous()
     save_file(tensors, folder / f"{name}.safetensors")
+    if shard:
+        copy.deepcopy(model).to(dtype).save_pretrained(folder / name, max_shard_size=shard)
+        for path in [*(folder / name).glob("*config.json")]:
+            path.unlink()
     line(f"{name} x", argument)
     line(f"{name} y", result(model.double())(argument.double() if argument.is_floating_point() else argument))
 
@@ -57,13 +63,13 @@ def write(name, model, argument, result, dtype=torch.float32):
 torch.manual_seed(3)
 ids = torch.randint(50, (2, 7))
 write("gpt2", transformers.GPT2LMHeadModel(transformers.GPT2Config(
-    vocab_size=50, n_positions=16, n_embd=24, n_layer=2, n_head=4)), ids, lambda model: lambda x: model(x).logits)
+    vocab_size=50, n_positions=16, n_embd=24, n_layer=2, n_head=4)), ids, lambda model: lambda x: model(x).logits, shard="30KB")
 write("bert", transformers.BertModel(transformers.BertConfig(
     vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
     max_position_embeddings=16)), ids, lambda model: lambda x: model(x).pooler_output, torch.float16)
 write("llama", transformers.LlamaForCausalLM(transformers.LlamaConfig(
     vocab_size=50, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
-    num_key_value_heads=2, max_position_embeddings=16)), ids, lambda model: lambda x: model(x).logits, torch.bfloat16)
+    num_key_value_heads=2, max_position_embeddings=16)), ids, lambda model: lambda x: model(x).logits, torch.bfloat16, "10KB")
 write("vit", timm.models.VisionTransformer(
     img_size=16, patch_size=4, embed_dim=24, depth=2, num_heads=4, num_classes=5), image(2, 3, 16, 16), lambda model: model)
 write("convnext", timm.models.ConvNeXt(

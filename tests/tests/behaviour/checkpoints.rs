@@ -204,6 +204,11 @@ pub(super) fn file(name: &str) -> String {
     format!("{}/references/checkpoints/{name}.safetensors", env!("CARGO_MANIFEST_DIR"))
 }
 
+/// The index of a checkpoint in several files.
+fn index(name: &str) -> String {
+    format!("{}/references/checkpoints/{name}/model.safetensors.index.json", env!("CARGO_MANIFEST_DIR"))
+}
+
 /// Numbers that may differ by 10⁻⁴ of the largest.
 pub(super) fn agree(name: &str, got: &[f32]) {
     let want: Vec<f32> = stored(name);
@@ -215,10 +220,12 @@ pub(super) fn agree(name: &str, got: &[f32]) {
 }
 
 #[test]
-fn gpt2() {
+fn gpt2_in_one_file_and_in_several() {
     let ids: Vec<u32> = stored("gpt2 x");
-    let logits = Gpt2::open(file("gpt2")).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
-    agree("gpt2 y", logits.data().as_flattened());
+    for path in [file("gpt2"), index("gpt2")] {
+        let logits = Gpt2::open(path).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
+        agree("gpt2 y", logits.data().as_flattened());
+    }
 }
 
 #[test]
@@ -229,8 +236,10 @@ fn bert_in_binary16() {
 }
 
 #[test]
-fn llama_in_bfloat16() {
+fn llama_in_bfloat16_in_one_file_and_in_several() {
     let ids: Vec<u32> = stored("llama x");
-    let logits = Llama::open(file("llama")).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
-    agree("llama y", logits.data().as_flattened());
+    for path in [file("llama"), index("llama")] {
+        let logits = Llama::open(path).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
+        agree("llama y", logits.data().as_flattened());
+    }
 }
