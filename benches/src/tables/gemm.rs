@@ -134,6 +134,43 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
     (time, 2.0 * (b * co * o * o * ci * 9) as f64)
 }
 
+/// A depthwise convolution that keeps the extents of its images, and its gradient by weight.
+fn depthwise(isa: Isa, threads: usize, [b, channels, kernel, size]: [usize; 4]) -> [(&'static str, f64); 2] {
+    let s = |n: usize| n as isize;
+    let (image, plane, taps) = (channels * size * size, size * size, kernel * kernel);
+    let padding = -s(kernel / 2);
+    let numbers = |n: usize| (0..n).map(|i| (i * 7919 % 1000) as f32 / 1000.0 - 0.5).collect::<Vec<f32>>();
+    let (filters, images) = (numbers(channels * taps), numbers(b * image));
+    let (mut planes, mut sums) = (vec![0.0; b * image], vec![0.0; channels * taps]);
+    let windows = |rows: &'static [isize], columns: &'static [isize]| {
+        let window = |strides, stride| rt::Window { base: padding, strides, divisor: 1, extent: size, stride };
+        [window(rows, s(size)), window(columns, 1)]
+    };
+    let axes = [(b, Batch), (channels, Batch), (size, N), (size, N), (kernel, K), (kernel, K)];
+    let axes = axes.map(|(extent, role)| Axis { extent, role });
+    let strides = &[0, s(taps), 0, 0, s(kernel), 1];
+    let lhs = Operand { data: &filters, base: 0, strides, windows: &[] };
+    let (strides, windowed) = (&[s(image), s(plane), 0, 0, 0, 0], windows(&[0, 0, 1, 0, 1, 0], &[0, 0, 0, 1, 0, 1]));
+    let rhs = Operand { data: &images, base: 0, strides, windows: &windowed };
+    let forward = seconds(|| {
+        let strides = &[s(image), s(plane), s(size), 1, 0, 0];
+        let outputs = &mut [Output { data: &mut planes, base: 0, strides }];
+        rt::contract(isa, threads, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
+    });
+    let axes = [(channels, Batch), (kernel, N), (kernel, N), (b, K), (size, K), (size, K)];
+    let axes = axes.map(|(extent, role)| Axis { extent, role });
+    let strides = &[s(plane), 0, 0, s(image), s(size), 1];
+    let lhs = Operand { data: &images, base: 0, strides, windows: &[] };
+    let (strides, windowed) = (&[s(plane), 0, 0, s(image), 0, 0], windows(&[0, 1, 0, 0, 1, 0], &[0, 0, 1, 0, 0, 1]));
+    let rhs = Operand { data: &planes, base: 0, strides, windows: &windowed };
+    let by_weight = seconds(|| {
+        let strides = &[s(taps), s(kernel), 1, 0, 0, 0];
+        let outputs = &mut [Output { data: &mut sums, base: 0, strides }];
+        rt::contract(isa, threads, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
+    });
+    [("forward", forward), ("by weight", by_weight)]
+}
+
 /// The instruction sets that are wanted.
 pub(super) fn isas(part: &Part) -> impl Iterator<Item = Isa> {
     Isa::available().filter(|isa| format!("{isa:?}").contains(&part.isa))
@@ -189,6 +226,25 @@ pub(super) fn products(part: &Part) {
             if name.contains(filter) {
                 let (time, flops) = by_input(isa, threads, 16, ci, co, size);
                 show(&name, flops, time, peak);
+            }
+        }
+    }
+}
+
+/// Depthwise convolutions of MobileNetV3, EfficientNet and ConvNeXt.
+pub(super) fn planes(part: &Part) {
+    for isa in isas(part) {
+        let peak = peak(isa);
+        println!("{isa:?}: peak {peak:.1} GFLOP/s of one core; {} threads", part.threads);
+        for [channels, kernel, size] in [[72, 3, 56], [240, 5, 14], [48, 7, 14], [96, 7, 56], [576, 5, 7]] {
+            for b in [1, 8] {
+                let name = format!("{b}×{channels}×{size}² by {kernel}²");
+                if name.contains(&part.only) {
+                    let flops = (2 * b * channels * size * size * kernel * kernel) as f64;
+                    for (which, time) in depthwise(isa, part.threads, [b, channels, kernel, size]) {
+                        show(&format!("{name} {which}"), flops, time, peak);
+                    }
+                }
             }
         }
     }

@@ -15,6 +15,11 @@ pub(crate) type Table = (&'static str, &'static str, fn(&Part));
 /// All of them.
 pub(crate) const TABLES: &[Table] = &[
     ("gemm", "matrix products and convolutions, and what part of the peak they reach", gemm::products),
+    (
+        "depthwise",
+        "depthwise convolutions and their gradients by weight, and what part of the peak they reach",
+        gemm::planes,
+    ),
     ("small", "products of one row, in nanoseconds", gemm::small),
     #[cfg(feature = "cliffs")]
     ("cliffs", "odd shapes beside round ones, and how many times as long a unit of work takes there", cliffs::beside),

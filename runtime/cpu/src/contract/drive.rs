@@ -8,7 +8,7 @@ use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
-use super::{Axis, Contract, Output, dot, near, panels, spread, stream, turned, winograd};
+use super::{Axis, Contract, Output, depthwise, dot, near, panels, spread, stream, turned, winograd};
 use crate::scratch::Scratch;
 use crate::{Isa, Portable, Vectors};
 
@@ -83,7 +83,10 @@ fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>],
 
 /// Does the work if a way of convolutions can.
 fn convolved(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    winograd::winograd(call, plan, axes) || spread::spread(call, plan, axes) || turned::turned(call, plan, axes)
+    depthwise::depthwise(call, plan, axes)
+        || winograd::winograd(call, plan, axes)
+        || spread::spread(call, plan, axes)
+        || turned::turned(call, plan, axes)
 }
 
 fn size<S: Vectors>() -> (usize, usize) {

@@ -7,10 +7,12 @@
 //! In general (`panels`) the right operand is packed into panels of two vectors by a block of K, the left one is read where it
 //! lies (or packed, if its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is
 //! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks ways that
-//! suit fewer shapes: `dot`, `few` and `stream` where there are few rows, `near` for two small matrices, `winograd`, `spread` and `turned` for convolutions.
+//! suit fewer shapes: `dot`, `few` and `stream` where there are few rows, `near` for two small matrices, `depthwise`,
+//! `winograd`, `spread` and `turned` for convolutions.
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
 mod across;
+mod depthwise;
 mod dot;
 mod drive;
 mod epilogue;
@@ -18,6 +20,7 @@ mod few;
 mod finish;
 mod halves;
 mod hold;
+mod image;
 pub(super) mod kernel;
 mod left;
 mod long_row;

@@ -8,13 +8,12 @@ use core::ops::Range;
 
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
+use super::image::Image;
 use super::kernel::{self, Ahead, Block, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
-use super::parted::Parted;
-use super::place::{Group, Place, Side, Walk};
+use super::place::{Group, Place};
 use super::plan::{Left, Plan, SHARED};
-use super::stage::{Stage, image};
 use super::{Axis, Role};
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};
@@ -38,7 +37,7 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
-    let staged = if setup.once { setup.copy_words(call.lanes) } else { 0 };
+    let staged = if setup.once { setup.image.copy_words(VECTORS * call.lanes) } else { 0 };
     let list = (2 * plan.k.total).next_multiple_of(LINE);
     let kept = setup.kept();
     let left = if setup.in_place.is_some() { 0 } else { setup.left_words() };
@@ -47,28 +46,18 @@ pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         let copy = memory.wrapping_add(left + list);
         let list = memory.wrapping_add(left).cast::<isize>();
         // SAFETY: the list has two words, an offset, for each index of K.
-        unsafe { setup.list(axes, list) };
+        unsafe { setup.image.list(axes, list) };
         let setup = &setup;
         if setup.in_place.is_none() {
             pool::parallel(call.threads, setup.tiles, &Lefts { setup, left: memory });
         }
         if setup.once {
-            pool::parallel(call.threads, setup.channels(), &Copies { setup, copy });
+            pool::parallel(call.threads, setup.image.channels(), &Copies { setup, copy });
         }
         let task = Task { setup, left: kept.unwrap_or(memory), packed: kept.is_some() || left > 0, list, copy };
         pool::parallel(call.threads, plan.batch.total * setup.parts, &task);
     });
     true
-}
-
-/// Where the image is read.
-enum Image<'a> {
-    /// Where it lies.
-    InPlace(Side<'a>),
-    /// In a copy spread by the divisors of windows.
-    Spread(Stage, Side<'a>),
-    /// In a copy parted by the strides of windows.
-    Parted(Parted<'a>),
 }
 
 struct Setup<'a> {
@@ -91,13 +80,20 @@ struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
-        let (image, row) = find(plan, axes)?;
+        let (image, row) = Image::find(&plan.rhs, axes)?;
+        if let Image::InPlace(side) | Image::Spread(_, side) = &image {
+            let n = Group::merged(axes, Role::N, &[side]);
+            let k = Group::merged(axes, Role::K, &[&plan.lhs, side]);
+            if n.count + k.count <= 2 {
+                return None;
+            }
+        }
         let in_place = in_place(plan);
         let small = in_place.is_some() || plan.m.total * plan.k.total <= SHARED;
         if plan.k.total > LONGEST || !small || !plan.lhs.ignores(plan.moving()) {
             return None;
         }
-        let copied = !matches!(image, Image::InPlace(_));
+        let copied = image.is_copied();
         // Whole vectors are read, so what is not a copy must have one.
         let vectors = match row.length() / call.lanes {
             0 if !copied => return None,
@@ -110,7 +106,7 @@ impl<'a> Setup<'a> {
         let tiles = plan.m.total.div_ceil(call.rows);
         let mut setup =
             Setup { call, plan, image, in_place, row, vectors, panels, tiles, by_tiles: false, parts: panels, once };
-        if setup.copy_words(call.lanes) > if once { ONCE } else { OWN } {
+        if setup.image.copy_words(VECTORS * call.lanes) > if once { ONCE } else { OWN } {
             return None;
         }
         // What is larger is read once; else the threads shall have equally much to do.
@@ -135,92 +131,6 @@ impl<'a> Setup<'a> {
         let from = plan.lhs.data.as_ptr().wrapping_offset(plan.lhs.base);
         let pack = |left: *mut f32| pool::parallel(self.call.threads, self.tiles, &Lefts { setup: self, left });
         kept(from, Form { packing: Packing::FilterTiles, words: self.left_words(), numbers }, pack)
-    }
-
-    /// Words of a copy, with what whole vectors read beyond its end.
-    fn copy_words(&self, lanes: usize) -> usize {
-        let words = match &self.image {
-            Image::InPlace(_) => return 0,
-            Image::Spread(stage, _) => stage.words,
-            Image::Parted(parted) => parted.words,
-        };
-        (words + VECTORS * lanes).next_multiple_of(LINE)
-    }
-
-    /// The parts that are copied one by one.
-    fn channels(&self) -> usize {
-        match &self.image {
-            Image::InPlace(_) | Image::Spread(..) => 1,
-            Image::Parted(parted) => parted.channels,
-        }
-    }
-
-    /// Where the element lies in the image whose indices are all 0.
-    fn base(&self) -> isize {
-        match &self.image {
-            Image::InPlace(side) | Image::Spread(_, side) => side.base,
-            Image::Parted(_) => 0,
-        }
-    }
-
-    /// Lists where each index of K starts.
-    ///
-    /// # Safety
-    /// `list` must be valid for writing an offset for each.
-    unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
-        let side = match &self.image {
-            Image::InPlace(side) | Image::Spread(_, side) => side,
-            // SAFETY: the list has an offset for each index of K, by this function's contract.
-            Image::Parted(parted) => return unsafe { parted.list(axes, list) },
-        };
-        let k = Group::merged(axes, Role::K, &[&self.plan.lhs, side]);
-        let mut walk = Walk::new(side, &k, 0);
-        for at in 0..self.plan.k.total {
-            // SAFETY: the list has an offset for each index of K, by this function's contract, and `at` is one of these.
-            unsafe { list.add(at).write(walk.place.offset) };
-            walk.advance(1);
-        }
-    }
-
-    /// Copies some channels of the batch index at `base`.
-    ///
-    /// # Safety
-    /// `copy` must be valid for writing [`Setup::copy_words`], `channels` must be some of the image's, and `base` the place
-    /// of a batch index.
-    #[inline(always)]
-    unsafe fn fill<S: Simd>(&self, s: S, base: Place, channels: Range<usize>, copy: *mut f32) {
-        let side = &self.plan.rhs;
-        // SAFETY: `copy` has the words of the stage or of the parted image, and more, by this function's contract; those of
-        // a stage are zeros before it is filled.
-        unsafe {
-            match &self.image {
-                Image::InPlace(_) => {}
-                Image::Spread(stage, _) => {
-                    copy.write_bytes(0, stage.words);
-                    stage.fill(s, side, base, copy);
-                }
-                Image::Parted(parted) => parted.fill(s, side, base, channels, copy),
-            }
-        }
-    }
-}
-
-/// Where the image is read, and its rows as one long row.
-fn find<'a>(plan: &Plan<'a>, axes: &[Axis]) -> Option<(Image<'a>, LongRow)> {
-    if let Some(parted) = Parted::new(&plan.rhs, axes) {
-        let row = parted.row;
-        return Some((Image::Parted(parted), row));
-    }
-    let (stage, side) = image(plan, axes)?;
-    let n = Group::merged(axes, Role::N, &[&side]);
-    let k = Group::merged(axes, Role::K, &[&plan.lhs, &side]);
-    let row = LongRow::new(&side, &n)?;
-    if n.count > 2 || n.count + k.count <= 2 {
-        return None;
-    }
-    match stage {
-        Some(stage) => Some((Image::Spread(stage, side), row)),
-        None => Some((Image::InPlace(side), row)),
     }
 }
 
@@ -314,7 +224,7 @@ impl Kernel for CopyChannels<'_> {
     fn run<S: Simd>(self, s: S) {
         let setup = self.task.setup;
         // SAFETY: `spread` has provided `copy_words` for the one copy, and counts the jobs by its channels.
-        unsafe { setup.fill(s, setup.plan.rhs.origin(), self.channels, self.task.copy) }
+        unsafe { setup.image.fill(s, &setup.plan.rhs, setup.plan.rhs.origin(), self.channels, self.task.copy) }
     }
 }
 
@@ -349,8 +259,8 @@ impl Kernel for Jobs<'_> {
         let setup = task.setup;
         let plan = setup.plan;
         let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
-        let own = !setup.once && !matches!(setup.image, Image::InPlace(_));
-        let copied = if own { setup.copy_words(S::LANES) } else { 0 };
+        let own = !setup.once && setup.image.is_copied();
+        let copied = if own { setup.image.copy_words(VECTORS * S::LANES) } else { 0 };
         let (memory, _) = scratch.provide(sums + copied, 0, Place::NOWHERE);
         let copy = memory.wrapping_add(sums);
         let mut copied_batch = usize::MAX;
@@ -359,13 +269,13 @@ impl Kernel for Jobs<'_> {
             let base = plan.at_batch(&plan.rhs, batch);
             if own && copied_batch != batch {
                 // SAFETY: the scratch memory has `copy_words` after the sums, and these are all channels of a batch index.
-                unsafe { setup.fill(s, base, 0..setup.channels(), copy) };
+                unsafe { setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy) };
                 copied_batch = batch;
             }
             let image = match &setup.image {
                 Image::InPlace(_) => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
-                Image::Spread(..) | Image::Parted(_) if own => copy.cast_const().wrapping_offset(setup.base()),
-                Image::Spread(..) | Image::Parted(_) => task.copy.wrapping_offset(setup.base()),
+                Image::Spread(..) | Image::Parted(_) if own => copy.cast_const().wrapping_offset(setup.image.base()),
+                Image::Spread(..) | Image::Parted(_) => task.copy.wrapping_offset(setup.image.base()),
             };
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             let others = if setup.by_tiles { setup.panels } else { setup.tiles };
@@ -399,7 +309,7 @@ unsafe fn one_tile<S: Simd>(
     let width = setup.vectors * S::LANES;
     let from = panel * width;
     let to = (from + width).min(setup.row.length());
-    let copied = !matches!(setup.image, Image::InPlace(_));
+    let copied = setup.image.is_copied();
     // The last panel of an image in place overlaps the one before, so that it ends with the image.
     let start = if copied { from } else { to - width };
     let vectors = if copied { (to - from).div_ceil(S::LANES) } else { setup.vectors };

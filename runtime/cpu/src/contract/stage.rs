@@ -5,7 +5,6 @@
 
 use super::pack::copy;
 use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
-use super::plan::Plan;
 use super::{Axis, Role};
 use crate::Simd;
 
@@ -30,13 +29,12 @@ pub(super) struct Stage {
     empty: bool,
 }
 
-/// The right operand of a plan as an image without windows: itself, or the copy to make of it. Nothing if there is no such
-/// copy.
-pub(super) fn image<'a>(plan: &Plan<'a>, axes: &[Axis]) -> Option<(Option<Stage>, Side<'a>)> {
-    if plan.rhs.sights().is_empty() {
-        return Some((None, Side { data: plan.rhs.data, ..plan.rhs }));
+/// An operand as an image without windows: itself, or the copy to make of it. Nothing if there is no such copy.
+pub(super) fn image<'a>(operand: &Side<'a>, axes: &[Axis]) -> Option<(Option<Stage>, Side<'a>)> {
+    if operand.sights().is_empty() {
+        return Some((None, Side { data: operand.data, ..*operand }));
     }
-    let (stage, image) = stage(&plan.rhs, axes)?;
+    let (stage, image) = stage(operand, axes)?;
     Some((Some(stage), image))
 }
 

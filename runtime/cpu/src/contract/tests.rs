@@ -626,6 +626,49 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// Filters of each channel's own: what was summed over channels, or a row for each, is another batch index.
+#[test]
+fn depthwise_convolutions_and_their_gradients() {
+    let mut random = Random(21);
+    for round in 0..if cfg!(debug_assertions) { 16 } else { 200 } {
+        let wide = round % 8 == 7;
+        let c = Convolution {
+            batch: random.pick(&[1, 2, 3]),
+            channels: [random.pick(&[2, 3, 5]), random.pick(&[1, 1, 2, 3])],
+            image: if wide { [90, 101] } else { [random.pick(&[1, 5, 7, 14]), random.pick(&[5, 7, 8, 14, 17, 56])] },
+            kernel: [random.pick(&[1, 3, 5]), random.pick(&[1, 2, 3, 5, 7])],
+            stride: random.pick(&[1, 1, 2, 3]),
+            padding: random.pick(&[0, 1, 2, 4]),
+            dilation: random.pick(&[1, 1, 1, 2]),
+        };
+        if (0..2).any(|dim| c.dilation as usize * (c.kernel[dim] - 1) + 1 > c.image[dim] + 2 * c.padding as usize) {
+            continue;
+        }
+        println!("{round}: {c:?}");
+        let [channels, multiplier] = c.channels;
+        let plane = |mut case: Case, words: usize| {
+            case.axes[4].1 = Role::Batch;
+            case.strides[4] = (multiplier * words) as isize;
+            case.strides[0] = (channels * multiplier * words) as isize;
+            case.words = c.batch * channels * multiplier * words;
+            case
+        };
+        check(&plane(c.forward(&mut random), c.out(0) * c.out(1)));
+        let turned = Convolution { channels: [multiplier, channels], ..c };
+        let image = turned.image[0] * turned.image[1];
+        check(&plane(turned.input_gradient(&mut random), image));
+        check(&plane(turned.input_gradient_of_turned_filters(&mut random), image));
+        // Each channel of the image goes with one of the gradient.
+        let mut case = Convolution { channels: [1, channels], ..c }.weight_gradient(&mut random);
+        let image = c.image[0] * c.image[1];
+        case.axes[0].1 = Role::Batch;
+        case.rhs.data = random.vector(c.batch * channels * image);
+        case.rhs.strides[0] = image as isize;
+        case.rhs.strides[4] = (channels * image) as isize;
+        check(&case);
+    }
+}
+
 /// Images of so many rows that a long row of one is summed in several blocks.
 #[test]
 fn filters_of_large_images() {

@@ -78,7 +78,7 @@ impl<'a> Setup<'a> {
         if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
             return None;
         }
-        let (stage, image) = image(plan, axes)?;
+        let (stage, image) = image(&plan.rhs, axes)?;
         let n = Group::merged(axes, Role::N, &[&image]);
         let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
         let row = LongRow::new(&image, &k)?;

@@ -1,0 +1,26 @@
+//! Depthwise convolutions and their gradients: each channel has filters of its own.
+//!
+//! In: a contraction whose left operand differs from batch index to batch index and has few rows. Out: its outputs. Always: a
+//! batch index is a plane of one channel, which a job copies with its padding, unless it can be read where it lies; no
+//! register tile is shared by rows, of which there is mostly one.
+
+mod filters;
+mod planes;
+mod stencil;
+
+use super::Axis;
+use super::drive::Call;
+use super::plan::Plan;
+
+/// Most rows: more of them are worth a register tile.
+const ROWS: usize = 3;
+/// Most elements of a filter.
+const TAPS: usize = 1 << 10;
+/// Most words of a plane that every job copies for itself.
+const OWN: usize = 1 << 20;
+
+/// Does the work if it is of this kind.
+pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+    let of_kind = plan.m.total <= ROWS && plan.lhs.sights().is_empty() && !plan.lhs.ignores(plan.moving());
+    of_kind && (planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
+}

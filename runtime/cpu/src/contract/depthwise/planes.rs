@@ -1,0 +1,323 @@
+//! Depthwise convolutions, and their gradients by input.
+//!
+//! In: a contraction whose columns are the rows of a plane, one after the other. Out: its outputs. Always: filters that move by
+//! one are applied to some rows of the plane at a time ([`Stencil`]); for others columns between the rows are computed too, as if the
+//! plane were one long row, and dropped.
+
+use core::ops::Range;
+
+use super::stencil::{self, Stencil};
+use super::{OWN, TAPS};
+use crate::contract::Axis;
+use crate::contract::drive::{CALL, Call, JOB};
+use crate::contract::finish::{Destination, Sums};
+use crate::contract::image::Image;
+use crate::contract::kernel::{self, Ahead, Block, Rows, Steps, WIDE};
+use crate::contract::long_row::LongRow;
+use crate::contract::pack::copy;
+use crate::contract::place::{Place, Walk};
+use crate::contract::plan::{Plan, share};
+use crate::scratch::{LINE, Scratch, lend};
+use crate::{Kernel, Simd, pool, run};
+
+/// Words of a long row whose sums are handed on together: they and what they are made of stay in a first-level cache.
+const PART: usize = 1 << 12;
+
+/// Does the work if it is of this kind.
+pub(super) fn planes(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+    let Some(setup) = Setup::new(call, plan, axes) else {
+        return false;
+    };
+    lend(&CALL, |scratch| {
+        let (memory, _) = scratch.provide((2 * plan.k.total).next_multiple_of(LINE), 0, Place::NOWHERE);
+        let list = memory.cast::<isize>();
+        // SAFETY: the list has two words, an offset, for each index of K, and is written before it is read.
+        let stencil = unsafe {
+            setup.image.list(axes, list);
+            setup.stencil(list)
+        };
+        let parts = setup.parts(if stencil.is_some() { stencil::ROWS } else { 1 });
+        let task = Task { setup: &setup, list, stencil, parts };
+        pool::parallel(call.threads, plan.batch.total * parts, &task);
+    });
+    true
+}
+
+struct Setup<'a> {
+    call: &'a Call<'a>,
+    plan: &'a Plan<'a>,
+    image: Image<'a>,
+    row: LongRow,
+}
+
+impl<'a> Setup<'a> {
+    fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
+        if plan.k.total > TAPS {
+            return None;
+        }
+        let (image, row) = Image::find(&plan.rhs, axes)?;
+        // Whole vectors are read, so what is not a copy must have one.
+        let readable = image.is_copied() || row.length() >= call.lanes;
+        let fits = image.copy_words(WIDE * call.lanes) <= OWN;
+        (readable && fits).then_some(Setup { call, plan, image, row })
+    }
+
+    /// The rows and columns of a filter, if its steps are those of the plane and there is a stencil for it.
+    ///
+    /// # Safety
+    /// `list` must have where each index of K starts.
+    unsafe fn stencil(&self, list: *const isize) -> Option<[usize; 2]> {
+        let (k, row) = (&self.plan.k, self.row);
+        let [height, width] = [k.extent[0], k.extent[1]];
+        let suits = k.count == 2 && Stencil::suits(height, width) && row.rows >= stencil::ROWS;
+        let steps = |at: usize| (at / width * row.pitch + at % width).cast_signed();
+        // SAFETY: the list has an offset for each index of K, by this function's contract.
+        let by_one = |at: usize| unsafe { *list.wrapping_add(at) - *list == steps(at) };
+        (suits && self.image.is_copied() && (0..k.total).all(by_one)).then_some([height, width])
+    }
+
+    /// Jobs per batch index, each of `least` rows of the plane or more.
+    fn parts(&self, least: usize) -> usize {
+        let most = (self.row.rows / least).max(1);
+        let mut parts = self.row.length().div_ceil(PART).min(most);
+        while self.plan.batch.total * parts < self.call.threads && 2 * parts <= most {
+            parts *= 2;
+        }
+        parts
+    }
+
+    /// Where the long row ends for vectors that are read.
+    fn limit(&self, lanes: usize) -> usize {
+        self.row.length() + if self.image.is_copied() { WIDE * lanes } else { 0 }
+    }
+}
+
+struct Task<'a> {
+    setup: &'a Setup<'a>,
+    list: *const isize,
+    /// The rows and columns of a filter, where it is a stencil.
+    stencil: Option<[usize; 2]>,
+    /// Jobs per batch index.
+    parts: usize,
+}
+
+// SAFETY: the list is only read while jobs run.
+unsafe impl Sync for Task<'_> {}
+
+impl Task<'_> {
+    /// Where the first element of a filter starts in the image.
+    fn offset(&self) -> isize {
+        // SAFETY: `planes` has written the list before it makes a task, and there is an index of K.
+        unsafe { *self.list }
+    }
+}
+
+impl pool::Task for Task<'_> {
+    fn work(&self, jobs: Range<usize>) {
+        lend(&JOB, |scratch| run(self.setup.call.isa, Jobs { task: self, jobs, scratch }));
+    }
+}
+
+struct Jobs<'a> {
+    task: &'a Task<'a>,
+    jobs: Range<usize>,
+    scratch: &'a mut Scratch<Place>,
+}
+
+/// Some rows of the plane of a batch index.
+struct Piece<'a> {
+    task: &'a Task<'a>,
+    /// The filter, as [`read_filters`] has written it.
+    filter: *const f32,
+    image: *const f32,
+    m: usize,
+    rows: Range<usize>,
+    /// Room for their long row, with `WIDE` vectors before and after it, and for their results.
+    sums: *mut f32,
+    dense: *mut f32,
+}
+
+impl Kernel for Jobs<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Jobs { task, jobs, scratch } = self;
+        let (setup, plan) = (task.setup, task.setup.plan);
+        let longest = setup.row.rows.div_ceil(task.parts) * setup.row.pitch;
+        let room = (longest + 2 * WIDE * S::LANES).next_multiple_of(LINE);
+        let pitch = task.stencil.map_or(plan.k.total, |[height, _]| height * stencil::PITCH);
+        let taps = (plan.m.total * pitch).next_multiple_of(LINE);
+        let copied = setup.image.copy_words(WIDE * S::LANES);
+        let (filters, _) = scratch.provide(taps + 2 * room + copied, 0, Place::NOWHERE);
+        let sums = filters.wrapping_add(taps + WIDE * S::LANES);
+        let dense = filters.wrapping_add(taps + room);
+        let copy = dense.wrapping_add(room);
+        let mut at = usize::MAX;
+        for job in jobs {
+            let (batch, part) = (job / task.parts, job % task.parts);
+            let base = plan.at_batch(&plan.rhs, batch);
+            if at != batch {
+                // SAFETY: the scratch memory has the words of the filters and of the copy, and these are all channels of a
+                // batch index.
+                unsafe {
+                    read_filters(task, batch, filters);
+                    setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy);
+                }
+                at = batch;
+            }
+            let image = match setup.image.is_copied() {
+                true => copy.cast_const().wrapping_offset(setup.image.base()),
+                false => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
+            };
+            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+            let rows = share(setup.row.rows, task.parts, part)..share(setup.row.rows, task.parts, part + 1);
+            for m in 0..plan.m.total {
+                let filter = filters.cast_const().wrapping_add(m * pitch);
+                let piece = Piece { task, filter, image, m, rows: rows.clone(), sums, dense };
+                // SAFETY: `image` is in place, or in a copy that is filled, with `WIDE` vectors beyond its end, and there is
+                // room for the sums and results of a part.
+                unsafe {
+                    match task.stencil {
+                        Some(size) => piece.apply(s, size, &destination),
+                        None => {
+                            piece.sum(s);
+                            piece.hand_on(s, &destination);
+                        }
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Copies the rows of the left operand of a batch index: each along K, or as a stencil reads it.
+///
+/// # Safety
+/// `to` must be valid for writing a word for each index of M and K, or the rows of a stencil for each index of M.
+unsafe fn read_filters(task: &Task<'_>, batch: usize, to: *mut f32) {
+    let plan = task.setup.plan;
+    let k = plan.k.total;
+    let [height, width, pitch] = match task.stencil {
+        Some([height, width]) => [height, width, stencil::PITCH],
+        None => [1, k, k],
+    };
+    let base = plan.at_batch(&plan.lhs, batch).offset;
+    let (run, step) = plan.lhs.even_run(&plan.k);
+    let mut rows = Walk::new(&plan.lhs, &plan.m, 0);
+    for m in 0..plan.m.total {
+        let from = plan.lhs.data.as_ptr().wrapping_offset(base + rows.place.offset);
+        let mut to = to.wrapping_add(m * height * pitch);
+        let mut taps = (run != k).then(|| Walk::new(&plan.lhs, &plan.k, 0));
+        for y in 0..height {
+            for x in 0..width {
+                let even = (y * width + x).cast_signed() * step;
+                let offset = taps.as_ref().map_or(even, |taps| taps.place.offset);
+                // SAFETY: `Side` has checked that the operand has an element at every index, and `to` has a word for each
+                // by this function's contract.
+                unsafe { to.wrapping_add(x).write(*from.wrapping_offset(offset)) };
+                if let Some(taps) = &mut taps {
+                    taps.advance(1);
+                }
+            }
+            to = to.wrapping_add(pitch);
+        }
+        rows.advance(1);
+    }
+}
+
+impl Piece<'_> {
+    /// Applies the filter as a stencil, and hands the results on.
+    ///
+    /// # Safety
+    /// `image` must be where the copy of a batch index starts, which must have a vector more than it needs; the filter must
+    /// have its rows, and `dense` room for the results, which must be at least [`stencil::ROWS`] rows.
+    #[inline(always)]
+    unsafe fn apply<S: Simd>(&self, s: S, [height, width]: [usize; 2], destination: &Destination<'_>) {
+        let LongRow { inner, pitch, .. } = self.task.setup.row;
+        let (first, count) = (self.rows.start, self.rows.len());
+        let straight = destination.straight();
+        let to = straight.map_or(self.dense, |target| {
+            let offset = self.m.cast_signed() * target.row;
+            target.origin.wrapping_offset(offset).wrapping_add(first * inner)
+        });
+        let mut y = 0;
+        while y < count {
+            // The last rows overlap those before, so that they end with the piece.
+            let at = y.min(count - stencil::ROWS);
+            let image = self.image.wrapping_offset(self.task.offset()).wrapping_add((first + at) * pitch);
+            let to = to.wrapping_add(at * inner);
+            let stencil = Stencil { filter: self.filter, height, width, image, pitch, to, columns: inner };
+            // SAFETY: the copy has the rows that the filter meets, with a vector beyond their end, by this function's
+            // contract; the results are in `dense`, or rows of the output, whose reach the plan has checked.
+            unsafe { stencil.apply(s) }
+            y = at + stencil::ROWS;
+        }
+        if straight.is_none() {
+            // SAFETY: all results of these rows are written.
+            unsafe { destination.finish(s, &self.whole(self.dense)) }
+        }
+    }
+
+    /// All results, one after the other.
+    fn whole(&self, data: *const f32) -> Sums {
+        let inner = self.task.setup.row.inner;
+        let cols = self.rows.len() * inner;
+        Sums { data, pitch: cols, m: self.m, n: self.rows.start * inner, rows: 1, cols }
+    }
+
+    /// Sums the columns of the rows into `sums`, where they lie as in the long row.
+    ///
+    /// # Safety
+    /// `image` must be where the image starts for a batch index, and a copy must have `WIDE` vectors more than it needs; the
+    /// filter must have a word for each index of K, and `sums` room.
+    #[inline(always)]
+    unsafe fn sum<S: Simd>(&self, s: S) {
+        let (row, k) = (self.task.setup.row, self.task.setup.plan.k.total);
+        let (start, end) = (self.rows.start * row.pitch, (self.rows.end - 1) * row.pitch + row.inner);
+        let limit = self.task.setup.limit(S::LANES);
+        let mut at = start;
+        while at < end {
+            let mut vectors = (end - at).div_ceil(S::LANES).min(WIDE).next_power_of_two();
+            while vectors * S::LANES > limit {
+                vectors /= 2;
+            }
+            // In place the last vectors end with the image, and overlap those before.
+            let width = vectors * S::LANES;
+            let first = at.min(limit - width);
+            let block = Block {
+                k,
+                a: self.filter,
+                rows: Rows::Near(1),
+                b: self.image.wrapping_add(first),
+                steps: Steps::Listed(self.task.list),
+                ahead: Ahead::nothing(self.image),
+                c: self.sums.wrapping_offset(first.cast_signed() - start.cast_signed()),
+                c_row: 0,
+                before: None,
+            };
+            // SAFETY: the list has an offset for each index of K, from where the image has the long row up to `limit`, before
+            // which these vectors end; they start less than their width before `at`, so `sums` has room for them.
+            unsafe { kernel::tile(s, 1, vectors, block) }
+            at = first + width;
+        }
+    }
+
+    /// Hands on the sums of the long row.
+    ///
+    /// # Safety
+    /// `sums` must have the long row of these rows, and `dense` room for the results.
+    #[inline(always)]
+    unsafe fn hand_on<S: Simd>(&self, s: S, destination: &Destination<'_>) {
+        let LongRow { inner, pitch, .. } = self.task.setup.row;
+        // SAFETY: the long row has `inner` sums in each of these rows of the plane, which are neighbouring columns of the
+        // contraction, and `dense` has room for all of them, by this function's contract.
+        unsafe {
+            if pitch == inner {
+                return destination.finish(s, &self.whole(self.sums));
+            }
+            for y in 0..self.rows.len() {
+                copy(s, self.sums.wrapping_add(y * pitch), 1, inner, self.dense.wrapping_add(y * inner));
+            }
+            destination.finish(s, &self.whole(self.dense));
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Where the image of a convolution is read: in place, or in a copy in which its windows are plain strides.
+//!
+//! In: an operand whose column axes are the rows of an image, one after the other. Out: its rows as one long row, where each
+//! index of K starts in it, and the copying. Always: the elements of the long row are neighbours, and what lies outside of the
+//! image is zero in a copy.
+
+use core::ops::Range;
+
+use super::long_row::LongRow;
+use super::parted::Parted;
+use super::place::{Group, Place, Side, Walk};
+use super::stage::{Stage, image};
+use super::{Axis, Role};
+use crate::Simd;
+use crate::scratch::LINE;
+
+/// Where the image is read.
+pub(super) enum Image<'a> {
+    /// Where it lies.
+    InPlace(Side<'a>),
+    /// In a copy spread by the divisors of windows.
+    Spread(Stage, Side<'a>),
+    /// In a copy parted by the strides of windows.
+    Parted(Parted<'a>),
+}
+
+impl<'a> Image<'a> {
+    /// Where to read an operand, and the rows of its N axes as one long row.
+    pub(super) fn find(operand: &Side<'a>, axes: &[Axis]) -> Option<(Image<'a>, LongRow)> {
+        if let Some(parted) = Parted::new(operand, axes) {
+            let row = parted.row;
+            return Some((Image::Parted(parted), row));
+        }
+        let (stage, side) = image(operand, axes)?;
+        let n = Group::merged(axes, Role::N, &[&side]);
+        let row = LongRow::new(&side, &n).filter(|_| n.count <= 2)?;
+        match stage {
+            Some(stage) => Some((Image::Spread(stage, side), row)),
+            None => Some((Image::InPlace(side), row)),
+        }
+    }
+
+    /// Whether it is read in a copy.
+    pub(super) fn is_copied(&self) -> bool {
+        !matches!(self, Image::InPlace(_))
+    }
+
+    /// Words of a copy, with so many beyond its end, which whole vectors read.
+    pub(super) fn copy_words(&self, beyond: usize) -> usize {
+        let words = match self {
+            Image::InPlace(_) => return 0,
+            Image::Spread(stage, _) => stage.words,
+            Image::Parted(parted) => parted.words,
+        };
+        (words + beyond).next_multiple_of(LINE)
+    }
+
+    /// The parts that are copied one by one.
+    pub(super) fn channels(&self) -> usize {
+        match self {
+            Image::InPlace(_) | Image::Spread(..) => 1,
+            Image::Parted(parted) => parted.channels,
+        }
+    }
+
+    /// Where the element lies in the image whose indices are all 0.
+    pub(super) fn base(&self) -> isize {
+        match self {
+            Image::InPlace(side) | Image::Spread(_, side) => side.base,
+            Image::Parted(_) => 0,
+        }
+    }
+
+    /// Lists where each index of K starts.
+    ///
+    /// # Safety
+    /// `list` must be valid for writing an offset for each.
+    pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
+        let side = match self {
+            Image::InPlace(side) | Image::Spread(_, side) => side,
+            // SAFETY: the list has an offset for each index of K, by this function's contract.
+            Image::Parted(parted) => return unsafe { parted.list(axes, list) },
+        };
+        let k = Group::merged(axes, Role::K, &[side]);
+        let mut walk = Walk::new(side, &k, 0);
+        for at in 0..k.total {
+            // SAFETY: the list has an offset for each index of K, by this function's contract, and `at` is one of these.
+            unsafe { list.add(at).write(walk.place.offset) };
+            walk.advance(1);
+        }
+    }
+
+    /// Copies some channels of the batch index at `base` of the operand.
+    ///
+    /// # Safety
+    /// `copy` must be valid for writing [`Image::copy_words`], `channels` must be some of the image's, and `base` the place
+    /// of a batch index in `operand`, which this image was found for.
+    #[inline(always)]
+    pub(super) unsafe fn fill<S: Simd>(
+        &self,
+        s: S,
+        operand: &Side<'_>,
+        base: Place,
+        channels: Range<usize>,
+        copy: *mut f32,
+    ) {
+        // SAFETY: `copy` has the words of the stage or of the parted image, and more, by this function's contract; those of
+        // a stage are zeros before it is filled.
+        unsafe {
+            match self {
+                Image::InPlace(_) => {}
+                Image::Spread(stage, _) => {
+                    copy.write_bytes(0, stage.words);
+                    stage.fill(s, operand, base, copy);
+                }
+                Image::Parted(parted) => parted.fill(s, operand, base, channels, copy),
+            }
+        }
+    }
+}
