@@ -246,6 +246,7 @@ fn takes(kind: AttrKind) -> String {
         AttrKind::IntsOr(list) => format!("integers, one for each axis or one for all, or {}", words(list)),
         AttrKind::Shape => "extents".into(),
         AttrKind::Float => "a number".into(),
+        AttrKind::FloatOrNone => "a number or `None`".into(),
         AttrKind::Bool => "`true` or `false`".into(),
         AttrKind::Word(list) => words(list),
         AttrKind::Text => "a text".into(),

@@ -12,8 +12,9 @@ pub mod layers {
     /// |---|---|---|---|
     /// | `channels` | an integer | required | channels of the argument |
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `affine` | `true` or `false` | `true` | whether a learnt scale and offset of each channel follow |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: with `layer: BatchNorm1d(8)`, `self.layer(x)` of `x: f32[B, 8]` is `f32[B, 8]`. Its parameters: `layer.running_mean: f32[8]`, `layer.running_var: f32[8]`, `layer.weight: f32[8]`, `layer.bias: f32[8]`.
     pub struct BatchNorm1d;
@@ -24,8 +25,9 @@ pub mod layers {
     /// |---|---|---|---|
     /// | `channels` | an integer | required | channels of the argument |
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `affine` | `true` or `false` | `true` | whether a learnt scale and offset of each channel follow |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: with `layer: BatchNorm2d(8)`, `self.layer(x)` of `x: f32[B, 8, 6, 5]` is `f32[B, 8, 6, 5]`. Its parameters: `layer.running_mean: f32[8]`, `layer.running_var: f32[8]`, `layer.weight: f32[8]`, `layer.bias: f32[8]`.
     pub struct BatchNorm2d;
@@ -509,21 +511,22 @@ pub mod functions {
     pub const avg_pool2d: &str = "avg_pool2d(x: float[.., Height, Width]) -> float[...]";
 
     /// ```text
-    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels], running_var: float[Channels], weight: float[Channels]?, bias: float[Channels]?) -> *
+    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *
     /// ```
     ///
-    /// `(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` are the second and third result, where the batch's variance is the unbiased one.
+    /// `(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` are the second and third result, where the batch's variance is the unbiased one. With `momentum = None` the batch weighs `1 / (num_batches_tracked + 1)`, and that count is the fourth result. With `track_running_stats = false` `weight` and `bias` follow `x`.
     ///
     /// In PyTorch `torch.nn.functional.batch_norm`, in ONNX `BatchNormalization`.
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `training` | `true` or `false` | `false` | whether mean and variance are the batch's; the new running ones are then further results |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: `batch_norm(x, m, v, w, c)` of `x: f32[B, 3, 5, 7]`, `m: f32[3]`, `v: f32[3]`, `w: f32[3]`, `c: f32[3]` is `f32[B, 3, 5, 7]`.
-    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels], running_var: float[Channels], weight: float[Channels]?, bias: float[Channels]?) -> *";
+    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *";
 
     /// ```text
     /// bernoulli(key: u32[2]?) -> bool[...]

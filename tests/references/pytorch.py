@@ -488,3 +488,7 @@ op("multi_margin_loss(x, y, p = 2, margin = 0.3)", lambda x, y: F.multi_margin_l
 layer("Sequential(Linear(5, 5), [Linear(5, 5), Linear(5, 5)], tanh, [LayerNorm(5), Linear(5, 3)])",
       lambda: nn.Sequential(nn.Linear(5, 5), nn.Sequential(nn.Linear(5, 5), nn.Linear(5, 5)), nn.Tanh(),
                             nn.Sequential(nn.LayerNorm(5), nn.Linear(5, 3))), lambda: normal(4, 5))
+layer("BatchNorm1d(3, track_running_stats = false)", lambda: nn.BatchNorm1d(3, track_running_stats=False), lambda: normal(4, 3, 5))
+op("batch_norm(x, w, c, track_running_stats = false)",
+   lambda x, w, c: F.batch_norm(x, None, None, w, c, training=True),
+   x=lambda: normal(5, 3), w=lambda: normal(3), c=lambda: normal(3))

@@ -39,6 +39,8 @@ pub enum AttrKind {
     Shape,
     /// A number.
     Float,
+    /// A number, or `None`.
+    FloatOrNone,
     /// A truth value.
     Bool,
     /// One of these words.
@@ -50,6 +52,11 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
+    /// Whether it accepts any number.
+    fn takes_number(self) -> bool {
+        matches!(self, AttrKind::Float | AttrKind::FloatOrNone)
+    }
+
     /// Whether it accepts several integers.
     pub(crate) fn takes_list(self) -> bool {
         matches!(self, AttrKind::Ints | AttrKind::IntsOr(_) | AttrKind::Shape)
@@ -58,6 +65,9 @@ impl AttrKind {
 
 /// What other languages write where nothing is given.
 pub(crate) const ABSENT: [&str; 4] = ["None", "none", "null", "nil"];
+
+/// The word for nothing.
+pub(crate) const NONE: &str = "None";
 
 /// The declaration of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -111,7 +121,7 @@ impl AttrDecl {
         if self.kind == AttrKind::Init && value != Attr::Absent {
             return fit_initial(self.name, value);
         }
-        if let Some(large) = value.beyond(INTEGER).filter(|_| self.kind != AttrKind::Float) {
+        if let Some(large) = value.beyond(INTEGER).filter(|_| !self.kind.takes_number()) {
             let message = format!("{large} is beyond what `{}` takes, at most {INTEGER}", self.name);
             return Err(OpError::new(Code::LiteralOutOfRange, message).attr(self.name));
         }
@@ -128,8 +138,11 @@ impl AttrDecl {
                 Ok(Attr::List(list))
             }
             (AttrKind::Shape, value @ Attr::Int(_)) => Ok(Attr::List(vec![value])),
-            (AttrKind::Float, value @ Attr::Float(_)) => Ok(value),
-            (AttrKind::Float, Attr::Int(dim)) => dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim)),
+            (AttrKind::Float | AttrKind::FloatOrNone, value @ Attr::Float(_)) => Ok(value),
+            (AttrKind::Float | AttrKind::FloatOrNone, Attr::Int(dim)) => {
+                dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim))
+            }
+            (AttrKind::FloatOrNone, Attr::Text(text)) if text == NONE => Ok(Attr::Text(text)),
             (AttrKind::Bool, value @ Attr::Bool(_)) => Ok(value),
             (AttrKind::Word(words) | AttrKind::IntsOr(words), Attr::Text(text)) if words.contains(&&*text) => {
                 Ok(Attr::Text(text))
@@ -148,6 +161,7 @@ impl AttrDecl {
             AttrKind::IntsOr(list) => format!("an integer, a list of integers or {}", words(list)),
             AttrKind::Shape => "a list of extents".to_owned(),
             AttrKind::Float => "a number".to_owned(),
+            AttrKind::FloatOrNone => format!("a number or `{NONE}`"),
             AttrKind::Bool => "true or false".to_owned(),
             AttrKind::Word(list) => words(list),
             AttrKind::Text => "a text".to_owned(),
@@ -163,6 +177,7 @@ impl AttrDecl {
             (AttrKind::Word(list) | AttrKind::IntsOr(list), Attr::Text(text)) => {
                 closest(text, list.iter().copied()).map(|word| format!("\"{word}\""))
             }
+            (AttrKind::FloatOrNone, Attr::Text(text)) if ABSENT.contains(&&**text) => Some(NONE.to_owned()),
             (AttrKind::Bool, Attr::Int(n)) if n.is(0) => Some("false".to_owned()),
             (AttrKind::Bool, Attr::Int(n)) if n.is(1) => Some("true".to_owned()),
             (AttrKind::Bool, Attr::Text(text)) if ABSENT.contains(&&**text) => Some("false".to_owned()),
