@@ -492,3 +492,5 @@ layer("BatchNorm1d(3, track_running_stats = false)", lambda: nn.BatchNorm1d(3, t
 op("batch_norm(x, w, c, track_running_stats = false)",
    lambda x, w, c: F.batch_norm(x, None, None, w, c, training=True),
    x=lambda: normal(5, 3), w=lambda: normal(3), c=lambda: normal(3))
+op("x[(1..).step_by(3), (..-1).step_by(2)]", lambda x: x[1::3, :-1:2], x=lambda: normal(8, 6))
+op("x[.., (2..).step_by(4), 1]", lambda x: x[..., 2::4, 1], x=lambda: normal(2, 9, 3))
