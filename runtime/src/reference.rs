@@ -860,6 +860,23 @@ pub mod functions {
     pub const cross_entropy: &str = "cross_entropy(logits: float[...], target: any[...], weight: f32[_]?) -> float[...]";
 
     /// ```text
+    /// ctc_loss(log_probs: float[Time, Batch, Classes], targets: int[Batch, Labels], input_lengths: int[Batch], target_lengths: int[Batch]) -> float[...]
+    /// ```
+    ///
+    /// Connectionist temporal classification (Graves et al. 2006): `−ln` of the probability that a sequence of classes, without repetitions and then without blanks, is the target. `log_probs` are such as `log_softmax` gives; what stands behind the lengths has no effect. The mean is over the batch, of each loss divided by the length of its target, or by 1. Where the input is too short for the target the loss is infinite and has a gradient of 0. A label that is no class, and a length beyond its axis, make it NaN. The gradient is the loss's own; PyTorch's is another one where `log_probs` are not normalised.
+    ///
+    /// In PyTorch `torch.nn.functional.ctc_loss`.
+    ///
+    /// | attribute | takes | default | meaning |
+    /// |---|---|---|---|
+    /// | `reduction` | `"mean"`, `"sum"`, `"none"` | `"mean"` | "mean" or "sum" over all elements, or "none" |
+    /// | `blank` | an integer | `0` | the class that is no label |
+    /// | `zero_infinity` | `true` or `false` | `false` | whether the loss is 0 where no path fits, instead of infinite |
+    ///
+    /// Example: `ctc_loss(x, y, i, t, reduction = "none", zero_infinity = true)` of `x: f32[7, 3, 5]`, `y: u32[3, 2]`, `i: u32[3]`, `t: u32[3]` is `f32[3]`.
+    pub const ctc_loss: &str = "ctc_loss(log_probs: float[Time, Batch, Classes], targets: int[Batch, Labels], input_lengths: int[Batch], target_lengths: int[Batch]) -> float[...]";
+
+    /// ```text
     /// cummax(x: number[..]) -> number[..]
     /// ```
     ///

@@ -142,6 +142,7 @@ list! {
     likelihood_loss
     margin_loss
     multi_margin_loss
+    ctc_loss
     sgd
     adam
     rms_prop
