@@ -60,6 +60,14 @@ fn indices_and_slices_select() {
     assert_eq!(eval("x: f32[A, 4]) -> f32[A, 1]", "x[.., ..=0]", x())[0].f64s(), [0.0, 4.0, 8.0]);
     assert_eq!(eval("x: f32[A, 4]) -> f32[A, 3]", "x[.., ..-1]", x())[0].shape, [3, 3]);
     assert_eq!(eval("x: f32[A, 4]) -> f32", "x[1, 2]", x())[0].f64s(), [6.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[2]", "x[1, (1..).step_by(2)]", x())[0].f64s(), [5.0, 7.0]);
+    assert_eq!(eval("x: f32[A, 4]) -> f32[A, 2]", "x[_, (..=2).step_by(2)]", x())[0].shape, [3, 2]);
+    let halves = eval("x: f32[A, 4]) -> f32[(A + 1) / 2, 1]", "x[(..).step_by(2), (1..-1).step_by(7)]", x());
+    assert_eq!((halves[0].f64s(), &halves[0].shape[..]), (&[1.0, 9.0][..], &[2, 1][..]));
+    assert_eq!(
+        eval("x: f32[A, 4]) -> f32[(A + 1) / 3, 4]", "x[(1..).step_by(3)]", x())[0].f64s(),
+        [4.0, 5.0, 6.0, 7.0]
+    );
     let y = || vec![count(&[2, 3, 2])];
     assert_eq!(eval("x: f32[2, 3, 2]) -> f32[2, 3]", "x[.., 1]", y())[0].f64s(), [1.0, 3.0, 5.0, 7.0, 9.0, 11.0]);
 }

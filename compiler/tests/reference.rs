@@ -257,6 +257,7 @@ fn takes(kind: AttrKind) -> String {
         AttrKind::IntsOr(list) => format!("integers, one for each axis or one for all, or {}", words(list)),
         AttrKind::Shape => "extents".into(),
         AttrKind::Float => "a number".into(),
+        AttrKind::FloatOrNone => "a number or `None`".into(),
         AttrKind::Bool => "`true` or `false`".into(),
         AttrKind::BoolOr(list) => format!("`true`, `false` or {}", words(list)),
         AttrKind::Word(list) => words(list),

@@ -72,6 +72,11 @@ const PARTS: &str = "
             self.n[1..=2] = self.n[2..];
             (self.a, self.n)
         }
+        pub fn stepped(&mut self, x: f32[2, T]) -> f32[3, T] {
+            self.a[(1..).step_by(2)] = x + self.b[(..3).step_by(2)];
+            self.n[(..=2).step_by(2)] += 1;
+            self.a[(..).step_by(2)]
+        }
         pub fn chosen(&mut self, x: f32[T], which: u32) -> f32[T] {
             match which {
                 0 => { self.a[3] = x; }

@@ -557,3 +557,26 @@ fn kernels_compute_what_the_oracle_says() {
         assert!(!emitted.contains("compile_error"), "{what}");
     }
 }
+
+#[test]
+fn alignments_that_cannot_be_are_infinite_and_have_no_gradient() {
+    let given = |labels: [u32; 2], input: u32, target: u32| {
+        let lengths = [vec![input], vec![target]].map(|length| Tensor::new([1], Data::U32(length)));
+        let log_probs = Tensor::floats([2, 1, 3], (0..6).map(f64::from).collect());
+        [&[log_probs, Tensor::new([1, 2], Data::U32(labels.to_vec()))][..], &lengths[..]].concat()
+    };
+    let signature = "x: f32[T, B, 3], y: u32[B, 2], i: u32[B], t: u32[B]) -> (f32, f32[T, B, 3])";
+    let both = |args: Vec<Tensor>| {
+        let found = eval(signature, "value_and_grad(|x| ctc_loss(x, y, i, t))(x)", &args);
+        (found[0].f64s()[0], found[1].f64s().to_vec())
+    };
+    assert_eq!(both(given([1, 2], 2, 2)), (-3.0, vec![0.0, -0.5, 0.0, 0.0, 0.0, -0.5]));
+    assert_eq!(both(given([9, 9], 0, 0)), (0.0, vec![0.0; 6]));
+    // Equal labels have a blank between them.
+    for impossible in [given([1, 1], 2, 2), given([1, 2], 1, 2), given([1, 2], 0, 1)] {
+        assert_eq!(both(impossible), (f64::INFINITY, vec![0.0; 6]));
+    }
+    for wrong in [given([1, 3], 2, 2), given([1, 2], 3, 2), given([1, 2], 2, 3)] {
+        assert!(both(wrong).0.is_nan());
+    }
+}

@@ -12,8 +12,9 @@ pub mod layers {
     /// |---|---|---|---|
     /// | `channels` | an integer | required | channels of the argument |
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `affine` | `true` or `false` | `true` | whether a learnt scale and offset of each channel follow |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: with `layer: BatchNorm1d(8)`, `self.layer(x)` of `x: f32[B, 8]` is `f32[B, 8]`. Its parameters: `layer.running_mean: f32[8]`, `layer.running_var: f32[8]`, `layer.weight: f32[8]`, `layer.bias: f32[8]`.
     pub struct BatchNorm1d;
@@ -24,8 +25,9 @@ pub mod layers {
     /// |---|---|---|---|
     /// | `channels` | an integer | required | channels of the argument |
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `affine` | `true` or `false` | `true` | whether a learnt scale and offset of each channel follow |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: with `layer: BatchNorm2d(8)`, `self.layer(x)` of `x: f32[B, 8, 6, 5]` is `f32[B, 8, 6, 5]`. Its parameters: `layer.running_mean: f32[8]`, `layer.running_var: f32[8]`, `layer.weight: f32[8]`, `layer.bias: f32[8]`.
     pub struct BatchNorm2d;
@@ -510,21 +512,22 @@ pub mod functions {
     pub const avg_pool2d: &str = "avg_pool2d(x: float[.., Height, Width]) -> float[...]";
 
     /// ```text
-    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels], running_var: float[Channels], weight: float[Channels]?, bias: float[Channels]?) -> *
+    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *
     /// ```
     ///
-    /// `(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` are the second and third result, where the batch's variance is the unbiased one.
+    /// `(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` are the second and third result, where the batch's variance is the unbiased one. With `momentum = None` the batch weighs `1 / (num_batches_tracked + 1)`, and that count is the fourth result. With `track_running_stats = false` `weight` and `bias` follow `x`.
     ///
     /// In PyTorch `torch.nn.functional.batch_norm`, in ONNX `BatchNormalization`.
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `eps` | a number | `1e-5` | added to the variance |
-    /// | `momentum` | a number | `0.1` | the weight of the batch in the new running statistics |
+    /// | `momentum` | a number or `None` | `0.1` | the weight of the batch in the new running statistics; with `None` they are the mean over all batches so far |
     /// | `training` | `true` or `false` | `false` | whether mean and variance are the batch's; the new running ones are then further results |
+    /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: `batch_norm(x, m, v, w, c)` of `x: f32[B, 3, 5, 7]`, `m: f32[3]`, `v: f32[3]`, `w: f32[3]`, `c: f32[3]` is `f32[B, 3, 5, 7]`.
-    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels], running_var: float[Channels], weight: float[Channels]?, bias: float[Channels]?) -> *";
+    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *";
 
     /// ```text
     /// bernoulli(key: u32[2]?) -> bool[...]
@@ -856,6 +859,23 @@ pub mod functions {
     ///
     /// Example: `cross_entropy(x, y)` of `x: f32[5, 7]`, `y: u32[5]` is `f32`.
     pub const cross_entropy: &str = "cross_entropy(logits: float[...], target: any[...], weight: f32[_]?) -> float[...]";
+
+    /// ```text
+    /// ctc_loss(log_probs: float[Time, Batch, Classes], targets: int[Batch, Labels], input_lengths: int[Batch], target_lengths: int[Batch]) -> float[...]
+    /// ```
+    ///
+    /// Connectionist temporal classification (Graves et al. 2006): `−ln` of the probability that a sequence of classes, without repetitions and then without blanks, is the target. `log_probs` are such as `log_softmax` gives; what stands behind the lengths has no effect. The mean is over the batch, of each loss divided by the length of its target, or by 1. Where the input is too short for the target the loss is infinite and has a gradient of 0. A label that is no class, and a length beyond its axis, make it NaN. The gradient is the loss's own; PyTorch's is another one where `log_probs` are not normalised.
+    ///
+    /// In PyTorch `torch.nn.functional.ctc_loss`.
+    ///
+    /// | attribute | takes | default | meaning |
+    /// |---|---|---|---|
+    /// | `reduction` | `"mean"`, `"sum"`, `"none"` | `"mean"` | "mean" or "sum" over all elements, or "none" |
+    /// | `blank` | an integer | `0` | the class that is no label |
+    /// | `zero_infinity` | `true` or `false` | `false` | whether the loss is 0 where no path fits, instead of infinite |
+    ///
+    /// Example: `ctc_loss(x, y, i, t, reduction = "none", zero_infinity = true)` of `x: f32[7, 3, 5]`, `y: u32[3, 2]`, `i: u32[3]`, `t: u32[3]` is `f32[3]`.
+    pub const ctc_loss: &str = "ctc_loss(log_probs: float[Time, Batch, Classes], targets: int[Batch, Labels], input_lengths: int[Batch], target_lengths: int[Batch]) -> float[...]";
 
     /// ```text
     /// cummax(x: number[..]) -> number[..]

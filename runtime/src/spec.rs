@@ -50,6 +50,12 @@ impl ParameterSpec {
         self.shape.iter().product()
     }
 
+    /// The element type in files: PyTorch counts the batches of a batch norm in integers.
+    pub(crate) fn stored(&self) -> &'static str {
+        let counts = !self.trained && self.name.rsplit('.').next() == Some("num_batches_tracked");
+        if counts { "I64" } else { "F32" }
+    }
+
     /// Whether the parameter holds no values.
     pub fn is_empty(&self) -> bool {
         self.len() == 0

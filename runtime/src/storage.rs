@@ -93,11 +93,14 @@ fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'sta
 pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
     let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| Tensor {
         name: format!("{prefix}{name}"),
-        dtype: "F32",
+        dtype: parameter.stored(),
         shape: parameter.shape.into(),
         values: &words[offset..][..parameter.len()],
     };
-    stored(spec, prefix).map(tensor).collect()
+    let mut tensors: Vec<Tensor<'a>> = stored(spec, prefix).map(tensor).collect();
+    // Every tensor starts on a multiple of the size of its elements.
+    tensors.sort_by_key(|tensor| core::cmp::Reverse(tensor.size()));
+    tensors
 }
 
 /// The file has exactly the parameters of the model, once for every prefix.
@@ -112,7 +115,7 @@ pub(crate) fn parameters(
 ) -> impl Iterator<Item = (String, &'static str, Vec<usize>)> {
     prefixes.iter().flat_map(move |prefix| {
         stored(spec, prefix)
-            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), "F32", parameter.shape.to_vec()))
+            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), parameter.stored(), parameter.shape.to_vec()))
     })
 }
 
@@ -138,7 +141,7 @@ pub(crate) fn differences(
             differences.push(Difference::Shape { name, found, expected: shape });
         }
     }
-    // PyTorch counts the batches of each batch norm, which nothing here needs.
+    // PyTorch counts the batches of each batch norm, which only a mean over all of them needs.
     rest.retain(|name, _| {
         let layer = name.strip_suffix("num_batches_tracked");
         layer.is_none_or(|layer| spec.find(&format!("{layer}running_mean")).is_err())

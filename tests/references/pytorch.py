@@ -507,3 +507,26 @@ op('attend(q, k, v, m, causal = "lower_right")', lower_right,
 op('attend(q, k, v, m, causal = "lower_right")', lower_right,
    q=lambda: normal(2, 2, 5, 4), k=lambda: normal(2, 2, 9, 4), v=lambda: normal(2, 2, 9, 3),
    m=lambda: below(2, 2, 1, 1, 9).bool() | (torch.arange(9) == 2))
+layer("BatchNorm1d(3, track_running_stats = false)", lambda: nn.BatchNorm1d(3, track_running_stats=False), lambda: normal(4, 3, 5))
+op("batch_norm(x, w, c, track_running_stats = false)",
+   lambda x, w, c: F.batch_norm(x, None, None, w, c, training=True),
+   x=lambda: normal(5, 3), w=lambda: normal(3), c=lambda: normal(3))
+op("x[(1..).step_by(3), (..-1).step_by(2)]", lambda x: x[1::3, :-1:2], x=lambda: normal(8, 6))
+op("x[.., (2..).step_by(4), 1]", lambda x: x[..., 2::4, 1], x=lambda: normal(2, 9, 3))
+
+# Alignments: repeated labels, padding that is no class, lengths of all kinds, and inputs that are too short.
+def ctc(x, y, i, t, **how):
+    return F.ctc_loss(F.log_softmax(x, 2), y, i, t, **how)
+
+
+repeated = {"y": lambda: torch.tensor([[1, 1, 2, 2, 2], [3, 1, 1, 99, 99], [2, 7, 0, 3, 1]]),
+            "i": lambda: torch.tensor([13, 7, 9]), "t": lambda: torch.tensor([5, 3, 1])}
+op("ctc_loss(log_softmax(x, axis = 2), y, i, t)", ctc, x=lambda: normal(13, 3, 5), **repeated)
+op('ctc_loss(log_softmax(x, axis = 2), y, i, t, reduction = "none")',
+   lambda x, y, i, t: ctc(x, y, i, t, reduction="none"), x=lambda: 2 * normal(13, 3, 4), **repeated)
+op('ctc_loss(log_softmax(x, axis = 2), y, i, t, reduction = "sum", blank = 6, zero_infinity = true)',
+   lambda x, y, i, t: ctc(x, y, i, t, reduction="sum", blank=6, zero_infinity=True),
+   x=lambda: normal(5, 4, 7), y=lambda: below(2, 4, 4), i=lambda: torch.tensor([5, 2, 3, 5]),
+   t=lambda: torch.tensor([4, 3, 0, 2]))
+op("ctc_loss(log_softmax(x, axis = 2), y, i, t)", ctc, x=lambda: normal(37, 1, 3), y=lambda: 1 + below(2, 1, 11),
+   i=lambda: torch.tensor([35]), t=lambda: torch.tensor([11]))

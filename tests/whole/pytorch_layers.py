@@ -74,18 +74,27 @@ def instance_norm(call, x, weight=None, bias=None):
 
 
 @op("batch_norm")
-def batch_norm(call, x, mean, var, weight=None, bias=None):
+def batch_norm(call, x, *others):
     rows = [-1] + [1] * (x.ndim - 2)
-    if not call.training:
+    counts = [other for other in others if other.ndim == 0]
+    tracked = counts[0] if counts else call.named.get("num_batches_tracked")
+    others = [other for other in others if other.ndim]
+    mean, var = (others.pop(0), others.pop(0)) if call.track_running_stats else (None, None)
+    weight, bias = (others + [None, None])[:2]
+    if call.track_running_stats and not call.training:
         # PyTorch derives nothing for running statistics.
         y = (x - mean.reshape(rows)) / torch.sqrt(var.reshape(rows) + call.eps)
         y = y if weight is None else y * weight.reshape(rows)
         return y if bias is None else y + bias.reshape(rows)
     # Its gradient is wrong for transposed views with an axis of 1.
     y = torch.batch_norm(x.contiguous(), weight, bias, None, None, True, 0.0, call.eps, False)
+    if not call.track_running_stats:
+        return (y,)
     axes = [axis for axis in range(x.ndim) if axis != 1]
+    momentum = call.momentum if tracked is None else 1 / (tracked + 1)
     new = [torch.mean(x, axes), torch.var(x, axes)]
-    return (y, *((1 - call.momentum) * old + call.momentum * n for old, n in zip((mean, var), new)))
+    results = (y, *((1 - momentum) * old + momentum * n for old, n in zip((mean, var), new)))
+    return results if tracked is None else (*results, tracked + 1)
 
 
 @op("conv1d", "conv2d")

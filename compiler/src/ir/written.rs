@@ -109,8 +109,10 @@ pub enum Item {
         start: Option<Dim>,
         /// The one after the last.
         end: Option<Dim>,
+        /// From one element to the next. Below 0 it is a mistake.
+        step: i64,
     },
-    /// A part of the axis with a step, which is a mistake; the step is known or not.
+    /// A part of the axis with a step as NumPy writes it, which is a mistake; the step is known or not.
     Step {
         /// The first element.
         start: Option<Dim>,

@@ -39,6 +39,8 @@ pub enum AttrKind {
     Shape,
     /// A number.
     Float,
+    /// A number, or `None`.
+    FloatOrNone,
     /// A truth value.
     Bool,
     /// A truth value, or one of these words.
@@ -52,6 +54,11 @@ pub enum AttrKind {
 }
 
 impl AttrKind {
+    /// Whether it accepts any number.
+    fn takes_number(self) -> bool {
+        matches!(self, AttrKind::Float | AttrKind::FloatOrNone)
+    }
+
     /// Whether it accepts several integers.
     pub(crate) fn takes_list(self) -> bool {
         matches!(self, AttrKind::Ints | AttrKind::IntsOr(_) | AttrKind::Shape)
@@ -60,6 +67,9 @@ impl AttrKind {
 
 /// What other languages write where nothing is given.
 pub(crate) const ABSENT: [&str; 4] = ["None", "none", "null", "nil"];
+
+/// The word for nothing.
+pub(crate) const NONE: &str = "None";
 
 /// The declaration of an attribute.
 #[derive(Clone, Copy, Debug)]
@@ -113,7 +123,7 @@ impl AttrDecl {
         if self.kind == AttrKind::Init && value != Attr::Absent {
             return fit_initial(self.name, value);
         }
-        if let Some(large) = value.beyond(INTEGER).filter(|_| self.kind != AttrKind::Float) {
+        if let Some(large) = value.beyond(INTEGER).filter(|_| !self.kind.takes_number()) {
             let message = format!("{large} is beyond what `{}` takes, at most {INTEGER}", self.name);
             return Err(OpError::new(Code::LiteralOutOfRange, message).attr(self.name));
         }
@@ -130,8 +140,11 @@ impl AttrDecl {
                 Ok(Attr::List(list))
             }
             (AttrKind::Shape, value @ Attr::Int(_)) => Ok(Attr::List(vec![value])),
-            (AttrKind::Float, value @ Attr::Float(_)) => Ok(value),
-            (AttrKind::Float, Attr::Int(dim)) => dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim)),
+            (AttrKind::Float | AttrKind::FloatOrNone, value @ Attr::Float(_)) => Ok(value),
+            (AttrKind::Float | AttrKind::FloatOrNone, Attr::Int(dim)) => {
+                dim.as_const().map(|n| Attr::Float(n as f64)).ok_or(Attr::Int(dim))
+            }
+            (AttrKind::FloatOrNone, Attr::Text(text)) if text == NONE => Ok(Attr::Text(text)),
             (AttrKind::Bool | AttrKind::BoolOr(_), value @ Attr::Bool(_)) => Ok(value),
             (AttrKind::Word(words) | AttrKind::IntsOr(words) | AttrKind::BoolOr(words), Attr::Text(text))
                 if words.contains(&&*text) =>
@@ -152,6 +165,7 @@ impl AttrDecl {
             AttrKind::IntsOr(list) => format!("an integer, a list of integers or {}", words(list)),
             AttrKind::Shape => "a list of extents".to_owned(),
             AttrKind::Float => "a number".to_owned(),
+            AttrKind::FloatOrNone => format!("a number or `{NONE}`"),
             AttrKind::Bool => "true or false".to_owned(),
             AttrKind::BoolOr(list) => format!("true, false or {}", words(list)),
             AttrKind::Word(list) => words(list),
@@ -173,6 +187,7 @@ impl AttrDecl {
             (AttrKind::Word(list) | AttrKind::IntsOr(list) | AttrKind::BoolOr(list), Attr::Text(text)) => {
                 closest(text, list.iter().copied()).map(|word| format!("\"{word}\""))
             }
+            (AttrKind::FloatOrNone, Attr::Text(text)) if ABSENT.contains(&&**text) => Some(NONE.to_owned()),
             _ => None,
         };
         match known {

@@ -22,7 +22,7 @@ mod sliding;
 
 use crate::diag::Code;
 pub(crate) use attend::specification as attention;
-pub(crate) use attrs::ABSENT;
+pub(crate) use attrs::{ABSENT, NONE};
 pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
@@ -142,6 +142,7 @@ list! {
     likelihood_loss
     margin_loss
     multi_margin_loss
+    ctc_loss
     sgd
     adam
     rms_prop
@@ -245,7 +246,7 @@ pub struct LayerParam {
     pub shape: Vec<Dim>,
     /// How it starts.
     pub init: Init,
-    /// Whether the optimiser updates it. Others are companions, which come before the trained ones: where the layer is
+    /// Whether the optimiser updates it. Others are companions: where the layer is
     /// called in training, its op's attribute `training` is true, and the op's results after the first are their new
     /// values, in their order.
     pub trained: bool,
@@ -387,6 +388,12 @@ fn is_tight(source: &str) -> bool {
 /// Every item, in the order of the list.
 pub fn items() -> impl Iterator<Item = Item> {
     ITEMS.iter().flat_map(|items| items.iter().copied())
+}
+
+/// Whether an op has an attribute of that name that may be `None`.
+pub(crate) fn takes_none(name: &str) -> bool {
+    let takes = |op: &Op| op.attrs.iter().any(|decl| decl.name == name && decl.kind == AttrKind::FloatOrNone);
+    items().any(|item| matches!(item, Item::Op(op) if takes(op)))
 }
 
 /// The op of that name.

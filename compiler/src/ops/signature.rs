@@ -126,7 +126,11 @@ pub fn check(op: &Op, args: &[Type], own: &[&str]) -> Result<Bindings, OpError> 
     signature.check_count(given, own)?;
     let mut bindings = Bindings::default();
     for (index, ty) in args.iter().enumerate() {
-        let Some(slot) = signature.slot(index) else { unreachable!("the count of arguments was checked") };
+        // A layer need not have all parameters that its op can have.
+        let named = index.checked_sub(given).and_then(|k| signature.args.iter().find(|slot| slot.name == own[k]));
+        let Some(slot) = named.or_else(|| signature.slot_for(index, ty)) else {
+            unreachable!("the count of arguments was checked")
+        };
         bindings.bind(&slot.pattern, ty, Place { index, given, types: args })?;
     }
     Ok(bindings)
@@ -157,6 +161,14 @@ impl Signature {
     /// The slot of the argument at that position; a repeated last one takes all that follow.
     pub fn slot(&self, index: usize) -> Option<&Slot> {
         self.args.get(index).or_else(|| self.args.last().filter(|slot| slot.times == Times::Many))
+    }
+
+    /// The slot of the argument at that position where those before a named one may lack.
+    fn slot_for(&self, index: usize, ty: &Type) -> Option<&Slot> {
+        let slot = self.slot(index)?;
+        let lacks = slot.times == Times::Optional && !slot.pattern.has_rank(ty.rank());
+        let mut named = self.args.iter().filter(|other| other.times == Times::Named);
+        named.find(|other| lacks && other.pattern.has_rank(ty.rank())).or(Some(slot))
     }
 
     /// The names of the arguments that a call must give: `x, weight`.
@@ -252,6 +264,17 @@ impl Pattern {
         Ok(Pattern { class, axes: Axes::Of { lead, rest, last } })
     }
 
+    /// Whether tensors of that rank fit.
+    fn has_rank(&self, rank: usize) -> bool {
+        match &self.axes {
+            Axes::Free => true,
+            Axes::Of { lead, rest, last } => {
+                let fixed = lead.len() + last.len();
+                rank == fixed || (*rest && rank > fixed)
+            }
+        }
+    }
+
     /// The axes as a message shows them: `[batch, channels, ..]`.
     fn describe(&self) -> String {
         match &self.axes {
@@ -322,8 +345,7 @@ impl Bindings {
         let Axes::Of { lead, rest, last } = &pattern.axes else {
             return Ok(());
         };
-        let fixed = lead.len() + last.len();
-        if ty.rank() < fixed || (!rest && ty.rank() > fixed) {
+        if !pattern.has_rank(ty.rank()) {
             let message = format!("`{{callee}}` takes {}, but {{{}}} is {ty}", pattern.describe(), place.index);
             return Err(OpError::new(Code::WrongRank, message).arg(place.index));
         }

@@ -87,6 +87,7 @@ fn attr(expr: &Expr) -> Option<Attr> {
             _ => None,
         },
         Expr::Array(list) => Some(Attr::List(list.elems.iter().map(attr).collect::<Option<_>>()?)),
+        Expr::Path(path) if path.path.is_ident("None") => Some(Attr::Text("None".into())),
         other => read_dim(other).map(Attr::Int),
     }
 }

@@ -103,7 +103,7 @@ impl Reader {
         }
     }
 
-    /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] f32.
+    /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] f32, or of integers of 64 bits.
     pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
         self.shards[entry.shard].read(entry, values)
     }
@@ -116,6 +116,7 @@ impl Values {
         let widen = match entry.dtype.as_str() {
             "F16" => half::from_f16,
             "BF16" => half::from_bf16,
+            "I64" => return self.read_integers(values),
             _ => return self.read_whole(values),
         };
         let mut bytes = [0; CHUNK];
@@ -125,6 +126,15 @@ impl Values {
             for (value, pair) in values.iter_mut().zip(bytes.chunks_exact(2)) {
                 *value = widen(u16::from_le_bytes([pair[0], pair[1]]));
             }
+        }
+        Ok(())
+    }
+
+    fn read_integers(&mut self, values: &mut [f32]) -> Result<()> {
+        for value in values {
+            let mut bytes = [0; 8];
+            self.source.read_exact(&mut bytes).map_err(Error::io(&self.path))?;
+            *value = i64::from_le_bytes(bytes) as f32;
         }
         Ok(())
     }

@@ -17,17 +17,31 @@ use crate::error::{Error, Result};
 /// One tensor to be written.
 pub(crate) struct Tensor<'a> {
     pub(crate) name: String,
-    /// The element type as the format writes it, of 4 bytes.
+    /// The element type as the format writes it: of 4 bytes, or `I64`, of which the values are the numbers.
     pub(crate) dtype: &'static str,
     pub(crate) shape: Cow<'a, [usize]>,
     pub(crate) values: &'a [f32],
+}
+
+impl Tensor<'_> {
+    /// Bytes of one element.
+    pub(crate) fn size(&self) -> usize {
+        if self.dtype == "I64" { 8 } else { 4 }
+    }
+
+    fn bytes(&self) -> Cow<'_, [u8]> {
+        match self.dtype {
+            "I64" => Cow::Owned(self.values.iter().flat_map(|value| (*value as i64).to_le_bytes()).collect()),
+            _ => little_endian(self.values),
+        }
+    }
 }
 
 /// The bytes of a file.
 pub(crate) fn encode(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     let mut bytes = header(metadata, tensors);
     for tensor in tensors {
-        bytes.extend_from_slice(&little_endian(tensor.values));
+        bytes.extend_from_slice(&tensor.bytes());
     }
     bytes
 }
@@ -174,7 +188,7 @@ fn write(file: &File, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> io
     let mut file = BufWriter::new(file);
     file.write_all(&header(metadata, tensors))?;
     for tensor in tensors {
-        file.write_all(&little_endian(tensor.values))?;
+        file.write_all(&tensor.bytes())?;
     }
     file.flush()
 }
@@ -203,7 +217,7 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     for tensor in tensors {
         text.push_str(if text.len() == 1 { "" } else { "," });
         quote(&tensor.name, &mut text);
-        let end = start + size_of_val(tensor.values);
+        let end = start + tensor.size() * tensor.values.len();
         let (dtype, shape) = (tensor.dtype, &tensor.shape);
         text.push_str(&format!(":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
         start = end;

@@ -103,6 +103,35 @@ model! {
     }
 }
 
+model! {
+    /// Running statistics that are means over all batches, in a list, without learnt numbers and called twice, and a norm
+    /// without running statistics.
+    pub struct Averaged {
+        hidden: Linear(8, 3, bias = false),
+        norms: [BatchNorm1d(3, momentum = None); 2],
+        plain: BatchNorm1d(3, momentum = None, affine = false),
+        fresh: BatchNorm1d(3, track_running_stats = false),
+        head: Linear(3, 2),
+    }
+
+    impl Averaged {
+        /// Scores of two classes.
+        pub fn scores(&self, x: f32[B, 8]) -> f32[B, 2] {
+            let mut x = self.hidden(x);
+            for norm in self.norms {
+                x = tanh(norm(x)) + x;
+            }
+            self.head(self.fresh(self.plain(self.plain(x) * x)))
+        }
+
+        /// Mean cross-entropy.
+        #[train(Sgd)]
+        pub fn loss(&self, x: f32[B, 8], class: u32[B]) -> f32 {
+            cross_entropy(self.scores(x), class)
+        }
+    }
+}
+
 type Image = [[[f32; 4]; 3]; 2];
 
 const CLASSES: [u32; 6] = [0, 1, 0, 1, 0, 1];
@@ -187,6 +216,87 @@ fn steps_on_a_gpu_are_those_of_pytorch() {
     let mut model = normed().on(&gpu).unwrap();
     steps!("Sgd", model, SGD);
     compare_model("Sgd", &model.on(&Cpu).unwrap());
+}
+
+fn averaged() -> Averaged {
+    let mut model = Averaged::init(1);
+    let is_given = |name: &String| !is_running(name) && !is_count(name);
+    let mut names: Vec<String> = model.parameters().map(|(name, ..)| name).filter(is_given).collect();
+    names.sort_unstable();
+    for (seed, name) in names.iter().enumerate() {
+        let values = model.parameter_mut(name).unwrap();
+        let count = values.len();
+        values.iter_mut().zip(numbers(count, seed)).for_each(|(value, x)| *value = x / 2.0);
+    }
+    model
+}
+
+fn is_count(name: &str) -> bool {
+    name.ends_with(".num_batches_tracked")
+}
+
+fn rows(seed: usize) -> Vec<[f32; 8]> {
+    numbers(48, seed).chunks(8).map(|row| row.try_into().unwrap()).collect()
+}
+
+macro_rules! averages {
+    ($model:expr, $steps:expr) => {{
+        let mut trainer = $model.trainer(Sgd { rate: 0.1, ..default() });
+        for step in $steps {
+            let loss = trainer.loss(&rows(step), &CLASSES).unwrap().value().unwrap();
+            compare(&format!("averaged.loss{step}"), &[loss]);
+        }
+    }};
+}
+
+fn compare_averages(model: &Averaged) {
+    for (name, _, values) in model.parameters() {
+        compare(&format!("averaged.{name}"), values);
+    }
+    compare("averaged.scores", model.scores(&rows(9)).unwrap().as_flattened());
+}
+
+#[test]
+fn means_over_all_batches_are_those_of_pytorch() {
+    let mut model = averaged();
+    averages!(model, 0..4);
+    compare_averages(&model);
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn means_over_all_batches_on_a_gpu_are_those_of_pytorch() {
+    let Some(gpu) = tests::gpu() else { return };
+    let mut model = averaged().on(&gpu).unwrap();
+    averages!(model, 0..4);
+    compare_averages(&model.on(&Cpu).unwrap());
+}
+
+#[test]
+fn files_hold_the_counts_of_batches_as_pytorch_does() {
+    let mut model = averaged();
+    averages!(model, 0..2);
+    let file = std::env::temp_dir().join(format!("precast-{}-averaged.safetensors", std::process::id()));
+    model.save(&file).unwrap();
+    let bytes = std::fs::read(&file).unwrap();
+    std::fs::remove_file(&file).unwrap();
+    let len = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
+    let header = std::str::from_utf8(&bytes[8..8 + len]).unwrap();
+    for (k, name) in ["norms.0", "norms.1", "plain"].iter().enumerate() {
+        let (start, end) = (8 * k, 8 * k + 8);
+        let dtype = r#""dtype":"I64","shape":[]"#;
+        let entry = format!(r#""{name}.num_batches_tracked":{{{dtype},"data_offsets":[{start},{end}]}}"#);
+        assert!(header.contains(&entry), "{header}");
+        let counted = i64::from_le_bytes(bytes[8 + len + start..8 + len + end].try_into().unwrap());
+        assert_eq!(counted, if *name == "plain" { 4 } else { 2 }, "{name}");
+    }
+    let mut model = Averaged::open_bytes(&bytes).unwrap();
+    averages!(model, 2..4);
+    compare_averages(&model);
+    let float = String::from_utf8_lossy(&bytes[..8 + len]).replacen("\"I64\"", "\"F64\"", 1).into_bytes();
+    let error = Averaged::open_bytes(&[&bytes[..8], &float[float.len() - len..], &bytes[8 + len..]].concat());
+    let error = error.unwrap_err().to_string();
+    assert!(error.contains("`norms.0.num_batches_tracked` holds F64, but should hold I64"), "{error}");
 }
 
 fn running(model: &Normed) -> Vec<f32> {

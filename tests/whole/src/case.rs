@@ -96,8 +96,9 @@ impl<'p> Case<'p> {
         let mut pool = vec![0.0; len];
         for param in &self.model.params {
             let count = param.stacked().count().as_const().unwrap_or(0) as usize;
-            // Running variances are positive.
-            let domain = if param.name.ends_with("running_var") { Domain::Positive } else { Domain::Normal };
+            // Running variances and counts of batches are positive.
+            let is_positive = ["running_var", "num_batches_tracked"].iter().any(|name| param.name.ends_with(name));
+            let domain = if is_positive { Domain::Positive } else { Domain::Normal };
             let numbers = domain.sample(count, &mut || random.word());
             pool[param.offset..param.offset + count].iter_mut().zip(&numbers).for_each(|(p, &x)| *p = 0.5 * x as f32);
         }

@@ -383,7 +383,15 @@ pub(super) enum Index {
         end: Option<Expr>,
         inclusive: bool,
     },
-    /// `1..8..2` or `::2`, of which there is none in the language.
+    /// `(1..8).step_by(2)`; the place is that of the whole.
+    Stepped {
+        start: Option<Expr>,
+        end: Option<Expr>,
+        inclusive: bool,
+        step: Expr,
+        place: Place,
+    },
+    /// `1..8..2` or `::2`, which is a mistake.
     Step {
         start: Option<Expr>,
         end: Option<Expr>,
@@ -395,7 +403,7 @@ pub(super) enum Index {
 impl Index {
     /// From the first number of it to the last, where it has one.
     pub(super) fn place(&self) -> Option<Place> {
-        if let Index::Step { place, .. } = self {
+        if let Index::Step { place, .. } | Index::Stepped { place, .. } = self {
             return Some(*place);
         }
         let sides = self.sides();
@@ -408,6 +416,7 @@ impl Index {
             Index::At(at) => vec![at],
             Index::Range { start, end, .. } => start.iter().chain(end).collect(),
             Index::Step { start, end, step, .. } => start.iter().chain(end).chain(step).collect(),
+            Index::Stepped { start, end, step, .. } => start.iter().chain(end).chain([step]).collect(),
         }
     }
 }

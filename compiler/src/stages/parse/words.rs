@@ -131,6 +131,10 @@ fn index(item: &Index, depth: Depth) -> String {
         Index::Range { start, end, inclusive } => {
             format!("{}{}{}", side(start), if *inclusive { "..=" } else { ".." }, side(end))
         }
+        Index::Stepped { start, end, inclusive, step, .. } => {
+            let dots = if *inclusive { "..=" } else { ".." };
+            format!("({}{dots}{}).step_by({})", side(start), side(end), print(step, depth))
+        }
         Index::Step { start, end, step, .. } => format!("{}:{}:{}", side(start), side(end), side(step)),
     }
 }

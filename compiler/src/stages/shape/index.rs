@@ -110,7 +110,7 @@ impl Shaper<'_> {
                     self.check_counted(index, written, &site.args[0].0, &ty.shape[at]);
                     parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
                 }
-                Item::Step { .. } => {
+                Item::Step { .. } | Item::Range { step: ..=0, .. } => {
                     self.diags.push(step::report(&ty, at, (items, k), (&site.args[0].0, place)));
                     return None;
                 }
@@ -152,14 +152,15 @@ impl Shaper<'_> {
     /// One element or a range of an axis; `None` after a report.
     fn part(&mut self, item: &Item, ty: &Type, axis: usize, (site, place): (&Site, Place)) -> Option<Part> {
         let extent = &ty.shape[axis];
-        let (first, last, drop) = match item {
-            Item::At(at) => (self.bindings.dim(at)?, None, true),
-            Item::Range { start, end } => {
+        let (first, last, step) = match item {
+            Item::At(at) => (self.bindings.dim(at)?, None, 1),
+            Item::Range { start, end, step } => {
                 let start = start.as_ref().map_or(Some(Dim::from(0)), |d| self.bindings.dim(d))?;
-                (start, Some(end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?), false)
+                (start, Some(end.as_ref().map_or(Some(extent.clone()), |d| self.bindings.dim(d))?), *step)
             }
             Item::Rest | Item::Whole | Item::Step { .. } | Item::Gather => unreachable!("handled with the other axes"),
         };
+        let drop = last.is_none();
         let start = from_start(&first, extent);
         let end = last.as_ref().map_or(start.clone() + Dim::from(1), |last| from_start(last, extent));
         let negative = |d: &Dim| d.as_const().is_some_and(|n| n < 0);
@@ -184,7 +185,7 @@ impl Shaper<'_> {
             self.diags.push(Diagnostic::new(Code::SliceOutOfRange, place, message));
             return None;
         }
-        Some(Part { cut: cut(start, len), drop, gather: None })
+        Some(Part { cut: Cut { start, len: len.ceil_div(step), step }, drop, gather: None })
     }
 
     /// A slice, then the gathers from the last axis on, then the dropped axes.

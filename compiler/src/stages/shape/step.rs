@@ -1,4 +1,4 @@
-//! A slice with a step, of which there is none: its report, with the reshape that takes the same elements.
+//! A slice with a step as NumPy writes it, or with one below 1: its report, with what takes the same elements.
 
 use super::bindings::shown;
 use super::report::type_text;
@@ -8,51 +8,33 @@ use crate::ir::{Dim, Type};
 
 /// The report of the k-th item of an index, which has a step along that axis of `text`.
 pub(super) fn report(ty: &Type, axis: usize, (items, k): (&[Item], usize), (text, place): (&str, Place)) -> Diagnostic {
-    let report = Diagnostic::new(Code::SliceSyntax, place, "slices have no steps");
+    let (start, end, step, message) = match &items[k] {
+        Item::Step { start, end, step } => (start, end, *step, "a step is written as `step_by`"),
+        Item::Range { start, end, step } => (start, end, Some(*step), "a step is at least 1"),
+        Item::Rest | Item::Whole | Item::At(_) | Item::Gather => unreachable!("this item has a step"),
+    };
+    let report = Diagnostic::new(Code::SliceSyntax, place, message);
     let report = report.note(format!("`{text}` is {}", type_text(ty)));
     let plain = items.iter().enumerate().all(|(j, item)| j == k || matches!(item, Item::Rest | Item::Whole));
-    let Item::Step { start, end, step: Some(step) } = &items[k] else { return report };
-    if !plain || text.contains('…') {
-        return report;
+    let side = |side: &Option<Dim>| side.as_ref().map_or(String::new(), shown);
+    let range = format!("{}..{}", side(start), side(end));
+    let whole = start.is_none() && end.is_none();
+    match step {
+        None => report.note("it is a number that is known at build time"),
+        Some(1) if whole => report.help("a whole axis is `_`"),
+        Some(1) => report.help(format!("write `{range}`")),
+        Some(step @ 2..) => report.help(format!("write `({range}).step_by({step})`")),
+        // From the last element on backwards is from the first on where the axis is reversed.
+        Some(-1) if whole && plain && !text.contains('…') => report.help(format!("write `flip({text}, {axis})`")),
+        Some(step @ ..=-2) if whole && plain && !text.contains('…') => {
+            let index = items.iter().enumerate().map(|(j, item)| match item {
+                _ if j == k => format!("(..).step_by({})", step.unsigned_abs()),
+                Item::Rest => "..".to_owned(),
+                _ => "_".to_owned(),
+            });
+            let index: Vec<String> = index.collect();
+            report.help(format!("reverse the axis first: `flip({text}, {axis})[{}]`", index.join(", ")))
+        }
+        Some(_) => report.note(format!("`flip` along axis {axis} reverses it")),
     }
-    let whole = end.as_ref().is_none_or(|end| *end == ty.shape[axis]);
-    match (step, start) {
-        (-1, None) if end.is_none() => report.help(format!("write `flip({text}, {axis})`")),
-        (1, None) => report.help("a whole axis is `_`"),
-        _ => match reshaped(ty, axis, start.as_ref(), *step).filter(|_| whole) {
-            Some((shape, first)) => {
-                let index = index(ty, axis, (items, k), first);
-                report.help(format!(
-                    "reshape to groups of {step} and take one of each: `reshape({text}, [{shape}])[{index}]`"
-                ))
-            }
-            None => report,
-        },
-    }
-}
-
-/// The shape with the axis cut into groups as long as the step, and which of each group is taken; `None` where groups do
-/// not come out even.
-fn reshaped(ty: &Type, axis: usize, start: Option<&Dim>, step: i64) -> Option<(String, i64)> {
-    let extent = ty.shape[axis].as_const()?;
-    let first = start.map_or(Some(0), Dim::as_const)?;
-    if step < 2 || extent % step != 0 || !(0..step).contains(&first) {
-        return None;
-    }
-    let groups = [Dim::from(extent / step), Dim::from(step)];
-    let shape = [&ty.shape[..axis], &groups, &ty.shape[axis + 1..]].concat();
-    Some((shape.iter().map(shown).collect::<Vec<_>>().join(", "), first))
-}
-
-/// The index with the groups in the place of the axis.
-fn index(ty: &Type, axis: usize, (items, k): (&[Item], usize), first: i64) -> String {
-    if axis + 1 == ty.rank() {
-        return format!(".., {first}");
-    }
-    let text = |(j, item): (usize, &Item)| match item {
-        Item::Rest => "..".to_owned(),
-        _ if j == k => format!("_, {first}"),
-        _ => "_".to_owned(),
-    };
-    items.iter().enumerate().map(text).collect::<Vec<_>>().join(", ")
 }

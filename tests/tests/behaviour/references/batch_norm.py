@@ -46,6 +46,22 @@ class Normed(nn.Module):
         return self.head(self.second.norm(x[:, :3, None, None]).flatten(1) @ torch.ones(3, 4) + x)
 
 
+class Averaged(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.hidden = nn.Linear(8, 3, bias=False)
+        self.norms = nn.ModuleList(nn.BatchNorm1d(3, momentum=None, affine=affine) for affine in (True, True))
+        self.plain = nn.BatchNorm1d(3, momentum=None, affine=False)
+        self.fresh = nn.BatchNorm1d(3, track_running_stats=False)
+        self.head = nn.Linear(3, 2)
+
+    def forward(self, x):
+        x = self.hidden(x)
+        for norm in self.norms:
+            x = torch.tanh(norm(x)) + x
+        return self.head(self.fresh(self.plain(self.plain(x) * x)))
+
+
 def line(name, values):
     print(name, *(f"{v:.9g}" for v in values.flatten().tolist()))
 
@@ -72,3 +88,20 @@ for optimizer in ["Sgd", "AdamW"]:
             line(f"{optimizer}.{name}", value)
     model.eval()
     line(f"{optimizer}.scores", model(numbers(6 * 2 * 3 * 4, 9).reshape(6, 2, 3, 4)))
+
+model = Averaged()
+with torch.no_grad():
+    for seed, name in enumerate(sorted(n for n, _ in model.named_parameters())):
+        p = model.get_parameter(name)
+        p.copy_(numbers(p.numel(), seed).reshape(p.shape) / 2)
+rule = torch.optim.SGD(model.parameters(), lr=0.1)
+for step in range(4):
+    loss = F.cross_entropy(model(numbers(6 * 8, step).reshape(6, 8)), torch.arange(6) % 2)
+    line(f"averaged.loss{step}", loss)
+    rule.zero_grad()
+    loss.backward()
+    rule.step()
+for name, value in sorted(model.state_dict().items()):
+    line(f"averaged.{name}", value)
+model.eval()
+line("averaged.scores", model(numbers(6 * 8, 9).reshape(6, 8)))

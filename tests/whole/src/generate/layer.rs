@@ -12,7 +12,7 @@ pub(super) struct Declared {
     field: usize,
     layer: &'static Layer,
     attrs: Attrs,
-    params: Vec<Type>,
+    params: Vec<(&'static str, Type)>,
     operands: Vec<(Type, Domain)>,
 }
 
@@ -64,14 +64,16 @@ impl Growing {
             let written = self.constructor(layer.name, &ty)?;
             let Some(attrs) = resolved(layer.attrs, &written) else { continue };
             let Ok(params) = (layer.params)(&attrs) else { continue };
-            let params: Vec<Type> = params.into_iter().map(|p| Type::new(DType::F32, p.shape)).collect();
+            let params: Vec<(&str, Type)> =
+                params.into_iter().map(|p| (p.name, Type::new(DType::F32, p.shape))).collect();
             let mut operands = vec![x];
             operands.extend(self.sequence(layer.name, &ty, &attrs)?);
             let op_attrs = (layer.op_attrs)(&attrs);
             let types = |operands: &[(Local, Domain)]| operands.iter().map(|o| self.ty(o.0)).collect::<Vec<_>>();
-            let all = [types(&operands), params.clone()].concat();
-            let small = params.iter().all(|p| p.count().as_const().is_some_and(|n| n <= ELEMENTS));
-            if !small || !infer(layer.op, &all, &op_attrs).is_some_and(|results| results.iter().all(fits)) {
+            let all = [types(&operands), params.iter().map(|(_, ty)| ty.clone()).collect()].concat();
+            let own: Vec<&str> = params.iter().map(|(name, _)| *name).collect();
+            let small = params.iter().all(|(_, ty)| ty.count().as_const().is_some_and(|n| n <= ELEMENTS));
+            if !small || !infer(layer.op, &all, &own, &op_attrs).is_some_and(|results| results.iter().all(fits)) {
                 continue;
             }
             let text = written.iter().map(|(name, text)| match name {
@@ -90,8 +92,9 @@ impl Growing {
     }
 
     fn called(&mut self, of: &Declared, operands: Vec<Local>) -> Option<Vec<Local>> {
-        let types: Vec<Type> = operands.iter().map(|&v| self.ty(v)).chain(of.params.iter().cloned()).collect();
-        let results = infer(of.layer.op, &types, &of.attrs)?;
+        let (own, params): (Vec<&str>, Vec<Type>) = of.params.iter().cloned().unzip();
+        let types: Vec<Type> = operands.iter().map(|&v| self.ty(v)).chain(params).collect();
+        let results = infer(of.layer.op, &types, &own, &of.attrs)?;
         let results: Vec<Local> = results.into_iter().map(|ty| self.local(ty)).collect();
         self.pool.extend(&results);
         self.push(Step::Layer { field: of.field, operands, results: results.clone() });
@@ -206,9 +209,12 @@ impl Growing {
             "LayerNorm" => &[("eps", 30, &["0.01"]), ("elementwise_affine", 15, &["false"]), ("bias", 20, &["false"])],
             "RMSNorm" => &[("eps", 30, &["0.01"]), ("elementwise_affine", 15, &["false"])],
             "GroupNorm" => &[("eps", 30, &["0.01"]), ("affine", 15, &["false"])],
-            "BatchNorm1d" | "BatchNorm2d" => {
-                &[("eps", 50, &["0.01"]), ("momentum", 30, &["0.4"]), ("affine", 15, &["false"])]
-            }
+            "BatchNorm1d" | "BatchNorm2d" => &[
+                ("eps", 50, &["0.01"]),
+                ("momentum", 40, &["0.4", "None"]),
+                ("affine", 15, &["false"]),
+                ("track_running_stats", 15, &["false"]),
+            ],
             "InstanceNorm1d" | "InstanceNorm2d" => &[("eps", 30, &["0.01"]), ("affine", 60, &["true"])],
             "PReLU" => &[("init", 20, &["0.1"])],
             "RNN" | "LSTM" | "GRU" => &[

@@ -256,7 +256,7 @@ impl Growing {
     ) -> Option<Vec<Local>> {
         let attrs = resolved(op.attrs, &written)?;
         let types = self.operand_types(&operands)?;
-        let results = infer(op, &types, &attrs)?;
+        let results = infer(op, &types, &[], &attrs)?;
         if !results.iter().all(fits) {
             return None;
         }
@@ -309,9 +309,10 @@ fn fits(ty: &Type) -> bool {
     count.is_some_and(|n| (1..=ELEMENTS).contains(&n)) && ty.rank() <= 8
 }
 
-/// The types of an op's results; `None` where it refuses.
-fn infer(op: &Op, types: &[Type], attrs: &Attrs) -> Option<Vec<Type>> {
-    ops::check(op, types, &[]).ok()?;
+/// The types of an op's results, where the last arguments are a layer's parameters of these names; `None` where it
+/// refuses.
+fn infer(op: &Op, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
+    ops::check(op, types, own).ok()?;
     let mut graph = Graph::default();
     let span = Span::call_site();
     let input = |(k, ty): (usize, &Type)| graph.push(Kind::Input(k), vec![], Some(ty.clone()), span);

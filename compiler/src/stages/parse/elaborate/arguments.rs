@@ -6,7 +6,7 @@ use super::super::instance::count;
 use super::super::words;
 use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
-use crate::ops::{Attr, AttrKind, Op, Signature, Slot, Times};
+use crate::ops::{Attr, AttrKind, NONE, Op, Signature, Slot, Times, takes_none};
 use proc_macro2::Ident;
 
 /// The arguments of an op, told apart.
@@ -20,7 +20,10 @@ pub(super) struct Sorted {
 impl Elaborator<'_, '_> {
     pub(super) fn arguments(&mut self, args: &[Arg]) -> Vec<Argument> {
         let one = |this: &mut Self, arg: &Arg| {
-            let value = this.expr(&arg.value);
+            let value = match this.nothing(arg) {
+                Some(nothing) => nothing,
+                None => this.expr(&arg.value),
+            };
             Argument {
                 name: arg.name.clone(),
                 place: this.origin(&arg.value, &value),
@@ -30,6 +33,14 @@ impl Elaborator<'_, '_> {
             }
         };
         args.iter().map(|arg| one(self, arg)).collect()
+    }
+
+    /// The value of `None` where an attribute of that name takes it.
+    fn nothing(&mut self, arg: &Arg) -> Option<Val> {
+        let ExprKind::Name(name) = &arg.value.kind else { return None };
+        let takes = arg.name.as_ref().is_some_and(|name| takes_none(&name.to_string()));
+        let is_nothing = takes && name == NONE && self.local(NONE).is_none();
+        is_nothing.then(|| Val::Static(Attr::Text(NONE.to_owned())))
     }
 
     /// Where an argument was written; for a name that is known at build time where it got its value.
@@ -83,7 +94,9 @@ impl Elaborator<'_, '_> {
         if let Some(place) = surplus {
             sorted.too_many = true;
             let were = if given == 1 { "was" } else { "were" };
-            let message = format!("`{callee}` takes {}, but {given} {were} given", count(slots.len(), "argument"));
+            // What a layer has no parameter for, the caller cannot give either.
+            let most = slots.iter().filter(|slot| own.is_empty() || !slot.times.may_lack()).count();
+            let message = format!("`{callee}` takes {}, but {given} {were} given", count(most, "argument"));
             let texts: Vec<&str> = sorted.tensors.iter().map(|(_, text, _)| text.as_str()).collect();
             let usage = if texts.concat().contains('…') { signature.usage(own) } else { texts.join(", ") };
             let report = Diagnostic::new(Code::WrongArity, place, message);

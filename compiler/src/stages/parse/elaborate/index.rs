@@ -163,7 +163,14 @@ impl Elaborator<'_, '_> {
                         None
                     }
                 },
-                Index::Range { start, end, inclusive } => self.range(start.as_ref(), end.as_ref(), *inclusive),
+                Index::Range { start, end, inclusive } => {
+                    let part = self.range(start.as_ref(), end.as_ref(), *inclusive);
+                    part.map(|(start, end)| Item::Range { start, end, step: 1 })
+                }
+                Index::Stepped { start, end, inclusive, step, .. } => {
+                    let part = self.range(start.as_ref(), end.as_ref(), *inclusive);
+                    part.zip(self.step(step)).map(|((start, end), step)| Item::Range { start, end, step })
+                }
                 Index::Step { start, end, step, .. } => self.stepped([start, end, step].map(Option::as_ref)),
             };
             complete &= part.is_some();
@@ -172,7 +179,22 @@ impl Elaborator<'_, '_> {
         complete.then_some(parts)
     }
 
-    /// A part of an axis with a step, which shape reports.
+    /// The step of a range; `None` after a report of one that is no constant, or 0. What is negative shape reports, which
+    /// knows the axis.
+    fn step(&mut self, expr: &Expr) -> Option<i64> {
+        let step = self.number(expr)?;
+        let message = match step.as_const() {
+            Some(0) => "a step is at least 1".to_owned(),
+            Some(step) => return Some(step),
+            None => format!("a step is a number that is known at build time, not `{}`", words::full(expr)),
+        };
+        let code = if step.is(0) { Code::SliceSyntax } else { Code::DynamicValue };
+        let report = Diagnostic::new(code, expr.place, message);
+        self.diags.push(if step.is(0) { report.help("write `1`") } else { report });
+        None
+    }
+
+    /// A part of an axis with a step as NumPy writes it, which shape reports.
     fn stepped(&mut self, sides: [Option<&Expr>; 3]) -> Option<Item> {
         let [start, end, step] = sides.map(|side| self.side(side));
         Some(Item::Step { start: start?, end: end?, step: step?.map_or(Some(1), |step| step.as_const()) })
@@ -183,7 +205,12 @@ impl Elaborator<'_, '_> {
         side.map_or(Some(None), |side| self.number(side).map(Some))
     }
 
-    fn range(&mut self, start: Option<&Expr>, end: Option<&Expr>, inclusive: bool) -> Option<Item> {
+    fn range(
+        &mut self,
+        start: Option<&Expr>,
+        end: Option<&Expr>,
+        inclusive: bool,
+    ) -> Option<(Option<Dim>, Option<Dim>)> {
         let (start, end) = (self.side(start)?, self.side(end)?);
         let end = end.and_then(|end| match inclusive {
             // `..=-1` ends with the last element.
@@ -191,7 +218,7 @@ impl Elaborator<'_, '_> {
             true => Some(end + Dim::from(1)),
             false => Some(end),
         });
-        Some(Item::Range { start, end })
+        Some((start, end))
     }
 
     /// An integer or dimension; `None` after a report.
@@ -214,7 +241,12 @@ fn is_new_axis(item: &Index) -> bool {
     match item {
         Index::At(Expr { kind: ExprKind::Name(name), .. }) => name == "None" || name == "newaxis",
         Index::At(Expr { kind: ExprKind::Field(_, name), .. }) => name == "newaxis",
-        Index::At(_) | Index::Rest(_) | Index::Whole | Index::Range { .. } | Index::Step { .. } => false,
+        Index::At(_)
+        | Index::Rest(_)
+        | Index::Whole
+        | Index::Range { .. }
+        | Index::Stepped { .. }
+        | Index::Step { .. } => false,
     }
 }
 
@@ -222,7 +254,7 @@ fn is_new_axis(item: &Index) -> bool {
 fn ellipses(of: &Expr, items: &[Index]) -> Option<Ellipses> {
     let mut places = items.iter().filter_map(|item| match item {
         Index::Rest(place) => Some(*place),
-        Index::Whole | Index::At(_) | Index::Range { .. } | Index::Step { .. } => None,
+        Index::Whole | Index::At(_) | Index::Range { .. } | Index::Stepped { .. } | Index::Step { .. } => None,
     });
     let second = places.nth(1)?;
     let entry = |item: &Index| (!matches!(item, Index::Rest(_))).then(|| words::entry(item));

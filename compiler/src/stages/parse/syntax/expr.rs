@@ -301,6 +301,9 @@ impl Syntax {
         if let Some(error) = self.slice(input, None)? {
             return Ok(error);
         }
+        if let Some(stepped) = self.stepped(input)? {
+            return Ok(stepped);
+        }
         let first = Place::from(input.span());
         if input.parse::<Option<Token![_]>>()?.is_some() {
             return Ok(Index::Whole);
