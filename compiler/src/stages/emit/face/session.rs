@@ -27,8 +27,8 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #session<'_, D> {
-            #kept
             #(#methods)*
+            #kept
         }
 
         impl<'m, D: #rt::Device> ::core::ops::Deref for #session<'m, D> {

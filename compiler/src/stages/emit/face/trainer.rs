@@ -15,25 +15,30 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, vis) = (&model.name, &model.vis);
     let trainer = format_ident!("{name}Trainer");
     let doc = format!("Trains a `{name}`.");
-    let methods = model.functions.iter().filter_map(|function| match &function.mode {
-        Mode::Train(optimizer) => {
-            let optimizer = Ident::new(optimizer.name, Span::call_site());
-            let methods = methods(model, function, rt);
-            let what = format!("a step by `{}`, its update included", function.name);
-            let costs = costs::items(model, function, rt, &what);
-            Some(quote_spanned! {Span::mixed_site()=>
-                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
-                impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
-                    #methods
-                }
-
-                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
-                impl #trainer<'_, #rt::#optimizer, #rt::Cpu> {
-                    #costs
-                }
-            })
+    let trained = || {
+        model.functions.iter().filter_map(|function| match &function.mode {
+            Mode::Train(optimizer) => Some((function, Ident::new(optimizer.name, Span::call_site()))),
+            Mode::Evaluate => None,
+        })
+    };
+    let methods = trained().map(|(function, optimizer)| {
+        let methods = methods(model, function, rt);
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+            impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
+                #methods
+            }
         }
-        Mode::Evaluate => None,
+    });
+    let costs = trained().map(|(function, optimizer)| {
+        let what = format!("a step by `{}`, its update included", function.name);
+        let costs = costs::items(model, function, rt, &what);
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+            impl #trainer<'_, #rt::#optimizer, #rt::Cpu> {
+                #costs
+            }
+        }
     });
     quote_spanned! {Span::mixed_site()=>
         #[doc = #doc]
@@ -44,6 +49,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         }
 
         #(#methods)*
+        #(#costs)*
 
         impl<'m, O: #rt::Optimizer, D: #rt::Device> ::core::ops::Deref for #trainer<'m, O, D> {
             type Target = #rt::Trainer<'m, #name<D>, O>;
