@@ -233,6 +233,8 @@ fn gradients_have_names_and_are_those_of_the_step() {
     let names: Vec<String> = gradients.iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["hidden.weight", "hidden.bias", "output.weight", "output.bias"]);
     assert!(gradients.get("output.bias").unwrap().iter().any(|&x| x != 0.0));
+    let weight: &[[f32; 16]; 2] = gradients.views().output.weight;
+    assert_eq!(weight.as_flattened(), gradients.get("output.weight").unwrap());
     assert_ne!(bits(&net), before);
 }
 

@@ -345,7 +345,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     }
 
     /// The gradient of `loss` that the next step would use.
-    pub fn loss_gradients(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients>
+    pub fn loss_gradients(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients<Net>>
     where
         D: rt::Blocking,
     {
@@ -353,10 +353,10 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     }
 
     /// As `loss_gradients`, without blocking.
-    pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients> {
+    pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients<Net>> {
         let dims = plan::Loss::bind(point, class)?;
         self.trainer
-            .__emitted_code_only_gradients::<plan::LossGradients>(&dims, &[rt::words(point), rt::words(class)])
+            .__emitted_code_only_gradients::<plan::LossGradients, _>(&dims, &[rt::words(point), rt::words(class)])
             .await
     }
 }
@@ -375,10 +375,49 @@ impl<O: rt::Optimizer, D: rt::Device> core::ops::DerefMut for NetTrainer<'_, O, 
     }
 }
 
+/// The parameters of a `Net` as arrays, or their gradients; those of a repeated block are stacked.
+#[allow(clippy::type_complexity, missing_debug_implementations)]
+pub struct NetViews<R: rt::Reach> {
+    /// The parameters of `hidden`.
+    pub hidden: plan::Fields0_<R::To<[[f32; 2]; 16]>, R::To<[f32; 16]>>,
+    /// The parameters of `output`.
+    pub output: plan::Fields0_<R::To<[[f32; 16]; 2]>, R::To<[f32; 2]>>,
+}
+
+impl Net<rt::Cpu> {
+    /// The parameters as arrays.
+    pub fn views(&self) -> NetViews<rt::Read<'_>> {
+        <Self as rt::Viewed>::of(self.weights.__emitted_code_only_read())
+    }
+
+    /// The parameters as arrays to be written.
+    pub fn views_mut(&mut self) -> NetViews<rt::Write<'_>> {
+        <Self as rt::Viewed>::of(self.weights.__emitted_code_only_write_all())
+    }
+}
+
+#[doc(hidden)]
+impl rt::Viewed for Net<rt::Cpu> {
+    type Views<R: rt::Reach> = NetViews<R>;
+
+    fn of<R: rt::Reach>(mut pool: R) -> NetViews<R> {
+        NetViews {
+            hidden: plan::Fields0_ { weight: pool.take(0), bias: pool.take(64) },
+            output: plan::Fields0_ { weight: pool.take(128), bias: pool.take(192) },
+        }
+    }
+}
+
 /// What the stages after the face emit. The kernels here are plain loops that keep the shapes of real
 /// ones: they read parameters, arguments and scratch memory and write scratch memory.
+#[allow(missing_docs)]
 mod plan {
     use super::rt;
+
+    pub struct Fields0_<T0, T1> {
+        pub weight: T0,
+        pub bias: T1,
+    }
 
     pub(super) struct Net;
 

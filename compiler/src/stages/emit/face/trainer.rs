@@ -70,7 +70,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 /// `loss`, `loss_gradients` and both without blocking.
 fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream {
     let signature = Signature::new(model, function, rt);
-    let name = &function.name;
+    let (name, of) = (&function.name, &model.name);
     let gradients = path(model, &names::gradients(function));
     let step = step(model, &signature, rt);
     let gradients_attrs = signature.attrs_with(&format!("The gradient of `{name}` that the next step would use."));
@@ -79,9 +79,9 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let gradients = method(
         &signature,
         rt,
-        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
+        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients<#of>)),
         &gradients_attrs,
-        Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients>), value: quote!() },
+        Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients, _>), value: quote!() },
     );
     quote!(#step #gradients)
 }
