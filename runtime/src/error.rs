@@ -201,6 +201,11 @@ pub enum Error {
         /// Every difference, in words.
         differences: Vec<String>,
     },
+    /// A path to save to is that of the index of several files, which are read only.
+    SaveToIndex {
+        /// The path.
+        path: PathBuf,
+    },
     /// A file could not be read or written.
     Io {
         /// The file.
@@ -325,6 +330,7 @@ impl fmt::Display for Error {
             | Error::Tensors { .. }
             | Error::Rename { .. }
             | Error::Checkpoint { .. }
+            | Error::SaveToIndex { .. }
             | Error::Io { .. } => self.fmt_file(f),
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
@@ -393,6 +399,16 @@ impl Error {
             Error::Checkpoint { path, differences } => {
                 write!(f, "{} is no checkpoint of this trainer:", path.display())?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::SaveToIndex { path } => {
+                // Without `.index` and `.json`.
+                let one = path.with_extension("").with_extension("");
+                write!(
+                    f,
+                    "{} is the index of several files, and one is written: save to {}",
+                    path.display(),
+                    one.display()
+                )
             }
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
             _ => unreachable!("`fmt` sends only the errors of files here"),

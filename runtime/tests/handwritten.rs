@@ -239,6 +239,16 @@ fn gradients_have_names_and_are_those_of_the_step() {
 }
 
 #[test]
+fn models_and_checkpoints_are_not_saved_to_an_index() {
+    let path = file("refused").with_extension("safetensors.index.json");
+    let mut net = Net::init(1);
+    let message = net.save(&path).unwrap_err().to_string();
+    assert!(message.ends_with(&format!("save to {}", file("refused").display())), "{message}");
+    assert_eq!(net.trainer(AdamW::default()).save(&path).unwrap_err().to_string(), message);
+    assert!(!path.exists());
+}
+
+#[test]
 fn parameters_are_named_counted_and_written() {
     let mut net = Net::init(1);
     let all: Vec<_> = net.parameters().map(|(name, shape, values)| (name, shape, values.len())).collect();
