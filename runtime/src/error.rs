@@ -1,7 +1,7 @@
 //! What can go wrong at run time: one enum. In comes what a check found, out goes a message in the
 //! user's own names and numbers. Always: an error that a call returns has changed no parameter.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 use core::fmt;
 use std::path::PathBuf;
 
@@ -458,23 +458,9 @@ impl From<LoaderError> for Error {
 pub(crate) fn similar(name: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let limit = name.len().div_ceil(3).max(1);
     names
-        .map(|other| (distance(name, &other), other))
+        .map(|other| (strsim::osa_distance(name, &other), other))
         .min()
         .and_then(|(distance, other)| (distance <= limit).then_some(other))
-}
-
-/// Levenshtein's edit distance in bytes, with one row of the usual table.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Box<[usize]> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]
