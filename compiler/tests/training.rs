@@ -10,7 +10,7 @@
 )]
 
 use precast_compiler::ir::graph::{Call, GROUPS};
-use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, Signature};
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
@@ -57,6 +57,7 @@ fn regression(rule: &str) -> Model {
     graph.outputs = vec![loss];
     let function = Function {
         name: ident("loss"),
+        signature: Signature::default(),
         attrs: vec![],
         mode: Mode::Train(optimizer(rule).unwrap()),
         args: vec![Argument { name: ident("x"), ty: x }, Argument { name: ident("y"), ty: y }],

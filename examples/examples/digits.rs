@@ -9,11 +9,11 @@
 use std::{error::Error, path::PathBuf, time::Instant};
 
 use examples::{
-    arguments::Arguments,
     digits::{Image, Samples, split},
     picture,
     progress::Progress,
 };
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::prelude::*;
 
 model! {
@@ -53,14 +53,20 @@ struct Options {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let options = Options {
-        seed: arguments.get("--seed", 42)?,
-        seeds: if arguments.has("--seeds") { 5 } else { 1 },
-        epochs: arguments.get("--epochs", 15)?,
-        save: arguments.get("--save", std::env::temp_dir().join("digits.safetensors"))?,
-    };
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    let save = std::env::temp_dir().join("digits.safetensors");
+    let mut options = Options { seed: 42, seeds: 1, epochs: 15, save };
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            Long("seeds") => options.seeds = 5,
+            Long("epochs") => options.epochs = parser.value()?.parse()?,
+            Long("save") => options.save = parser.value()?.into(),
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    match device.as_str() {
         "cpu" => run(&Cpu, &options),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, &options),

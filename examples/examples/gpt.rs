@@ -11,10 +11,10 @@
 use std::{error::Error, time::Instant};
 
 use examples::{
-    arguments::Arguments,
     progress::Progress,
     text::{Alphabet, SHAKESPEARE, Windows},
 };
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::View;
 use precast::prelude::*;
 
@@ -112,15 +112,20 @@ struct Options {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let options = Options {
-        steps: arguments.get("--steps", 2000)?,
-        seed: arguments.get("--seed", 1)?,
-        batch: arguments.get("--batch", 12)?,
-        write: arguments.get("--write", 500)?,
-        test: arguments.get("--test", 200)?.max(1),
-    };
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    let mut options = Options { steps: 2000, seed: 1, batch: 12, write: 500, test: 200 };
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("steps") => options.steps = parser.value()?.parse()?,
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            Long("batch") => options.batch = parser.value()?.parse()?,
+            Long("write") => options.write = parser.value()?.parse()?,
+            Long("test") => options.test = parser.value()?.parse::<u32>()?.max(1),
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    match device.as_str() {
         "cpu" => run(&Cpu, &options),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, &options),

@@ -7,7 +7,8 @@
 
 use std::{error::Error, f32::consts::TAU, time::Instant};
 
-use examples::{arguments::Arguments, progress::Progress};
+use examples::progress::Progress;
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::{View, prelude::*};
 
 model! {
@@ -74,9 +75,17 @@ const USAGE: &str = "usage: lstm [--steps N] [--seed N] [--device cpu|gpu]";
 const BATCH: usize = 32;
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let (steps, seed) = (arguments.get("--steps", 1000)?, arguments.get("--seed", 7)?);
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    let (mut steps, mut seed) = (1000, 7);
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("steps") => steps = parser.value()?.parse()?,
+            Long("seed") => seed = parser.value()?.parse()?,
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    match device.as_str() {
         "cpu" => run(&Cpu, seed, steps),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, seed, steps),

@@ -11,7 +11,8 @@ use std::{
     time::Instant,
 };
 
-use examples::{arguments::Arguments, digits, idx, progress::Progress};
+use examples::{digits, idx, progress::Progress};
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::prelude::*;
 
 model! {
@@ -70,13 +71,18 @@ struct Options {
 }
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let data: PathBuf = arguments.get("--data", PathBuf::new())?;
-    let options = Options {
-        epochs: arguments.get("--epochs", 5)?,
-        seed: arguments.get("--seed", 1)?,
-        batch: arguments.get("--batch", 64)?,
-    };
+    let (mut data, mut options) = (PathBuf::new(), Options { epochs: 5, seed: 1, batch: 64 });
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("data") => data = parser.value()?.into(),
+            Long("epochs") => options.epochs = parser.value()?.parse()?,
+            Long("seed") => options.seed = parser.value()?.parse()?,
+            Long("batch") => options.batch = parser.value()?.parse()?,
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
     let (training, test) = match data.as_os_str().is_empty() {
         true => {
             println!("{HOW_TO_OBTAIN}");
@@ -84,7 +90,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         }
         false => (files(&data, "train")?, files(&data, "t10k")?),
     };
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    match device.as_str() {
         "cpu" => run(&Cpu, &options, &training, &test),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, &options, &training, &test),

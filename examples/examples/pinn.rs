@@ -8,7 +8,8 @@
 
 use std::{error::Error, f64::consts::PI, time::Instant};
 
-use examples::{arguments::Arguments, progress::Progress};
+use examples::progress::Progress;
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::prelude::*;
 
 model! {
@@ -54,9 +55,17 @@ const POINTS: usize = 512;
 const USAGE: &str = "usage: pinn [--seed N] [--steps N] [--device cpu|gpu]";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let (seed, steps) = (arguments.get("--seed", 1)?, arguments.get("--steps", 4000)?);
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    let (mut seed, mut steps) = (1, 4000);
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("seed") => seed = parser.value()?.parse()?,
+            Long("steps") => steps = parser.value()?.parse()?,
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    match device.as_str() {
         "cpu" => run(&Cpu, seed, steps),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, seed, steps),

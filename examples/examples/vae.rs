@@ -9,11 +9,11 @@
 use std::{error::Error, time::Instant};
 
 use examples::{
-    arguments::Arguments,
     digits::{Image, Samples, split},
     picture,
     progress::Progress,
 };
+use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::prelude::*;
 
 model! {
@@ -64,9 +64,17 @@ model! {
 const USAGE: &str = "usage: vae [--epochs N] [--seed N] [--device cpu|gpu]";
 
 fn main() -> Result<(), Box<dyn Error>> {
-    let arguments = Arguments::read(USAGE)?;
-    let (epochs, seed) = (arguments.get("--epochs", 60)?, arguments.get("--seed", 1)?);
-    match arguments.get("--device", String::from("cpu"))?.as_str() {
+    let (mut epochs, mut seed) = (60, 1);
+    let (mut device, mut parser) = (String::from("cpu"), Parser::from_env());
+    while let Some(argument) = parser.next()? {
+        match argument {
+            Long("epochs") => epochs = parser.value()?.parse()?,
+            Long("seed") => seed = parser.value()?.parse()?,
+            Long("device") => device = parser.value()?.string()?,
+            _ => return Err(format!("{}\n{USAGE}", argument.unexpected()).into()),
+        }
+    }
+    match device.as_str() {
         "cpu" => run(&Cpu, epochs, seed),
         #[cfg(feature = "gpu")]
         "gpu" => run(&Gpu::new()?, epochs, seed),

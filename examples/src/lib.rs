@@ -1,6 +1,5 @@
 //! Shared parts of the example programs.
 
-pub mod arguments;
 pub mod digits;
 pub mod idx;
 pub mod picture;

@@ -32,7 +32,7 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     /// step depends on. The file is replaced as a whole or not at all.
     ///
     /// # Errors
-    /// If the file cannot be written, or the device is lost.
+    /// If the file cannot be written, its name ends in `.safetensors.index.json`, or the device is lost.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()>
     where
         M::Device: Blocking,

@@ -1,7 +1,7 @@
 //! What can go wrong at run time: one enum. In comes what a check found, out goes a message in the
 //! user's own names and numbers. Always: an error that a call returns has changed no parameter.
 
-use alloc::{boxed::Box, string::String, vec::Vec};
+use alloc::{string::String, vec::Vec};
 use core::fmt;
 use std::path::PathBuf;
 
@@ -201,6 +201,11 @@ pub enum Error {
         /// Every difference, in words.
         differences: Vec<String>,
     },
+    /// A path to save to is that of the index of several files, which are read only.
+    SaveToIndex {
+        /// The path.
+        path: PathBuf,
+    },
     /// A file could not be read or written.
     Io {
         /// The file.
@@ -325,6 +330,7 @@ impl fmt::Display for Error {
             | Error::Tensors { .. }
             | Error::Rename { .. }
             | Error::Checkpoint { .. }
+            | Error::SaveToIndex { .. }
             | Error::Io { .. } => self.fmt_file(f),
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
@@ -394,6 +400,16 @@ impl Error {
                 write!(f, "{} is no checkpoint of this trainer:", path.display())?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
             }
+            Error::SaveToIndex { path } => {
+                // Without `.index` and `.json`.
+                let one = path.with_extension("").with_extension("");
+                write!(
+                    f,
+                    "{} is the index of several files, and one is written: save to {}",
+                    path.display(),
+                    one.display()
+                )
+            }
             Error::Io { path, source } => write!(f, "{}: {source}", path.display()),
             _ => unreachable!("`fmt` sends only the errors of files here"),
         }
@@ -442,23 +458,9 @@ impl From<LoaderError> for Error {
 pub(crate) fn similar(name: &str, names: impl Iterator<Item = String>) -> Option<String> {
     let limit = name.len().div_ceil(3).max(1);
     names
-        .map(|other| (distance(name, &other), other))
+        .map(|other| (strsim::osa_distance(name, &other), other))
         .min()
         .and_then(|(distance, other)| (distance <= limit).then_some(other))
-}
-
-/// Levenshtein's edit distance in bytes, with one row of the usual table.
-fn distance(a: &str, b: &str) -> usize {
-    let mut row: Box<[usize]> = (0..=b.len()).collect();
-    for (i, x) in a.bytes().enumerate() {
-        let mut diagonal = core::mem::replace(&mut row[0], i + 1);
-        for (j, y) in b.bytes().enumerate() {
-            let substituted = diagonal + usize::from(x != y);
-            diagonal = row[j + 1];
-            row[j + 1] = substituted.min(diagonal + 1).min(row[j] + 1);
-        }
-    }
-    row[b.len()]
 }
 
 #[cfg(test)]

@@ -1,25 +1,61 @@
-//! Gradients by name: in comes a pool that a plan has filled, out come named tensors. Always: names,
+//! Gradients: in comes a pool that a plan has filled, out come named tensors and typed fields. Always: names, fields,
 //! shapes and layouts are those of the parameters.
 
 use alloc::string::String;
+use core::marker::PhantomData;
 
 use precast_cpu::Words;
 
 use crate::{
     error::{Error, Result},
     spec::ModelSpec,
+    typed::{Read, Viewed},
 };
 
-/// The gradient of a loss with respect to every trained parameter.
+/// The gradient of a loss of the model `M` with respect to every trained parameter, in the memory of the host.
+///
+/// # Examples
+/// ```
+/// use precast::prelude::*;
+///
+/// model! {
+///     pub struct Net { hidden: Linear(2, 16), output: Linear(16, 1) }
+///     impl Net {
+///         #[train(Sgd)]
+///         pub fn loss(&self, x: f32[B, 2]) -> f32 { mean(square(self.output(tanh(self.hidden(x))))) }
+///     }
+/// }
+///
+/// # fn main() -> precast::Result<()> {
+/// let mut net = Net::init(42);
+/// let gradients = net.trainer(Sgd::default()).loss_gradients(&[[0.5, 1.0]])?;
+/// let weight: &[[f32; 2]; 16] = gradients.views().hidden.weight;
+/// assert_eq!(weight.as_flattened(), gradients.get("hidden.weight")?);
+/// # Ok(())
+/// # }
+/// ```
 #[derive(Debug)]
-pub struct Gradients {
+pub struct Gradients<M> {
     /// The loss.
     pub loss: f32,
-    pub(crate) spec: &'static ModelSpec,
-    pub(crate) words: Words,
+    spec: &'static ModelSpec,
+    words: Words,
+    model: PhantomData<fn() -> M>,
 }
 
-impl Gradients {
+impl<M> Gradients<M> {
+    pub(crate) fn new(loss: f32, spec: &'static ModelSpec, words: Words) -> Self {
+        Gradients { loss, spec, words, model: PhantomData }
+    }
+
+    /// The gradients as arrays, in the struct that `views` of the model gives: zeros for a parameter that is not trained.
+    pub fn views(&self) -> M::Views<Read<'_>>
+    where
+        M: Viewed,
+    {
+        M::of(Read(self.words.as_slice()))
+    }
+
     /// Every gradient by the name of its parameter, with shape and values, row-major.
     pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
         self.spec.trained().map(|(name, parameter, offset)| {

@@ -164,7 +164,7 @@ pub mod __rt {
         spec::{CHUNK, ModelSpec, ParameterSpec},
         state::StateSpec,
         trained::Trained,
-        typed::{Reach, Read, Typed, Write},
+        typed::{Reach, Read, Typed, Viewed, Write},
         unknown::Unknown,
         view::{
             as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,

@@ -24,7 +24,7 @@ impl<D: Device> Weights<D> {
     /// file is replaced as a whole or not at all.
     ///
     /// # Errors
-    /// If the file cannot be written, or the device is lost.
+    /// If the file cannot be written, its name ends in `.safetensors.index.json`, or the device is lost.
     pub fn save(&self, path: impl AsRef<Path>) -> Result<()>
     where
         D: Blocking,

@@ -158,11 +158,11 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
 
     /// Computes the gradient that the next step would use, by a plan that updates nothing.
     #[doc(hidden)]
-    pub async fn __emitted_code_only_gradients<S: Step<Optimizer = O>>(
+    pub async fn __emitted_code_only_gradients<S: Step<Optimizer = O>, V>(
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
-    ) -> Result<Gradients> {
+    ) -> Result<Gradients<V>> {
         let pending = self.run::<S>(dims, inputs).await?;
         let weights = self.model.weights();
         let Outcome { loss, .. } = weights.device.outcome(&pending).await?;
@@ -172,7 +172,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         }
         // What steps of other functions left there is no gradient of this one.
         S::FROZEN.iter().for_each(|range| words.as_mut_slice()[range.clone()].fill(0.0));
-        Ok(Gradients { loss, spec: weights.spec, words })
+        Ok(Gradients::new(loss, weights.spec, words))
     }
 
     #[inline]

@@ -18,6 +18,15 @@ pub trait Reach {
     fn take<T: Typed>(&mut self, offset: usize) -> Self::To<T>;
 }
 
+/// A model, as what says which typed fields its parameters have.
+pub trait Viewed {
+    /// The struct of those fields.
+    type Views<R: Reach>;
+
+    /// The fields of what lies as the parameters do.
+    fn of<R: Reach>(words: R) -> Self::Views<R>;
+}
+
 /// Parameters that are read.
 #[derive(Debug)]
 pub struct Read<'m>(pub(crate) &'m [f32]);

@@ -233,7 +233,19 @@ fn gradients_have_names_and_are_those_of_the_step() {
     let names: Vec<String> = gradients.iter().map(|(name, ..)| name).collect();
     assert_eq!(names, ["hidden.weight", "hidden.bias", "output.weight", "output.bias"]);
     assert!(gradients.get("output.bias").unwrap().iter().any(|&x| x != 0.0));
+    let weight: &[[f32; 16]; 2] = gradients.views().output.weight;
+    assert_eq!(weight.as_flattened(), gradients.get("output.weight").unwrap());
     assert_ne!(bits(&net), before);
+}
+
+#[test]
+fn models_and_checkpoints_are_not_saved_to_an_index() {
+    let path = file("refused").with_extension("safetensors.index.json");
+    let mut net = Net::init(1);
+    let message = net.save(&path).unwrap_err().to_string();
+    assert!(message.ends_with(&format!("save to {}", file("refused").display())), "{message}");
+    assert_eq!(net.trainer(AdamW::default()).save(&path).unwrap_err().to_string(), message);
+    assert!(!path.exists());
 }
 
 #[test]

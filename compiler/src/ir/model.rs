@@ -176,11 +176,22 @@ pub enum Results {
     Struct(Ident, Vec<Ident>),
 }
 
+/// What the user declared a public function by, for its documentation. Graphs that were not parsed have none.
+#[derive(Clone, Default, Debug)]
+pub struct Signature {
+    /// `fn scores(&self, image: f32[B, PIXELS]) -> f32[B, 10]`
+    pub text: String,
+    /// The names in the extents in order of appearance, and the values of those that are known at build time.
+    pub names: Vec<(String, Option<i64>)>,
+}
+
 /// A public function.
 #[derive(Clone, Debug)]
 pub struct Function {
     /// The user's name.
     pub name: Ident,
+    /// As the user wrote it.
+    pub signature: Signature,
     /// Doc comments and other outer attributes, passed through.
     pub attrs: Vec<TokenStream>,
     /// What it is compiled for.

@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
-use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results};
+use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Signature};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
@@ -203,6 +203,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
     names_of(&graph, &mut names);
     let function = Function {
         name: ident("run"),
+        signature: Signature::default(),
         attrs: vec![],
         mode,
         args,

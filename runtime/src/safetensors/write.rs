@@ -11,7 +11,7 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{METADATA, json::quote};
+use super::{METADATA, index, json::quote};
 use crate::error::{Error, Result};
 
 /// One tensor to be written.
@@ -48,7 +48,12 @@ pub(crate) fn encode(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec
 
 /// Writes what `path` names, through symbolic links. A file is written beside and then put in the place of the old one, whose
 /// owner and permissions it gets; anything else, such as a pipe or a device, is written to as it is.
+///
+/// A path that reading would take for an index is refused.
 pub(crate) fn save(path: &Path, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Result<()> {
+    if index::is(path) {
+        return Err(Error::SaveToIndex { path: path.into() });
+    }
     let save = || {
         let target = followed(path)?;
         match OpenOptions::new().write(true).open(&target) {

@@ -21,6 +21,70 @@ pub struct Net<D: rt::Device = rt::Cpu> {
     weights: rt::Weights<D>,
 }
 
+impl<D: rt::Device> Net<D> {
+    /// Unnormalised class scores.
+    ///
+    /// ```text
+    /// fn scores(&self, point: f32[B, 2]) -> f32[B, 2]
+    /// ```
+    /// `B` is at least 1.
+    pub fn scores(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>>
+    where
+        D: rt::Blocking,
+    {
+        rt::Blocking::wait(self.weights.device(), self.scores_async(point))
+    }
+
+    /// As `scores`, without blocking.
+    pub async fn scores_async(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>> {
+        let dims = plan::Scores::bind(point)?;
+        let mut out = rt::zeros(dims[0])?;
+        self.weights
+            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(&mut out)])
+            .await?;
+        core::result::Result::Ok(out)
+    }
+
+    /// As `scores`, into `out`.
+    pub fn scores_into(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()>
+    where
+        D: rt::Blocking,
+    {
+        rt::Blocking::wait(self.weights.device(), self.scores_into_async(point, out))
+    }
+
+    /// As `scores`, into `out` and without blocking.
+    pub async fn scores_into_async(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()> {
+        let dims = plan::Scores::bind(point)?;
+        rt::room("out", out.len(), dims[0])?;
+        self.weights
+            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(out)])
+            .await
+    }
+
+    /// Mean cross-entropy over the batch.
+    ///
+    /// ```text
+    /// fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32
+    /// ```
+    /// `B` is at least 1.
+    pub fn loss(&self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32>
+    where
+        D: rt::Blocking,
+    {
+        rt::Blocking::wait(self.weights.device(), self.loss_async(point, class))
+    }
+
+    /// As `loss`, without blocking.
+    pub async fn loss_async(&self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32> {
+        let dims = plan::Loss::bind(point, class)?;
+        let mut out = [0f32];
+        let inputs = [rt::words(point), rt::words(class)];
+        self.weights.__emitted_code_only_call::<plan::Loss>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
+        core::result::Result::Ok(out[0])
+    }
+}
+
 impl Net<rt::Cpu> {
     /// The number of parameters.
     pub const PARAMS: usize = 82;
@@ -161,58 +225,6 @@ impl<D: rt::Device> Net<D> {
     {
         NetTrainer { trainer: rt::Trainer::new(self, optimizer) }
     }
-
-    /// Unnormalised class scores.
-    pub fn scores(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>>
-    where
-        D: rt::Blocking,
-    {
-        rt::Blocking::wait(self.weights.device(), self.scores_async(point))
-    }
-
-    /// As `scores`, without blocking.
-    pub async fn scores_async(&self, point: &[[f32; 2]]) -> rt::Result<rt::Vec<[f32; 2]>> {
-        let dims = plan::Scores::bind(point)?;
-        let mut out = rt::zeros(dims[0])?;
-        self.weights
-            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(&mut out)])
-            .await?;
-        core::result::Result::Ok(out)
-    }
-
-    /// As `scores`, into `out`.
-    pub fn scores_into(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()>
-    where
-        D: rt::Blocking,
-    {
-        rt::Blocking::wait(self.weights.device(), self.scores_into_async(point, out))
-    }
-
-    /// As `scores`, into `out` and without blocking.
-    pub async fn scores_into_async(&self, point: &[[f32; 2]], out: &mut [[f32; 2]]) -> rt::Result<()> {
-        let dims = plan::Scores::bind(point)?;
-        rt::room("out", out.len(), dims[0])?;
-        self.weights
-            .__emitted_code_only_call::<plan::Scores>(&dims, &[rt::words(point)], &mut [rt::words_mut(out)])
-            .await
-    }
-
-    /// Mean cross-entropy over the batch.
-    pub fn loss(&self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32>
-    where
-        D: rt::Blocking,
-    {
-        rt::Blocking::wait(self.weights.device(), self.loss_async(point, class))
-    }
-
-    /// As `loss`, without blocking.
-    pub async fn loss_async(&self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32> {
-        let dims = plan::Loss::bind(point, class)?;
-        let mut out = [0f32];
-        let inputs = [rt::words(point), rt::words(class)];
-        self.weights.__emitted_code_only_call::<plan::Loss>(&dims, &inputs, &mut [rt::words_mut(&mut out)]).await?;
-        core::result::Result::Ok(out[0])
-    }
 }
 
 impl core::clone::Clone for Net<rt::Cpu> {
@@ -235,6 +247,7 @@ impl<D: rt::Device> core::ops::Deref for Net<D> {
     }
 }
 
+#[doc(hidden)]
 impl<D: rt::Device> rt::Model for Net<D> {
     type Device = D;
 
@@ -257,6 +270,11 @@ pub struct NetSession<'m, D: rt::Device = rt::Cpu> {
 
 impl<D: rt::Device> NetSession<'_, D> {
     /// Unnormalised class scores.
+    ///
+    /// ```text
+    /// fn scores(&self, point: f32[B, 2]) -> f32[B, 2]
+    /// ```
+    /// `B` is at least 1.
     pub fn scores(&mut self, point: &[[f32; 2]]) -> rt::Result<&[[f32; 2]]>
     where
         D: rt::Blocking,
@@ -272,6 +290,11 @@ impl<D: rt::Device> NetSession<'_, D> {
     }
 
     /// Mean cross-entropy over the batch.
+    ///
+    /// ```text
+    /// fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32
+    /// ```
+    /// `B` is at least 1.
     pub fn loss(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<f32>
     where
         D: rt::Blocking,
@@ -303,6 +326,11 @@ pub struct NetTrainer<'m, O: rt::Optimizer, D: rt::Device = rt::Cpu> {
 
 impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     /// Mean cross-entropy over the batch.
+    ///
+    /// ```text
+    /// fn loss(&self, point: f32[B, 2], class: u32[B]) -> f32
+    /// ```
+    /// `B` is at least 1.
     pub fn loss(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Loss<D>>
     where
         D: rt::Blocking,
@@ -317,7 +345,7 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     }
 
     /// The gradient of `loss` that the next step would use.
-    pub fn loss_gradients(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients>
+    pub fn loss_gradients(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients<Net>>
     where
         D: rt::Blocking,
     {
@@ -325,10 +353,10 @@ impl<D: rt::Device> NetTrainer<'_, rt::AdamW, D> {
     }
 
     /// As `loss_gradients`, without blocking.
-    pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients> {
+    pub async fn loss_gradients_async(&mut self, point: &[[f32; 2]], class: &[u32]) -> rt::Result<rt::Gradients<Net>> {
         let dims = plan::Loss::bind(point, class)?;
         self.trainer
-            .__emitted_code_only_gradients::<plan::LossGradients>(&dims, &[rt::words(point), rt::words(class)])
+            .__emitted_code_only_gradients::<plan::LossGradients, _>(&dims, &[rt::words(point), rt::words(class)])
             .await
     }
 }
@@ -347,10 +375,49 @@ impl<O: rt::Optimizer, D: rt::Device> core::ops::DerefMut for NetTrainer<'_, O, 
     }
 }
 
+/// The parameters of a `Net` as arrays, or their gradients; those of a repeated block are stacked.
+#[allow(clippy::type_complexity, missing_debug_implementations)]
+pub struct NetViews<R: rt::Reach> {
+    /// The parameters of `hidden`.
+    pub hidden: plan::Fields0_<R::To<[[f32; 2]; 16]>, R::To<[f32; 16]>>,
+    /// The parameters of `output`.
+    pub output: plan::Fields0_<R::To<[[f32; 16]; 2]>, R::To<[f32; 2]>>,
+}
+
+impl Net<rt::Cpu> {
+    /// The parameters as arrays.
+    pub fn views(&self) -> NetViews<rt::Read<'_>> {
+        <Self as rt::Viewed>::of(self.weights.__emitted_code_only_read())
+    }
+
+    /// The parameters as arrays to be written.
+    pub fn views_mut(&mut self) -> NetViews<rt::Write<'_>> {
+        <Self as rt::Viewed>::of(self.weights.__emitted_code_only_write_all())
+    }
+}
+
+#[doc(hidden)]
+impl rt::Viewed for Net<rt::Cpu> {
+    type Views<R: rt::Reach> = NetViews<R>;
+
+    fn of<R: rt::Reach>(mut pool: R) -> NetViews<R> {
+        NetViews {
+            hidden: plan::Fields0_ { weight: pool.take(0), bias: pool.take(64) },
+            output: plan::Fields0_ { weight: pool.take(128), bias: pool.take(192) },
+        }
+    }
+}
+
 /// What the stages after the face emit. The kernels here are plain loops that keep the shapes of real
 /// ones: they read parameters, arguments and scratch memory and write scratch memory.
+#[allow(missing_docs)]
 mod plan {
     use super::rt;
+
+    pub struct Fields0_<T0, T1> {
+        pub weight: T0,
+        pub bias: T1,
+    }
 
     pub(super) struct Net;
 

@@ -143,6 +143,8 @@ fn what_is_not_tuned_stays_as_it_is() {
     assert!(whole.get("body.weight").unwrap().iter().any(|g| *g != 0.0));
     assert!(tuned.get("body.weight").unwrap().iter().all(|g| *g == 0.0));
     assert_eq!(whole.get("head.weight").unwrap(), tuned.get("head.weight").unwrap());
+    assert_eq!(whole.views().head.weight, tuned.views().head.weight);
+    assert!(tuned.views().body.weight.as_flattened().iter().all(|g| *g == 0.0));
 }
 
 mod heat {

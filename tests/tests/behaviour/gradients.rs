@@ -1,4 +1,4 @@
-//! Gradients by name against central differences of the loss.
+//! Gradients by name and by field against central differences of the loss.
 
 use precast::prelude::*;
 
@@ -46,12 +46,17 @@ const STEP: f32 = 1e-2;
 /// The largest error, relative to the largest gradient of the parameter or to 0.01.
 const BOUND: f32 = 1e-2;
 
+/// One for each image.
+const LABELS: [u32; 5] = [0, 3, 1, 1, 2];
+
+fn images() -> Vec<[[[f32; 4]; 4]; 1]> {
+    let pixels = crate::numbers(5 * 16, 9);
+    pixels.chunks(16).map(|p| [core::array::from_fn(|i| core::array::from_fn(|j| p[4 * i + j]))]).collect()
+}
+
 #[test]
 fn gradients_are_the_slopes_of_the_loss() {
-    let pixels = crate::numbers(5 * 16, 9);
-    let images: Vec<[[[f32; 4]; 4]; 1]> =
-        pixels.chunks(16).map(|p| [core::array::from_fn(|i| core::array::from_fn(|j| p[4 * i + j]))]).collect();
-    let labels = [0, 3, 1, 1, 2];
+    let (images, labels) = (images(), LABELS);
     let mut net = Net::init(4);
     let before = net.loss(&images, &labels).unwrap();
     let gradients = net.trainer(Sgd::default()).loss_gradients(&images, &labels).unwrap();
@@ -72,6 +77,44 @@ fn gradients_are_the_slopes_of_the_loss() {
         }
     }
     assert_eq!(net.loss(&images, &labels).unwrap(), before);
+}
+
+/// Compares the gradients of some fields with the slopes of the loss when the fields of the model are moved.
+fn fields_are_slopes(gradients: &precast::Gradients<Net>) {
+    let (images, mut net) = (images(), Net::init(4));
+    let views = gradients.views();
+    let up: &[[[f32; 12]; 5]; 3] = views.blocks.up.weight;
+    let patch: &[[[[f32; 3]; 3]; 1]; 3] = views.patch.weight;
+    let bias: &[f32; 4] = views.output.bias;
+    let mut close = |found: f32, part: fn(&mut Net) -> &mut f32| {
+        let value = *part(&mut net);
+        let mut moved = |by: f32| {
+            *part(&mut net) = value + by;
+            net.loss(&images, &LABELS).unwrap()
+        };
+        let slope = (moved(STEP) - moved(-STEP)) / (2.0 * STEP);
+        moved(0.0);
+        assert!((found - slope).abs() <= BOUND * slope.abs().max(0.1), "{found}, but the slope is {slope}");
+    };
+    close(up[2][4][11], |net| &mut net.views_mut().blocks.up.weight[2][4][11]);
+    close(up[1][0][3], |net| &mut net.views_mut().blocks.up.weight[1][0][3]);
+    close(patch[2][0][1][2], |net| &mut net.views_mut().patch.weight[2][0][1][2]);
+    close(bias[3], |net| &mut net.views_mut().output.bias[3]);
+    assert_eq!(up[2].as_flattened(), gradients.get("blocks.2.up.weight").unwrap());
+}
+
+#[test]
+fn fields_of_gradients_are_the_slopes_of_those_of_the_model() {
+    let mut net = Net::init(4);
+    fields_are_slopes(&net.trainer(Sgd::default()).loss_gradients(&images(), &LABELS).unwrap());
+}
+
+#[cfg(feature = "gpu")]
+#[test]
+fn gradients_of_a_gpu_have_the_same_fields() {
+    let Some(gpu) = tests::gpu() else { return };
+    let mut net = Net::init(4).on(&gpu).unwrap();
+    fields_are_slopes(&net.trainer(Sgd::default()).loss_gradients(&images(), &LABELS).unwrap());
 }
 
 #[test]

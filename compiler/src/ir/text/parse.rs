@@ -4,7 +4,7 @@ use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
 use super::{field_names, prims};
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
-use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, State, StateId, Wgsl};
+use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, Signature, State, StateId, Wgsl};
 use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{
@@ -207,7 +207,8 @@ fn function(cursor: &mut Cursor) -> Result<Function, String> {
     let (mode, results, frozen) = (mode(&fields)?, results(&fields)?, frozen(&fields)?);
     let in_session = Read(&fields).find("in_session").is_some();
     let (attrs, dims) = (attributes(&fields)?, dims(&fields)?);
-    Ok(Function { name, attrs, mode, args, dims, results, frozen, in_session, effects, graph })
+    let signature = Signature::default();
+    Ok(Function { name, signature, attrs, mode, args, dims, results, frozen, in_session, effects, graph })
 }
 
 fn mode(fields: &Fields) -> Result<Mode, String> {

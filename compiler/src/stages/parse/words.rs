@@ -17,6 +17,9 @@ pub(super) const LISTED: usize = 16;
 /// Operands within operands that a reader takes in.
 const OPERANDS: usize = 32;
 
+/// The letters of code that fit a line of rustdoc; a longer signature has a line for each argument.
+const LINE: usize = 88;
+
 /// The expression with the arguments of inner calls shortened: `relu(self.hidden(…))`.
 pub(super) fn brief(expr: &Expr) -> String {
     print(expr, Depth { calls: 1, operands: OPERANDS })
@@ -150,6 +153,36 @@ pub(super) fn type_text(ty: &TypeExpr) -> String {
         TypeExpr::Tuple(items, _) => format!("({})", items.iter().map(type_text).collect::<Vec<_>>().join(", ")),
         TypeExpr::Struct(name, _) => format!("{name} {{ … }}"),
         TypeExpr::Error => "…".into(),
+    }
+}
+
+/// A function as the user wrote it, without its body.
+pub(super) fn signature(function: &Fn) -> String {
+    let receiver = match function.receiver {
+        Receiver::None => None,
+        Receiver::Shared => Some("&self".to_owned()),
+        Receiver::Mut(_) => Some("&mut self".to_owned()),
+    };
+    let params = function.params.iter().map(|(pat, ty)| format!("{}: {}", pattern_text(pat), whole_type(ty)));
+    let params: Vec<String> = receiver.into_iter().chain(params).collect();
+    let (name, result) = (&function.name, whole_type(&function.result));
+    let line = format!("fn {name}({}) -> {result}", params.join(", "));
+    if line.chars().count() <= LINE {
+        return line;
+    }
+    let params: String = params.iter().map(|param| format!("    {param},\n")).collect();
+    format!("fn {name}(\n{params}) -> {result}")
+}
+
+/// A type as the user wrote it, with the fields of a struct.
+fn whole_type(ty: &TypeExpr) -> String {
+    match ty {
+        TypeExpr::Tensor { .. } | TypeExpr::Error => type_text(ty),
+        TypeExpr::Tuple(items, _) => format!("({})", items.iter().map(whole_type).collect::<Vec<_>>().join(", ")),
+        TypeExpr::Struct(name, fields) => {
+            let fields: Vec<String> = fields.iter().map(|(name, ty)| format!("{name}: {}", whole_type(ty))).collect();
+            format!("{name} {{ {} }}", fields.join(", "))
+        }
     }
 }
 

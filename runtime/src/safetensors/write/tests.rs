@@ -29,6 +29,18 @@ fn a_failed_save_leaves_nothing_beside() {
     assert_eq!(scene.names(), ["taken"]);
 }
 
+#[test]
+fn an_index_is_not_written() {
+    let scene = Scene::new("index");
+    let error = save_all(&scene.path("net.safetensors.index.json"), 1.0).unwrap_err();
+    assert!(matches!(error, Error::SaveToIndex { .. }));
+    let (index, file) = (scene.path("net.safetensors.index.json"), scene.path("net.safetensors"));
+    let message = "is the index of several files, and one is written: save to";
+    assert_eq!(error.to_string(), format!("{} {message} {}", index.display(), file.display()));
+    assert!(scene.names().is_empty());
+    save_all(&file, 1.0).unwrap();
+}
+
 /// A child writes until it is killed, a thousand times.
 #[test]
 fn a_killed_save_loses_nothing_and_leaves_nothing_behind_the_next() {

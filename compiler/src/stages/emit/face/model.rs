@@ -7,7 +7,7 @@ use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
-/// The struct and all of its implementations.
+/// The struct and all of its implementations. The user's functions come first, as rustdoc shows them in this order.
 pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (made, kept) = (made(model, rt), kept(model, rt));
     let (functions, traits) = (functions(model, rt), traits(model, rt));
@@ -18,9 +18,9 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
             weights: #rt::Weights<D>,
         }
 
+        #functions
         #made
         #kept
-        #functions
         #traits
     }
 }
@@ -380,6 +380,7 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
             }
         }
 
+        #[doc(hidden)]
         impl<D: #rt::Device> #rt::Model for #name<D> {
             type Device = D;
 

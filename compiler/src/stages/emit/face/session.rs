@@ -27,8 +27,8 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
         impl<D: #rt::Device> #session<'_, D> {
-            #kept
             #(#methods)*
+            #kept
         }
 
         impl<'m, D: #rt::Device> ::core::ops::Deref for #session<'m, D> {
@@ -98,7 +98,7 @@ fn files(model: &Model, rt: &TokenStream) -> TokenStream {
         /// Writes the state to a safetensors file, which is replaced as a whole or not at all.
         ///
         /// # Errors
-        /// If the file cannot be written, or the device is lost.
+        /// If the file cannot be written, its name ends in `.safetensors.index.json`, or the device is lost.
         pub fn save(&self, path: impl ::core::convert::AsRef<#rt::Path>) -> #rt::Result<()>
         where
             D: #rt::Blocking,

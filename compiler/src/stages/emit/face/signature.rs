@@ -34,9 +34,9 @@ impl<'m> Signature<'m> {
         }
     }
 
-    /// The user's attributes of the function.
+    /// The user's attributes of the function, and behind its documentation what the user declared.
     pub(super) fn attrs(&self) -> TokenStream {
-        let attrs = &self.function.attrs;
+        let (attrs, declared) = (&self.function.attrs, self.declared());
         let converted = self.arguments.iter().any(|argument| argument.form() == Form::Slice && argument.is_nested());
         let how = converted.then(|| {
             quote! {
@@ -45,12 +45,41 @@ impl<'m> Signature<'m> {
                 #[doc = "and then rows: `precast::rows(&flat)?`."]
             }
         });
-        quote!(#(#attrs)* #how)
+        quote!(#(#attrs)* #declared #how)
     }
 
     /// The same for another method of the function, which has documentation in any case.
     pub(super) fn attrs_or(&self, doc: &str) -> TokenStream {
-        if self.function.attrs.iter().any(is_doc) { self.attrs() } else { self.attrs_with(doc) }
+        if self.function.attrs.iter().any(is_doc) {
+            return self.attrs();
+        }
+        let (attrs, declared) = (self.attrs_with(doc), self.declared());
+        quote!(#attrs #declared)
+    }
+
+    /// Documentation: the signature as the user wrote it, and what its names stand for.
+    fn declared(&self) -> Option<TokenStream> {
+        let signature = &self.function.signature;
+        let names: Vec<String> = signature.names.iter().filter_map(|(name, value)| self.extent(name, *value)).collect();
+        let stop = if names.is_empty() { "" } else { "." };
+        // The first letter of a line is the space that the user's comments have.
+        let doc = format!("\n ```text\n {}\n ```\n {}{stop}", signature.text.replace('\n', "\n "), names.join(", "));
+        let doc = doc.trim_end();
+        (!signature.text.is_empty()).then(|| quote!(#[doc = #doc]))
+    }
+
+    /// What a name in the extents stands for: `` `T` is 1 to 512 ``.
+    fn extent(&self, name: &str, value: Option<i64>) -> Option<String> {
+        if let Some(value) = value {
+            return Some(format!("`{name}` is {value}"));
+        }
+        let dim = self.function.dims.iter().find(|dim| dim.name == name)?;
+        Some(match (dim.binder, dim.bound) {
+            (Binder::Session, _) => format!("`{name}` is what the session was made with"),
+            (Binder::Argument(_), _) => return None,
+            (Binder::Extents, Some(bound)) => format!("`{name}` is 1 to {bound}"),
+            (Binder::Extents, None) => format!("`{name}` is at least 1"),
+        })
     }
 
     /// The same with other documentation.

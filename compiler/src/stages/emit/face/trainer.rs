@@ -15,25 +15,30 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (name, vis) = (&model.name, &model.vis);
     let trainer = format_ident!("{name}Trainer");
     let doc = format!("Trains a `{name}`.");
-    let methods = model.functions.iter().filter_map(|function| match &function.mode {
-        Mode::Train(optimizer) => {
-            let optimizer = Ident::new(optimizer.name, Span::call_site());
-            let methods = methods(model, function, rt);
-            let what = format!("a step by `{}`, its update included", function.name);
-            let costs = costs::items(model, function, rt, &what);
-            Some(quote_spanned! {Span::mixed_site()=>
-                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
-                impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
-                    #methods
-                }
-
-                #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
-                impl #trainer<'_, #rt::#optimizer, #rt::Cpu> {
-                    #costs
-                }
-            })
+    let trained = || {
+        model.functions.iter().filter_map(|function| match &function.mode {
+            Mode::Train(optimizer) => Some((function, Ident::new(optimizer.name, Span::call_site()))),
+            Mode::Evaluate => None,
+        })
+    };
+    let methods = trained().map(|(function, optimizer)| {
+        let methods = methods(model, function, rt);
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+            impl<D: #rt::Device> #trainer<'_, #rt::#optimizer, D> {
+                #methods
+            }
         }
-        Mode::Evaluate => None,
+    });
+    let costs = trained().map(|(function, optimizer)| {
+        let what = format!("a step by `{}`, its update included", function.name);
+        let costs = costs::items(model, function, rt, &what);
+        quote_spanned! {Span::mixed_site()=>
+            #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
+            impl #trainer<'_, #rt::#optimizer, #rt::Cpu> {
+                #costs
+            }
+        }
     });
     quote_spanned! {Span::mixed_site()=>
         #[doc = #doc]
@@ -44,6 +49,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         }
 
         #(#methods)*
+        #(#costs)*
 
         impl<'m, O: #rt::Optimizer, D: #rt::Device> ::core::ops::Deref for #trainer<'m, O, D> {
             type Target = #rt::Trainer<'m, #name<D>, O>;
@@ -64,7 +70,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 /// `loss`, `loss_gradients` and both without blocking.
 fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream {
     let signature = Signature::new(model, function, rt);
-    let name = &function.name;
+    let (name, of) = (&function.name, &model.name);
     let gradients = path(model, &names::gradients(function));
     let step = step(model, &signature, rt);
     let gradients_attrs = signature.attrs_with(&format!("The gradient of `{name}` that the next step would use."));
@@ -73,9 +79,9 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let gradients = method(
         &signature,
         rt,
-        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients)),
+        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients<#of>)),
         &gradients_attrs,
-        Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients>), value: quote!() },
+        Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients, _>), value: quote!() },
     );
     quote!(#step #gradients)
 }

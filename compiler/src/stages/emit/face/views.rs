@@ -1,5 +1,5 @@
-//! Parameters as typed fields: `net.views().hidden.weight`. In: a model's parameters. Out: a struct of references with
-//! the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
+//! Parameters and gradients as typed fields: `net.views().hidden.weight`. In: a model's parameters. Out: a struct of
+//! references with the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
 //! those of a repeated block have the counts as leading extents, so nothing grows with depth.
 
 use super::names;
@@ -24,7 +24,8 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let docs = fields.iter().map(|(field, _)| format!("The parameters of `{field}`."));
     let types = fields.iter().map(|(_, field)| ty(field, &shapes, model));
     let values = fields.iter().map(|(_, field)| value(field, &shapes, model));
-    let doc = format!("The parameters of a `{name}` as arrays; those of a repeated block are stacked.");
+    let doc =
+        format!("The parameters of a `{name}` as arrays, or their gradients; those of a repeated block are stacked.");
     let take = if fields.is_empty() { quote!(_) } else { quote_spanned!(Span::mixed_site()=> mut pool) };
     // Without a parameter nothing else would name `R`.
     let none = fields.is_empty().then(|| quote!(lent: ::core::marker::PhantomData));
@@ -41,18 +42,20 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
         impl #name<#rt::Cpu> {
             /// The parameters as arrays.
             pub fn views(&self) -> #views<#rt::Read<'_>> {
-                #views::of(self.weights.__emitted_code_only_read())
+                <Self as #rt::Viewed>::of(self.weights.__emitted_code_only_read())
             }
 
             /// The parameters as arrays to be written.
             pub fn views_mut(&mut self) -> #views<#rt::Write<'_>> {
-                #views::of(self.weights.__emitted_code_only_write_all())
+                <Self as #rt::Viewed>::of(self.weights.__emitted_code_only_write_all())
             }
         }
 
-        #[allow(dead_code)]
-        impl<R: #rt::Reach> #views<R> {
-            fn of(#take: R) -> Self {
+        #[doc(hidden)]
+        impl #rt::Viewed for #name<#rt::Cpu> {
+            type Views<R: #rt::Reach> = #views<R>;
+
+            fn of<R: #rt::Reach>(#take: R) -> #views<R> {
                 #views { #(#idents: #values,)* #none }
             }
         }

@@ -84,6 +84,23 @@ pub(in super::super) fn dims_of(ty: &TypeExpr) -> Vec<&Ident> {
     names
 }
 
+/// All names in the extents of a type.
+pub(super) fn extent_names(ty: &TypeExpr) -> Vec<&Ident> {
+    fn names<'e>(expr: &'e Expr, all: &mut Vec<&'e Ident>) {
+        if let ExprKind::Name(name) = &expr.kind {
+            all.push(name);
+        }
+        expr.inside().0.into_iter().for_each(|inner| names(inner, all));
+    }
+    let mut all = vec![];
+    for_each_axis(ty, &mut |axis| {
+        if let AxisExpr::Dim { value, .. } = axis {
+            names(value, &mut all);
+        }
+    });
+    all
+}
+
 pub(super) fn for_each_axis<'a>(ty: &'a TypeExpr, see: &mut dyn FnMut(&'a AxisExpr)) {
     match ty {
         TypeExpr::Tensor { axes, .. } => axes.iter().for_each(see),

@@ -5,7 +5,7 @@ use super::super::declared::Declared;
 use super::super::instance::{FieldInstance, Instance, count};
 use super::super::names::Names;
 use super::super::words;
-use super::dims::{dim_names, for_each_axis, named_dims};
+use super::dims::{dim_names, extent_names, for_each_axis, named_dims};
 use super::fit;
 use super::frozen::Only;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
@@ -32,6 +32,7 @@ pub(in super::super) fn entry<'p>(
     let training = train.is_some();
     let dims = entry_dims(function, &mut names, session.iter().filter(|_| !training), diags);
     let (given, touched) = only_of_session(function, session, &dims);
+    let signature = signature(function, &names);
     let args = entry_args(function, &names, diags);
     if training {
         report_loss(function, diags);
@@ -60,6 +61,7 @@ pub(in super::super) fn entry<'p>(
     let dims = all_dims(dims, session.iter().filter(|_| in_session), &args, &positions);
     Some(Function {
         name: function.name.clone(),
+        signature,
         attrs: function.attrs.iter().map(ToTokens::to_token_stream).collect(),
         mode,
         args,
@@ -70,6 +72,20 @@ pub(in super::super) fn entry<'p>(
         effects,
         graph,
     })
+}
+
+/// The function as the user wrote it.
+fn signature(function: &Fn, known: &Names) -> model::Signature {
+    let mut names: Vec<(String, Option<i64>)> = vec![];
+    for ty in function.params.iter().map(|(_, ty)| ty).chain([&function.result]) {
+        for name in extent_names(ty).into_iter().map(|name| name.to_string()) {
+            let Some(Some(Attr::Int(value))) = known.get(&name) else { continue };
+            if !names.iter().any(|(other, _)| *other == name) {
+                names.push((name, value.as_const()));
+            }
+        }
+    }
+    model::Signature { text: words::signature(function), names }
 }
 
 /// Reports the names that a function of the text uses and nothing declares, as far as they depend on no value: of the
