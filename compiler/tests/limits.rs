@@ -192,7 +192,24 @@ fn queries_and_values_may_have_no_features() {
         pub fn loss(&self, x: f32[B, 5, 4], q: f32[B, 5, 0]) -> f32 { mean(attend(q, q, self.w(x))) }
     }";
     kernels(text);
+    assert!(syn::parse2::<syn::File>(emitted(text)).is_ok());
+}
+
+/// The emitted items; with the feature `gpu` shaders are validated as well.
+fn emitted(text: &str) -> proc_macro2::TokenStream {
     let tokens = format!("(::precast) {text}").parse().unwrap();
-    let emitted = precast_compiler::pipeline::compile(tokens, 0, &mut precast_compiler::dump::Dumps::default());
-    assert!(syn::parse2::<syn::File>(emitted).is_ok());
+    precast_compiler::pipeline::compile(tokens, 0, &mut precast_compiler::dump::Dumps::default())
+}
+
+/// Positions of more than 32 bits are of buffers that no GPU has, and kernels of no element run nowhere: neither is a shader.
+#[test]
+fn kernels_that_no_gpu_runs_are_no_shaders() {
+    let text = "pub struct Net { p: Parameter(1) } impl Net {
+        pub fn padded(&self, x: f32[B, 5, 3]) -> f32[B, 5, 3] {
+            pad(x * self.p, low = 3000000000, high = 0, axis = 1)[_, 3000000000.., _]
+        }
+        pub fn wide(&self, x: f32[B, 3000000000, 5]) -> f32[B] { sum(x * self.p, axes = [1, 2]) }
+        pub fn none(&self, q: f32[B, 5, 0, 4], k: f32[B, 5, 3, 4]) -> f32[B, 5, 0, 4] { attend(q * self.p, k, k) }
+    }";
+    assert!(syn::parse2::<syn::File>(emitted(text)).is_ok());
 }

@@ -68,6 +68,9 @@ model! {
             sum(concat([y, y], axis = 2))
         }
 
+        /// A sum at more positions than 32 bits count.
+        pub fn far(&self, x: f32[N]) -> f32 { sum(maximum(pad(x, low = 3000000000, high = 0), 0)) }
+
         /// How much each value weighs, over all queries.
         pub fn weights(&self, q: f32[B, T, 5], k: f32[B, S, 5], v: f32[B, S], mask: f32[S]) -> f32[B, S] {
             grad(|v| sum(attend(q, k, reshape(v, [B, S, 1]), reshape(mask, [1, 1, S]))))(v)
@@ -346,4 +349,13 @@ fn indices_below_zero_are_divided_downwards() {
         let found = f64::from(net.border(&x).unwrap());
         assert!((found - wanted).abs() < 1e-4, "{count} rows: {wanted}, not {found}");
     }
+}
+
+#[test]
+fn positions_beyond_32_bits_are_an_error() {
+    let Some(gpu) = gpu() else { return };
+    let net = Numbers::init(3).on(&gpu).unwrap();
+    let why = net.far(&[1.0, 2.0]).unwrap_err();
+    assert!(why.to_string().contains("workgroups"), "{why}");
+    assert_eq!(net.long(&[1.0, 2.0]).unwrap(), 3.0);
 }

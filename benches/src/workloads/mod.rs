@@ -6,6 +6,8 @@
 mod bits;
 mod checked;
 mod w1;
+mod w11;
+mod w12;
 mod w2;
 mod w3;
 mod w4;
@@ -46,6 +48,10 @@ pub(crate) const ALL: &[Workload] = &[
     row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
+    row("W11f", "MobileNetV3-small, one image", w11::forward),
+    row("W11t", "the same, a step of SGD on 8 images", w11::step),
+    row("W12f", "a block of ConvNeXt, 96×56×56, one image", w12::forward),
+    row("W12t", "the same, a step of AdamW on 8 images", w12::step),
     row("bits", "W2f, W5, W7f, products and a step of a decoder, with parameters in bf16 and int8", bits::forward),
 ];
 
@@ -82,6 +88,8 @@ pub(crate) const CHECKS: &[Check] = &[
     check("W7f", w7::checked_forward),
     check("W7t", w7::checked_step),
     check("W9", w9::checked),
+    check("W11f", w11::checked),
+    check("W12t", w12::checked),
     bits("W2f_bf16", 1e-2, bits::w2_bf16),
     bits("W5_bf16", 1e-2, bits::w5_bf16),
     bits("W7f_bf16", 1e-2, bits::w7_bf16),

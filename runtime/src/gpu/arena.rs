@@ -174,6 +174,10 @@ impl Arena {
         let (launch, foreign, turns) = (&mut self.launch, &mut self.foreign, Vec::new());
         let (loops, all) = (self.program.loops, self.program.dims);
         CallTable { words, dispatches, foreign, records, launch, stride, plan, dims, loops, all, turns }.list();
+        if self.dispatches.iter().any(|dispatch| u64::from(dispatch.groups[1]) > Launch::SIDE) {
+            let reason = format!("the model needs more workgroups than the {0} × {0} of a dispatch", Launch::SIDE);
+            return Err(Error::Device { reason });
+        }
         let bytes = (4 * self.words.len() as u64).max(4 * stride as u64);
         if self.call.as_ref().is_none_or(|buffer| buffer.size() < bytes) {
             let usage = wgpu::BufferUsages::UNIFORM | wgpu::BufferUsages::COPY_DST;

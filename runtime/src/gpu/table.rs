@@ -115,7 +115,7 @@ impl CallTable<'_> {
             return;
         }
         let across = groups.min(Launch::SIDE);
-        let groups = [across as u32, groups.div_ceil(across) as u32];
+        let groups = [across as u32, u32::try_from(groups.div_ceil(across)).unwrap_or(u32::MAX)];
         let record = around.map(|(_, case)| {
             let record = self.records.len() as u32;
             self.records.extend([0, 0, 0, groups[0], groups[1], case]);

@@ -199,7 +199,22 @@ struct Printed {
     bytes: u32,
 }
 
+/// More workgroups than a device runs, which is an error at run time.
+const NEVER: i64 = 1 << 40;
+
 fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
+    let printed = print_skeleton(names, entry, kernel);
+    let fits = numbers::fit(&printed.text);
+    if fits && !printed.groups.is(0) {
+        return printed;
+    }
+    // What is never launched need not be valid: extents of 0 would divide positions, and positions beyond 32 bits are of
+    // buffers that no device has.
+    let groups = if fits { printed.groups } else { Dim::from(NEVER) };
+    Printed { text: format!("@compute @workgroup_size(1)\nfn {}() {{}}\n", entry.name), groups, threads: 1, bytes: 0 }
+}
+
+fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let written = entry.bound(kernel, true);
     let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
     let scalars = Scalars::new(names, kernel, pools);
