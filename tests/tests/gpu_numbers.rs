@@ -69,7 +69,7 @@ model! {
         }
 
         /// A sum at more positions than 32 bits count.
-        pub fn far(&self, x: f32[N]) -> f32 { sum(maximum(pad(x, low = 3000000000, high = 0), 0)) }
+        pub fn far(&self, x: f32[N]) -> f32 { sum(maximum(pad(x, low = 2000000000, high = 2000000000), 0)) }
 
         /// How much each value weighs, over all queries.
         pub fn weights(&self, q: f32[B, T, 5], k: f32[B, S, 5], v: f32[B, S], mask: f32[S]) -> f32[B, S] {
