@@ -5,8 +5,8 @@ of each and what comes out, computed in binary64.
 
 GPT-2, BERT and Llama are those of Hugging Face's Transformers, the vision transformer and ConvNeXt those of timm, MobileNetV3 and
 ResNet those of torchvision, with few layers and channels; MobileNetV3 is trained for two steps as well. Weights are
-exact in what they are stored in: BERT in binary16, Llama in bfloat16. GPT-2 and Llama are in several files with an index
-as well, as `save_pretrained` writes them.
+exact in what they are stored in: BERT and Llama in binary16 and in bfloat16. GPT-2, BERT and Llama are in several files with
+an index as well, as `save_pretrained` writes them.
 """
 
 import copy
@@ -64,12 +64,22 @@ torch.manual_seed(3)
 ids = torch.randint(50, (2, 7))
 write("gpt2", transformers.GPT2LMHeadModel(transformers.GPT2Config(
     vocab_size=50, n_positions=16, n_embd=24, n_layer=2, n_head=4)), ids, lambda model: lambda x: model(x).logits, shard="30KB")
-write("bert", transformers.BertModel(transformers.BertConfig(
-    vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
-    max_position_embeddings=16)), ids, lambda model: lambda x: model(x).pooler_output, torch.float16)
-write("llama", transformers.LlamaForCausalLM(transformers.LlamaConfig(
-    vocab_size=50, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
-    num_key_value_heads=2, max_position_embeddings=16)), ids, lambda model: lambda x: model(x).logits, torch.bfloat16, "10KB")
+
+
+def bert(name, *how):
+    write(name, transformers.BertModel(transformers.BertConfig(
+        vocab_size=50, hidden_size=24, num_hidden_layers=2, num_attention_heads=4, intermediate_size=40,
+        max_position_embeddings=16)), ids, lambda model: lambda x: model(x).pooler_output, *how)
+
+
+def llama(name, *how):
+    write(name, transformers.LlamaForCausalLM(transformers.LlamaConfig(
+        vocab_size=50, hidden_size=24, intermediate_size=40, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, max_position_embeddings=16)), ids, lambda model: lambda x: model(x).logits, *how)
+
+
+bert("bert", torch.float16)
+llama("llama", torch.bfloat16, "10KB")
 write("vit", timm.models.VisionTransformer(
     img_size=16, patch_size=4, embed_dim=24, depth=2, num_heads=4, num_classes=5), image(2, 3, 16, 16), lambda model: model)
 write("convnext", timm.models.ConvNeXt(
@@ -109,4 +119,6 @@ for _ in range(2):
     losses.append(loss.detach())
 line("mobilenet losses", torch.stack(losses))
 save_file({key: value.float() for key, value in mobilenet.state_dict().items()}, folder / "mobilenet-trained.safetensors")
+bert("bert-bf16", torch.bfloat16, "10KB")
+llama("llama-f16", torch.float16)
 (folder / "checkpoints.txt").write_text("\n".join(lines) + "\n")

@@ -229,17 +229,21 @@ fn gpt2_in_one_file_and_in_several() {
 }
 
 #[test]
-fn bert_in_binary16() {
-    let ids: Vec<u32> = stored("bert x");
-    let pooled = Bert::open(file("bert")).unwrap().pooled(View::new(&ids, [2, 7]).unwrap()).unwrap();
-    agree("bert y", pooled.as_flattened());
+fn bert_in_few_bits_in_one_file_and_in_several() {
+    let cases = [("bert", file("bert")), ("bert-bf16", file("bert-bf16")), ("bert-bf16", index("bert-bf16"))];
+    for (name, path) in cases {
+        let ids: Vec<u32> = stored(&format!("{name} x"));
+        let pooled = Bert::open(path).unwrap().pooled(View::new(&ids, [2, 7]).unwrap()).unwrap();
+        agree(&format!("{name} y"), pooled.as_flattened());
+    }
 }
 
 #[test]
-fn llama_in_bfloat16_in_one_file_and_in_several() {
-    let ids: Vec<u32> = stored("llama x");
-    for path in [file("llama"), index("llama")] {
+fn llama_in_few_bits_in_one_file_and_in_several() {
+    let cases = [("llama", file("llama")), ("llama", index("llama")), ("llama-f16", file("llama-f16"))];
+    for (name, path) in cases {
+        let ids: Vec<u32> = stored(&format!("{name} x"));
         let logits = Llama::open(path).unwrap().logits(View::new(&ids, [2, 7]).unwrap()).unwrap();
-        agree("llama y", logits.data().as_flattened());
+        agree(&format!("{name} y"), logits.data().as_flattened());
     }
 }
