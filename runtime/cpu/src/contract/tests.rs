@@ -473,6 +473,11 @@ struct Convolution {
 }
 
 impl Convolution {
+    fn fits(&self) -> bool {
+        let reach = |dim: usize| self.dilation as usize * (self.kernel[dim] - 1) + 1;
+        (0..2).all(|dim| reach(dim) <= self.image[dim] + 2 * self.padding as usize)
+    }
+
     fn out(&self, dim: usize) -> usize {
         let reach = self.dilation as usize * (self.kernel[dim] - 1) + 1;
         (self.image[dim] + 2 * self.padding as usize - reach) / self.stride as usize + 1
@@ -615,7 +620,7 @@ fn convolutions_and_their_gradients() {
             padding: random.pick(&[0, 1, 2, 4]),
             dilation: random.pick(&[1, 1, 1, 2]),
         };
-        if (0..2).any(|dim| c.dilation as usize * (c.kernel[dim] - 1) + 1 > c.image[dim] + 2 * c.padding as usize) {
+        if !c.fits() {
             continue;
         }
         println!("{round}: {c:?}");
@@ -641,7 +646,7 @@ fn depthwise_convolutions_and_their_gradients() {
             padding: random.pick(&[0, 1, 2, 4]),
             dilation: random.pick(&[1, 1, 1, 2]),
         };
-        if (0..2).any(|dim| c.dilation as usize * (c.kernel[dim] - 1) + 1 > c.image[dim] + 2 * c.padding as usize) {
+        if !c.fits() {
             continue;
         }
         println!("{round}: {c:?}");
