@@ -137,7 +137,7 @@ impl Elaborator<'_, '_> {
     /// Whether each value is taken by an arm, and each arm by a value.
     fn check_patterns(&mut self, expr: &Expr, of: &Expr, arms: &[Arm]) -> bool {
         let mut seen: Vec<(Case, String)> = vec![];
-        let before = self.diags.list().len();
+        let before = self.diags.reports();
         for (case, place) in arms.iter().flat_map(|arm| &arm.cases) {
             let earlier = seen.iter().find(|(other, _)| other == case || *other == Case::Rest);
             if let Some((other, line)) = earlier {
@@ -152,7 +152,7 @@ impl Elaborator<'_, '_> {
             let message = format!("no arm takes other values of `{}`", words::brief(of));
             self.diags.push(Diagnostic::new(Code::MissingArm, expr.place, message).help("add `_ => …`"));
         }
-        self.diags.list().len() == before
+        self.diags.reports() == before
     }
 
     /// A region with the arms as cases, in that order.
