@@ -147,7 +147,6 @@ impl Diagnostic {
 #[derive(Default, Debug)]
 pub struct Diags {
     list: Vec<Diagnostic>,
-    reports: usize,
     travelled: Vec<Travelled>,
     via: Option<Place>,
     lost: BTreeSet<String>,
@@ -205,7 +204,6 @@ impl Diags {
 
     /// Records a mistake.
     pub fn push(&mut self, mut diagnostic: Diagnostic) {
-        self.reports += 1;
         if let Some(text) = self.travelled.iter().find(|text| text.holds(diagnostic.place.first)) {
             let inside = diagnostic.place;
             diagnostic.place = self.via.unwrap_or(text.import);
@@ -242,11 +240,6 @@ impl Diags {
     /// Drops all reports but the first so many.
     pub(crate) fn forget(&mut self, kept: usize) {
         self.list.truncate(kept);
-    }
-
-    /// How many reports there have been, those of one mistake again included: what grows has met one.
-    pub fn reports(&self) -> usize {
-        self.reports
     }
 
     /// All mistakes, in the order of their discovery.

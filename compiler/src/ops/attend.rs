@@ -2,6 +2,7 @@
 
 use crate::diag::Code;
 use super::dropout::{drop, is_dropped, probability};
+use super::mask::is_below;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::attend::{Attend, Part};
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
@@ -171,12 +172,7 @@ impl Call {
         let lower_right = attrs.text("causal") == Some(LOWER_RIGHT) && !queries.is(1);
         let causal = attrs.flag("causal") || (lower_right && queries == keys);
         if lower_right && !causal {
-            let seen = seen_from_the_end(b, queries, keys, q.len())?;
-            let mask = match all.get(3) {
-                Some(&mask) if b.dtype(mask) == DType::Bool => b.map(MapOp::And, &[mask, seen])?,
-                Some(&mask) => hide(b, seen, mask)?,
-                None => seen,
-            };
+            let mask = lower_right_mask(b, [queries, keys], q.len(), all.get(3).copied())?;
             all.truncate(3);
             all.push(mask);
         }
@@ -258,14 +254,22 @@ fn fit(types: &[Type], q: &[Dim], k: &[Dim], v: &[Dim]) -> Result<(), OpError> {
     Ok(())
 }
 
-/// Whether a key counts for a query where both are counted from the end, `[1.., T, S]`.
-fn seen_from_the_end(b: &mut Builder<'_>, queries: &Dim, keys: &Dim, rank: usize) -> Result<Value, OpError> {
+/// A mask that also hides the keys which a query does not see where both are counted from the end.
+fn lower_right_mask(
+    b: &mut Builder<'_>,
+    [queries, keys]: [&Dim; 2],
+    rank: usize,
+    mask: Option<Value>,
+) -> Result<Value, OpError> {
+    let seen = is_below(b, &[queries.clone(), keys.clone()], [keys.clone(), queries.clone()])?;
     let mut shape = vec![Dim::from(1); rank - 2];
     shape.extend([queries.clone(), keys.clone()]);
-    let (t, s) = (b.iota(&shape, rank - 2)?, b.iota(&shape, rank - 1)?);
-    let (queries, keys) = (b.extent_u32(queries)?, b.extent_u32(keys)?);
-    let (key, query) = (b.add(s, queries)?, b.add(t, keys)?);
-    b.map(MapOp::Le, &[key, query])
+    let seen = b.reshape(seen, &shape)?;
+    match mask {
+        Some(mask) if b.dtype(mask) == DType::Bool => b.map(MapOp::And, &[mask, seen]),
+        Some(mask) => hide(b, seen, mask),
+        None => Ok(seen),
+    }
 }
 
 /// The shape of a mask with all axes.

@@ -134,7 +134,7 @@ impl Args {
             [others @ .., last] if b.rank(*last) == 0 => (Some(*last), others),
             all => (None, all),
         };
-        let averaged = attrs.flag("track_running_stats") && attrs.float("momentum").is_none();
+        let averaged = is_averaged(attrs);
         let arity = |message: &str| OpError::new(Code::WrongArity, message);
         if let (Some(_), false) = (tracked, averaged) {
             let error = arity("`num_batches_tracked` is for running statistics that are the mean over all batches");
@@ -220,6 +220,11 @@ fn blend(b: &mut Builder<'_>, running: Value, batch: Value, momentum: f64) -> Re
     b.add(old, new)
 }
 
+/// Whether running statistics are the mean over all batches.
+fn is_averaged(attrs: &Attrs) -> bool {
+    attrs.flag("track_running_stats") && attrs.float("momentum").is_none()
+}
+
 /// The mean over `count` batches, of which the last is `batch` and the mean over the others is `running`.
 fn average(b: &mut Builder<'_>, running: Value, batch: Value, count: Value) -> Result<Value, OpError> {
     let one = b.constant(count, 1.0)?;
@@ -282,7 +287,7 @@ fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
     if attrs.flag("affine") {
         params.extend(affine(channels));
     }
-    if attrs.flag("track_running_stats") && attrs.float("momentum").is_none() {
+    if is_averaged(attrs) {
         params.push(companion("num_batches_tracked", vec![], Init::Zeros));
     }
     Ok(params)

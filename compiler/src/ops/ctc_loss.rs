@@ -4,6 +4,7 @@
 //! labels that differ. The logarithm of what all paths to a state have together is carried through a region over time.
 
 use super::gather::along;
+use super::logsumexp::finite_shift;
 use super::loss::{REDUCTION, reduce};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::diag::Code;
@@ -236,15 +237,6 @@ fn step(b: &mut Builder<'_>, inputs: &[Value]) -> Result<Value, OpError> {
     let column = b.reshape(lengths, &[b.shape(lengths)[0].clone(), 1.into()])?;
     let inside = b.map(MapOp::Lt, &[now, column])?;
     b.select(inside, new, old)
-}
-
-/// What is taken from logarithms before they are powers: the largest, or 0 where that is infinite, since ∞ − ∞ is NaN.
-fn finite_shift(b: &mut Builder<'_>, largest: Value) -> Result<Value, OpError> {
-    let size = b.unary(MapOp::Abs, largest)?;
-    let finite = b.with(MapOp::Le, size, f64::from(f32::MAX))?;
-    let zero = b.constant(largest, 0.0)?;
-    let shift = b.select(finite, largest, zero)?;
-    Ok(b.stop_gradient(shift))
 }
 
 /// `ln sum + shift`; −∞ without a gradient where the sum is 0.

@@ -1,7 +1,8 @@
 //! `logsumexp(x, axis = …)`.
 
 use super::axes::REDUCED;
-use super::{Domain, Example, Item, Op};
+use super::{Builder, Domain, Example, Item, Op, OpError};
+use crate::ir::Value;
 use crate::ir::prim::{MapOp, ReduceOp};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&LOGSUMEXP)];
@@ -16,13 +17,7 @@ static LOGSUMEXP: Op = Op {
     body: |b, args, attrs| {
         let axes = b.reduced(args[0], attrs)?;
         let max = b.reduce_keep(ReduceOp::Max, args[0], &axes)?;
-        // An infinite shift would make ∞ − ∞; without a shift the infinities come out right.
-        let size = b.unary(MapOp::Abs, max)?;
-        let largest = b.constant(max, f64::from(f32::MAX))?;
-        let finite = b.map(MapOp::Le, &[size, largest])?;
-        let zero = b.constant(max, 0.0)?;
-        let shift = b.select(finite, max, zero)?;
-        let shift = b.stop_gradient(shift);
+        let shift = finite_shift(b, max)?;
         let shifted = b.sub(args[0], shift)?;
         let exp = b.unary(MapOp::Exp, shifted)?;
         let sum = b.reduce_keep(ReduceOp::Sum, exp, &axes)?;
@@ -39,3 +34,13 @@ static LOGSUMEXP: Op = Op {
         },
     ],
 };
+
+/// What is taken from logarithms before they are powers: the largest, or 0 where that is infinite. An infinite shift would make
+/// ∞ − ∞; without a shift the infinities come out right.
+pub(super) fn finite_shift(b: &mut Builder<'_>, largest: Value) -> Result<Value, OpError> {
+    let size = b.unary(MapOp::Abs, largest)?;
+    let finite = b.with(MapOp::Le, size, f64::from(f32::MAX))?;
+    let zero = b.constant(largest, 0.0)?;
+    let shift = b.select(finite, largest, zero)?;
+    Ok(b.stop_gradient(shift))
+}

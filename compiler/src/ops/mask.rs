@@ -2,7 +2,7 @@
 
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
-use crate::ir::Value;
+use crate::ir::{Dim, Value};
 use crate::ir::prim::MapOp;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&MASKED_FILL), Item::Op(&TRIL), Item::Op(&TRIU)];
@@ -93,12 +93,17 @@ pub(super) fn offset(attrs: &Attrs, name: &'static str) -> Result<i64, OpError> 
 /// Whether an element of the matrices of `x` lies on the diagonal of that number or below it.
 fn is_lower(b: &mut Builder<'_>, x: Value, diagonal: i64) -> Result<Value, OpError> {
     let shape = b.shape(x);
-    let matrix = &shape[shape.len() - 2..];
-    let (mut row, mut column) = (b.iota(matrix, 0)?, b.iota(matrix, 1)?);
     // Positions are unsigned: the smaller side moves.
-    match diagonal >= 0 {
-        true => row = b.with(MapOp::Add, row, diagonal as f64)?,
-        false => column = b.with(MapOp::Add, column, -diagonal as f64)?,
+    is_below(b, &shape[shape.len() - 2..], [diagonal.max(0), -diagonal.min(0)].map(Dim::from))
+}
+
+/// Whether the column of an element of a matrix is at most its row, where so much is added to rows and to columns.
+pub(super) fn is_below(b: &mut Builder<'_>, matrix: &[Dim], added: [Dim; 2]) -> Result<Value, OpError> {
+    let mut positions = [b.iota(matrix, 0)?, b.iota(matrix, 1)?];
+    for (position, added) in positions.iter_mut().zip(added).filter(|(_, added)| !added.is(0)) {
+        let added = b.extent_u32(&added)?;
+        *position = b.add(*position, added)?;
     }
+    let [row, column] = positions;
     b.map(MapOp::Le, &[column, row])
 }

@@ -137,10 +137,12 @@ impl Elaborator<'_, '_> {
     /// Whether each value is taken by an arm, and each arm by a value.
     fn check_patterns(&mut self, expr: &Expr, of: &Expr, arms: &[Arm]) -> bool {
         let mut seen: Vec<(Case, String)> = vec![];
-        let before = self.diags.reports();
+        // Not by the number of reports, which a mistake that was met before does not raise.
+        let mut sound = true;
         for (case, place) in arms.iter().flat_map(|arm| &arm.cases) {
             let earlier = seen.iter().find(|(other, _)| other == case || *other == Case::Rest);
             if let Some((other, line)) = earlier {
+                sound = false;
                 let taken = if *other == Case::Rest { "_".to_owned() } else { case_text(*case) };
                 let message = format!("`{}` is never reached: `{taken}` on {line} takes it", case_text(*case));
                 self.diags.push(Diagnostic::new(Code::OverlappingPatterns, *place, message).help("remove it"));
@@ -149,10 +151,11 @@ impl Elaborator<'_, '_> {
         }
         let has = |case: Case| seen.iter().any(|(other, _)| *other == case);
         if !(has(Case::Rest) || has(Case::Bool(true)) && has(Case::Bool(false))) {
+            sound = false;
             let message = format!("no arm takes other values of `{}`", words::brief(of));
             self.diags.push(Diagnostic::new(Code::MissingArm, expr.place, message).help("add `_ => …`"));
         }
-        self.diags.reports() == before
+        sound
     }
 
     /// A region with the arms as cases, in that order.
