@@ -152,16 +152,24 @@ fn is_running(name: &str) -> bool {
     name.contains(".running_")
 }
 
+/// A model whose trained parameters are numbers that PyTorch was given too.
+macro_rules! given {
+    ($model:ident) => {{
+        let mut model = $model::init(1);
+        let is_given = |name: &String| !is_running(name) && !is_count(name);
+        let mut names: Vec<String> = model.parameters().map(|(name, ..)| name).filter(is_given).collect();
+        names.sort_unstable();
+        for (seed, name) in names.iter().enumerate() {
+            let values = model.parameter_mut(name).unwrap();
+            let count = values.len();
+            values.iter_mut().zip(numbers(count, seed)).for_each(|(value, x)| *value = x / 2.0);
+        }
+        model
+    }};
+}
+
 fn normed() -> Normed {
-    let mut model = Normed::init(1);
-    let mut names: Vec<String> = model.parameters().map(|(name, ..)| name).filter(|n| !is_running(n)).collect();
-    names.sort_unstable();
-    for (seed, name) in names.iter().enumerate() {
-        let values = model.parameter_mut(name).unwrap();
-        let count = values.len();
-        values.iter_mut().zip(numbers(count, seed)).for_each(|(value, x)| *value = x / 2.0);
-    }
-    model
+    given!(Normed)
 }
 
 /// The numbers that PyTorch gives under a name.
@@ -219,16 +227,7 @@ fn steps_on_a_gpu_are_those_of_pytorch() {
 }
 
 fn averaged() -> Averaged {
-    let mut model = Averaged::init(1);
-    let is_given = |name: &String| !is_running(name) && !is_count(name);
-    let mut names: Vec<String> = model.parameters().map(|(name, ..)| name).filter(is_given).collect();
-    names.sort_unstable();
-    for (seed, name) in names.iter().enumerate() {
-        let values = model.parameter_mut(name).unwrap();
-        let count = values.len();
-        values.iter_mut().zip(numbers(count, seed)).for_each(|(value, x)| *value = x / 2.0);
-    }
-    model
+    given!(Averaged)
 }
 
 fn is_count(name: &str) -> bool {

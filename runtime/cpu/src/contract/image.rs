@@ -63,11 +63,13 @@ impl<'a> Image<'a> {
         }
     }
 
-    /// Where the element lies in the image whose indices are all 0.
-    pub(super) fn base(&self) -> isize {
+    /// Where the batch index at `base` of the operand starts: in place, or in its copy.
+    #[inline(always)]
+    pub(super) fn start(&self, operand: &Side<'_>, base: Place, copy: *const f32) -> *const f32 {
         match self {
-            Image::InPlace(side) | Image::Spread(_, side) => side.base,
-            Image::Parted(_) => 0,
+            Image::InPlace(_) => operand.data.as_ptr().wrapping_offset(base.offset),
+            Image::Spread(_, side) => copy.wrapping_offset(side.base),
+            Image::Parted(_) => copy,
         }
     }
 

@@ -272,11 +272,7 @@ impl Kernel for Jobs<'_> {
                 unsafe { setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy) };
                 copied_batch = batch;
             }
-            let image = match &setup.image {
-                Image::InPlace(_) => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
-                Image::Spread(..) | Image::Parted(_) if own => copy.cast_const().wrapping_offset(setup.image.base()),
-                Image::Spread(..) | Image::Parted(_) => task.copy.wrapping_offset(setup.image.base()),
-            };
+            let image = setup.image.start(&plan.rhs, base, if own { copy } else { task.copy });
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             let others = if setup.by_tiles { setup.panels } else { setup.tiles };
             for other in 0..others {

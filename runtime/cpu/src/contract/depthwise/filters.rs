@@ -62,18 +62,18 @@ impl<'a> Setup<'a> {
             *at = last.next()?.0;
         }
         let inner = &inner[..dimensions];
-        let (mut turned, mut outer) = ([Axis { extent: 1, role: Role::M }; MAX_AXES], [Role::Batch; MAX_AXES]);
+        let mut turned = [Axis { extent: 1, role: Role::M }; MAX_AXES];
+        let mut outside = turned;
         for (number, axis) in axes.iter().enumerate() {
+            let is_inner = inner.contains(&number);
             let role = match axis.role {
                 Role::N => Role::K,
-                Role::K if inner.contains(&number) => Role::N,
+                Role::K if is_inner => Role::N,
                 Role::K | Role::Batch => Role::Batch,
                 Role::M => Role::M,
             };
             turned[number] = Axis { role, ..*axis };
-            if axis.role == Role::K && role == Role::Batch {
-                outer[number] = Role::K;
-            }
+            outside[number] = if is_inner { outside[number] } else { *axis };
         }
         let (image, row) = Image::find(&plan.rhs, &turned[..axes.len()])?;
         let x = inner[dimensions - 1];
@@ -81,10 +81,6 @@ impl<'a> Setup<'a> {
         let as_planned = row.inner == axes[x].extent && row.rows == rows && plan.lhs.strides[x] == 1;
         if plan.n.total > TAPS || !as_planned || image.copy_words(call.lanes) > OWN {
             return None;
-        }
-        let mut outside = [Axis { extent: 1, role: Role::M }; MAX_AXES];
-        for (number, axis) in axes.iter().enumerate() {
-            outside[number] = Axis { role: outer[number], ..*axis };
         }
         let outer = Group::all(&outside[..axes.len()], Role::K);
         Some(Setup { call, plan, axes: turned, image, row, outer, step: plan.lhs.strides[inner[0]] })
@@ -118,13 +114,13 @@ impl Kernel for Jobs<'_> {
         let (setup, plan) = (task.setup, task.setup.plan);
         let (rows, taps) = (plan.m.total, plan.n.total);
         let words = rows * taps * S::LANES;
-        let block = TOGETHER * S::LANES;
+        let block_words = TOGETHER * S::LANES;
         let results = taps.next_multiple_of(LINE);
         let copied = setup.image.copy_words(S::LANES);
-        let (total, _) = scratch.provide(2 * words + block + results + copied, 0, Place::NOWHERE);
+        let (total, _) = scratch.provide(2 * words + block_words + results + copied, 0, Place::NOWHERE);
         let long = LongSums { total, lost: total.wrapping_add(words) };
         let block = total.wrapping_add(2 * words);
-        let result = block.wrapping_add(TOGETHER * S::LANES);
+        let result = block.wrapping_add(block_words);
         let copy = result.wrapping_add(results);
         for batch in jobs {
             // SAFETY: the scratch memory has the sums and what they lose, the sums of a block, a word for each element of a
@@ -163,10 +159,7 @@ unsafe fn sum<S: Simd>(s: S, task: &Task<'_>, batch: usize, long: LongSums, bloc
         let base = right.plus(&rights.place);
         // SAFETY: `copy` has the words of the copy by this function's contract, and these are all of its channels.
         unsafe { setup.image.fill(s, &plan.rhs, base, 0..setup.image.channels(), copy) };
-        let image = match setup.image.is_copied() {
-            true => copy.cast_const().wrapping_offset(setup.image.base()),
-            false => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
-        };
+        let image = setup.image.start(&plan.rhs, base, copy);
         let mut filters = Walk::new(&plan.lhs, &plan.m, 0);
         for m in 0..plan.m.total {
             let slopes = plan.lhs.data.as_ptr().wrapping_offset(left + lefts.place.offset + filters.place.offset);

@@ -164,10 +164,7 @@ impl Kernel for Jobs<'_> {
                 }
                 at = batch;
             }
-            let image = match setup.image.is_copied() {
-                true => copy.cast_const().wrapping_offset(setup.image.base()),
-                false => plan.rhs.data.as_ptr().wrapping_offset(base.offset),
-            };
+            let image = setup.image.start(&plan.rhs, base, copy);
             let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
             let rows = share(setup.row.rows, task.parts, part)..share(setup.row.rows, task.parts, part + 1);
             for m in 0..plan.m.total {
