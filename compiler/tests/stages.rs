@@ -7,7 +7,7 @@
 use precast_compiler::diag::Diags;
 use precast_compiler::ir::Model;
 use precast_compiler::ir::kernel::Program;
-use precast_compiler::ir::verify::{After, verify};
+use precast_compiler::ir::verify::{After, verify, verify_plans, verify_programs};
 use precast_compiler::pipeline::{STAGES, check};
 use precast_compiler::stages::{
     expand::expand, fuse::fuse, grad::grad, memory::memory, parse::parse, schedule::schedule,
@@ -72,6 +72,7 @@ fn programs(text: &str) -> Vec<Program> {
 }
 
 fn all(programs: &[Program]) -> String {
+    verify_programs(programs).unwrap_or_else(|why| panic!("{why:#?}"));
     programs.iter().map(printed).collect()
 }
 
@@ -136,6 +137,8 @@ fn memory_places_buffers() {
         let model: Model = model.parse().unwrap_or_else(|why| panic!("{why}"));
         let programs = programs(rest);
         let input = format!("{model}\n{}", all(&programs));
-        (input, printed(&memory(&model, programs)))
+        let plans = memory(&model, programs);
+        verify_plans(&plans).unwrap_or_else(|why| panic!("{why:#?}"));
+        (input, printed(&plans))
     });
 }

@@ -9,8 +9,9 @@ use super::dim::Dim;
 use super::graph::Source;
 use super::index::Index;
 use super::model::{Effect, ParamId, StateId};
-use super::precision::{Factor, Precision};
+use super::precision::Precision;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
+use super::schedule::Schedule;
 use super::ty::{DType, Type};
 
 /// A kernel.
@@ -289,21 +290,6 @@ pub struct Reach {
     pub extent: Dim,
     /// Elements from one coordinate to the next.
     pub stride: Dim,
-}
-
-/// Numbers that schedule fills in; a better schedule is other numbers, not another structure.
-#[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
-pub struct Schedule {
-    /// The axis whose neighbours share a vector (CPU) or a group of invocations (GPU).
-    pub vector: Option<usize>,
-    /// Rows, columns and depth of a workgroup's tile of a contraction (GPU).
-    pub tile: Option<[u32; 3]>,
-    /// Whether a workgroup shares the reduction of a row (GPU); otherwise an invocation does it alone.
-    pub cooperative: bool,
-    /// Slots that are written past the caches where they are large (CPU).
-    pub streamed: Vec<usize>,
-    /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
-    pub narrow: Option<(Factor, Precision)>,
 }
 
 impl Kernel {

@@ -3,8 +3,6 @@
 //! In: a kernel and an axis. Out: how many instructions its elements take. Always: an estimate for vectors of the widest
 //! machine, by which axes are compared and by which it is told what is worth a second thread.
 
-use super::dim::Dim;
-use super::index::Index;
 use super::kernel::{Expr, Kernel, Skeleton, Store};
 use super::varying::Varying;
 
@@ -18,7 +16,7 @@ pub fn price(kernel: &Kernel, axis: usize) -> i64 {
     let varying = Varying::of(kernel);
     for scalar in &kernel.scalars {
         vector += match scalar {
-            Expr::Load { index, guards, .. } => match lane_stride(&varying, index, axis).and_then(|s| s.as_const()) {
+            Expr::Load { index, guards, .. } => match varying.lane_stride(index, axis).and_then(|s| s.as_const()) {
                 Some(0) => 1,
                 // A guard that is the same in all lanes is a branch.
                 Some(1) if !guards.iter().any(|guard| guard.index().mentions(axis)) => 1 + guards.len() as i64,
@@ -42,11 +40,4 @@ pub fn price(kernel: &Kernel, axis: usize) -> i64 {
     // Sums along the lanes end with a reduction across them.
     let across = if is_reduced { 8 * passes.iter().map(|p| p.accumulators.len() as i64).sum::<i64>() } else { 0 };
     (rounds * vector + across) * 1000 / extent
-}
-
-/// The distance between neighbouring lanes; `None` where it is not constant.
-fn lane_stride(varying: &Varying, index: &Index, axis: usize) -> Option<Dim> {
-    let mut data = false;
-    index.values(&mut |v| data |= varying.with(v, axis));
-    if data { None } else { index.stride(axis) }
 }

@@ -4,6 +4,7 @@
 
 use super::index::{Atom, Index};
 use super::kernel::{Expr, ExprId, Kernel};
+use super::ty::DType;
 use std::collections::BTreeMap;
 
 impl Kernel {
@@ -17,6 +18,31 @@ impl Kernel {
             }
         }
         needed
+    }
+
+    /// The element type of each scalar.
+    pub fn dtypes(&self) -> Vec<DType> {
+        let mut dtypes: Vec<DType> = vec![];
+        for expr in &self.scalars {
+            match self.dtype(expr, &dtypes) {
+                Ok(dtype) => dtypes.push(dtype),
+                Err(why) => unreachable!("shape has checked the types: {why}"),
+            }
+        }
+        dtypes
+    }
+
+    /// The element type of a scalar that uses those of known types.
+    pub(super) fn dtype(&self, expr: &Expr, known: &[DType]) -> Result<DType, String> {
+        Ok(match expr {
+            Expr::Load { slot, .. } => self.slots[*slot].dtype,
+            Expr::Const(x) => x.dtype(),
+            Expr::Extent(_) | Expr::Index(_) => DType::U32,
+            Expr::Inside(_) => DType::Bool,
+            Expr::Map(op, args) => op.dtype(&args.iter().map(|&arg| known[arg]).collect::<Vec<_>>())?,
+            Expr::Convert(dtype, _) => *dtype,
+            Expr::Accumulated { dtype, .. } => *dtype,
+        })
     }
 
     /// Drops the scalars that nothing uses.
@@ -45,6 +71,7 @@ impl Kernel {
             sharing.scalars.push(scalar);
         }
         self.uses().into_iter().for_each(|id| *id = new[*id]);
+        self.schedule.rows.for_each_scalar(&mut |id| *id = new[*id]);
         self.for_each_place(&mut |index| *index = renumbered(index, &new));
         self.scalars = sharing.scalars;
     }

@@ -3,7 +3,8 @@
 //! In: a kernel. Out: its slot numbers, to change them, or the kernel with two slots made one. Always: a field that holds a
 //! slot is seen here, because the fields of a schedule and of a skeleton are all named.
 
-use super::kernel::{Expr, Kernel, Schedule, Skeleton};
+use super::kernel::{Expr, Kernel, Skeleton};
+use super::schedule::{Rows, Schedule};
 
 impl Kernel {
     /// Calls `see` with every number of a slot, to change it.
@@ -32,8 +33,10 @@ impl Kernel {
             Skeleton::Scatter { outer: _, target: _, source: _, inner: _, index: _, store } => see(&mut store.slot),
             Skeleton::Attend(attention) => attention.stores.iter_mut().for_each(|s| see(&mut s.slot)),
         }
-        let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _ } = schedule;
-        streamed.iter_mut().for_each(see);
+        let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _, rows } = schedule;
+        let Rows { threads, unroll: _, blocks: _, buffers: _, pipelined: _, prefetches: _ } = rows;
+        let parts = threads.iter_mut().flat_map(|threads| &mut threads.slots).map(|(slot, _)| slot);
+        streamed.iter_mut().chain(parts).for_each(see);
     }
 
     /// Makes two slots of one memory one: `dropped` goes, and what named it names `kept`.
@@ -51,6 +54,7 @@ impl Kernel {
         let Kernel { slots, schedule, .. } = self;
         schedule.streamed.retain(|&slot| !slots[slot].read);
         schedule.streamed.dedup();
+        self.fit_rows();
     }
 }
 

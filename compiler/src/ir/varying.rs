@@ -4,6 +4,7 @@
 //! one value. Whoever chooses lanes, loops or whether a value is the same in all lanes asks here, and the interpreter of
 //! kernels (`oracle/kernels`) checks the answers at every position that it visits.
 
+use super::dim::Dim;
 use super::index::{Atom, Index};
 use super::kernel::{Expr, ExprId, Guard, Kernel, Skeleton};
 use std::collections::BTreeSet;
@@ -37,6 +38,13 @@ impl Varying {
     /// The axes of a scalar.
     pub fn axes(&self, id: ExprId) -> &BTreeSet<usize> {
         &self.0[id]
+    }
+
+    /// The distance between neighbours along an axis; `None` where it is not constant.
+    pub fn lane_stride(&self, index: &Index, axis: usize) -> Option<Dim> {
+        let mut data = false;
+        index.values(&mut |v| data |= self.with(v, axis));
+        if data { None } else { index.stride(axis) }
     }
 
     fn of_expr(&self, kernel: &Kernel, expr: &Expr) -> BTreeSet<usize> {

@@ -5,6 +5,7 @@ use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
 use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Signature};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::precision::Precision;
+use precast_compiler::ir::verify::verify_plans;
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -40,6 +41,7 @@ pub fn judge_calling(what: &str, compiled: &Compiled, dims: &[(&str, i64)], inpu
 
 /// Runs the checker of memory plans on random and extreme bindings. Every plan prints and parses back.
 pub fn check_memory(what: &str, compiled: &Compiled, numbers: &mut Numbers) {
+    verify_plans(&compiled.plans).unwrap_or_else(|why| panic!("{what}: {why:#?}\n{}", compiled.plans));
     let text = compiled.plans.to_string();
     let parsed: Plans = text.parse().unwrap_or_else(|why| panic!("{what}: {why}\n{text}"));
     for (parsed, kernel) in parsed.kernels.iter().zip(&compiled.plans.kernels) {

@@ -7,13 +7,13 @@ use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
 use super::print::{Listed, indented, precision};
+use super::schedule;
 use crate::ir::Type;
 use crate::ir::kernel::{
-    AccumulatorOp, BufferId, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Schedule, Skeleton, Step, Store,
+    AccumulatorOp, BufferId, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Skeleton, Step, Store,
 };
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Plans, Pool};
-use crate::ir::prim::Scalar;
 use std::fmt::{self, Display, Write};
 
 impl Display for Kernel {
@@ -34,8 +34,14 @@ impl Display for Kernel {
             writeln!(f, "v{k} = {}", scalar_text(scalar))?;
         }
         skeleton(f, &self.skeleton)?;
-        let fields = schedule(&self.schedule);
-        if fields.is_empty() { Ok(()) } else { writeln!(f, "schedule{}", Listed(&fields)) }
+        for (word, fields) in
+            [("schedule", schedule::print(&self.schedule)), ("rows", schedule::print_rows(&self.schedule.rows))]
+        {
+            if !fields.is_empty() {
+                writeln!(f, "{word}{}", Listed(&fields))?;
+            }
+        }
+        Ok(())
     }
 }
 
@@ -155,22 +161,6 @@ fn skeleton(f: &mut fmt::Formatter<'_>, skeleton: &Skeleton) -> fmt::Result {
         Skeleton::Attend(attention) => ("attend", attend::print_loops(attention), stores(&attention.stores)),
     };
     writeln!(f, "{name}{} {{\n{}}}", Listed(&fields), indented(&body))
-}
-
-fn schedule(schedule: &Schedule) -> Fields {
-    let mut fields = vec![];
-    fields.extend(schedule.vector.map(|a| field("vector", Datum::word(&format!("i{a}")))));
-    fields.extend(schedule.tile.map(|tile| field("tile", Datum::numbers(tile.map(|n| n as usize)))));
-    if schedule.cooperative {
-        fields.push(field("cooperative", Datum::Scalar(Scalar::Bool(true))));
-    }
-    if !schedule.streamed.is_empty() {
-        fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
-    }
-    if let Some((factor, precision)) = schedule.narrow {
-        fields.push(field(factor.name(), Datum::word(precision.name())));
-    }
-    fields
 }
 
 fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {

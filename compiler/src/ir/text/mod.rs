@@ -12,6 +12,7 @@ mod parse;
 mod prims;
 mod print;
 mod programs;
+mod schedule;
 mod steps;
 
 pub(in crate::ir) use print::describe;

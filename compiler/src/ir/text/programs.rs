@@ -6,16 +6,18 @@ use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
 use super::parse::precision;
 use super::prims;
+use super::schedule;
 use super::steps::steps;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{
-    Accumulator, AccumulatorOp, Buffer, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role, Schedule,
-    Skeleton, Slot, Store,
+    Accumulator, AccumulatorOp, Buffer, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role, Skeleton,
+    Slot, Store,
 };
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
-use crate::ir::precision::{Factor, Precision};
+use crate::ir::precision::Precision;
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
+use crate::ir::schedule::Schedule;
 use crate::ir::{DType, Dim};
 use std::str::FromStr;
 
@@ -191,30 +193,16 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
     let skeleton = skeleton(cursor)?;
     let mut schedule = Schedule::default();
     if cursor.keyword("schedule") {
-        let fields = cursor.fields()?;
-        let read = Read(&fields);
-        schedule.vector = read.find("vector").map(|_| word_of(&read.word("vector")?, 'i')).transpose()?;
-        schedule.cooperative = read.find("cooperative").is_some();
-        if read.find("streamed").is_some() {
-            schedule.streamed = read.indices("streamed")?;
-        }
-        for factor in [Factor::Left, Factor::Right] {
-            if read.find(factor.name()).is_some() {
-                let word = read.word(factor.name())?;
-                let precision = Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?;
-                schedule.narrow = Some((factor, precision));
-            }
-        }
-        if read.find("tile").is_some() {
-            let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();
-            schedule.tile = Some(tile.try_into().map_err(|_| "a tile has three extents")?);
-        }
+        schedule = schedule::parse(&Read(&cursor.fields()?))?;
+    }
+    if cursor.keyword("rows") {
+        schedule.rows = schedule::parse_rows(&Read(&cursor.fields()?))?;
     }
     cursor.expect('}')?;
     Ok(Kernel { name, slots, axes, scalars, skeleton, schedule })
 }
 
-fn word_of(word: &str, wanted: char) -> Parsed<usize> {
+pub(super) fn word_of(word: &str, wanted: char) -> Parsed<usize> {
     match is_atom(word) {
         Some((letter, number)) if letter == wanted => Ok(number),
         _ => Err(format!("`{word}` where `{wanted}` and a number are wanted")),

@@ -3,6 +3,7 @@
 use super::Word;
 use super::number::{Factor, Formula, Numbers, Path, Put, Step, Test};
 use super::race::{Moment, Touched};
+use super::rows::{Buffers, Owned};
 use crate::ir::kernel::{ExprId, Kernel};
 use crate::ir::prim::Scalar;
 use crate::ir::varying::Varying;
@@ -40,6 +41,10 @@ pub(super) struct Launch<'a> {
     last: Vec<Option<(Vec<Option<i64>>, Scalar)>>,
     /// The finished accumulators of each pass.
     pub(super) finished: Vec<Vec<Scalar>>,
+    /// What passes have stored for later ones.
+    pub(super) buffers: Buffers,
+    /// The words that belong to each position of an axis that threads share.
+    owned: Option<Owned>,
 }
 
 pub(super) type Tried<T> = Result<T, String>;
@@ -80,6 +85,8 @@ impl<'a> Launch<'a> {
             varying: Varying::of(kernel),
             last: vec![None; kernel.scalars.len()],
             finished: vec![],
+            buffers: Buffers::default(),
+            owned: Owned::of(kernel, &numbers),
             kernel,
             numbers,
             regions,
@@ -96,17 +103,22 @@ impl<'a> Launch<'a> {
     pub(super) fn each(&mut self, axes: &[usize], visit: &mut dyn FnMut(&mut Self, usize) -> Tried<()>) -> Tried<()> {
         let count: i64 = axes.iter().map(|&a| self.extents[a]).product();
         for n in 0..count {
-            let mut rest = n;
-            for &a in axes.iter().rev() {
-                self.at[a] = Some(rest % self.extents[a]);
-                rest /= self.extents[a];
-            }
-            self.known.fill(None);
+            self.place(axes, n as usize);
             visit(self, n as usize)?;
         }
         axes.iter().for_each(|&a| self.at[a] = None);
         self.known.fill(None);
         Ok(())
+    }
+
+    /// Goes to position number `n` of some axes.
+    pub(super) fn place(&mut self, axes: &[usize], n: usize) {
+        let mut rest = n as i64;
+        for &axis in axes.iter().rev() {
+            self.at[axis] = Some(rest % self.extents[axis]);
+            rest /= self.extents[axis];
+        }
+        self.known.fill(None);
     }
 
     /// Forgets scalars, because accumulators have changed.
@@ -118,6 +130,9 @@ impl<'a> Launch<'a> {
     pub(super) fn value(&mut self, id: ExprId) -> Tried<Scalar> {
         if let Some(known) = self.known[id] {
             return Ok(known);
+        }
+        if let Some(stored) = self.buffers.read(self.kernel, id, self.now)? {
+            return Ok(stored);
         }
         // Taken out while it is evaluated; scalars use earlier ones only.
         let formula = std::mem::replace(&mut self.formulas[id], Formula::Inside(vec![]));
@@ -201,6 +216,9 @@ impl<'a> Launch<'a> {
 
     fn word(&self, slot: usize, at: i64) -> Tried<(usize, usize)> {
         let region = self.regions[slot];
+        if let Some(owned) = &self.owned {
+            owned.check(slot, at, &self.at)?;
+        }
         if (0..region.len as i64).contains(&at) {
             return Ok((region.pool, region.start + at as usize));
         }

@@ -8,6 +8,7 @@ mod attend;
 mod launch;
 mod number;
 mod race;
+mod rows;
 mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
@@ -49,7 +50,8 @@ pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<O
 /// Says what the index uses that has no value there.
 #[cfg(test)]
 pub(crate) fn position(index: &crate::ir::index::Index, at: &[i64], size: &dyn Fn(&Dim) -> i64) -> Result<i64, String> {
-    use crate::ir::kernel::{Kernel, Schedule, Skeleton};
+    use crate::ir::kernel::{Kernel, Skeleton};
+    use crate::ir::schedule::Schedule;
     let kernel = Kernel {
         name: String::new(),
         slots: vec![],

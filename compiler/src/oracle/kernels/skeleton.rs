@@ -1,17 +1,17 @@
-//! The loops of every skeleton, in the order of their definition.
+//! The loops of every skeleton, in the order of their definition; those of rows as they are scheduled (`rows`).
 
 use super::launch::{Launch, Tried};
-use super::number::Put;
 use super::race::Moment;
-use crate::ir::kernel::{Accumulator, AccumulatorOp, Operand, Pass, Skeleton, Store};
-use crate::ir::prim::{MapOp, ReduceOp, Scalar};
-use crate::oracle::prim::better;
-use crate::oracle::scalar::map_one;
+use crate::ir::kernel::{Operand, Skeleton, Store};
+use crate::ir::prim::Scalar;
+use crate::ir::rows::Row;
 
 impl Launch<'_> {
     pub(super) fn skeleton(&mut self) -> Tried<()> {
         match &self.kernel.skeleton {
-            Skeleton::Row { parallel, reduced, passes, stores } => self.row(parallel, reduced, passes, stores),
+            Skeleton::Row { parallel, reduced, passes, stores } => {
+                self.rows(Row { kernel: self.kernel, parallel, reduced, passes, stores })
+            }
             Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } => {
                 let results: Vec<usize> = batch.iter().chain(m).chain(n).copied().collect();
                 self.contract(&results, k, lhs, rhs, stores)
@@ -39,31 +39,6 @@ impl Launch<'_> {
         }
     }
 
-    fn row(&mut self, parallel: &[usize], reduced: &[usize], passes: &[Pass], stores: &[Store]) -> Tried<()> {
-        let last = self.numbers.puts(stores);
-        let puts: Vec<Vec<Put>> = passes.iter().map(|p| self.numbers.puts(&p.stores)).collect();
-        self.each(parallel, &mut |launch, row| {
-            launch.finished.clear();
-            for (pass, puts) in passes.iter().zip(&puts) {
-                let mut sums: Vec<Running> = pass.accumulators.iter().map(Running::of).collect();
-                let number = launch.finished.len();
-                launch.each(reduced, &mut |launch, point| {
-                    launch.now = Moment { row, pass: number, point };
-                    for (sum, accumulator) in sums.iter_mut().zip(&pass.accumulators) {
-                        let value = launch.value(accumulator.value)?;
-                        sum.take(value, point as u32);
-                    }
-                    launch.store(puts)
-                })?;
-                let finished = sums.into_iter().map(Running::finish).collect::<Tried<_>>()?;
-                launch.finished.push(finished);
-                launch.forget();
-            }
-            launch.now = Moment { row, pass: passes.len(), point: 0 };
-            launch.store(&last)
-        })
-    }
-
     fn contract(
         &mut self,
         results: &[usize],
@@ -88,49 +63,5 @@ impl Launch<'_> {
             launch.forget();
             launch.store(&puts)
         })
-    }
-}
-
-/// An accumulator that is being filled.
-struct Running {
-    op: AccumulatorOp,
-    best: Option<Scalar>,
-    at: u32,
-}
-
-impl Running {
-    fn of(accumulator: &Accumulator) -> Running {
-        Running { op: accumulator.op, best: None, at: 0 }
-    }
-
-    fn take(&mut self, value: Scalar, point: u32) {
-        let Some(best) = self.best else {
-            (self.best, self.at) = (Some(value), point);
-            return;
-        };
-        match self.op {
-            AccumulatorOp::Reduce(op) => {
-                let by = match op {
-                    ReduceOp::Sum => MapOp::Add,
-                    ReduceOp::Max => MapOp::Max,
-                    ReduceOp::Min => MapOp::Min,
-                    ReduceOp::Prod => MapOp::Mul,
-                };
-                self.best = Some(map_one(by, &[best, value]));
-            }
-            AccumulatorOp::Arg(op) => {
-                if better(op, best.as_f64(), value.as_f64()) {
-                    (self.best, self.at) = (Some(value), point);
-                }
-            }
-        }
-    }
-
-    fn finish(self) -> Tried<Scalar> {
-        match (self.op, self.best) {
-            (AccumulatorOp::Reduce(_), Some(x)) => Ok(x),
-            (AccumulatorOp::Arg(_), Some(_)) => Ok(Scalar::U32(self.at)),
-            (_, None) => Err("a reduction of nothing".into()),
-        }
     }
 }

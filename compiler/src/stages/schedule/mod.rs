@@ -9,6 +9,7 @@ mod axes;
 mod hoist;
 mod narrow;
 mod product;
+mod rows;
 mod split;
 mod stream;
 mod vector;
@@ -22,6 +23,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         steps(&mut program.steps);
         stream::choose(program);
         narrow::choose(program);
+        rows::choose(program);
     }
     programs
 }

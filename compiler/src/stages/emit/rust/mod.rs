@@ -13,12 +13,13 @@ mod recurrent;
 mod row;
 mod scalar;
 mod scatter;
-mod slices;
 mod together;
 mod variables;
 
 use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
 use crate::ir::plan::Plans;
+use crate::ir::schedule::{Threads, Unroll};
+use crate::ir::turns;
 use crate::ir::{DType, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
@@ -33,7 +34,7 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let plans = &together::together(plans);
     let kept = kept::kernels(&plans.plans, &plans.kernels);
     let is_kept = |number: usize| kept.contains(&KernelId(number));
-    let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(slices::relative).unzip();
+    let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
     let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
     let (recurrences, alone) = recurrent::all(&plans.plans, &launched);
     let kernels = own.iter().enumerate().filter(|(number, _)| alone.contains(&KernelId(*number)));
@@ -141,8 +142,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> Tok
         #never
         fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
     };
-    let cut = row::cut(kernel);
-    let (body, vectors) = match &kernel.skeleton {
+    let body = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
             let (definition, call) = product::parts(kernel, number, &dims, &counters, is_kept);
             return quote!(#definition #head { #call });
@@ -151,12 +151,11 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> Tok
             let call = attend::call(kernel, attention);
             return quote!(#head { #call });
         }
-        Skeleton::Row { .. } => row::body(&shared(kernel), cut.as_ref()),
-        Skeleton::Scatter { .. } => (scatter::body(&shared(kernel)), 1),
+        Skeleton::Row { .. } => row::body(&shared(kernel)),
+        Skeleton::Scatter { .. } => scatter::body(&shared(kernel)),
     };
     let names: Vec<&Ident> = slots.iter().map(|(name, _)| name).collect();
-    let body = if vectors > 1 { Body::Several(body, vectors) } else { Body::Once(body) };
-    loops(number, kernel, &head, &body, cut.as_ref(), &names, &dims, &counters)
+    loops(number, kernel, &head, &body, &names, &dims, &counters)
 }
 
 /// The kernel as it is printed.
@@ -166,20 +165,12 @@ fn shared(kernel: &Kernel) -> Kernel {
     kernel
 }
 
-/// Loops, over vectors or over two or four of them at a time.
-enum Body {
-    Once(TokenStream),
-    Several(TokenStream, usize),
-}
-
 /// A kernel whose loops are emitted: a struct that runs them, and the function that runs the struct.
-#[expect(clippy::too_many_arguments, reason = "the parts of one kernel")]
 fn loops(
     number: usize,
     kernel: &Kernel,
     head: &TokenStream,
-    body: &Body,
-    cut: Option<&row::Cut>,
+    body: &TokenStream,
     names: &[&Ident],
     dims: &[TokenStream],
     counters: &[TokenStream],
@@ -189,16 +180,17 @@ fn loops(
         let word = word(s.dtype);
         if s.write { quote!(#name: &'a mut [#word]) } else { quote!(#name: &'a [#word]) }
     });
-    let part = cut.map(|_| quote!(first, count,));
-    let part_fields = cut.map(|_| quote!(first: usize, count: usize,));
-    let bases = cut.iter().flat_map(|c| &c.slots).map(|(slot, words)| {
+    let threads = kernel.schedule.rows.threads.as_ref();
+    let part = threads.map(|_| quote!(first, count,));
+    let part_fields = threads.map(|_| quote!(first: usize, count: usize,));
+    let bases = threads.iter().flat_map(|threads| &threads.slots).map(|(slot, words)| {
         let (base, words) = (variables::base_name(*slot), arith::dim(words));
         quote!(let #base = first * (#words);)
     });
-    let (whole, launch, split) = match cut {
-        Some(cut) => {
-            let extent = arith::dim(&kernel.axes[cut.axis]);
-            let split = splits(&name, cut, names, dims, counters);
+    let (whole, launch, split) = match threads {
+        Some(threads) => {
+            let extent = arith::dim(&kernel.axes[threads.axis]);
+            let split = splits(&name, threads, names, dims, counters);
             (Some(quote!(first: 0, count: #extent,)), quote!(rt::parallel(isa, threads, kernel)), Some(split))
         }
         None if kernel.schedule.streamed.is_empty() => (None, quote!(rt::run(isa, kernel)), None),
@@ -207,6 +199,7 @@ fn loops(
     let run = runs(
         &name,
         body,
+        kernel.schedule.rows.unroll,
         &quote! {
             let Self { #(#names,)* #(#dims,)* #(#counters,)* #part } = self;
             #(#bases)*
@@ -221,19 +214,23 @@ fn loops(
     }
 }
 
-/// What runs a kernel's struct: what comes before its loops, and they.
-fn runs(name: &Ident, body: &Body, before: &TokenStream) -> TokenStream {
-    let (run, other) = match body {
-        Body::Once(body) => (quote!(#before #body), None),
-        Body::Several(body, vectors) => {
+/// What runs a kernel's struct, on so many vectors at a time: what comes before its loops, and they.
+fn runs(name: &Ident, body: &TokenStream, unroll: Unroll, before: &TokenStream) -> TokenStream {
+    let several = match unroll {
+        Unroll::One => None,
+        Unroll::Two => Some(quote!(rt::Twice(s))),
+        Unroll::Four => Some(quote!(rt::Twice(rt::Twice(s)))),
+    };
+    let (run, other) = match several {
+        None => (quote!(#before #body), None),
+        Some(several) => {
             let other = quote! {
                 impl #name<'_> {
                     #[inline(always)]
                     fn run_on<S: rt::Simd>(self, s: S) { #before #body }
                 }
             };
-            let twice = (0..vectors.ilog2()).fold(quote!(s), |s, _| quote!(rt::Twice(#s)));
-            (quote!(self.run_on(#twice)), Some(other))
+            (quote!(self.run_on(#several)), Some(other))
         }
     };
     quote! {
@@ -245,16 +242,16 @@ fn runs(name: &Ident, body: &Body, before: &TokenStream) -> TokenStream {
     }
 }
 
-/// The cut of a kernel into the first positions of its outermost axis and the rest.
+/// The cut of a kernel for threads: the first positions of its outermost axis, and the rest.
 fn splits(
     name: &Ident,
-    cut: &row::Cut,
+    threads: &Threads,
     names: &[&Ident],
     dims: &[TokenStream],
     counters: &[TokenStream],
 ) -> TokenStream {
-    let work = arith::dim(&cut.work);
-    let halves: Vec<TokenStream> = cut
+    let work = arith::dim(&threads.work);
+    let halves: Vec<TokenStream> = threads
         .slots
         .iter()
         .map(|(slot, words)| {
@@ -263,15 +260,12 @@ fn splits(
             quote!(let (#name, #rest) = #name.split_at_mut(at * (#words));)
         })
         .collect();
-    let rest = names.iter().map(|n| {
-        let cut = cut.slots.iter().find(|(slot, _)| slot_name(*slot) == **n);
-        match cut {
-            Some((slot, _)) => {
-                let rest = format_ident!("rest{slot}");
-                quote!(#n: #rest)
-            }
-            None => quote!(#n),
+    let rest = names.iter().map(|n| match threads.slots.iter().find(|(slot, _)| slot_name(*slot) == **n) {
+        Some((slot, _)) => {
+            let rest = format_ident!("rest{slot}");
+            quote!(#n: #rest)
         }
+        None => quote!(#n),
     });
     quote! {
         impl rt::Split for #name<'_> {

@@ -45,40 +45,12 @@ impl<'a> Printer<'a> {
                 | Expr::Accumulated { .. } => {}
             }
         }
-        let mut printer = Printer { kernel, vector, cut: vec![], dtypes: vec![], as_vectors, varying };
-        for expr in &kernel.scalars {
-            let dtype = printer.dtype_of(expr);
-            printer.dtypes.push(dtype);
-        }
-        printer
+        Printer { kernel, vector, cut: vec![], dtypes: kernel.dtypes(), as_vectors, varying }
     }
 
     /// The element type of a scalar.
     pub(super) fn dtype(&self, id: ExprId) -> DType {
         self.dtypes[id]
-    }
-
-    fn dtype_of(&self, expr: &Expr) -> DType {
-        match expr {
-            Expr::Load { slot, .. } => self.kernel.slots[*slot].dtype,
-            Expr::Const(x) => x.dtype(),
-            Expr::Extent(_) | Expr::Index(_) => DType::U32,
-            Expr::Inside(_) => DType::Bool,
-            Expr::Map(op, args) => {
-                let args: Vec<DType> = args.iter().map(|&a| self.dtypes[a]).collect();
-                match op.dtype(&args) {
-                    Ok(dtype) => dtype,
-                    Err(why) => unreachable!("shape has checked the types: {why}"),
-                }
-            }
-            Expr::Convert(dtype, _) => *dtype,
-            Expr::Accumulated { dtype, .. } => *dtype,
-        }
-    }
-
-    /// Whether a scalar differs between lanes.
-    fn varies(&self, id: ExprId) -> bool {
-        self.vector.is_some_and(|axis| self.varying.with(id, axis))
     }
 
     /// Whether an index differs between lanes.
@@ -213,11 +185,8 @@ impl<'a> Printer<'a> {
 
     /// The distance between neighbouring lanes; `None` where it is not the same everywhere.
     pub(super) fn lane_stride(&self, index: &Index) -> Option<Dim> {
-        let mut data = false;
-        index.values(&mut |v| data |= self.varies(v));
         match self.vector {
-            _ if data => None,
-            Some(vector) => index.stride(vector),
+            Some(vector) => self.varying.lane_stride(index, vector),
             None => Some(Dim::default()),
         }
     }
@@ -448,7 +417,7 @@ fn power_of_two(dim: &Dim) -> Option<u32> {
 mod tests {
     use super::super::super::positions::{AXES, COUNT, Evaluator, LANES, Number, Place, Random};
     use super::*;
-    use crate::ir::kernel::Schedule;
+    use crate::ir::schedule::Schedule;
 
     fn kernel() -> Kernel {
         Kernel {

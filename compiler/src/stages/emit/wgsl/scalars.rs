@@ -25,12 +25,7 @@ pub(super) struct Scalars<'a> {
 impl<'a> Scalars<'a> {
     pub(super) fn new(names: &'a Names, kernel: &'a Kernel, pools: Vec<(Pool, bool)>) -> Scalars<'a> {
         let varying = Varying::of(kernel);
-        let mut scalars = Scalars { names, kernel, pools, dtypes: Vec::new(), varying };
-        for expr in &kernel.scalars {
-            let dtype = scalars.dtype_of(expr);
-            scalars.dtypes.push(dtype);
-        }
-        scalars
+        Scalars { names, kernel, pools, dtypes: kernel.dtypes(), varying }
     }
 
     pub(super) fn dtype(&self, id: ExprId) -> DType {
@@ -40,24 +35,6 @@ impl<'a> Scalars<'a> {
     /// Whether a scalar varies with one of the axes.
     fn varies(&self, id: ExprId, axes: &[usize]) -> bool {
         axes.iter().any(|&axis| self.varying.with(id, axis))
-    }
-
-    fn dtype_of(&self, expr: &Expr) -> DType {
-        match expr {
-            Expr::Load { slot, .. } => self.kernel.slots[*slot].dtype,
-            Expr::Const(scalar) => scalar.dtype(),
-            Expr::Extent(_) | Expr::Index(_) => DType::U32,
-            Expr::Inside(_) => DType::Bool,
-            Expr::Map(op, args) => {
-                let args: Vec<DType> = args.iter().map(|&arg| self.dtypes[arg]).collect();
-                match op.dtype(&args) {
-                    Ok(dtype) => dtype,
-                    Err(why) => unreachable!("fuse keeps types: {why}"),
-                }
-            }
-            Expr::Convert(dtype, _) => *dtype,
-            Expr::Accumulated { dtype, .. } => *dtype,
-        }
     }
 
     /// The word of a slot at an index.

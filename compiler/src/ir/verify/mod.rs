@@ -2,12 +2,17 @@
 //!
 //! What it refuses is a compiler bug; the user's mistakes are diagnostics of the stages before.
 
-use super::graph::{Branch, CHUNK, Foreign, GROUPS, Graph, Kind, Node, Repeat, Source, Taken, Value};
-use super::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
-use super::prim::Prim;
-use super::transform::Transform;
-use super::ty::{DType, Type};
+use crate::ir::graph::{Branch, CHUNK, Foreign, GROUPS, Graph, Kind, Node, Repeat, Source, Taken, Value};
+use crate::ir::model::{Effect, Function, Mode, Model, Param, ParamId, State, StateId};
+use crate::ir::prim::Prim;
+use crate::ir::transform::Transform;
+use crate::ir::ty::{DType, Type};
 use std::collections::BTreeSet;
+
+mod kernels;
+mod programs;
+
+pub use programs::{verify_plans, verify_programs};
 
 /// The stage whose result is verified.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -8,7 +8,7 @@ use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Skeleton};
 
 /// The kernel, and for each slot what a launch adds to its start.
-pub(super) fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
+pub fn relative(kernel: &Kernel) -> (Kernel, Vec<Index>) {
     let mut starts: Vec<Option<Index>> = vec![None; kernel.slots.len()];
     let mut same = vec![true; kernel.slots.len()];
     let mut own = kernel.clone();

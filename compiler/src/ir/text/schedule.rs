@@ -1,0 +1,129 @@
+//! Schedules to text and back.
+
+use super::datum::{Datum, Fields, Read};
+use super::programs::word_of;
+use crate::ir::Dim;
+use crate::ir::precision::{Factor, Precision};
+use crate::ir::prim::Scalar;
+use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
+
+type Parsed<T> = Result<T, String>;
+
+fn field(key: &str, value: Datum) -> (String, Datum) {
+    (key.to_owned(), value)
+}
+
+fn record<const N: usize>(fields: [(&str, Datum); N]) -> Datum {
+    Datum::Record(fields.into_iter().map(|(key, value)| field(key, value)).collect())
+}
+
+fn atom(letter: char, number: usize) -> Datum {
+    Datum::word(&format!("{letter}{number}"))
+}
+
+fn number(n: usize) -> Datum {
+    Datum::number(n as i64)
+}
+
+fn yes() -> Datum {
+    Datum::Scalar(Scalar::Bool(true))
+}
+
+/// The fields of the line `schedule`.
+pub(super) fn print(schedule: &Schedule) -> Fields {
+    let mut fields = vec![];
+    fields.extend(schedule.vector.map(|axis| field("vector", atom('i', axis))));
+    fields.extend(schedule.tile.map(|tile| field("tile", Datum::numbers(tile.map(|n| n as usize)))));
+    fields.extend(schedule.cooperative.then(|| field("cooperative", yes())));
+    if !schedule.streamed.is_empty() {
+        fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
+    }
+    if let Some((factor, precision)) = schedule.narrow {
+        fields.push(field(factor.name(), Datum::word(precision.name())));
+    }
+    fields
+}
+
+/// The fields of the line `rows`.
+pub(super) fn print_rows(rows: &Rows) -> Fields {
+    let mut fields = vec![];
+    if let Some(Threads { axis, slots, work }) = &rows.threads {
+        let words =
+            |(slot, words): &(usize, Dim)| record([("slot", atom('s', *slot)), ("words", Datum::Dim(words.clone()))]);
+        let parts = Datum::List(slots.iter().map(words).collect());
+        fields.push(field(
+            "threads",
+            record([("axis", atom('i', *axis)), ("parts", parts), ("work", Datum::Dim(work.clone()))]),
+        ));
+    }
+    fields.extend((rows.unroll != Unroll::One).then(|| field("unroll", number(rows.unroll.vectors()))));
+    let block = |b: &Block| record([("pass", number(b.pass)), ("axis", atom('i', b.axis)), ("turns", number(b.turns))]);
+    let buffer = |b: &Buffered| record([("scalar", atom('v', b.scalar)), ("pass", number(b.pass))]);
+    let prefetch = |p: &Prefetch| record([("load", atom('v', p.load)), ("distance", Datum::Dim(p.distance.clone()))]);
+    let lists: [(&str, Vec<Datum>); 3] = [
+        ("blocks", rows.blocks.iter().map(block).collect()),
+        ("buffers", rows.buffers.iter().map(buffer).collect()),
+        ("prefetches", rows.prefetches.iter().map(prefetch).collect()),
+    ];
+    fields.extend(
+        lists.into_iter().filter(|(_, list)| !list.is_empty()).map(|(key, list)| field(key, Datum::List(list))),
+    );
+    fields.extend(rows.pipelined.then(|| field("pipelined", yes())));
+    fields
+}
+
+/// A schedule without its rows.
+pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
+    let mut schedule = Schedule { cooperative: read.find("cooperative").is_some(), ..Schedule::default() };
+    schedule.vector = read.find("vector").map(|_| word_of(&read.word("vector")?, 'i')).transpose()?;
+    if read.find("streamed").is_some() {
+        schedule.streamed = read.indices("streamed")?;
+    }
+    for factor in [Factor::Left, Factor::Right] {
+        if read.find(factor.name()).is_some() {
+            let word = read.word(factor.name())?;
+            let precision = Precision::from_name(&word).ok_or_else(|| format!("`{word}` is no precision"))?;
+            schedule.narrow = Some((factor, precision));
+        }
+    }
+    if read.find("tile").is_some() {
+        let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();
+        schedule.tile = Some(tile.try_into().map_err(|_| "a tile has three extents")?);
+    }
+    Ok(schedule)
+}
+
+/// The loops of a row kernel.
+pub(super) fn parse_rows(read: &Read<'_>) -> Parsed<Rows> {
+    let mut rows = Rows { pipelined: read.find("pipelined").is_some(), ..Rows::default() };
+    rows.threads = match read.find("threads") {
+        None => None,
+        Some(Datum::Record(fields)) => {
+            let read = Read(fields);
+            let part = |part: Read<'_>| Ok((word_of(&part.word("slot")?, 's')?, part.dim("words")?));
+            let (axis, slots) = (word_of(&read.word("axis")?, 'i')?, read.records("parts", part)?);
+            Some(Threads { axis, slots, work: read.dim("work")? })
+        }
+        Some(other) => return Err(format!("threads are {other}")),
+    };
+    if read.find("unroll").is_some() {
+        let vectors = read.index("unroll")?;
+        rows.unroll = Unroll::of(vectors).ok_or_else(|| format!("{vectors} vectors at a time"))?;
+    }
+    if read.find("blocks").is_some() {
+        let block = |b: Read<'_>| {
+            Ok(Block { pass: b.index("pass")?, axis: word_of(&b.word("axis")?, 'i')?, turns: b.index("turns")? })
+        };
+        rows.blocks = read.records("blocks", block)?;
+    }
+    if read.find("buffers").is_some() {
+        let buffer = |b: Read<'_>| Ok(Buffered { scalar: word_of(&b.word("scalar")?, 'v')?, pass: b.index("pass")? });
+        rows.buffers = read.records("buffers", buffer)?;
+    }
+    if read.find("prefetches").is_some() {
+        let prefetch =
+            |p: Read<'_>| Ok(Prefetch { load: word_of(&p.word("load")?, 'v')?, distance: p.dim("distance")? });
+        rows.prefetches = read.records("prefetches", prefetch)?;
+    }
+    Ok(rows)
+}

@@ -1,0 +1,206 @@
+//! The verifier of one kernel: its scalars, its loops, and a schedule that they can have.
+
+use super::ensure;
+use crate::ir::DType;
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
+use crate::ir::precision::Precision;
+use crate::ir::rows::Row;
+use crate::ir::schedule::Rows;
+use crate::ir::varying::Varying;
+
+type Checked = Result<(), String>;
+
+/// What is wrong with a kernel inside of so many loops.
+pub(super) fn kernel_errors(kernel: &Kernel, loops: usize) -> Vec<String> {
+    let mut checker = Checker { kernel, loops, dtypes: vec![] };
+    for (id, expr) in kernel.scalars.iter().enumerate() {
+        match checker.scalar(id, expr).and_then(|()| kernel.dtype(expr, &checker.dtypes)) {
+            Ok(dtype) => checker.dtypes.push(dtype),
+            // What follows asks for the types and axes of sound scalars.
+            Err(why) => return vec![format!("v{id} {why}")],
+        }
+    }
+    checker.skeleton().err().into_iter().chain(checker.schedule().err()).collect()
+}
+
+struct Checker<'k> {
+    kernel: &'k Kernel,
+    loops: usize,
+    /// The types of the scalars that are checked.
+    dtypes: Vec<DType>,
+}
+
+impl Checker<'_> {
+    /// A scalar uses earlier ones, slots that are read, and axes and counters that there are.
+    fn scalar(&self, id: ExprId, expr: &Expr) -> Checked {
+        let mut later = None;
+        expr.operands(&mut |operand| later = later.or((operand >= id).then_some(operand)));
+        if let Some(later) = later {
+            return Err(format!("uses v{later} before it exists"));
+        }
+        match expr {
+            Expr::Load { slot, index, guards, fill } => {
+                let Some(of) = self.kernel.slots.get(*slot) else { return Err(format!("loads from s{slot}")) };
+                ensure(of.read, || format!("loads from s{slot}, which is not read"))?;
+                ensure(of.dtype == fill.dtype(), || format!("is {fill} where it loads no {}", of.dtype))?;
+                self.index(index)?;
+                self.guards(guards)
+            }
+            Expr::Inside(guards) => self.guards(guards),
+            Expr::Index(index) => self.index(index),
+            Expr::Accumulated { pass, slot, dtype } => self.accumulated(*pass, *slot, *dtype),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => Ok(()),
+        }
+    }
+
+    fn accumulated(&self, pass: usize, slot: usize, dtype: DType) -> Checked {
+        let exists = match &self.kernel.skeleton {
+            Skeleton::Row { passes, .. } => passes.get(pass).is_some_and(|pass| slot < pass.accumulators.len()),
+            Skeleton::Contract { .. } => (pass, slot, dtype) == (0, 0, DType::F32),
+            // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
+            Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,
+            Skeleton::Scatter { .. } => false,
+        };
+        ensure(exists, || format!("is accumulator {slot} of pass {pass}, which there is not"))
+    }
+
+    fn guards(&self, guards: &[Guard]) -> Checked {
+        guards.iter().try_for_each(|guard| self.index(guard.index()))
+    }
+
+    fn index(&self, index: &Index) -> Checked {
+        let (axes, scalars) = (self.kernel.axes.len(), self.kernel.scalars.len());
+        let strays = |atom: &Atom| match atom {
+            Atom::Axis(axis) => *axis >= axes,
+            Atom::Loop(depth) => *depth >= self.loops,
+            Atom::Value(id) => *id >= scalars,
+            Atom::Div(..) | Atom::Mod(..) => false,
+        };
+        ensure(!index.any(&strays), || format!("is at {index}, where something does not exist"))
+    }
+
+    fn skeleton(&self) -> Checked {
+        let kernel = self.kernel;
+        let mut axes: Vec<usize> = match &kernel.skeleton {
+            Skeleton::Row { parallel, reduced, .. } => [&parallel[..], reduced].concat(),
+            Skeleton::Contract { batch, m, n, k, .. } => [&batch[..], m, n, k].concat(),
+            Skeleton::Scatter { outer, target, source, inner, .. } => [&outer[..], &[*target], source, inner].concat(),
+            Skeleton::Attend(attention) => {
+                attention.lists().iter().flat_map(|(_, list)| list.iter().copied()).collect()
+            }
+        };
+        axes.sort_unstable();
+        ensure(axes.iter().copied().eq(0..kernel.axes.len()), || format!("loops over {axes:?}"))?;
+        match &kernel.skeleton {
+            Skeleton::Row { passes, stores, .. } => {
+                for (number, pass) in passes.iter().enumerate() {
+                    let values = pass.accumulators.iter().map(|a| a.value).chain(pass.stores.iter().map(|s| s.value));
+                    values.into_iter().try_for_each(|value| self.finished(value, number))?;
+                    pass.accumulators.iter().try_for_each(|accumulator| self.accumulator(accumulator))?;
+                    self.stores(&pass.stores)?;
+                }
+                self.stores(stores)
+            }
+            Skeleton::Contract { lhs, rhs, stores, .. } => {
+                [lhs, rhs].into_iter().try_for_each(|operand| self.operand(operand))?;
+                self.stores(stores)
+            }
+            Skeleton::Scatter { index, store, .. } => {
+                let of_index = self.dtypes.get(*index).copied();
+                ensure(of_index == Some(DType::U32), || format!("scatters by v{index}"))?;
+                self.stores(std::slice::from_ref(store))
+            }
+            Skeleton::Attend(attention) => {
+                let mut reads = attention.reads.iter().chain(&attention.mask);
+                let is_load = |id: &ExprId| kernel.scalars.get(*id).is_some_and(|expr| expr.load().is_some());
+                ensure(reads.all(is_load), || "attends to what is no load".into())?;
+                self.stores(&attention.stores)
+            }
+        }
+    }
+
+    /// A value of a pass uses accumulators of passes before it only.
+    fn finished(&self, value: ExprId, number: usize) -> Checked {
+        ensure(value < self.kernel.scalars.len(), || format!("uses v{value}"))?;
+        let needed = self.kernel.needed(&[value]);
+        let early = |id: usize| matches!(self.kernel.scalars[id], Expr::Accumulated { pass, .. } if pass >= number);
+        let found = (0..needed.len()).find(|&id| needed[id] && early(id));
+        found.map_or(Ok(()), |id| Err(format!("pass {number} uses v{id} before it is finished")))
+    }
+
+    fn accumulator(&self, accumulator: &Accumulator) -> Checked {
+        let dtype = self.dtypes[accumulator.value];
+        let fits = dtype != DType::Bool || matches!(accumulator.op, AccumulatorOp::Reduce(_));
+        ensure(fits, || format!("reduces v{} of {dtype}", accumulator.value))
+    }
+
+    fn operand(&self, operand: &Operand) -> Checked {
+        let Some(slot) = self.kernel.slots.get(operand.slot) else { return Err(format!("reads s{}", operand.slot)) };
+        ensure(slot.read && slot.dtype == DType::F32, || format!("reads s{} of {}", operand.slot, slot.dtype))?;
+        for index in operand.windows.iter().map(|window| &window.index).chain([&operand.index]) {
+            self.index(index)?;
+            ensure(index.is_affine(), || format!("an operand is at {index}"))?;
+        }
+        ensure(operand.windows.iter().all(|window| window.divisor > 0), || "a window divides by nothing".into())
+    }
+
+    fn stores(&self, stores: &[Store]) -> Checked {
+        stores.iter().try_for_each(|store| {
+            let Some(slot) = self.kernel.slots.get(store.slot) else {
+                return Err(format!("stores to s{}", store.slot));
+            };
+            let value = self.dtypes.get(store.value).copied();
+            let fits = slot.write && value == Some(slot.dtype);
+            ensure(fits, || format!("stores v{} to s{} of {}", store.value, store.slot, slot.dtype))?;
+            self.index(&store.index)
+        })
+    }
+
+    /// The schedule is one that these loops can have.
+    fn schedule(&self) -> Checked {
+        let (kernel, schedule) = (self.kernel, &self.kernel.schedule);
+        let is_product = matches!(kernel.skeleton, Skeleton::Contract { .. });
+        let row = Row::of(kernel);
+        ensure(schedule.vector.is_none_or(|axis| axis < kernel.axes.len()), || "vectors along no axis".into())?;
+        ensure(is_product || schedule.tile.is_none(), || "tiles of no product".into())?;
+        let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
+        ensure(narrow, || "fewer bits of no product".into())?;
+        let passed = |slot: &usize| kernel.slots.get(*slot).is_some_and(|slot| slot.write && !slot.read);
+        ensure(schedule.streamed.iter().all(passed), || "streams what is read".into())?;
+        match row {
+            Some(row) => self.rows(row),
+            None => ensure(schedule.rows == Rows::default() && !schedule.cooperative, || "rows of no row".into()),
+        }
+    }
+
+    fn rows(&self, row: Row<'_>) -> Checked {
+        let Rows { threads, unroll: _, blocks, buffers, pipelined, prefetches } = &self.kernel.schedule.rows;
+        if let Some(threads) = threads {
+            let outermost = row.parallel.first() == Some(&threads.axis);
+            let parts = row.parts(threads.axis);
+            ensure(outermost && parts.as_ref() == Some(&threads.slots), || "threads share words of others".into())?;
+        }
+        // Nothing is scheduled before schedule, which gives every row its vector axis.
+        let is_scheduled = self.kernel.schedule.vector.is_some();
+        for (pass, _) in row.passes.iter().enumerate().filter(|_| is_scheduled) {
+            let ahead = *pipelined && pass == 0;
+            let long = row.block(pass).filter(|_| !ahead);
+            let own = blocks.iter().find(|block| block.pass == pass);
+            let short = long.is_none_or(|long| own.is_some_and(|own| own.axis == long.axis && own.turns <= long.turns));
+            ensure(short, || format!("pass {pass} makes a long sum in one chain"))?;
+        }
+        let block = |turns: usize, axis: usize| turns > 0 && row.reduced.contains(&axis);
+        ensure(blocks.iter().all(|b| b.pass < row.passes.len() && block(b.turns, b.axis)), || {
+            "blocks of nothing".into()
+        })?;
+        let depths = row.depths();
+        let in_row = |id: ExprId| depths.get(id).is_some_and(|&depth| depth > row.parallel.len());
+        let stored = buffers.iter().all(|b| b.pass < row.passes.len() && in_row(b.scalar));
+        ensure(stored && (buffers.is_empty() || row.has_buffers()), || "a buffer of no row".into())?;
+        ensure(!pipelined || row.can_be_pipelined(), || "passes are pipelined that wait for each other".into())?;
+        let varying = Varying::of(self.kernel);
+        let loads = prefetches.iter().all(|p| p.load < depths.len() && row.can_be_prefetched(p.load, &varying));
+        ensure(loads, || "what cannot be prefetched is".into())
+    }
+}

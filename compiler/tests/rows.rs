@@ -1,0 +1,81 @@
+//! The loops of rows: every choice of schedule is made somewhere, is run by the interpreter as it is made, and what loops
+//! cannot do is refused.
+
+#![allow(
+    unreachable_pub,
+    dead_code,
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "tests fail by panicking, and share public modules"
+)]
+
+#[path = "support/judge.rs"]
+mod judge;
+mod support;
+
+use judge::{check_memory, compile, judge, plain};
+use precast_compiler::ir::kernel::Kernel;
+use precast_compiler::ir::plan::Plans;
+use precast_compiler::ir::schedule::Unroll;
+use precast_compiler::ir::verify::verify_plans;
+use precast_compiler::pipeline::Compiled;
+use support::Numbers;
+
+const TEXT: &str = "pub struct Net { norm: LayerNorm(192) }
+    impl Net {
+        pub fn likely(x: f32[B, 160]) -> f32[B, 160] { softmax(x) }
+        pub fn normal(&self, x: f32[B, 192]) -> f32[B, 192] { self.norm(x) }
+        pub fn columns(x: f32[B, 256]) -> f32[256] { sum(x, axis = 0) }
+        pub fn whole(x: f32[B, T]) -> f32 { sum(x) }
+        pub fn curved(x: f32[B, 160]) -> f32[B, 160] { gelu(x) }
+        pub fn best(x: f32[B, 40]) -> u32[B] { argmax(x, axis = 1) }
+    }";
+
+fn compiled() -> Compiled {
+    compile(TEXT).remove(0)
+}
+
+fn any(compiled: &Compiled, wanted: impl Fn(&Kernel) -> bool) -> bool {
+    compiled.plans.kernels.iter().any(wanted)
+}
+
+#[test]
+fn every_choice_is_made_and_run() {
+    let compiled = compiled();
+    assert!(any(&compiled, |k| !k.schedule.rows.buffers.is_empty()), "exponentials are stored for the second pass");
+    assert!(any(&compiled, |k| k.schedule.rows.pipelined), "norms of two rows run beside each other");
+    assert!(any(&compiled, |k| !k.schedule.rows.blocks.is_empty()), "long sums are cut");
+    assert!(any(&compiled, |k| k.schedule.rows.threads.is_some()), "rows are shared");
+    assert!(any(&compiled, |k| !k.schedule.rows.prefetches.is_empty()), "rows are asked for");
+    for unroll in [Unroll::One, Unroll::Two, Unroll::Four] {
+        assert!(any(&compiled, |k| k.schedule.rows.unroll == unroll), "{unroll:?}");
+    }
+    check_memory("rows", &compiled, &mut Numbers::new(3));
+    for (b, t) in [(1, 1), (2, 33), (5, 700)] {
+        judge("rows", &compiled, &[("B", b), ("T", t)], &plain);
+    }
+}
+
+/// What the verifier says of the plans with one part of their text replaced.
+fn damaged(from: &str, to: &str) -> Option<String> {
+    let text = compiled().plans.to_string();
+    assert!(text.contains(from), "`{from}` is not in\n{text}");
+    let plans: Plans = text.replace(from, to).parse().unwrap_or_else(|why| panic!("{why}"));
+    verify_plans(&plans).err().map(|errors| errors.join("\n"))
+}
+
+#[test]
+fn what_loops_cannot_do_is_refused() {
+    assert_eq!(damaged("slot s0", "slot s0"), None);
+    for (from, to, why) in [
+        ("turns 32", "turns 64", "makes a long sum in one chain"),
+        ("words 160", "words 80", "threads share words of others"),
+        ("buffers=[{scalar v3, ", "buffers=[{scalar v1, ", "a buffer of no row"),
+        ("prefetches=[{load v0, ", "prefetches=[{load v1, ", "what cannot be prefetched is"),
+        ("parts [{slot s1, words 160}], work 4480}", "parts [], work 4480}", "threads share words of others"),
+        ("axis i0, turns 32}]", "axis i0, turns 32}] pipelined=true", "wait for each other"),
+    ] {
+        let found = damaged(from, to).unwrap_or_else(|| panic!("`{to}` passes"));
+        assert!(found.contains(why), "{found}");
+    }
+}
