@@ -7,7 +7,7 @@ use super::dim::Dim;
 use super::index::{Atom, Index, Ranges};
 use super::kernel::{AccumulatorOp, Expr, ExprId, Kernel, Load, Pass, Skeleton, Store};
 use super::prim::ReduceOp;
-use super::schedule::{Block, CHAIN, PIPELINED_CHAIN, Threads};
+use super::schedule::{Block, CHAIN, PIPELINED_CHAIN};
 use super::turns;
 use super::ty::DType;
 use super::varying::Varying;
@@ -161,23 +161,6 @@ pub fn index_values(stores: &[Store]) -> Vec<ExprId> {
 }
 
 impl Kernel {
-    /// Takes back what a schedule of rows may no longer do, because slots have become one.
-    pub(super) fn fit_rows(&mut self) {
-        let mut rows = std::mem::take(&mut self.schedule.rows);
-        let Some(row) = Row::of(self) else { return };
-        let varying = Varying::of(self);
-        // What is read is in the caches already.
-        let streams = !self.schedule.streamed.is_empty();
-        rows.prefetches.retain(|prefetch| streams && row.can_be_prefetched(prefetch.load, &varying));
-        rows.threads = rows.threads.and_then(|threads| Some(Threads { slots: row.parts(threads.axis)?, ..threads }));
-        self.schedule.rows = rows;
-        let pipelined = self.schedule.rows.pipelined && streams && Row::of(self).is_some_and(|r| r.can_be_pipelined());
-        if self.schedule.rows.pipelined && !pipelined {
-            self.schedule.rows.pipelined = false;
-            self.schedule.rows.blocks = self.blocks();
-        }
-    }
-
     /// Where the passes of a row kernel have to be cut into blocks.
     pub fn blocks(&self) -> Vec<Block> {
         let Some(row) = Row::of(self) else { return vec![] };

@@ -39,7 +39,8 @@ impl Kernel {
         streamed.iter_mut().chain(parts).for_each(see);
     }
 
-    /// Makes two slots of one memory one: `dropped` goes, and what named it names `kept`.
+    /// Makes two slots of one memory one: `dropped` goes, and what named it names `kept`. Schedule chooses loops, and what goes
+    /// past the caches, for the slots that are left.
     pub fn merge_slots(&mut self, kept: usize, dropped: usize) {
         let other = self.slots.remove(dropped);
         let kept = kept - usize::from(kept > dropped);
@@ -50,11 +51,6 @@ impl Kernel {
             s if s > dropped => *slot = s - 1,
             _ => {}
         });
-        // What is read is in the caches already.
-        let Kernel { slots, schedule, .. } = self;
-        schedule.streamed.retain(|&slot| !slots[slot].read);
-        schedule.streamed.dedup();
-        self.fit_rows();
     }
 }
 
@@ -117,12 +113,5 @@ mod tests {
         let mut kernel = kernel();
         kernel.merge_slots(2, 1);
         assert_eq!(numbers(&mut kernel), [0, 1, 1, 2, 2]);
-    }
-
-    #[test]
-    fn what_is_read_after_all_is_not_streamed() {
-        let mut kernel = kernel();
-        kernel.merge_slots(1, 3);
-        assert_eq!(kernel.schedule.streamed, []);
     }
 }

@@ -7,9 +7,7 @@
 //! themselves by their factors, so that the decision holds for every binding; the areas of different
 //! products follow each other.
 
-mod carry;
 mod check;
-mod coalesce;
 mod lifetime;
 
 use crate::ir::dim::Dim;
@@ -29,8 +27,6 @@ const ALIGN: i64 = 64;
 pub fn memory(model: &Model, programs: Vec<Program>) -> Plans {
     let mut plans = Plans::default();
     for program in programs {
-        let mut program = coalesce::coalesce(program);
-        carry::carry(&mut program.steps, &program.buffers);
         let steps = number(program.steps, &mut plans.kernels);
         let program = Program { name: program.name, precision: program.precision, buffers: program.buffers, steps };
         let plan = place(model, program);

@@ -1,11 +1,13 @@
 //! schedule: fills in the numbers of every kernel.
 //!
-//! In: programs of kernels as fuse left them. Out: the same kernels, products out of loops that need not wait for them, with axes split where indices
-//! divide them and neighbouring ones merged, the operands
-//! of products in the order in which results are contiguous, and the vector axis, tiles, cooperation and precision
+//! In: programs of kernels as fuse left them. Out: the same kernels: products out of loops that need not wait for them, axes
+//! split where indices divide them and neighbouring ones merged, the operands of products in the order in which results are
+//! contiguous, values in the place of those that die with them, and the vector axis, tiles, cooperation, precision and loops
 //! chosen. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod axes;
+mod carry;
+mod coalesce;
 mod hoist;
 mod narrow;
 mod product;
@@ -21,6 +23,8 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
     for program in &mut programs {
         hoist::hoist(program);
         steps(&mut program.steps);
+        coalesce::coalesce(program);
+        carry::carry(program);
         stream::choose(program);
         narrow::choose(program);
         rows::choose(program);

@@ -6,10 +6,10 @@
 use crate::ir::kernel::{BufferId, Expr, Kernel, Load, Program, Role, Skeleton, Step};
 
 /// Gives results the memory of arguments that die with them.
-pub(super) fn coalesce(mut program: Program) -> Program {
+pub(super) fn coalesce(program: &mut Program) {
     let mut position = 0;
     while position < program.steps.len() {
-        if let Some((from, to)) = candidate(&program, position) {
+        if let Some((from, to)) = candidate(program, position) {
             rename(&mut program.steps[position..], to, from);
             if let Step::Launch { kernel, buffers } = &mut program.steps[position] {
                 merge(kernel, buffers, from);
@@ -17,7 +17,6 @@ pub(super) fn coalesce(mut program: Program) -> Program {
         }
         position += 1;
     }
-    program
 }
 
 /// A buffer that the launch at a position reads last, and one that it writes first, if they can be one.

@@ -5,10 +5,11 @@
 //! either does not read it, or reads each word at the very position where it writes it.
 
 use super::coalesce::{in_place, merge, rename, used};
-use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Role, Skeleton, Step};
+use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
 
 /// Writes carried values in place where that is possible.
-pub(super) fn carry(steps: &mut [Step], buffers: &[Buffer]) {
+pub(super) fn carry(program: &mut Program) {
+    let Program { steps, buffers, .. } = program;
     let mut uses = vec![0; buffers.len()];
     count(steps, &mut uses);
     loops(steps, buffers, &uses);
