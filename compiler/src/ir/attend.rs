@@ -131,13 +131,16 @@ impl Attend {
     }
 }
 
+/// The accumulator of the queries' cotangent in a kernel of [`Part::Key`].
+pub const OF_QUERIES: usize = 2;
+
 /// The loops of an attention kernel: for every position of `batch` a head of keys and values, with the query heads of
 /// `shared`, which see it.
 ///
 /// A kernel of [`Part::Output`] gives the output (accumulator 0, over batch, shared, queries and values), the largest score (1)
 /// and the reciprocal of the sum (2, both over batch, shared and queries), one of [`Part::Query`] its cotangent (0, over batch,
 /// shared, queries and features), and one of [`Part::Key`] the cotangents of keys (0, over batch, keys and features) and of
-/// values (1, over batch, keys and values).
+/// values (1, over batch, keys and values), and on a CPU of queries too ([`OF_QUERIES`]).
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Attention {
     /// What is computed; what is known of each query belongs to the output, and the values to the keys.

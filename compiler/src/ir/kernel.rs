@@ -437,6 +437,15 @@ pub enum Step<K = Kernel> {
         /// At least one.
         cases: Vec<Vec<Step<K>>>,
     },
+    /// Steps that a CPU runs as one kernel, and a GPU one after the other.
+    Fused {
+        /// What a CPU runs.
+        kernel: K,
+        /// On which memory.
+        buffers: Vec<BufferId>,
+        /// What does the same.
+        steps: Vec<Step<K>>,
+    },
     /// A call of a function that the program supplies at run time.
     Foreign {
         /// Which of the model's foreign functions.
@@ -446,4 +455,46 @@ pub enum Step<K = Kernel> {
         /// The buffers that it fills.
         results: Vec<(BufferId, Type)>,
     },
+}
+
+impl<K> Step<K> {
+    /// The lists of steps inside of this one.
+    pub fn bodies(&self) -> Vec<&[Step<K>]> {
+        match self {
+            Step::Launch { .. } | Step::Foreign { .. } => vec![],
+            Step::Loop { body, .. } => vec![body],
+            Step::Branch { cases, .. } => cases.iter().map(Vec::as_slice).collect(),
+            Step::Fused { steps, .. } => vec![steps],
+        }
+    }
+
+    /// The same, to change them.
+    pub fn bodies_mut(&mut self) -> Vec<&mut Vec<Step<K>>> {
+        match self {
+            Step::Launch { .. } | Step::Foreign { .. } => vec![],
+            Step::Loop { body, .. } => vec![body],
+            Step::Branch { cases, .. } => cases.iter_mut().collect(),
+            Step::Fused { steps, .. } => vec![steps],
+        }
+    }
+
+    /// Calls `see` with every buffer that the step itself names, without the steps inside of it.
+    pub fn for_each_buffer(&mut self, see: &mut dyn FnMut(&mut BufferId)) {
+        match self {
+            Step::Launch { buffers, .. } | Step::Fused { buffers, .. } => buffers.iter_mut().for_each(see),
+            Step::Loop { .. } => {}
+            Step::Branch { selector, .. } => see(selector),
+            Step::Foreign { args, results, .. } => args.iter_mut().chain(results).for_each(|(buffer, _)| see(buffer)),
+        }
+    }
+
+    /// Every buffer that the step itself names, without the steps inside of it.
+    pub fn buffers(&self) -> Vec<BufferId> {
+        match self {
+            Step::Launch { buffers, .. } | Step::Fused { buffers, .. } => buffers.clone(),
+            Step::Loop { .. } => vec![],
+            Step::Branch { selector, .. } => vec![*selector],
+            Step::Foreign { args, results, .. } => args.iter().chain(results).map(|(buffer, _)| *buffer).collect(),
+        }
+    }
 }

@@ -58,9 +58,9 @@ impl Plan {
 
     fn updates(&self, step: &Step<KernelId>, kernels: &[Kernel]) -> bool {
         match step {
-            Step::Loop { body, .. } => body.iter().any(|s| self.updates(s, kernels)),
-            Step::Branch { cases, .. } => cases.iter().flatten().any(|s| self.updates(s, kernels)),
-            Step::Foreign { .. } => false,
+            Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => {
+                step.bodies().into_iter().flatten().any(|s| self.updates(s, kernels))
+            }
             Step::Launch { kernel, buffers } => kernels[kernel.0].slots.iter().zip(buffers).any(|(slot, b)| {
                 let role = self.program.buffers[b.0].role;
                 slot.write && matches!(role, Role::Source(Source::Weights | Source::State(_)) | Role::Param(_))

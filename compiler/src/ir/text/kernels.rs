@@ -175,6 +175,12 @@ fn steps<K>(list: &[Step<K>], launch: &dyn Fn(&K, String) -> String) -> String {
                 let body = indented(&steps(body, launch));
                 _ = writeln!(text, "loop count={count} reverse={reverse} {{\n{body}}}");
             }
+            Step::Fused { kernel, buffers, steps: list } => {
+                let all = |list: &[Step<K>]| indented(&steps(list, launch));
+                let buffers: Vec<String> = buffers.iter().map(|b| format!("b{}", b.0)).collect();
+                let one = indented(&launch(kernel, buffers.join(", ")));
+                _ = writeln!(text, "fused {{\n{one}}} of {{\n{}}}", all(list));
+            }
             Step::Foreign { function, args, results } => {
                 let list = |list: &[(BufferId, Type)]| {
                     list.iter().map(|(b, ty)| format!("b{}: {ty}", b.0)).collect::<Vec<_>>().join(", ")

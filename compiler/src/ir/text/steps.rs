@@ -36,20 +36,38 @@ pub(super) fn steps<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<V
             let function = Read(&fields).index("function")?;
             let (args, results) = (typed_buffers(cursor)?, typed_buffers(cursor)?);
             steps.push(Step::Foreign { function, args, results });
-        } else if cursor.keyword("launch") {
-            let name = cursor.word()?;
-            cursor.expect('(')?;
-            let mut buffers = vec![];
-            while !cursor.sign(')') {
-                buffers.push(BufferId(letter(cursor, 'b')?));
-                cursor.sign(',');
+        } else if cursor.keyword("fused") {
+            cursor.expect('{')?;
+            if !cursor.keyword("launch") {
+                return cursor.fail("no launch");
             }
-            steps.push(Step::Launch { kernel: kernel(cursor, name)?, buffers });
+            let (whole, buffers) = launch(cursor, kernel)?;
+            cursor.expect('}')?;
+            if !cursor.keyword("of") {
+                return cursor.fail("no `of`");
+            }
+            cursor.expect('{')?;
+            steps.push(Step::Fused { kernel: whole, buffers, steps: self::steps(cursor, kernel)? });
+        } else if cursor.keyword("launch") {
+            let (kernel, buffers) = launch(cursor, kernel)?;
+            steps.push(Step::Launch { kernel, buffers });
         } else {
             return cursor.fail(format!("a step, not {:?}", cursor.peek()));
         }
     }
     Ok(steps)
+}
+
+/// `map(b0, b1)` and what the kernel is.
+fn launch<K>(cursor: &mut Cursor, kernel: OfLaunch<'_, K>) -> Parsed<(K, Vec<BufferId>)> {
+    let name = cursor.word()?;
+    cursor.expect('(')?;
+    let mut buffers = vec![];
+    while !cursor.sign(')') {
+        buffers.push(BufferId(letter(cursor, 'b')?));
+        cursor.sign(',');
+    }
+    Ok((kernel(cursor, name)?, buffers))
 }
 
 /// `(b0: f32[B, 2], b1: u32)`

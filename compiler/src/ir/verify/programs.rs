@@ -64,6 +64,10 @@ impl<'p, K> Scope<'p, K> {
                     self.keep("a branch", selected.and_then(|()| ensure(!cases.is_empty(), || "has no case".into())));
                     cases.iter().for_each(|case| self.steps(case));
                 }
+                Step::Fused { kernel, buffers, steps } => {
+                    self.launch(kernel, buffers);
+                    self.steps(steps);
+                }
                 Step::Foreign { function, args, results } => {
                     for value in args.iter().chain(results) {
                         let found = self.value(value);

@@ -2,7 +2,7 @@
 
 use super::launch::{Launch, Tried};
 use super::race::Moment;
-use crate::ir::attend::{Attention, Part};
+use crate::ir::attend::{Attention, OF_QUERIES, Part};
 use crate::ir::kernel::{Expr, ExprId};
 use crate::ir::prim::Scalar;
 use crate::oracle::attend::largest_and_reciprocal;
@@ -18,7 +18,11 @@ impl Launch<'_> {
                 vec![[&of_query[..], values].concat(), of_query.clone(), of_query]
             }
             Part::Query => vec![[&batch[..], shared, queries, features].concat()],
-            Part::Key | Part::Value => vec![[&batch[..], keys, features].concat(), [&batch[..], keys, values].concat()],
+            Part::Key | Part::Value => vec![
+                [&batch[..], keys, features].concat(),
+                [&batch[..], keys, values].concat(),
+                [&batch[..], shared, queries, features].concat(),
+            ],
         };
         for (slot, axes) in axes.iter().enumerate() {
             let of_slot =
@@ -54,7 +58,7 @@ impl Launch<'_> {
                     Ok(())
                 })?;
             }
-            (Part::Query, _) => {
+            (Part::Query, _) | (Part::Key | Part::Value, OF_QUERIES) => {
                 self.each(keys, &mut |launch, _| {
                     sum += launch.slope(attention)? * launch.float(reads[1])?;
                     Ok(())

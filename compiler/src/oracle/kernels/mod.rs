@@ -158,14 +158,8 @@ impl Machine<'_> {
     fn steps(&mut self, steps: &[Step<KernelId>], counters: &mut Vec<i64>) -> Result<(), String> {
         for step in steps {
             match step {
-                Step::Launch { kernel, buffers } => {
-                    let what = &self.plans.kernels[kernel.0];
-                    let regions = buffers.iter().map(|b| self.region(*b)).collect::<Result<Vec<_>, _>>()?;
-                    let dims = self.dims.clone();
-                    let size = |dim: &Dim| dim.eval(&|name| dims.get(name).copied()).unwrap_or(i64::MIN / 4);
-                    let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
-                    ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))?;
-                }
+                Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, counters)?,
+                Step::Fused { kernel, buffers, steps } => self.fused(*kernel, buffers, steps, counters)?,
                 Step::Foreign { function, args, results } => {
                     let read = |(buffer, ty): &(BufferId, Type)| self.contents(*buffer, ty);
                     let given = args.iter().map(read).collect::<Result<Vec<Tensor>, _>>()?;
@@ -200,6 +194,39 @@ impl Machine<'_> {
         Ok(())
     }
 
+    fn launch(&mut self, kernel: KernelId, buffers: &[BufferId], counters: &[i64]) -> Result<(), String> {
+        let what = &self.plans.kernels[kernel.0];
+        let regions = buffers.iter().map(|b| self.region(*b)).collect::<Result<Vec<_>, _>>()?;
+        let dims = self.dims.clone();
+        let size = |dim: &Dim| dim.eval(&|name| dims.get(name).copied()).unwrap_or(i64::MIN / 4);
+        let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
+        ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))
+    }
+
+    /// Runs steps, and what stands for all of them on what was there before: both write the same.
+    fn fused(
+        &mut self,
+        kernel: KernelId,
+        buffers: &[BufferId],
+        steps: &[Step<KernelId>],
+        counters: &mut Vec<i64>,
+    ) -> Result<(), String> {
+        let before = self.pools.clone();
+        self.steps(steps, counters)?;
+        let apart = std::mem::replace(&mut self.pools, before);
+        self.launch(kernel, buffers, counters)?;
+        let what = &self.plans.kernels[kernel.0];
+        for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| what.slots[*slot].write) {
+            let Region { pool, start, len, .. } = self.region(*buffer)?;
+            let (one, all) = (&self.pools[pool][start..start + len], &apart[pool][start..start + len]);
+            if let Some(at) = (0..len).find(|&at| !close(one[at], all[at])) {
+                let (one, all) = (one[at], all[at]);
+                return Err(format!("kernel {} writes {one:?} to slot {slot}, its steps {all:?}", what.name));
+            }
+        }
+        Ok(())
+    }
+
     /// The contents of the buffer of a role.
     fn tensor(&self, role: Role, ty: &Type) -> Result<Tensor, String> {
         let Some(buffer) = self.plan.program.buffers.iter().position(|b| b.role == role) else {
@@ -228,5 +255,15 @@ impl Machine<'_> {
             DType::Bool => super::Data::Bool(values.iter().map(|x| x.as_f64() != 0.0).collect()),
         };
         Ok(tensor)
+    }
+}
+
+/// Whether two words are the same, but for what another order of additions in binary64 changes.
+fn close(a: Word, b: Word) -> bool {
+    match (a, b) {
+        (Some(Scalar::F32(a)), Some(Scalar::F32(b))) => {
+            a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs()) || (a.is_nan() && b.is_nan())
+        }
+        (a, b) => a == b,
     }
 }

@@ -57,13 +57,10 @@ impl Run<'_> {
                     for case in cases {
                         self.words.clone_from(&before);
                         self.steps(case)?;
-                        // What holds afterwards is what holds after every case.
-                        after = Some(match after {
-                            None => self.words.clone(),
-                            Some(known) => {
-                                known.iter().zip(&self.words).map(|(a, b)| a.filter(|a| Some(*a) == *b)).collect()
-                            }
-                        });
+                        if let Some(after) = &after {
+                            self.meet(after);
+                        }
+                        after = Some(self.words.clone());
                     }
                     self.words = after.unwrap_or(before);
                 }
@@ -75,22 +72,28 @@ impl Run<'_> {
                         self.write(*result)?;
                     }
                 }
-                Step::Launch { kernel, buffers } => {
-                    let slots = &self.kernels[kernel.0].slots;
-                    for (slot, &buffer) in slots.iter().zip(buffers) {
-                        if slot.read {
-                            self.read(buffer)?;
-                        }
-                    }
-                    for (slot, &buffer) in slots.iter().zip(buffers) {
-                        if slot.write {
-                            self.write(buffer)?;
-                        }
-                    }
+                Step::Launch { kernel, buffers } => self.launch(&self.kernels[kernel.0], buffers)?,
+                Step::Fused { kernel, buffers, steps } => {
+                    let before = self.words.clone();
+                    self.steps(steps)?;
+                    let after = std::mem::replace(&mut self.words, before);
+                    self.launch(&self.kernels[kernel.0], buffers)?;
+                    self.meet(&after);
                 }
             }
         }
         Ok(())
+    }
+
+    /// What holds afterwards is what holds after every way.
+    fn meet(&mut self, other: &[Option<BufferId>]) {
+        self.words.iter_mut().zip(other).filter(|(own, other)| own != other).for_each(|(own, _)| *own = None);
+    }
+
+    fn launch(&mut self, kernel: &Kernel, buffers: &[BufferId]) -> Result<(), Clash> {
+        let bound = || kernel.slots.iter().zip(buffers);
+        bound().filter(|(slot, _)| slot.read).try_for_each(|(_, buffer)| self.read(*buffer))?;
+        bound().filter(|(slot, _)| slot.write).try_for_each(|(_, buffer)| self.write(*buffer))
     }
 
     fn write(&mut self, buffer: BufferId) -> Result<(), Clash> {

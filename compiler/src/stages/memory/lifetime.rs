@@ -70,6 +70,13 @@ fn walk<K>(steps: &[Step<K>], clock: &mut usize, uses: &mut [Vec<usize>], loops:
                 args.iter().chain(results).for_each(|(b, _)| uses[b.0].push(*clock));
                 *clock += 1;
             }
+            // What stands for all of the steps uses its memory from the first of them to the last.
+            Step::Fused { buffers, steps, .. } => {
+                let start = *clock;
+                walk(steps, clock, uses, loops);
+                let end = clock.saturating_sub(1).max(start);
+                buffers.iter().for_each(|b| uses[b.0].extend([start, end]));
+            }
             // The cases follow each other: what only one of them uses shares memory with what only another uses.
             Step::Branch { selector, cases } => {
                 uses[selector.0].push(*clock);

@@ -40,13 +40,9 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
     let mut numbered = vec![];
     for step in steps {
         numbered.push(match step {
-            Step::Launch { kernel, buffers } => {
-                let known = kernels.iter().position(|k| *k == kernel);
-                let id = known.unwrap_or_else(|| {
-                    kernels.push(kernel);
-                    kernels.len() - 1
-                });
-                Step::Launch { kernel: KernelId(id), buffers }
+            Step::Launch { kernel, buffers } => Step::Launch { kernel: unique(kernel, kernels), buffers },
+            Step::Fused { kernel, buffers, steps } => {
+                Step::Fused { kernel: unique(kernel, kernels), buffers, steps: number(steps, kernels) }
             }
             Step::Loop { count, reverse, body } => Step::Loop { count, reverse, body: number(body, kernels) },
             Step::Foreign { function, args, results } => Step::Foreign { function, args, results },
@@ -56,6 +52,15 @@ fn number(steps: Vec<Step>, kernels: &mut Vec<Kernel>) -> Vec<Step<KernelId>> {
         });
     }
     numbered
+}
+
+/// The number of a kernel among those that are known.
+fn unique(kernel: Kernel, kernels: &mut Vec<Kernel>) -> KernelId {
+    let known = kernels.iter().position(|other| *other == kernel);
+    KernelId(known.unwrap_or_else(|| {
+        kernels.push(kernel);
+        kernels.len() - 1
+    }))
 }
 
 fn place(model: &Model, program: Program<KernelId>) -> Plan {

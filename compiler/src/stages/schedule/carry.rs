@@ -15,29 +15,19 @@ pub(super) fn carry(program: &mut Program) {
     loops(steps, buffers, &uses);
 }
 
-fn count(steps: &[Step], uses: &mut [usize]) {
+/// How often steps use each buffer.
+pub(super) fn count(steps: &[Step], uses: &mut [usize]) {
     for step in steps {
-        match step {
-            Step::Launch { buffers, .. } => buffers.iter().for_each(|b| uses[b.0] += 1),
-            Step::Loop { body, .. } => count(body, uses),
-            Step::Foreign { args, results, .. } => args.iter().chain(results).for_each(|(b, _)| uses[b.0] += 1),
-            Step::Branch { selector, cases } => {
-                uses[selector.0] += 1;
-                cases.iter().for_each(|case| count(case, uses));
-            }
-        }
+        step.buffers().iter().for_each(|buffer| uses[buffer.0] += 1);
+        step.bodies().into_iter().for_each(|body| count(body, uses));
     }
 }
 
 fn loops(steps: &mut [Step], buffers: &[Buffer], uses: &[usize]) {
     for step in steps {
-        match step {
-            Step::Launch { .. } | Step::Foreign { .. } => {}
-            Step::Loop { body, .. } => {
-                loops(body, buffers, uses);
-                round(body, buffers, uses);
-            }
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| loops(case, buffers, uses)),
+        step.bodies_mut().into_iter().for_each(|body| loops(body, buffers, uses));
+        if let Step::Loop { body, .. } = step {
+            round(body, buffers, uses);
         }
     }
 }

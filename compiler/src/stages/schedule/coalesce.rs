@@ -52,27 +52,14 @@ pub(super) fn in_place(kernel: &Kernel, read: usize, write: usize) -> bool {
 }
 
 pub(super) fn used(steps: &[Step], buffer: BufferId) -> bool {
-    steps.iter().any(|step| match step {
-        Step::Launch { buffers, .. } => buffers.contains(&buffer),
-        Step::Loop { body, .. } => used(body, buffer),
-        Step::Foreign { args, results, .. } => args.iter().chain(results).any(|(b, _)| *b == buffer),
-        Step::Branch { selector, cases } => *selector == buffer || cases.iter().any(|case| used(case, buffer)),
-    })
+    let inside = |step: &Step| step.bodies().into_iter().any(|body| used(body, buffer));
+    steps.iter().any(|step| step.buffers().contains(&buffer) || inside(step))
 }
 
 pub(super) fn rename(steps: &mut [Step], old: BufferId, new: BufferId) {
     for step in steps {
-        match step {
-            Step::Launch { buffers, .. } => buffers.iter_mut().filter(|b| **b == old).for_each(|b| *b = new),
-            Step::Loop { body, .. } => rename(body, old, new),
-            Step::Foreign { args, results, .. } => {
-                args.iter_mut().chain(results).filter(|(b, _)| *b == old).for_each(|(b, _)| *b = new);
-            }
-            Step::Branch { selector, cases } => {
-                *selector = if *selector == old { new } else { *selector };
-                cases.iter_mut().for_each(|case| rename(case, old, new));
-            }
-        }
+        step.for_each_buffer(&mut |buffer| *buffer = if *buffer == old { new } else { *buffer });
+        step.bodies_mut().into_iter().for_each(|body| rename(body, old, new));
     }
 }
 

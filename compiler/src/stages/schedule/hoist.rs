@@ -4,6 +4,7 @@
 //! loop, and varies with the turn on one side only, so that the turns are rows or columns of one larger product; its
 //! results, of which each turn now has its own, are used in the loop alone.
 
+use super::carry::count;
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
@@ -19,15 +20,11 @@ pub(super) fn hoist(program: &mut Program) {
 fn list(steps: &mut Vec<Step>, buffers: &mut [Buffer], uses: &[usize]) {
     let mut at = 0;
     while at < steps.len() {
-        let mut before = vec![];
-        match &mut steps[at] {
-            Step::Launch { .. } | Step::Foreign { .. } => {}
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| list(case, buffers, uses)),
-            Step::Loop { count, body, .. } => {
-                list(body, buffers, uses);
-                before = taken(body, count, buffers, uses);
-            }
-        }
+        steps[at].bodies_mut().into_iter().for_each(|body| list(body, buffers, uses));
+        let before = match &mut steps[at] {
+            Step::Loop { count, body, .. } => taken(body, count, buffers, uses),
+            Step::Launch { .. } | Step::Foreign { .. } | Step::Branch { .. } | Step::Fused { .. } => vec![],
+        };
         let moved = before.len();
         steps.splice(at..at, before);
         at += moved + 1;
@@ -96,32 +93,14 @@ fn turns_in(index: &Index) -> bool {
     index.any(&|atom| *atom == Atom::Loop(0))
 }
 
-/// How often steps use each buffer.
-fn count(steps: &[Step], uses: &mut [usize]) {
-    for step in steps {
-        match step {
-            Step::Launch { buffers, .. } => buffers.iter().for_each(|buffer| uses[buffer.0] += 1),
-            Step::Loop { body, .. } => count(body, uses),
-            Step::Branch { selector, cases } => {
-                uses[selector.0] += 1;
-                cases.iter().for_each(|case| count(case, uses));
-            }
-            Step::Foreign { args, results, .. } => {
-                args.iter().chain(results).for_each(|(buffer, _)| uses[buffer.0] += 1);
-            }
-        }
-    }
-}
-
 /// Whether a step writes a buffer.
 fn writes(step: &Step, buffer: BufferId) -> bool {
     match step {
-        Step::Launch { kernel, buffers } => {
+        Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, .. } => {
             kernel.slots.iter().zip(buffers).any(|(slot, other)| slot.write && *other == buffer)
         }
-        Step::Loop { body, .. } => body.iter().any(|step| writes(step, buffer)),
-        Step::Branch { cases, .. } => cases.iter().flatten().any(|step| writes(step, buffer)),
         Step::Foreign { results, .. } => results.iter().any(|(other, _)| *other == buffer),
+        Step::Loop { .. } | Step::Branch { .. } => step.bodies().into_iter().flatten().any(|step| writes(step, buffer)),
     }
 }
 

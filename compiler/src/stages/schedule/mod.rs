@@ -5,6 +5,7 @@
 //! contiguous, values in the place of those that die with them, and the vector axis, tiles, cooperation, precision and loops
 //! chosen. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
+mod attend;
 mod axes;
 mod carry;
 mod coalesce;
@@ -28,18 +29,17 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         stream::choose(program);
         narrow::choose(program);
         rows::choose(program);
+        attend::fuse(program);
     }
     programs
 }
 
 fn steps(list: &mut [Step]) {
     for step in list {
-        match step {
-            Step::Launch { kernel, .. } => numbers(kernel),
-            Step::Loop { body, .. } => steps(body),
-            Step::Foreign { .. } => {}
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| steps(case)),
+        if let Step::Launch { kernel, .. } = step {
+            numbers(kernel);
         }
+        step.bodies_mut().into_iter().for_each(|body| steps(body));
     }
 }
 

@@ -21,14 +21,10 @@ pub(super) fn choose(program: &mut Program) {
 
 fn visit(steps: &mut [Step], all: &[Buffer], precision: Precision) {
     for step in steps {
-        match step {
-            Step::Launch { kernel, buffers } => {
-                kernel.schedule.narrow = parameter(kernel, buffers, all, precision).map(|factor| (factor, precision));
-            }
-            Step::Loop { body, .. } => visit(body, all, precision),
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| visit(case, all, precision)),
-            Step::Foreign { .. } => {}
+        if let Step::Launch { kernel, buffers } = step {
+            kernel.schedule.narrow = parameter(kernel, buffers, all, precision).map(|factor| (factor, precision));
         }
+        step.bodies_mut().into_iter().for_each(|body| visit(body, all, precision));
     }
 }
 

@@ -32,12 +32,10 @@ pub(super) fn choose(program: &mut Program) {
 
 fn steps(list: &mut [Step]) {
     for step in list {
-        match step {
-            Step::Launch { kernel, .. } => loops(kernel),
-            Step::Loop { body, .. } => steps(body),
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| steps(case)),
-            Step::Foreign { .. } => {}
+        if let Step::Launch { kernel, .. } = step {
+            loops(kernel);
         }
+        step.bodies_mut().into_iter().for_each(|body| steps(body));
     }
 }
 

@@ -38,12 +38,10 @@ fn reads(steps: &[Step], into: &mut BTreeSet<BufferId>) {
             Step::Launch { kernel, buffers } => {
                 into.extend(kernel.slots.iter().zip(buffers).filter(|(s, _)| s.read).map(|(_, b)| *b));
             }
-            Step::Loop { body, .. } => reads(body, into),
-            Step::Branch { selector, cases } => {
-                into.insert(*selector);
-                cases.iter().for_each(|case| reads(case, into));
-            }
+            Step::Branch { selector, .. } => _ = into.insert(*selector),
             Step::Foreign { args, .. } => into.extend(args.iter().map(|(b, _)| *b)),
+            Step::Loop { .. } | Step::Fused { .. } => {}
         }
+        step.bodies().into_iter().for_each(|body| reads(body, into));
     }
 }

@@ -48,7 +48,7 @@ fn collect(
 ) {
     for step in steps {
         match step {
-            Step::Launch { kernel, buffers } => {
+            Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, steps: _ } => {
                 if around.is_some_and(|body| is_kept(&kernels[kernel.0], buffers, body, plan, kernels)) {
                     found.insert(*kernel);
                 }
@@ -65,7 +65,7 @@ fn written(steps: &[Step<KernelId>], kernels: &[Kernel]) -> BTreeSet<BufferId> {
     let mut all = BTreeSet::new();
     for step in steps {
         match step {
-            Step::Launch { kernel, buffers } => {
+            Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, steps: _ } => {
                 let slots = kernels[kernel.0].slots.iter().zip(buffers);
                 all.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
             }

@@ -13,7 +13,6 @@ mod recurrent;
 mod row;
 mod scalar;
 mod scatter;
-mod together;
 mod variables;
 
 use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
@@ -31,7 +30,6 @@ const INLINED: usize = 32;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
-    let plans = &together::together(plans);
     let kept = kept::kernels(&plans.plans, &plans.kernels);
     let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();

@@ -243,7 +243,9 @@ impl<'a> Printer<'a> {
         let mut all = Vec::with_capacity(steps.len());
         for step in steps {
             all.push(match step {
-                Step::Launch { kernel, buffers } => self.launch(*kernel, buffers, loops),
+                Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, steps: _ } => {
+                    self.launch(*kernel, buffers, loops)
+                }
                 Step::Branch { selector, cases } => {
                     let word = self.read(*selector, DType::U32);
                     let Some((last, cases)) = cases.split_last() else { unreachable!("a branch has cases") };

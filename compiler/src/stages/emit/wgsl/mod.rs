@@ -159,7 +159,7 @@ fn depth(steps: &[Step<KernelId>]) -> usize {
     let of = |step: &Step<KernelId>| match step {
         Step::Launch { .. } | Step::Foreign { .. } => 0,
         Step::Loop { body, .. } => 1 + depth(body),
-        Step::Branch { cases, .. } => cases.iter().map(|case| depth(case)).max().unwrap_or(0),
+        Step::Branch { .. } | Step::Fused { .. } => step.bodies().into_iter().map(depth).max().unwrap_or(0),
     };
     steps.iter().map(of).max().unwrap_or(0)
 }
@@ -188,6 +188,7 @@ fn collect(steps: &[Step<KernelId>], plan: &Plan, of: (&Model, &Plans), entries:
                 cases.iter().for_each(|case| collect(case, plan, of, entries));
             }
             Step::Loop { body, count: _, reverse: _ } => collect(body, plan, of, entries),
+            Step::Fused { steps, kernel: _, buffers: _ } => collect(steps, plan, of, entries),
         }
     }
 }

@@ -93,7 +93,12 @@ impl Tables<'_> {
     }
 
     fn commands(&self, steps: &[Step<KernelId>], function: &Function, plan: &Plan) -> Vec<TokenStream> {
-        let command = |step: &Step<KernelId>| match step {
+        steps.iter().flat_map(|step| self.command(step, function, plan)).collect()
+    }
+
+    fn command(&self, step: &Step<KernelId>, function: &Function, plan: &Plan) -> Vec<TokenStream> {
+        let command = match step {
+            Step::Fused { steps, kernel: _, buffers: _ } => return self.commands(steps, function, plan),
             Step::Launch { kernel, buffers } => {
                 let pools = pools(plan, buffers);
                 let find = |entry: &EntryPoint| entry.kernel == kernel.0 && entry.pools == pools;
@@ -106,7 +111,7 @@ impl Tables<'_> {
             }
             Step::Foreign { function: number, args, results } => {
                 if let Some(entry) = ForeignEntry::of(self.model, *number, plan, args, results) {
-                    return self.foreign_dispatch(&entry, args, results, function, plan);
+                    return vec![self.foreign_dispatch(&entry, args, results, function, plan)];
                 }
                 let call = self.foreign(args, results, function, plan);
                 let (name, number) = (&self.model.foreign[*number].name, *number as u16);
@@ -132,7 +137,7 @@ impl Tables<'_> {
                 quote!(rt::gpu::Command::Repeat { count: |#dims| #count, reverse: #reverse, body: &[#(#body),*] })
             }
         };
-        steps.iter().map(command).collect()
+        vec![command]
     }
 
     /// The dispatch of a foreign function that has WGSL.

@@ -82,7 +82,7 @@ pub(super) fn all(plans: &[Plan], launched: &Launched<'_>) -> (Vec<Recurrence>, 
     ) {
         for step in steps {
             match step {
-                Step::Launch { kernel, .. } => {
+                Step::Launch { kernel, .. } | Step::Fused { kernel, .. } => {
                     alone.insert(*kernel);
                 }
                 Step::Loop { count, reverse, body } => match find((count, *reverse, body), plan, launched) {
@@ -202,19 +202,15 @@ fn cut(map: &Kernel, both: usize, rows: &Dim, columns: Dim) -> Option<Kernel> {
 fn launch(step: &Step<KernelId>) -> Option<(KernelId, &[BufferId])> {
     match step {
         Step::Launch { kernel, buffers } => Some((*kernel, buffers)),
-        Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => None,
+        Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } | Step::Fused { .. } => None,
     }
 }
 
 /// How often steps use a buffer.
 fn uses(steps: &[Step<KernelId>], buffer: BufferId) -> usize {
-    let used = |step: &Step<KernelId>| match step {
-        Step::Launch { buffers, .. } => usize::from(buffers.contains(&buffer)),
-        Step::Loop { body, .. } => uses(body, buffer),
-        Step::Branch { selector, cases } => {
-            usize::from(*selector == buffer) + cases.iter().map(|case| uses(case, buffer)).sum::<usize>()
-        }
-        Step::Foreign { args, results, .. } => args.iter().chain(results).filter(|(b, _)| *b == buffer).count(),
+    let used = |step: &Step<KernelId>| {
+        let inside: usize = step.bodies().into_iter().map(|body| uses(body, buffer)).sum();
+        usize::from(step.buffers().contains(&buffer)) + inside
     };
     steps.iter().map(used).sum()
 }

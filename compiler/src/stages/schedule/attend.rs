@@ -1,50 +1,34 @@
-//! Derivatives of attention that are computed together: the cotangent of the queries, and those of keys and values.
+//! Derivatives of attention that a CPU computes together: the cotangent of the queries, and those of keys and values.
 //!
-//! In: plans. Out: the same plans, in which one kernel stands for two that follow each other and read the same. Always: the
+//! In: a program. Out: the same, in which one kernel stands for two that follow each other and read the same. Always: the
 //! kernel is that of the keys with one accumulator more (2, over batch, shared, queries and features). Scores that are made
 //! once serve all three; on a GPU, where workgroups would have to add to one another's sums, they stay apart.
 
 use crate::ir::DType;
-use crate::ir::attend::{Attend, Attention, Part};
-use crate::ir::kernel::{BufferId, Expr, ExprId, Kernel, KernelId, Skeleton, Step, Store};
-use crate::ir::plan::Plans;
+use crate::ir::attend::{Attend, Attention, OF_QUERIES, Part};
+use crate::ir::kernel::{BufferId, Expr, ExprId, Kernel, Program, Skeleton, Step, Store};
 
-/// The accumulator of the queries' cotangent.
-const OF_QUERIES: usize = 2;
-
-/// The plans with such kernels.
-pub(super) fn together(plans: &Plans) -> Plans {
-    let Plans { mut kernels, mut plans } = plans.clone();
-    plans.iter_mut().for_each(|plan| steps(&mut plan.program.steps, &mut kernels));
-    Plans { kernels, plans }
+/// Fuses such kernels.
+pub(super) fn fuse(program: &mut Program) {
+    steps(&mut program.steps);
 }
 
-fn steps(list: &mut Vec<Step<KernelId>>, kernels: &mut Vec<Kernel>) {
+fn steps(list: &mut Vec<Step>) {
     for at in (0..list.len()).rev() {
-        match &mut list[at] {
-            Step::Loop { body, .. } => steps(body, kernels),
-            Step::Branch { cases, .. } => cases.iter_mut().for_each(|case| steps(case, kernels)),
-            Step::Foreign { .. } => {}
-            Step::Launch { .. } => {
-                if let Some((kernel, buffers)) = pair(&list[at..], kernels) {
-                    let known = kernels.iter().position(|other| *other == kernel);
-                    let id = known.unwrap_or(kernels.len());
-                    kernels.extend(known.is_none().then_some(kernel));
-                    list.remove(at + 1);
-                    list[at] = Step::Launch { kernel: KernelId(id), buffers };
-                }
-            }
+        list[at].bodies_mut().into_iter().for_each(steps);
+        if let Some((kernel, buffers)) = pair(&list[at..]) {
+            let steps = list.drain(at..at + 2).collect();
+            list.insert(at, Step::Fused { kernel, buffers, steps });
         }
     }
 }
 
 /// One kernel for the first two steps, and what its slots are bound to.
-fn pair(list: &[Step<KernelId>], kernels: &[Kernel]) -> Option<(Kernel, Vec<BufferId>)> {
+fn pair(list: &[Step]) -> Option<(Kernel, Vec<BufferId>)> {
     let [Step::Launch { kernel: first, buffers }, Step::Launch { kernel: second, buffers: others }, ..] = list else {
         return None;
     };
-    let (first, second) = ((&kernels[first.0], buffers), (&kernels[second.0], others));
-    join(first, second).or_else(|| join(second, first))
+    join((first, buffers), (second, others)).or_else(|| join((second, others), (first, buffers)))
 }
 
 type Bound<'a> = (&'a Kernel, &'a Vec<BufferId>);
