@@ -34,7 +34,7 @@ fn kernels(text: &str) -> Vec<Kernel> {
                 assert!(kernel.axes.len() <= AXES_OF_A_PRODUCT, "{} axes", kernel.axes.len());
             }
             Skeleton::Attend(attention) => assert!(attention.stores.len() <= PLACES_OF_ATTENTION),
-            Skeleton::Row { .. } | Skeleton::Scatter { .. } => {}
+            Skeleton::Row { .. } | Skeleton::Scatter { .. } | Skeleton::Recur(_) => {}
         }
     }
     compiled.plans.kernels

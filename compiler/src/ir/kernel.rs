@@ -11,6 +11,7 @@ use super::index::Index;
 use super::model::{Effect, ParamId, StateId};
 use super::precision::Precision;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
+use super::recurrence::Recurrence;
 use super::schedule::Schedule;
 use super::ty::{DType, Type};
 
@@ -74,7 +75,7 @@ pub enum Expr {
     Map(MapOp, Vec<ExprId>),
     /// To another element type.
     Convert(DType, ExprId),
-    /// The finished accumulator `slot` of pass `pass` of a row kernel; of a contract kernel (0, 0) is the sum; of an attention kernel (0, slot) is a result.
+    /// The finished accumulator `slot` of pass `pass` of a row kernel; of a contract kernel (0, 0) is the sum, of a recurrence (0, slot) one of a group; of an attention kernel (0, slot) is a result.
     Accumulated {
         /// Which pass.
         pass: usize,
@@ -221,6 +222,8 @@ pub enum Skeleton {
     },
     /// For every query the sum of values, weighed by the softmax of its scores; or the derivatives of that.
     Attend(Box<Attention>),
+    /// All turns of a loop in which a product and a map of its sums take turns (CPU).
+    Recur(Box<Recurrence>),
 }
 
 /// A loop over the reduced axes of a row.
@@ -310,6 +313,7 @@ impl Kernel {
                 let Attention { reads, mask, stores, .. } = &mut **attention;
                 reads.iter_mut().chain(mask).chain(stores.iter_mut().map(|s| &mut s.value)).collect()
             }
+            Skeleton::Recur(own) => own.stores.iter_mut().map(|s| &mut s.value).collect(),
         }
     }
 
@@ -335,6 +339,10 @@ impl Kernel {
             }
             Skeleton::Scatter { store, .. } => see(&mut store.index),
             Skeleton::Attend(attention) => attention.stores.iter_mut().for_each(|s| see(&mut s.index)),
+            Skeleton::Recur(own) => {
+                let stored = own.stores.iter_mut().map(|s| &mut s.index);
+                stored.chain(&mut own.starts).chain([&mut own.start]).for_each(see);
+            }
         }
     }
 

@@ -32,6 +32,10 @@ impl Kernel {
             }
             Skeleton::Scatter { outer: _, target: _, source: _, inner: _, index: _, store } => see(&mut store.slot),
             Skeleton::Attend(attention) => attention.stores.iter_mut().for_each(|s| see(&mut s.slot)),
+            Skeleton::Recur(own) => {
+                let stored = own.stores.iter_mut().map(|s| &mut s.slot).chain(&mut own.addend);
+                stored.chain([&mut own.state, &mut own.sums, &mut own.matrix]).for_each(&mut *see);
+            }
         }
         let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _, rows } = schedule;
         let Rows { threads, unroll: _, blocks: _, buffers: _, pipelined: _, prefetches: _ } = rows;

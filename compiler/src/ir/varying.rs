@@ -65,7 +65,7 @@ impl Varying {
                     let reduced = &self.0[passes[*pass].accumulators[*slot].value];
                     axes.extend(parallel.iter().filter(|axis| reduced.contains(axis)));
                 }
-                Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) => {
+                Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) | Skeleton::Recur(_) => {
                     axes.extend(0..kernel.axes.len());
                 }
             },

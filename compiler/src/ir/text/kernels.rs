@@ -7,6 +7,7 @@ use super::attend;
 use super::datum::{Datum, Fields};
 use super::prims;
 use super::print::{Listed, indented, precision};
+use super::recur;
 use super::schedule;
 use crate::ir::Type;
 use crate::ir::kernel::{
@@ -158,6 +159,7 @@ fn skeleton(f: &mut fmt::Formatter<'_>, skeleton: &Skeleton) -> fmt::Result {
             ];
             ("scatter", fields, stores(std::slice::from_ref(store)))
         }
+        Skeleton::Recur(own) => ("recur", recur::print(own), recur::print_places(own) + &stores(&own.stores)),
         Skeleton::Attend(attention) => ("attend", attend::print_loops(attention), stores(&attention.stores)),
     };
     writeln!(f, "{name}{} {{\n{}}}", Listed(&fields), indented(&body))

@@ -12,6 +12,7 @@ mod parse;
 mod prims;
 mod print;
 mod programs;
+mod recur;
 mod schedule;
 mod steps;
 

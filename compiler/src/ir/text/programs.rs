@@ -6,6 +6,7 @@ use super::kernels::is_atom;
 use super::lex::{Cursor, Token};
 use super::parse::precision;
 use super::prims;
+use super::recur;
 use super::schedule;
 use super::steps::steps;
 use crate::ir::index::{Atom, Index};
@@ -190,7 +191,7 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
         cursor.expect('=')?;
         scalars.push(scalar(cursor, &slots)?);
     }
-    let skeleton = skeleton(cursor)?;
+    let skeleton = skeleton(cursor, slots.len())?;
     let mut schedule = Schedule::default();
     if cursor.keyword("schedule") {
         schedule = schedule::parse(&Read(&cursor.fields()?))?;
@@ -278,7 +279,7 @@ fn small(cursor: &mut Cursor) -> Parsed<usize> {
 }
 
 /// `s0[4*i0 + 1]`
-fn element(cursor: &mut Cursor) -> Parsed<(usize, Index)> {
+pub(super) fn element(cursor: &mut Cursor) -> Parsed<(usize, Index)> {
     let slot = letter(cursor, 's')?;
     cursor.expect('[')?;
     let index = index(cursor)?;
@@ -339,7 +340,7 @@ fn operand(cursor: &mut Cursor, name: &str) -> Parsed<Operand> {
     Ok(Operand { slot, index, windows })
 }
 
-fn skeleton(cursor: &mut Cursor) -> Parsed<Skeleton> {
+fn skeleton(cursor: &mut Cursor, slots: usize) -> Parsed<Skeleton> {
     let name = cursor.word()?;
     let fields = cursor.fields()?;
     let read = Read(&fields);
@@ -365,6 +366,12 @@ fn skeleton(cursor: &mut Cursor) -> Parsed<Skeleton> {
             let mut list = stores(cursor)?;
             let Some(store) = list.pop().filter(|_| list.is_empty()) else { return cursor.fail("one store") };
             Skeleton::Scatter { outer, target, source, inner, index, store }
+        }
+        "recur" => {
+            let mut own = recur::parse(&read)?;
+            recur::parse_places(cursor, &mut own, slots)?;
+            own.stores = stores(cursor)?;
+            Skeleton::Recur(Box::new(own))
         }
         "attend" => Skeleton::Attend(Box::new(attend::parse_loops(&read, stores(cursor)?)?)),
         other => return cursor.fail(format!("no skeleton `{other}`")),

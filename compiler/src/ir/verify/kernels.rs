@@ -5,6 +5,7 @@ use crate::ir::DType;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::Precision;
+use crate::ir::recurrence::Recurrent;
 use crate::ir::rows::Row;
 use crate::ir::schedule::Rows;
 use crate::ir::varying::Varying;
@@ -13,6 +14,8 @@ type Checked = Result<(), String>;
 
 /// What is wrong with a kernel inside of so many loops.
 pub(super) fn kernel_errors(kernel: &Kernel, loops: usize) -> Vec<String> {
+    // A recurrence has its own turns around it.
+    let loops = loops + usize::from(matches!(kernel.skeleton, Skeleton::Recur(_)));
     let mut checker = Checker { kernel, loops, dtypes: vec![] };
     for (id, expr) in kernel.scalars.iter().enumerate() {
         match checker.scalar(id, expr).and_then(|()| kernel.dtype(expr, &checker.dtypes)) {
@@ -60,6 +63,7 @@ impl Checker<'_> {
             Skeleton::Contract { .. } => (pass, slot, dtype) == (0, 0, DType::F32),
             // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
             Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,
+            Skeleton::Recur(own) => pass == 0 && slot < own.groups && dtype == DType::F32,
             Skeleton::Scatter { .. } => false,
         };
         ensure(exists, || format!("is accumulator {slot} of pass {pass}, which there is not"))
@@ -89,6 +93,7 @@ impl Checker<'_> {
             Skeleton::Attend(attention) => {
                 attention.lists().iter().flat_map(|(_, list)| list.iter().copied()).collect()
             }
+            Skeleton::Recur(own) => own.rows.into_iter().chain([own.columns]).collect(),
         };
         axes.sort_unstable();
         ensure(axes.iter().copied().eq(0..kernel.axes.len()), || format!("loops over {axes:?}"))?;
@@ -116,6 +121,15 @@ impl Checker<'_> {
                 let is_load = |id: &ExprId| kernel.scalars.get(*id).is_some_and(|expr| expr.load().is_some());
                 ensure(reads.all(is_load), || "attends to what is no load".into())?;
                 self.stores(&attention.stores)
+            }
+            Skeleton::Recur(own) => {
+                let slots = [own.state, own.sums, own.matrix].into_iter().chain(own.addend);
+                let exist = slots.into_iter().all(|slot| slot < kernel.slots.len());
+                ensure(exist && own.starts.len() == kernel.slots.len(), || "takes turns on no slot".into())?;
+                own.starts.iter().chain([&own.start]).try_for_each(|index| self.index(index))?;
+                self.stores(&own.stores)?;
+                let holds = Recurrent { kernel, own }.holds();
+                ensure(holds, || "takes turns that wait for other positions".into())
             }
         }
     }

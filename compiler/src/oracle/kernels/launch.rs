@@ -4,7 +4,7 @@ use super::Word;
 use super::number::{Factor, Formula, Numbers, Path, Put, Step, Test};
 use super::race::{Moment, Touched};
 use super::rows::{Buffers, Owned};
-use crate::ir::kernel::{ExprId, Kernel};
+use crate::ir::kernel::{ExprId, Kernel, Skeleton};
 use crate::ir::prim::Scalar;
 use crate::ir::varying::Varying;
 use crate::ir::{DType, Dim};
@@ -43,6 +43,8 @@ pub(super) struct Launch<'a> {
     pub(super) finished: Vec<Vec<Scalar>>,
     /// What passes have stored for later ones.
     pub(super) buffers: Buffers,
+    /// What this turn of a recurrence adds to the start of each slot.
+    starts: Vec<i64>,
     /// The words that belong to each position of an axis that threads share.
     owned: Option<Owned>,
 }
@@ -85,6 +87,12 @@ impl<'a> Launch<'a> {
             varying: Varying::of(kernel),
             last: vec![None; kernel.scalars.len()],
             finished: vec![],
+            starts: match &kernel.skeleton {
+                Skeleton::Recur(own) => own.starts.iter().map(|start| numbers.path(start).base).collect(),
+                Skeleton::Row { .. } | Skeleton::Contract { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) => {
+                    vec![0; kernel.slots.len()]
+                }
+            },
             buffers: Buffers::default(),
             owned: Owned::of(kernel, &numbers),
             kernel,
@@ -215,7 +223,7 @@ impl<'a> Launch<'a> {
     }
 
     fn word(&self, slot: usize, at: i64) -> Tried<(usize, usize)> {
-        let region = self.regions[slot];
+        let (region, at) = (self.regions[slot], at + self.starts[slot]);
         if let Some(owned) = &self.owned {
             owned.check(slot, at, &self.at)?;
         }
@@ -223,6 +231,12 @@ impl<'a> Launch<'a> {
             return Ok((region.pool, region.start + at as usize));
         }
         Err(format!("element {at} of slot {slot}, which has {}, at {:?}", region.len, self.at))
+    }
+
+    /// The word of a slot, whoever may read it.
+    pub(super) fn peek(&self, slot: usize, at: i64) -> Tried<Scalar> {
+        let (pool, word) = self.word(slot, at)?;
+        self.pools[pool][word].ok_or_else(|| format!("element {at} of slot {slot} is not written"))
     }
 
     fn load(&mut self, slot: usize, at: i64) -> Tried<Scalar> {
@@ -239,7 +253,7 @@ impl<'a> Launch<'a> {
         }
     }
 
-    fn put(&mut self, slot: usize, at: i64, value: Scalar, is_new: bool) -> Tried<()> {
+    pub(super) fn put(&mut self, slot: usize, at: i64, value: Scalar, is_new: bool) -> Tried<()> {
         let (pool, word) = self.word(slot, at)?;
         if !self.kernel.slots[slot].write || value.dtype() != self.regions[slot].dtype {
             return Err(format!("{value:?} is stored to slot {slot}"));

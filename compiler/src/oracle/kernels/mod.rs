@@ -8,15 +8,17 @@ mod attend;
 mod launch;
 mod number;
 mod race;
+mod recur;
 mod rows;
 mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
-use crate::ir::kernel::{BufferId, KernelId, Role, Step};
+use crate::ir::kernel::{BufferId, KernelId, Role, Skeleton, Step};
 use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
+use crate::ir::recurrence::Half;
 use crate::ir::{DType, Dim, Type};
 use launch::{Launch, Region};
 use std::collections::BTreeMap;
@@ -182,9 +184,8 @@ impl Machine<'_> {
                     self.steps(&cases[(word.as_f64() as usize).min(cases.len() - 1)], counters)?;
                 }
                 Step::Loop { count, reverse, body } => {
-                    let count = self.size(count);
-                    for step in 0..count {
-                        counters.push(if *reverse { count - 1 - step } else { step });
+                    for turn in turns(self.size(count), *reverse) {
+                        counters.push(turn);
                         self.steps(body, counters)?;
                         counters.pop();
                     }
@@ -199,8 +200,12 @@ impl Machine<'_> {
         let regions = buffers.iter().map(|b| self.region(*b)).collect::<Result<Vec<_>, _>>()?;
         let dims = self.dims.clone();
         let size = |dim: &Dim| dim.eval(&|name| dims.get(name).copied()).unwrap_or(i64::MIN / 4);
-        let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
-        ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))
+        let mut run = |counters: &[i64]| {
+            let ran = Launch::new(what, &regions, &mut self.pools, &size, counters).and_then(|l| l.run());
+            ran.map_err(|why| format!("kernel {} ({}): {why}", kernel.0, what.name))
+        };
+        let Skeleton::Recur(own) = &what.skeleton else { return run(counters) };
+        turns(size(&own.count), own.reverse).try_for_each(|turn| run(&[counters, &[turn]].concat()))
     }
 
     /// Runs steps, and what stands for all of them on what was there before: both write the same.
@@ -216,7 +221,13 @@ impl Machine<'_> {
         let apart = std::mem::replace(&mut self.pools, before);
         self.launch(kernel, buffers, counters)?;
         let what = &self.plans.kernels[kernel.0];
-        for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| what.slots[*slot].write) {
+        // Sums that are not carried are memory for another state.
+        let spare = match &what.skeleton {
+            Skeleton::Recur(own) if own.first == Half::Product => Some(own.sums),
+            _ => None,
+        };
+        let written = |slot: usize| what.slots[slot].write && spare != Some(slot);
+        for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| written(*slot)) {
             let Region { pool, start, len, .. } = self.region(*buffer)?;
             let (one, all) = (&self.pools[pool][start..start + len], &apart[pool][start..start + len]);
             if let Some(at) = (0..len).find(|&at| !close(one[at], all[at])) {
@@ -256,6 +267,11 @@ impl Machine<'_> {
         };
         Ok(tensor)
     }
+}
+
+/// The turns of a loop, in order.
+fn turns(count: i64, reverse: bool) -> impl Iterator<Item = i64> {
+    (0..count).map(move |step| if reverse { count - 1 - step } else { step })
 }
 
 /// Whether two words are the same, but for what another order of additions in binary64 changes.

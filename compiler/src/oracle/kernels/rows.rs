@@ -113,7 +113,7 @@ impl Launch<'_> {
         let mut turn = None;
         self.each(row.reduced, &mut |launch, point| {
             launch.now = Moment { row: at, pass: number, point };
-            let now = block.map(|block| launch.turn(row, block));
+            let now = block.map(|block| launch.block_of(row, block));
             if turn != now {
                 sums.iter_mut().for_each(Running::end_block);
                 turn = now;
@@ -132,7 +132,7 @@ impl Launch<'_> {
     }
 
     /// Which block a position is in: the positions of the axes around it, and the number of the block.
-    fn turn(&self, row: Row<'_>, block: Block) -> Vec<i64> {
+    fn block_of(&self, row: Row<'_>, block: Block) -> Vec<i64> {
         let lanes = if self.kernel.schedule.vector == Some(block.axis) { LANES } else { 1 };
         let around = row.reduced.iter().take_while(|&&axis| axis != block.axis);
         let number = self.at[block.axis].unwrap_or(0) / (block.turns as i64 * lanes);

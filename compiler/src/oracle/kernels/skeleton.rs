@@ -17,6 +17,7 @@ impl Launch<'_> {
                 self.contract(&results, k, lhs, rhs, stores)
             }
             Skeleton::Attend(attention) => self.attend(attention),
+            Skeleton::Recur(own) => self.recur(own),
             Skeleton::Scatter { outer, target, source, inner, index, store } => {
                 let zeros: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
                 let updates: Vec<usize> = outer.iter().chain(source).chain(inner).copied().collect();

@@ -19,6 +19,8 @@ pub(super) fn lists(skeleton: &mut Skeleton) -> Vec<&mut Vec<usize>> {
         Skeleton::Contract { batch, m, n, k, .. } => vec![batch, m, n, k],
         Skeleton::Scatter { outer, source, inner, .. } => vec![outer, source, inner],
         Skeleton::Attend(attention) => attention.lists_mut().into(),
+        // Axes are merged before loops become recurrences.
+        Skeleton::Recur(_) => vec![],
     }
 }
 

@@ -12,6 +12,7 @@ mod coalesce;
 mod hoist;
 mod narrow;
 mod product;
+mod recurrent;
 mod rows;
 mod split;
 mod stream;
@@ -30,6 +31,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         narrow::choose(program);
         rows::choose(program);
         attend::fuse(program);
+        recurrent::fuse(program);
     }
     programs
 }
@@ -54,6 +56,6 @@ fn numbers(kernel: &mut Kernel) {
         Skeleton::Row { .. } => vector::choose(kernel),
         Skeleton::Scatter { .. } => vector::innermost(kernel),
         // Drivers choose tiles by the registers that they have.
-        Skeleton::Attend(_) => {}
+        Skeleton::Attend(_) | Skeleton::Recur(_) => {}
     }
 }

@@ -15,13 +15,15 @@ mod scalar;
 mod scatter;
 mod variables;
 
-use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton};
+use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton, Step};
 use crate::ir::plan::Plans;
 use crate::ir::schedule::{Threads, Unroll};
 use crate::ir::turns;
 use crate::ir::{DType, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
+use std::collections::BTreeSet;
+use std::ops::Range;
 use variables::slot_name;
 
 /// Kernels that LLVM may inline into the plan that launches them. With hundreds, what the plan costs LLVM grows faster than
@@ -34,14 +36,26 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
     let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
-    let (recurrences, alone) = recurrent::all(&plans.plans, &launched);
-    let kernels = own.iter().enumerate().filter(|(number, _)| alone.contains(&KernelId(*number)));
-    let is_called = own.len() > INLINED;
+    let mut used = BTreeSet::new();
+    plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
+    let kernels = own.iter().enumerate().filter(|(number, _)| used.contains(&KernelId(*number)));
+    let is_called = used.len() > INLINED;
     let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number), is_called));
-    let loops = recurrences.iter().enumerate().map(|(number, r)| recurrent::definition(number, r));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
-    let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched, &recurrences));
-    quote!(#(#kernels)* #(#loops)* #(#functions)*)
+    let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
+    quote!(#(#kernels)* #(#functions)*)
+}
+
+/// The kernels that a CPU launches.
+fn used_by(steps: &[Step<KernelId>], used: &mut BTreeSet<KernelId>) {
+    for step in steps {
+        match step {
+            Step::Launch { kernel, .. } | Step::Fused { kernel, .. } => _ = used.insert(*kernel),
+            Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => {
+                step.bodies().into_iter().for_each(|body| used_by(body, used));
+            }
+        }
+    }
 }
 
 /// The Rust type of a word.
@@ -85,6 +99,9 @@ fn dims(kernel: &Kernel) -> Vec<String> {
             owned.extend([window.extent.clone(), window.stride.clone()]);
         }
     }
+    if let Skeleton::Recur(own) = &kernel.skeleton {
+        owned.extend([own.count.clone()].into_iter().chain(own.strides.clone()));
+    }
     all.extend(&owned);
     let mut names = arith::names(all);
     names.sort();
@@ -106,8 +123,8 @@ fn collect(index: &crate::ir::index::Index, into: &mut Vec<crate::ir::Dim>) {
     }
 }
 
-/// How many loop counters a kernel needs.
-fn counters(kernel: &Kernel) -> usize {
+/// The loops whose counters a kernel needs from outside, by their depth: a recurrence counts its turns itself.
+fn counters(kernel: &Kernel) -> Range<usize> {
     use crate::ir::index::{Atom, Index};
     fn deepest(index: &Index) -> usize {
         let depth = |atom: &Atom| match atom {
@@ -117,13 +134,14 @@ fn counters(kernel: &Kernel) -> usize {
         };
         index.terms.iter().map(|(atom, _)| depth(atom)).max().unwrap_or(0)
     }
-    kernel.indices().iter().map(deepest).max().unwrap_or(0)
+    let own = usize::from(matches!(kernel.skeleton, Skeleton::Recur(_)));
+    own..kernel.indices().iter().map(deepest).max().unwrap_or(0).max(own)
 }
 
 fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> TokenStream {
     let function = function(number);
     let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
-    let counters: Vec<TokenStream> = (0..counters(kernel)).map(arith::counter).map(|n| quote!(#n)).collect();
+    let counters: Vec<TokenStream> = counters(kernel).map(arith::counter).map(|n| quote!(#n)).collect();
     let slots: Vec<(Ident, TokenStream)> = kernel
         .slots
         .iter()
@@ -148,6 +166,10 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> Tok
         Skeleton::Attend(attention) => {
             let call = attend::call(kernel, attention);
             return quote!(#head { #call });
+        }
+        Skeleton::Recur(_) => {
+            let (definition, call) = recurrent::parts(kernel, number, &dims, &counters);
+            return quote!(#definition #head { #call });
         }
         Skeleton::Row { .. } => row::body(&shared(kernel)),
         Skeleton::Scatter { .. } => scatter::body(&shared(kernel)),

@@ -3,7 +3,6 @@
 use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
-use super::recurrent::{self, Recurrence};
 use super::{counters, dims, function as kernel_function, kept};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
@@ -33,9 +32,8 @@ pub(super) fn plan(
     function: &Function,
     plan: &Plan,
     launched: &Launched<'_>,
-    recurrences: &[Recurrence],
 ) -> TokenStream {
-    let printer = Printer { model, number, function, plan, launched: *launched, recurrences, keeping: Cell::new(0) };
+    let printer = Printer { model, number, function, plan, launched: *launched, keeping: Cell::new(0) };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
         Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
@@ -48,7 +46,6 @@ struct Printer<'a> {
     function: &'a Function,
     plan: &'a Plan,
     launched: Launched<'a>,
-    recurrences: &'a [Recurrence],
     /// How many operands are kept packed so far.
     keeping: Cell<usize>,
 }
@@ -258,12 +255,7 @@ impl<'a> Printer<'a> {
                     quote!(match (#word)[0] { #(#arms)* _ => { #last } })
                 }
                 Step::Foreign { function, args, results } => self.foreign(*function, args, results),
-                Step::Loop { count, reverse, body } => {
-                    match recurrent::find((count, *reverse, body), self.plan, &self.launched) {
-                        Some((own, buffers)) => self.recurrence(&own, &buffers, loops),
-                        None => self.turns(count, *reverse, body, loops),
-                    }
-                }
+                Step::Loop { count, reverse, body } => self.turns(count, *reverse, body, loops),
             });
         }
         quote!(#(#all)*)
@@ -283,25 +275,6 @@ impl<'a> Printer<'a> {
             true => quote!(#forget for #name in (0..(#count)).rev() { #body }),
             false => quote!(#forget for #name in 0..(#count) { #body }),
         }
-    }
-
-    /// Slices the pools and calls the runtime's loop.
-    fn recurrence(&self, own: &Recurrence, buffers: &[BufferId], loops: &Loops<'a>) -> TokenStream {
-        let Some(number) = self.recurrences.iter().position(|other| other == own) else {
-            unreachable!("every recurrence of a plan has been collected")
-        };
-        let slots: Vec<(DType, bool)> = own.slots().chain([(DType::F32, false)]).collect();
-        let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&slots).map(|(b, (_, write))| (*b, *write)).collect();
-        let (parts, taken) = self.parts(&bound);
-        let words = slots.iter().enumerate().map(|(slot, (dtype, write))| match taken.contains(&slot) {
-            true => part(slot, *dtype, *write),
-            false => self.read(buffers[slot], *dtype),
-        });
-        let function = recurrent::function(number);
-        let dims = own.dims();
-        let dims = dims.iter().map(|n| arith::name(n));
-        let turns = (1..own.counters()).map(|depth| &loops[loops.len() - depth].0);
-        quote!({ #parts #function(isa, threads, #(#words,)* #(#dims,)* #(#turns,)*); })
     }
 
     /// Slices the pools and calls a kernel.
@@ -324,7 +297,8 @@ impl<'a> Printer<'a> {
         let function = kernel_function(id.0);
         let dims = dims(kernel);
         let dims = dims.iter().map(|n| arith::name(n));
-        let turns = (0..counters(kernel)).map(|depth| &loops[loops.len() - 1 - depth].0);
+        let around = counters(kernel);
+        let turns = (0..around.len()).map(|depth| &loops[loops.len() - 1 - depth].0);
         let body = loops.last().map(|(_, body)| *body);
         let kept = self.launched.kept.contains(&id).then(|| {
             if !body.is_some_and(|body| kept::is_kept(kernel, buffers, body, self.plan, self.launched.kernels)) {

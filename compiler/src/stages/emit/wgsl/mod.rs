@@ -236,6 +236,7 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
             let grid = Grid::new(kernel, &elements, source, false);
             of_grid(scatter::scatter(&scalars, name, &grid, &axes, *index, store), &grid)
         }
+        Skeleton::Recur(_) => unreachable!("a GPU runs the turns of a recurrence"),
         Skeleton::Attend(attention) => {
             let attend = attend::Attend { scalars: &scalars, name, attention };
             let (groups, bytes) = (attend.groups(), attend.bytes());

@@ -5,11 +5,12 @@
 
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index, is_nonnegative};
-use crate::ir::kernel::{Expr, Kernel, Load, Operand, Skeleton, Store};
+use crate::ir::kernel::{Expr, Kernel, Load, Operand, Skeleton, Slot, Store};
 use crate::ir::prim::MapOp;
 
 /// A product of two matrices. Slots and axes are those of its kernel.
 pub(super) struct Product<'a> {
+    pub(super) slots: &'a [Slot],
     pub(super) lhs: usize,
     /// What a turn adds to the start of the left operand.
     pub(super) start: Index,
@@ -47,6 +48,7 @@ impl<'a> Product<'a> {
             && !rhs.index.any(&|atom| !still(atom))
             && strides.iter().all(is_nonnegative);
         (plain && fits).then(|| Product {
+            slots: &kernel.slots,
             lhs: lhs.slot,
             start: Index { base: Dim::default(), terms: turns },
             out: store.slot,
