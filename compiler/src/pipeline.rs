@@ -3,8 +3,8 @@
 use crate::diag::Diags;
 use crate::dump::Dumps;
 use crate::ir::Model;
-use crate::ir::kernel::Program;
 use crate::ir::plan::Plans;
+use crate::ir::program::Program;
 use crate::stages::parse::{self, Parsed, Texts};
 use crate::stages::{emit, expand, fuse, grad, memory, schedule, shape};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};

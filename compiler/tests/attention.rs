@@ -12,8 +12,8 @@
 mod support;
 
 use precast_compiler::ir::attend::{Attend, Part};
-use precast_compiler::ir::kernel::{KernelId, Step};
 use precast_compiler::ir::prim::{MapOp, Prim, Scalar};
+use precast_compiler::ir::program::{KernelId, Step};
 use precast_compiler::oracle::{Data, Env, Tensor};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use support::{Fill, dims};

@@ -17,7 +17,9 @@ use judge::{check_memory, compile, judge, plain};
 use precast_compiler::dump::Dumps;
 use precast_compiler::ir::Model;
 use precast_compiler::ir::model::Effect;
+use precast_compiler::ir::verify::verify_plans;
 use precast_compiler::oracle::{Env, Tensor, run};
+use precast_compiler::pipeline::Compiled;
 use support::Numbers;
 
 /// The numbers of the reference's formula.
@@ -223,5 +225,33 @@ fn loops_backward_are_calls_of_the_runtime() {
         let code = precast_compiler::pipeline::compile(text, 0, &mut Dumps::default()).to_string();
         assert_eq!(code.matches("rt :: State :: Listed").count(), 1, "{layer}");
         assert!(!code.contains(". rev ()"), "{layer}");
+    }
+}
+
+/// The plans of a recurrent layer with one part of their text replaced.
+fn damaged(from: &str, to: &str) -> Compiled {
+    let text = "pub struct Net { net: GRU(3, 8) }
+        impl Net { pub fn run(&self, x: f32[B, T, 3]) -> f32[B, T, 8] { let (y, h) = self.net(x); y } }";
+    let mut compiled = compile(text).remove(0);
+    let plans = compiled.plans.to_string();
+    assert!(plans.contains(from), "`{from}` is not in\n{plans}");
+    compiled.plans = plans.replace(from, to).parse().unwrap_or_else(|why| panic!("{why}"));
+    compiled
+}
+
+#[test]
+fn a_recurrence_is_what_its_loop_is() {
+    let run = |compiled: &Compiled| judge("a recurrence", compiled, &[("B", 2), ("T", 3)], &plain);
+    run(&damaged("strides=[8, 1]", "strides=[8, 1]"));
+    for (from, to) in [("strides=[8, 1]", "strides=[1, 8]"), ("accumulated f32(0, 2)", "accumulated f32(0, 0)")] {
+        let wrong = damaged(from, to);
+        assert!(std::panic::catch_unwind(|| run(&wrong)).is_err(), "`{to}` gives the same");
+    }
+    for (from, to, why) in [
+        ("store s3[8*i0 + i1]", "store s3[8*i0]", "takes turns that wait for other positions"),
+        ("accumulated f32(0, 2)", "accumulated f32(0, 3)", "which there is not"),
+    ] {
+        let errors = verify_plans(&damaged(from, to).plans).unwrap_err().join("\n");
+        assert!(errors.contains(why), "{errors}");
     }
 }

@@ -6,7 +6,7 @@
 
 use precast_compiler::diag::Diags;
 use precast_compiler::ir::Model;
-use precast_compiler::ir::kernel::Program;
+use precast_compiler::ir::program::Program;
 use precast_compiler::ir::verify::{After, verify, verify_plans, verify_programs};
 use precast_compiler::pipeline::{STAGES, check};
 use precast_compiler::stages::{

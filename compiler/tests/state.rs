@@ -15,8 +15,8 @@ mod judge;
 mod support;
 
 use judge::{check_memory, compile, judge, plain};
-use precast_compiler::ir::kernel::{KernelId, Role, Step};
 use precast_compiler::ir::plan::Pool;
+use precast_compiler::ir::program::{KernelId, Role, Step};
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{Function, Kind, Model, StateId};
 use precast_compiler::pipeline::{Compiled, check, lower};
@@ -139,7 +139,7 @@ fn training_starts_from_zeros() {
 fn copies(steps: &[Step<KernelId>], compiled: &Compiled, whole: i64) -> bool {
     let size = |dim: &precast_compiler::ir::Dim| dim.eval(&|name| Some(if name == "B" { 1 } else { 0 })).unwrap();
     let plan = &compiled.plans.plans[0];
-    let large = |b: &precast_compiler::ir::kernel::BufferId| {
+    let large = |b: &precast_compiler::ir::program::BufferId| {
         matches!(plan.program.buffers[b.0].role, Role::Scratch) && size(&plan.program.buffers[b.0].len) >= whole
     };
     let rounds = |kernel: &KernelId| compiled.plans.kernels[kernel.0].axes.iter().map(size).product::<i64>();

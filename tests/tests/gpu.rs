@@ -7,7 +7,7 @@
 
 use precast::prelude::*;
 use precast_compiler::ir::Mode;
-use precast_compiler::ir::kernel::{KernelId, Step};
+use precast_compiler::ir::program::{KernelId, Step};
 use precast_compiler::pipeline;
 use std::alloc::{GlobalAlloc, Layout, System};
 use std::sync::atomic::{AtomicUsize, Ordering};

@@ -18,6 +18,7 @@ pub mod pattern;
 pub mod plan;
 pub mod precision;
 pub mod prim;
+pub mod program;
 pub mod recurrence;
 pub mod rows;
 mod scalars;

@@ -2,7 +2,8 @@
 
 use super::dim::Dim;
 use super::graph::Source;
-use super::kernel::{Kernel, KernelId, Program, Role, Step};
+use super::kernel::Kernel;
+use super::program::{KernelId, Program, Role, Step};
 
 /// A pool: a range of memory on the CPU, a buffer on the GPU.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]

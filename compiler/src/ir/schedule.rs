@@ -4,8 +4,8 @@
 //! and is verified; the interpreter of kernels (`oracle/kernels`) runs rows in the order that it says, and printers decide
 //! nothing of it.
 
-use super::dim::Dim;
-use super::kernel::ExprId;
+use super::dim::{Dim, product};
+use super::kernel::{ExprId, Kernel, Skeleton};
 use super::precision::{Factor, Precision};
 
 /// How a kernel runs.
@@ -21,6 +21,9 @@ pub struct Schedule {
     pub streamed: Vec<usize>,
     /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
     pub narrow: Option<(Factor, Precision)>,
+    /// How many sources of a scatter of floats may lose what additions lose (CPU): where there are more, what each addition
+    /// loses is kept, and the next one makes up for it. `None` where there never are more.
+    pub plain_sources: Option<usize>,
     /// The loops of a row kernel (CPU).
     pub rows: Rows,
 }
@@ -121,5 +124,17 @@ pub struct Prefetch {
 /// The longest chain of additions of floats that schedule leaves without blocks. Equal numbers, the worst there is, then lose
 /// 32 · 2⁻²⁶ ≈ 5·10⁻⁷, and the additions that wait for each other are short enough for several chains to run at once.
 pub const CHAIN: i64 = 32;
+/// The most sources of a scatter that may lose what additions lose: as many terms as a plain sum has.
+pub const PLAIN_SOURCES: usize = 512;
 /// The longest row whose sums are one chain for each lane where passes are pipelined: 64 additions at 16 lanes.
 pub const PIPELINED_CHAIN: i64 = 1024;
+
+impl Kernel {
+    /// How many sources of a scatter of floats may be added plainly, if there may be more.
+    pub fn plain_sources(&self) -> Option<usize> {
+        let Skeleton::Scatter { source, store, .. } = &self.skeleton else { return None };
+        let sources = product(source.iter().map(|&axis| &self.axes[axis])).as_const();
+        let few = sources.is_some_and(|sources| sources <= PLAIN_SOURCES as i64);
+        (self.slots[store.slot].dtype.is_float() && !few).then_some(PLAIN_SOURCES)
+    }
+}

@@ -37,7 +37,7 @@ impl Kernel {
                 stored.chain([&mut own.state, &mut own.sums, &mut own.matrix]).for_each(&mut *see);
             }
         }
-        let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _, rows } = schedule;
+        let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _, plain_sources: _, rows } = schedule;
         let Rows { threads, unroll: _, blocks: _, buffers: _, pipelined: _, prefetches: _ } = rows;
         let parts = threads.iter_mut().flat_map(|threads| &mut threads.slots).map(|(slot, _)| slot);
         streamed.iter_mut().chain(parts).for_each(see);
@@ -61,7 +61,8 @@ impl Kernel {
 #[cfg(test)]
 #[allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 mod tests {
-    use crate::ir::kernel::{Kernel, Program, Step};
+    use crate::ir::kernel::Kernel;
+    use crate::ir::program::{Program, Step};
 
     /// A map that reads two slots, and writes two of which it streams the last.
     const TEXT: &str = "program run {

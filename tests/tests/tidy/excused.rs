@@ -32,6 +32,13 @@ pub(crate) const CATCH_ALL: Excuses = &[
     ("compiler/src/stages/grad/transform.rs", "kind =>", "all nodes but transforms and their results are copied"),
 ];
 
+/// Numbers by which a printer of Rust chooses.
+pub(crate) const CHOICES: Excuses = &[
+    ("compiler/src/stages/emit/rust/mod.rs", "INLINED", "it is about what LLVM takes, and the same kernels run"),
+    ("compiler/src/stages/emit/rust/plan.rs", "RESULTS", "it is emitted"),
+    ("compiler/src/stages/emit/rust/scalar.rs", "LANES", "a test evaluates what is printed in lanes"),
+];
+
 /// Imports against the order.
 pub(crate) const IMPORTS: Excuses =
     &[("compiler/src/ir/", "use crate::ops::", "until expand, the nodes of a graph are calls of ops")];

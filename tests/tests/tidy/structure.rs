@@ -46,6 +46,28 @@ fn paths<'s>(source: &'s Source, path: &'s str) -> impl Iterator<Item = usize> +
     at.into_iter().filter(move |at| !source.code[at + path.len()..].starts_with(is_word))
 }
 
+/// What weighs a choice: prices of operations, lanes of vectors, and numbers with names.
+const WEIGHED: [&str; 2] = [".cost()", "lanes::"];
+
+#[test]
+fn printers_of_rust_choose_nothing() {
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        if !source.path.starts_with("compiler/src/stages/emit/rust/") {
+            return;
+        }
+        for word in WEIGHED {
+            places.extend(source.code.match_indices(word).map(|(at, _)| at));
+        }
+        let numbers = [": i64 =", ": usize =", ": u32 ="];
+        for (at, line) in
+            source.code.match_indices("const ").filter_map(|(at, _)| Some((at, source.code[at..].lines().next()?)))
+        {
+            places.extend(numbers.iter().any(|number| line.contains(number)).then_some(at));
+        }
+    };
+    none_but(excused::CHOICES, "choices that belong to schedule", findings(rule));
+}
+
 #[test]
 fn the_stages_are_one_list() {
     let line = STAGES.join(" · ");

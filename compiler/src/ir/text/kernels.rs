@@ -10,11 +10,10 @@ use super::print::{Listed, indented, precision};
 use super::recur;
 use super::schedule;
 use crate::ir::Type;
-use crate::ir::kernel::{
-    AccumulatorOp, BufferId, Expr, Guard, Kernel, KernelId, Operand, Program, Role, Skeleton, Step, Store,
-};
+use crate::ir::kernel::{AccumulatorOp, Expr, Guard, Kernel, Operand, Skeleton, Store};
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Plans, Pool};
+use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
 use std::fmt::{self, Display, Write};
 
 impl Display for Kernel {

@@ -10,14 +10,12 @@ use super::recur;
 use super::schedule;
 use super::steps::steps;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{
-    Accumulator, AccumulatorOp, Buffer, Expr, Guard, Kernel, KernelId, Operand, Pass, Program, Reach, Role, Skeleton,
-    Slot, Store,
-};
+use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, Guard, Kernel, Operand, Pass, Reach, Skeleton, Slot, Store};
 use crate::ir::model::{Effect, ParamId, StateId};
 use crate::ir::plan::{Place, Plan, Plans, Pool};
 use crate::ir::precision::Precision;
 use crate::ir::prim::{ArgOp, MapOp, ReduceOp, Scalar};
+use crate::ir::program::{Buffer, KernelId, Program, Role};
 use crate::ir::schedule::Schedule;
 use crate::ir::{DType, Dim};
 use std::str::FromStr;

@@ -4,7 +4,7 @@ use super::datum::Read;
 use super::lex::Cursor;
 use super::programs::letter;
 use crate::ir::Type;
-use crate::ir::kernel::{BufferId, Step};
+use crate::ir::program::{BufferId, Step};
 
 type Parsed<T> = Result<T, String>;
 

@@ -180,6 +180,8 @@ impl Checker<'_> {
         ensure(is_product || schedule.tile.is_none(), || "tiles of no product".into())?;
         let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
         ensure(narrow, || "fewer bits of no product".into())?;
+        let sources = kernel.plain_sources();
+        ensure(sources == schedule.plain_sources || schedule.vector.is_none(), || "a scatter loses too much".into())?;
         let passed = |slot: &usize| kernel.slots.get(*slot).is_some_and(|slot| slot.write && !slot.read);
         ensure(schedule.streamed.iter().all(passed), || "streams what is read".into())?;
         match row {

@@ -2,8 +2,9 @@
 
 use super::ensure;
 use super::kernels::kernel_errors;
-use crate::ir::kernel::{Buffer, BufferId, Kernel, KernelId, Program, Role, Step};
+use crate::ir::kernel::Kernel;
 use crate::ir::plan::Plans;
+use crate::ir::program::{Buffer, BufferId, KernelId, Program, Role, Step};
 use crate::ir::{DType, Type};
 
 /// Checks programs after fuse or schedule; an error for each broken invariant, with the function and the kernel.

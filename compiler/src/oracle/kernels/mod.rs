@@ -14,10 +14,11 @@ mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
-use crate::ir::kernel::{BufferId, KernelId, Role, Skeleton, Step};
+use crate::ir::kernel::Skeleton;
 use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
+use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::recurrence::Half;
 use crate::ir::{DType, Dim, Type};
 use launch::{Launch, Region};

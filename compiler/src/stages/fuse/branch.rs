@@ -6,7 +6,7 @@
 use super::lower::{Destination, Lowering};
 use super::scope::{Home, Scope};
 use crate::ir::index::Index;
-use crate::ir::kernel::{BufferId, Role, Step};
+use crate::ir::program::{BufferId, Role, Step};
 use crate::ir::{Branch, Graph, Kind, Value};
 use std::collections::BTreeMap;
 

@@ -5,7 +5,7 @@
 use super::lower::Lowering;
 use super::scope::{Home, Scope};
 use crate::ir::index::Index;
-use crate::ir::kernel::{BufferId, Role, Step};
+use crate::ir::program::{BufferId, Role, Step};
 use crate::ir::{Foreign, Kind, Type, Value};
 use std::collections::BTreeMap;
 

@@ -9,8 +9,9 @@ use super::lower::{Destination, is_updated};
 use super::order::is_of_pool;
 use super::scope::{Home, Scope};
 use crate::ir::index::Index;
-use crate::ir::kernel::{Buffer, Expr, Load, Role};
+use crate::ir::kernel::{Expr, Load};
 use crate::ir::prim::Prim;
+use crate::ir::program::{Buffer, Role};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

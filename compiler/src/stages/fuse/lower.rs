@@ -9,11 +9,10 @@ use super::scope::{Home, Scope};
 use crate::ir::attend::Attention;
 use crate::ir::graph::Source;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{
-    Accumulator, Buffer, BufferId, Expr, Kernel, Operand, Pass, Role, Skeleton, Slot, Step, Store,
-};
+use crate::ir::kernel::{Accumulator, Expr, Kernel, Operand, Pass, Skeleton, Slot, Store};
 use crate::ir::model::Effect;
 use crate::ir::pattern::Pattern;
+use crate::ir::program::{Buffer, BufferId, Role, Step};
 use crate::ir::schedule::Schedule;
 use crate::ir::{Graph, Kind, Repeat, Value};
 use std::collections::{BTreeMap, BTreeSet, HashMap};

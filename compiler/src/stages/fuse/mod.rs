@@ -21,8 +21,8 @@ mod rewrite;
 mod scope;
 
 use crate::ir::index::Index;
-use crate::ir::kernel::{Buffer, BufferId, Program, Role};
 use crate::ir::precision::Precision;
+use crate::ir::program::{Buffer, BufferId, Program, Role};
 use crate::ir::{Dim, Function, Kind, Mode, Model, Value};
 use group::Grouping;
 use in_place::Versions;

@@ -7,7 +7,8 @@ use super::lower::{Destination, is_updated};
 use super::scope::Scope;
 use crate::ir::graph::Source;
 use crate::ir::index::Index;
-use crate::ir::kernel::{Buffer, Expr, Load, Role};
+use crate::ir::kernel::{Expr, Load};
+use crate::ir::program::{Buffer, Role};
 use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,8 +1,8 @@
 //! What a graph's values are made of in memory while it is being fused: homes known beforehand, and roots.
 
 use crate::ir::index::Index;
-use crate::ir::kernel::BufferId;
 use crate::ir::pattern::Pattern;
+use crate::ir::program::BufferId;
 use crate::ir::{Graph, Kind, Prim, Value};
 use std::collections::BTreeMap;
 

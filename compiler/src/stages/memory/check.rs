@@ -4,9 +4,10 @@
 //! own name on every word. Nothing of the planner is used: not its lifetimes, not its packing.
 
 use crate::ir::Dim;
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Role, Step};
+use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
 use crate::ir::plan::{Plan, Pool};
+use crate::ir::program::{BufferId, KernelId, Role, Step};
 
 /// A word that a launch would read after something else was written there.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -1,7 +1,7 @@
 //! From when to when each buffer of a program holds something that is still needed.
 
-use crate::ir::kernel::{Program, Role, Step};
 use crate::ir::model::Effect;
+use crate::ir::program::{Program, Role, Step};
 
 /// A range of positions, both ends included.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

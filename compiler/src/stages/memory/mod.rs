@@ -12,9 +12,10 @@ mod lifetime;
 
 use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Program, Role, Step};
+use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Plans, Pool, number_offset};
+use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
 use crate::ir::{Model, ParamId};
 use std::collections::BTreeMap;
 

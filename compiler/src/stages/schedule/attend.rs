@@ -6,7 +6,8 @@
 
 use crate::ir::DType;
 use crate::ir::attend::{Attend, Attention, OF_QUERIES, Part};
-use crate::ir::kernel::{BufferId, Expr, ExprId, Kernel, Program, Skeleton, Step, Store};
+use crate::ir::kernel::{Expr, ExprId, Kernel, Skeleton, Store};
+use crate::ir::program::{BufferId, Program, Step};
 
 /// Fuses such kernels.
 pub(super) fn fuse(program: &mut Program) {

@@ -5,7 +5,8 @@
 //! either does not read it, or reads each word at the very position where it writes it.
 
 use super::coalesce::{in_place, merge, rename, used};
-use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{Expr, Kernel, Skeleton};
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 
 /// Writes carried values in place where that is possible.
 pub(super) fn carry(program: &mut Program) {

@@ -3,7 +3,8 @@
 //! In: a program. Out: the same with fewer buffers. Always: the kernel reads every word that it overwrites at the very
 //! position where it writes it, and not in a later pass.
 
-use crate::ir::kernel::{BufferId, Expr, Kernel, Load, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{Expr, Kernel, Load, Skeleton};
+use crate::ir::program::{BufferId, Program, Role, Step};
 
 /// Gives results the memory of arguments that die with them.
 pub(super) fn coalesce(program: &mut Program) {

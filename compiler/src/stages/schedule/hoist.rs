@@ -7,8 +7,9 @@
 use super::carry::count;
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{Expr, Kernel, Skeleton};
 use crate::ir::limits::AXES_OF_A_PRODUCT;
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 
 /// Moves such products out of all loops of a program.
 pub(super) fn hoist(program: &mut Program) {

@@ -14,11 +14,13 @@ mod narrow;
 mod product;
 mod recurrent;
 mod rows;
+mod scatter;
 mod split;
 mod stream;
 mod vector;
 
-use crate::ir::kernel::{Kernel, Program, Skeleton, Step};
+use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::program::{Program, Step};
 
 /// The programs with scheduled kernels.
 pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
@@ -54,7 +56,7 @@ fn numbers(kernel: &mut Kernel) {
     match kernel.skeleton {
         Skeleton::Contract { .. } => product::tiles(kernel),
         Skeleton::Row { .. } => vector::choose(kernel),
-        Skeleton::Scatter { .. } => vector::innermost(kernel),
+        Skeleton::Scatter { .. } => scatter::choose(kernel),
         // Drivers choose tiles by the registers that they have.
         Skeleton::Attend(_) | Skeleton::Recur(_) => {}
     }

@@ -5,8 +5,9 @@
 //! and neither is read through a window.
 
 use crate::ir::dim::product;
-use crate::ir::kernel::{Buffer, BufferId, Kernel, Operand, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{Kernel, Operand, Skeleton};
 use crate::ir::precision::{Factor, Precision};
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 
 /// Most products of two bytes whose sum is an i32: 127² · 2¹⁷ < 2³¹.
 const LONGEST: i64 = 1 << 17;

@@ -5,8 +5,9 @@
 
 use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
-use crate::ir::kernel::{Expr, ExprId, Kernel, Program, Step};
+use crate::ir::kernel::{Expr, ExprId, Kernel};
 use crate::ir::lanes::{self, LANES};
+use crate::ir::program::{Program, Step};
 use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Prefetch, Rows, Threads, Unroll};
 use crate::ir::varying::Varying;

@@ -2,7 +2,8 @@
 //! afterwards then stays in the caches, and no line is fetched only to be overwritten.
 
 use crate::ir::DType;
-use crate::ir::kernel::{BufferId, Kernel, Program, Role, Skeleton, Step};
+use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::program::{BufferId, Program, Role, Step};
 use std::collections::BTreeSet;
 
 /// Slots of fewer words than this are never streamed: they fit into the caches together with what is read.

@@ -35,10 +35,3 @@ pub(super) fn choose(kernel: &mut Kernel) {
         }
     }
 }
-
-/// The innermost axis of a scatter.
-pub(super) fn innermost(kernel: &mut Kernel) {
-    if let Skeleton::Scatter { inner, .. } = &kernel.skeleton {
-        kernel.schedule.vector = inner.last().copied();
-    }
-}

@@ -4,9 +4,10 @@
 //! Always: nothing in the body writes the operand, or the pool that it shares with other buffers.
 
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
+use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::{Plan, Pool};
 use crate::ir::precision::Factor;
+use crate::ir::program::{BufferId, KernelId, Step};
 use std::collections::BTreeSet;
 
 /// Whether a launch of `kernel` on `buffers` has the same operand in all turns of the loop around it.

@@ -15,8 +15,9 @@ mod scalar;
 mod scatter;
 mod variables;
 
-use crate::ir::kernel::{Expr, Guard, Kernel, KernelId, Skeleton, Step};
+use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
 use crate::ir::plan::Plans;
+use crate::ir::program::{KernelId, Step};
 use crate::ir::schedule::{Threads, Unroll};
 use crate::ir::turns;
 use crate::ir::{DType, Model};

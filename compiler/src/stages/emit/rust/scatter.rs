@@ -13,9 +13,6 @@ use crate::ir::kernel::{ExprId, Kernel, Skeleton, Store};
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// Sources up to which one element may lose what it does: as many terms as a plain sum has.
-const MANY: i64 = 512;
-
 /// The body of a scatter kernel, over the slices of its slots.
 pub(super) fn body(kernel: &Kernel) -> TokenStream {
     let Skeleton::Scatter { outer, target, source, inner, index, store } = &kernel.skeleton else {
@@ -51,13 +48,11 @@ pub(super) fn body(kernel: &Kernel) -> TokenStream {
     let add = adding.plain();
     let plain = one(quote!(#after #add));
     let sources = product(source.iter().map(|&axis| &kernel.axes[axis]));
-    if !adding.is_float || sources.as_const().is_some_and(|n| n <= MANY) {
-        return quote!(#zeros #plain);
-    }
+    let Some(many) = kernel.schedule.plain_sources else { return quote!(#zeros #plain) };
     let (add, forget) = adding.exact();
     let data = &adding.data;
     let (exact, forgotten) = (one(quote!(#after #add)), one(forget));
-    let (sources, many) = (arith::dim(&sources), Literal::usize_unsuffixed(MANY as usize));
+    let (sources, many) = (arith::dim(&sources), Literal::usize_unsuffixed(many));
     quote! {
         #zeros
         match if #sources > #many { rt::Lost::take(#data.len()) } else { core::option::Option::None } {

@@ -8,9 +8,9 @@ use super::names::{Names, Pool};
 use super::scalars::to_word;
 use crate::ir::Model;
 use crate::ir::dim::Dim;
-use crate::ir::kernel::BufferId;
 use crate::ir::model::{ForeignFn, Wgsl};
 use crate::ir::plan::Plan;
+use crate::ir::program::BufferId;
 use crate::ir::{DType, Type};
 use std::fmt::Write;
 

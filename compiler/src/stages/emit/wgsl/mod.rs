@@ -19,8 +19,9 @@ mod validate;
 
 use crate::ir::Model;
 use crate::ir::dim::Dim;
-use crate::ir::kernel::{BufferId, Kernel, KernelId, Skeleton, Step};
+use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::{Plan, Plans};
+use crate::ir::program::{BufferId, KernelId, Step};
 use contract::Contract;
 use foreign::ForeignEntry;
 use names::Names;

@@ -6,8 +6,9 @@
 mod product;
 
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Buffer, BufferId, Expr, Kernel, Program, Role, Skeleton, Slot, Step, Store};
+use crate::ir::kernel::{Expr, Kernel, Skeleton, Slot, Store};
 use crate::ir::prim::Scalar;
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
 use crate::ir::recurrence::{Half, Recurrence, Recurrent};
 use crate::ir::schedule::Schedule;
 use crate::ir::turns;
