@@ -3,6 +3,7 @@
 use super::dim::Dim;
 use super::graph::Source;
 use super::kernel::Kernel;
+use super::model::Effect;
 use super::program::{KernelId, Program, Role, Step};
 
 /// A pool: a range of memory on the CPU, a buffer on the GPU.
@@ -25,6 +26,27 @@ pub enum Pool {
     Groups,
     /// Everything that dies with the call or is read from it: scratch, results, the updated flag.
     Scratch,
+}
+
+impl Role {
+    /// The pool in which a buffer of that role lies.
+    pub fn pool(self) -> Pool {
+        match self {
+            Role::Argument(k) => Pool::Argument(k),
+            Role::Param(_) | Role::Effect(Effect::Weights | Effect::Companion(_)) => Pool::Weights,
+            Role::State(_) | Role::Effect(Effect::Stored(_)) => Pool::Session,
+            Role::Effect(Effect::Gradient(_)) => Pool::Gradients,
+            Role::Effect(Effect::State(k)) => Pool::State(k),
+            Role::Source(source) => match source {
+                Source::Weights => Pool::Weights,
+                Source::Gradients => Pool::Gradients,
+                Source::State(k) => Pool::State(k),
+                Source::Group => Pool::Groups,
+                Source::Key(_) | Source::ClipNorm | Source::SkipNonfinite | Source::Number(_) => Pool::Numbers,
+            },
+            Role::Result(_) | Role::Scratch | Role::Effect(Effect::Updated) => Pool::Scratch,
+        }
+    }
 }
 
 /// Where a buffer lies.

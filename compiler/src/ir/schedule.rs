@@ -21,6 +21,9 @@ pub struct Schedule {
     pub streamed: Vec<usize>,
     /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
     pub narrow: Option<(Factor, Precision)>,
+    /// Whether the packed operand of a contraction, the right one or the parameter, is the same in every turn of the loop around
+    /// it: it is packed in the first turn (CPU).
+    pub packed_once: bool,
     /// How many sources of a scatter of floats may lose what additions lose (CPU): where there are more, what each addition
     /// loses is kept, and the next one makes up for it. `None` where there never are more.
     pub plain_sources: Option<usize>,

@@ -37,7 +37,16 @@ impl Kernel {
                 stored.chain([&mut own.state, &mut own.sums, &mut own.matrix]).for_each(&mut *see);
             }
         }
-        let Schedule { vector: _, tile: _, cooperative: _, streamed, narrow: _, plain_sources: _, rows } = schedule;
+        let Schedule {
+            vector: _,
+            tile: _,
+            cooperative: _,
+            streamed,
+            narrow: _,
+            packed_once: _,
+            plain_sources: _,
+            rows,
+        } = schedule;
         let Rows { threads, unroll: _, blocks: _, buffers: _, pipelined: _, prefetches: _ } = rows;
         let parts = threads.iter_mut().flat_map(|threads| &mut threads.slots).map(|(slot, _)| slot);
         streamed.iter_mut().chain(parts).for_each(see);

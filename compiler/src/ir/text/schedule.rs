@@ -38,6 +38,7 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
     if !schedule.streamed.is_empty() {
         fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
     }
+    fields.extend(schedule.packed_once.then(|| field("packed_once", yes())));
     fields.extend(schedule.plain_sources.map(|sources| field("plain_sources", number(sources))));
     if let Some((factor, precision)) = schedule.narrow {
         fields.push(field(factor.name(), Datum::word(precision.name())));
@@ -75,7 +76,9 @@ pub(super) fn print_rows(rows: &Rows) -> Fields {
 
 /// A schedule without its rows.
 pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
-    let mut schedule = Schedule { cooperative: read.find("cooperative").is_some(), ..Schedule::default() };
+    let has = |key: &str| read.find(key).is_some();
+    let (cooperative, packed_once) = (has("cooperative"), has("packed_once"));
+    let mut schedule = Schedule { cooperative, packed_once, ..Schedule::default() };
     schedule.vector = read.find("vector").map(|_| word_of(&read.word("vector")?, 'i')).transpose()?;
     if read.find("plain_sources").is_some() {
         schedule.plain_sources = Some(read.index("plain_sources")?);

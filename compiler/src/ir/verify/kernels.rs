@@ -182,6 +182,8 @@ impl Checker<'_> {
         ensure(narrow, || "fewer bits of no product".into())?;
         let sources = kernel.plain_sources();
         ensure(sources == schedule.plain_sources || schedule.vector.is_none(), || "a scatter loses too much".into())?;
+        let in_loop = is_product && self.loops > 0;
+        ensure(in_loop || !schedule.packed_once, || "packs once what no loop is around".into())?;
         let passed = |slot: &usize| kernel.slots.get(*slot).is_some_and(|slot| slot.write && !slot.read);
         ensure(schedule.streamed.iter().all(passed), || "streams what is read".into())?;
         match row {

@@ -10,13 +10,13 @@
 mod check;
 mod lifetime;
 
+use crate::ir::Model;
 use crate::ir::dim::Dim;
 use crate::ir::graph::Source;
 use crate::ir::kernel::Kernel;
 use crate::ir::model::Effect;
 use crate::ir::plan::{Place, Plan, Plans, Pool, number_offset};
 use crate::ir::program::{BufferId, KernelId, Program, Role, Step};
-use crate::ir::{Model, ParamId};
 use std::collections::BTreeMap;
 
 pub use check::{Clash, check};
@@ -138,30 +138,17 @@ fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> 
 
 /// The place of a buffer whose memory the runtime owns; scratch has none yet.
 fn fixed(model: &Model, role: Role) -> Option<(Pool, Dim)> {
-    let offset = |p: ParamId| model.param(p).offset;
-    let (pool, offset) = match role {
-        Role::Argument(k) => (Pool::Argument(k), 0),
-        Role::Param(p) => (Pool::Weights, offset(p)),
-        Role::State(id) => return Some((Pool::Session, model.state_offset(id))),
-        Role::Source(source) => match source {
-            Source::Weights => (Pool::Weights, 0),
-            Source::Gradients => (Pool::Gradients, 0),
-            Source::State(k) => (Pool::State(k), 0),
-            Source::Group => (Pool::Groups, 0),
-            Source::Key(word) => (Pool::Numbers, word),
-            Source::ClipNorm => (Pool::Numbers, 2),
-            Source::SkipNonfinite => (Pool::Numbers, 3),
-            Source::Number(k) => (Pool::Numbers, number_offset(k)),
-        },
-        Role::Effect(effect) => match effect {
-            Effect::Gradient(p) => (Pool::Gradients, offset(p)),
-            Effect::Weights => (Pool::Weights, 0),
-            Effect::Companion(p) => (Pool::Weights, offset(p)),
-            Effect::State(k) => (Pool::State(k), 0),
-            Effect::Stored(id) => return Some((Pool::Session, model.state_offset(id))),
-            Effect::Updated => return None,
-        },
-        Role::Result(_) | Role::Scratch => return None,
+    let offset = match role {
+        Role::Param(p) | Role::Effect(Effect::Gradient(p) | Effect::Companion(p)) => model.param(p).offset.into(),
+        Role::State(id) | Role::Effect(Effect::Stored(id)) => model.state_offset(id),
+        Role::Source(Source::Key(word)) => word.into(),
+        Role::Source(Source::ClipNorm) => 2.into(),
+        Role::Source(Source::SkipNonfinite) => 3.into(),
+        Role::Source(Source::Number(k)) => number_offset(k).into(),
+        Role::Argument(_)
+        | Role::Source(Source::Weights | Source::Gradients | Source::State(_) | Source::Group)
+        | Role::Effect(Effect::Weights | Effect::State(_)) => 0.into(),
+        Role::Result(_) | Role::Scratch | Role::Effect(Effect::Updated) => return None,
     };
-    Some((pool, offset.into()))
+    Some((role.pool(), offset))
 }

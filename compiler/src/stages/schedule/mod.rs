@@ -11,6 +11,7 @@ mod carry;
 mod coalesce;
 mod hoist;
 mod narrow;
+mod pack_once;
 mod product;
 mod recurrent;
 mod rows;
@@ -34,6 +35,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         rows::choose(program);
         attend::fuse(program);
         recurrent::fuse(program);
+        pack_once::choose(program);
     }
     programs
 }

@@ -6,7 +6,6 @@
 
 pub(super) mod arith;
 mod attend;
-mod kept;
 mod plan;
 mod product;
 mod recurrent;
@@ -33,15 +32,13 @@ const INLINED: usize = 32;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
-    let kept = kept::kernels(&plans.plans, &plans.kernels);
-    let is_kept = |number: usize| kept.contains(&KernelId(number));
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
-    let launched = plan::Launched { kernels: &own, starts: &starts, kept: &kept };
+    let launched = plan::Launched { kernels: &own, starts: &starts };
     let mut used = BTreeSet::new();
     plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
     let kernels = own.iter().enumerate().filter(|(number, _)| used.contains(&KernelId(*number)));
     let is_called = used.len() > INLINED;
-    let kernels = kernels.map(|(number, k)| kernel(number, k, is_kept(number), is_called));
+    let kernels = kernels.map(|(number, k)| kernel(number, k, is_called));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     quote!(#(#kernels)* #(#functions)*)
@@ -139,7 +136,7 @@ fn counters(kernel: &Kernel) -> Range<usize> {
     own..kernel.indices().iter().map(deepest).max().unwrap_or(0).max(own)
 }
 
-fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> TokenStream {
+fn kernel(number: usize, kernel: &Kernel, is_called: bool) -> TokenStream {
     let function = function(number);
     let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
     let counters: Vec<TokenStream> = counters(kernel).map(arith::counter).map(|n| quote!(#n)).collect();
@@ -153,7 +150,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> Tok
         })
         .collect();
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
-    let kept = is_kept.then(|| quote!(kept: core::option::Option<&mut rt::Steady>,));
+    let kept = kernel.schedule.packed_once.then(|| quote!(kept: core::option::Option<&mut rt::Steady>,));
     let never = is_called.then(|| quote!(#[inline(never)]));
     let head = quote! {
         #never
@@ -161,7 +158,7 @@ fn kernel(number: usize, kernel: &Kernel, is_kept: bool, is_called: bool) -> Tok
     };
     let body = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
-            let (definition, call) = product::parts(kernel, number, &dims, &counters, is_kept);
+            let (definition, call) = product::parts(kernel, number, &dims, &counters);
             return quote!(#definition #head { #call });
         }
         Skeleton::Attend(attention) => {

@@ -3,7 +3,7 @@
 use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
-use super::{counters, dims, function as kernel_function, kept};
+use super::{counters, dims, function as kernel_function};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
 use crate::ir::model::{Binder, Effect, ParamId};
@@ -22,8 +22,6 @@ pub(super) struct Launched<'a> {
     pub(super) kernels: &'a [Kernel],
     /// What a launch adds to the start of each slot, by counters of loops.
     pub(super) starts: &'a [Vec<Index>],
-    /// Kernels that take a packed operand.
-    pub(super) kept: &'a BTreeSet<KernelId>,
 }
 
 /// The plan of the function of that number.
@@ -51,8 +49,8 @@ struct Printer<'a> {
     keeping: Cell<usize>,
 }
 
-/// The loops around a step: the counter and the body of each.
-type Loops<'a> = Vec<(Ident, &'a [Step<KernelId>])>;
+/// The counters of the loops around a step.
+type Loops = Vec<Ident>;
 
 impl<'a> Printer<'a> {
     /// `let dim_B = dims[0];`
@@ -237,7 +235,7 @@ impl<'a> Printer<'a> {
         (self.keeping.get() > 0).then(|| quote!(let mut keeping = rt::Keeping::new(#count);))
     }
 
-    fn steps(&self, steps: &'a [Step<KernelId>], loops: &mut Loops<'a>) -> TokenStream {
+    fn steps(&self, steps: &'a [Step<KernelId>], loops: &mut Loops) -> TokenStream {
         let mut all = Vec::with_capacity(steps.len());
         for step in steps {
             all.push(match step {
@@ -263,9 +261,9 @@ impl<'a> Printer<'a> {
     }
 
     /// A loop around steps.
-    fn turns(&self, count: &Dim, reverse: bool, body: &'a [Step<KernelId>], loops: &mut Loops<'a>) -> TokenStream {
+    fn turns(&self, count: &Dim, reverse: bool, body: &'a [Step<KernelId>], loops: &mut Loops) -> TokenStream {
         let name = format_ident!("turn{}", loops.len());
-        loops.push((name.clone(), body));
+        loops.push(name.clone());
         let first = self.keeping.get();
         let body = self.steps(body, loops);
         loops.pop();
@@ -279,7 +277,7 @@ impl<'a> Printer<'a> {
     }
 
     /// Slices the pools and calls a kernel.
-    fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &Loops<'a>) -> TokenStream {
+    fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &Loops) -> TokenStream {
         let kernel = &self.launched.kernels[id.0];
         let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&kernel.slots).map(|(b, s)| (*b, s.write)).collect();
         let (parts, taken) = self.parts(&bound);
@@ -299,12 +297,8 @@ impl<'a> Printer<'a> {
         let dims = dims(kernel);
         let dims = dims.iter().map(|n| arith::name(n));
         let around = counters(kernel);
-        let turns = (0..around.len()).map(|depth| &loops[loops.len() - 1 - depth].0);
-        let body = loops.last().map(|(_, body)| *body);
-        let kept = self.launched.kept.contains(&id).then(|| {
-            if !body.is_some_and(|body| kept::is_kept(kernel, buffers, body, self.plan, self.launched.kernels)) {
-                return quote!(core::option::Option::None);
-            }
+        let turns = (0..around.len()).map(|depth| &loops[loops.len() - 1 - depth]);
+        let kept = kernel.schedule.packed_once.then(|| {
             let number = Literal::usize_unsuffixed(self.keeping.replace(self.keeping.get() + 1));
             quote!(keeping.at(#number))
         });
@@ -424,10 +418,10 @@ fn part(slot: usize, dtype: DType, write: bool) -> TokenStream {
 }
 
 /// A position that counts turns of the loops around, unless it is 0.
-fn from_turn(start: &Index, loops: &Loops<'_>) -> Option<TokenStream> {
+fn from_turn(start: &Index, loops: &Loops) -> Option<TokenStream> {
     let term = |(atom, stride): &(Atom, Dim)| {
         let Atom::Loop(depth) = atom else { unreachable!("starts count turns only") };
-        let (turn, stride) = (&loops[loops.len() - 1 - depth].0, arith::dim(stride));
+        let (turn, stride) = (&loops[loops.len() - 1 - depth], arith::dim(stride));
         quote!(#turn * (#stride))
     };
     let terms: Vec<TokenStream> = start.terms.iter().map(term).collect();

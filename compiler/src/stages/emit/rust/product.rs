@@ -46,7 +46,6 @@ pub(super) fn parts(
     number: usize,
     dims: &[TokenStream],
     counters: &[TokenStream],
-    is_kept: bool,
 ) -> (TokenStream, TokenStream) {
     let (contract, lhs, rhs) = Contract::of(kernel);
     let order = contract.order();
@@ -92,7 +91,7 @@ pub(super) fn parts(
             (definition, quote!(#name { #(#values,)* #(#dims,)* #(#counters,)* lifetime: core::marker::PhantomData }))
         }
     };
-    let (function, narrow, kept) = match (kernel.schedule.narrow, is_kept) {
+    let (function, narrow, kept) = match (kernel.schedule.narrow, kernel.schedule.packed_once) {
         (None, false) => ("contract", None, None),
         (None, true) => ("contract_kept", None, Some(quote!(, kept))),
         (Some(chosen), false) => ("contract_narrow", Some(narrow(chosen)), Some(quote!(, core::option::Option::None))),
