@@ -131,7 +131,7 @@ fn dispatches() -> usize {
                 Step::Launch { .. } => 1,
                 Step::Loop { count, body, .. } => count.as_const().unwrap_or(1) as usize * launches(body),
                 Step::Foreign { .. } => 0,
-                Step::Branch { cases, .. } => cases.iter().map(|case| launches(case)).sum(),
+                Step::Branch { .. } | Step::Fused { .. } => step.bodies().into_iter().map(launches).sum(),
             })
             .sum()
     }

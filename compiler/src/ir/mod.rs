@@ -12,6 +12,7 @@ mod infer;
 pub mod kernel;
 pub mod lanes;
 pub mod limits;
+pub mod map_op;
 pub mod mention;
 pub mod model;
 pub mod pattern;

@@ -316,55 +316,21 @@ fn dissolve(graph: &Graph, prim: &Prim, args: &[Value], ty: Option<&Type>) -> Di
 
 fn arithmetic(graph: &Graph, op: MapOp, args: &[Value]) -> Dissolved {
     let is = |value: Value, x: f64| splat(graph, value) == Some(x);
-    let dissolved = match op {
-        MapOp::Mul if is(args[1], 1.0) => Some(args[0]),
-        MapOp::Mul if is(args[0], 1.0) => Some(args[1]),
-        MapOp::Add if is(args[1], 0.0) => Some(args[0]),
-        MapOp::Add if is(args[0], 0.0) => Some(args[1]),
-        MapOp::Sub if is(args[1], 0.0) => Some(args[0]),
-        MapOp::Div if is(args[1], 1.0) => Some(args[0]),
-        MapOp::Select if args[1] == args[2] => Some(args[1]),
-        MapOp::Neg => match &graph.node(args[0]).kind {
-            Kind::Prim(Prim::Map(MapOp::Neg)) => Some(graph.node(args[0]).args[0]),
-            _ => None,
-        },
-        MapOp::Mul
-        | MapOp::Add
-        | MapOp::Sub
-        | MapOp::Div
-        | MapOp::Select
-        | MapOp::Abs
-        | MapOp::Sign
-        | MapOp::Exp
-        | MapOp::Expm1
-        | MapOp::Log
-        | MapOp::Log1p
-        | MapOp::Sqrt
-        | MapOp::Rsqrt
-        | MapOp::Sin
-        | MapOp::Cos
-        | MapOp::Tanh
-        | MapOp::Sigmoid
-        | MapOp::Erf
-        | MapOp::Floor
-        | MapOp::Ceil
-        | MapOp::Round
-        | MapOp::Not
-        | MapOp::Rem
-        | MapOp::Pow
-        | MapOp::Max
-        | MapOp::Min
-        | MapOp::And
-        | MapOp::Or
-        | MapOp::Xor
-        | MapOp::Shl
-        | MapOp::Shr
-        | MapOp::Eq
-        | MapOp::Ne
-        | MapOp::Lt
-        | MapOp::Le
-        | MapOp::MulAdd
-        | MapOp::Threefry => None,
+    let neutral = |of: MapOp, at: usize, x: f64| op == of && is(args[at], x);
+    let before = neutral(MapOp::Mul, 1, 1.0)
+        || neutral(MapOp::Add, 1, 0.0)
+        || neutral(MapOp::Sub, 1, 0.0)
+        || neutral(MapOp::Div, 1, 1.0);
+    let after = neutral(MapOp::Mul, 0, 1.0) || neutral(MapOp::Add, 0, 0.0);
+    let negated = || matches!(graph.node(args[0]).kind, Kind::Prim(Prim::Map(MapOp::Neg)));
+    let dissolved = if before {
+        Some(args[0])
+    } else if after || op == MapOp::Select && args[1] == args[2] {
+        Some(args[1])
+    } else if op == MapOp::Neg && negated() {
+        Some(graph.node(args[0]).args[0])
+    } else {
+        None
     };
     dissolved.map_or(Dissolved::No, Dissolved::Into)
 }

@@ -4,7 +4,7 @@
 
 use crate::ir::attend::Part;
 use crate::ir::dim::product;
-use crate::ir::prim::{MapOp, Prim, Window};
+use crate::ir::prim::{Prim, Window};
 use crate::ir::{DType, Dim, Graph, Kind, Node, Type};
 
 /// The floating-point operations of a graph.
@@ -39,7 +39,7 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
 fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
     let floats = |ty: &Type| if ty.dtype == DType::F32 { ty.count() } else { 0.into() };
     match prim {
-        Prim::Map(op) if is_arithmetic(*op) => floats(ty),
+        Prim::Map(op) if op.is_flop() => floats(ty),
         Prim::Contract { lhs, rhs, .. } => {
             let mut extents: Vec<(u8, &Dim)> = vec![];
             for (&label, dim) in lhs.iter().zip(&args[0].shape).chain(rhs.iter().zip(&args[1].shape)) {
@@ -95,13 +95,4 @@ fn of_attention(part: Part, args: &[&Type]) -> Dim {
 
 fn taps(windows: &[Window]) -> Dim {
     product(windows.iter().map(|window| &window.size))
-}
-
-fn is_arithmetic(op: MapOp) -> bool {
-    use MapOp::*;
-    match op {
-        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Add | Sub | Mul | Div | Rem | Pow | Max | Min | MulAdd => true,
-        Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | Select | Threefry => false,
-    }
 }

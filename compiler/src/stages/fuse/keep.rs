@@ -7,6 +7,7 @@
 use super::Kept;
 use super::group::Grouping;
 use super::scope::Scope;
+use crate::ir::map_op::Price;
 use crate::ir::prim::MapOp;
 use crate::ir::{Kind, Prim, Value};
 use std::collections::BTreeSet;
@@ -147,12 +148,10 @@ fn is_dear(scope: &Scope<'_>, kernel: &dyn Fn(Value) -> Option<User>, value: Val
 }
 
 fn price(op: MapOp) -> usize {
-    use MapOp::*;
-    match op {
-        Neg | Abs | Sign | Floor | Ceil | Round | Not | Add | Sub | Mul | Max | Min | And | Or | Xor | Shl | Shr
-        | Eq | Ne | Lt | Le | MulAdd | Select => 1,
-        Div | Rem | Sqrt | Rsqrt => 4,
-        Exp | Expm1 | Log | Log1p | Sin | Cos | Tanh | Sigmoid | Erf | Pow => 10,
-        Threefry => 40,
+    match op.price() {
+        Price::Add => 1,
+        Price::Divide => 4,
+        Price::Function => 10,
+        Price::Cipher => 40,
     }
 }

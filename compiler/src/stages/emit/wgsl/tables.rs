@@ -54,7 +54,7 @@ pub(super) fn tables(
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
     let gradients = plans.plans.iter().enumerate().map(|(k, plan)| {
-        let update = plan.update(&plans.kernels);
+        let update = count_of(&plan.program.steps[..plan.update(&plans.kernels)]);
         quote! {
             rt::gpu::Plan { commands: PLANS[#k].commands.split_at(#update).0, ..PLANS[#k] }
         }
@@ -73,6 +73,15 @@ pub(super) fn tables(
         // The same without the update.
         pub(super) static GRADIENTS: [rt::gpu::Plan; #count] = [#(#gradients),*];
     }
+}
+
+/// How many commands steps are: what a CPU runs as one kernel is several.
+fn count_of(steps: &[Step<KernelId>]) -> usize {
+    let of = |step: &Step<KernelId>| match step {
+        Step::Fused { steps, .. } => count_of(steps),
+        Step::Launch { .. } | Step::Loop { .. } | Step::Branch { .. } | Step::Foreign { .. } => 1,
+    };
+    steps.iter().map(of).sum()
 }
 
 struct Tables<'a> {
