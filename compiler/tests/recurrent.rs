@@ -250,6 +250,8 @@ fn a_recurrence_is_what_its_loop_is() {
     for (from, to, why) in [
         ("store s3[8*i0 + i1]", "store s3[8*i0]", "takes turns that wait for other positions"),
         ("accumulated f32(0, 2)", "accumulated f32(0, 3)", "which there is not"),
+        ("store s4[8*i0 + i1]", "store s1[8*i0 + i1]", "takes turns that wait for other positions"),
+        ("state=s3 sums=s1", "state=s3 sums=s3", "takes turns on no slot"),
     ] {
         let errors = verify_plans(&damaged(from, to).plans).unwrap_err().join("\n");
         assert!(errors.contains(why), "{errors}");

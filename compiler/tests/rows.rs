@@ -58,7 +58,10 @@ fn every_choice_is_made_and_run() {
 
 /// What the verifier says of the plans with one part of their text replaced.
 fn damaged(from: &str, to: &str) -> Option<String> {
-    let text = compiled().plans.to_string();
+    damaged_text(&compiled().plans.to_string(), from, to)
+}
+
+fn damaged_text(text: &str, from: &str, to: &str) -> Option<String> {
     assert!(text.contains(from), "`{from}` is not in\n{text}");
     let plans: Plans = text.replace(from, to).parse().unwrap_or_else(|why| panic!("{why}"));
     verify_plans(&plans).err().map(|errors| errors.join("\n"))
@@ -69,6 +72,8 @@ fn what_loops_cannot_do_is_refused() {
     assert_eq!(damaged("slot s0", "slot s0"), None);
     for (from, to, why) in [
         ("turns 32", "turns 64", "makes a long sum in one chain"),
+        ("exp(v2)", "exp(v2, v2)", "is `exp` of 2"),
+        ("accumulated f32(1, 0)", "accumulated u32(1, 0)", "which there is not"),
         ("words 160", "words 80", "threads share words of others"),
         ("buffers=[{scalar v3, ", "buffers=[{scalar v1, ", "a buffer of no row"),
         ("prefetches=[{load v0, ", "prefetches=[{load v1, ", "what cannot be prefetched is"),
@@ -78,4 +83,20 @@ fn what_loops_cannot_do_is_refused() {
         let found = damaged(from, to).unwrap_or_else(|| panic!("`{to}` passes"));
         assert!(found.contains(why), "{found}");
     }
+}
+
+#[test]
+fn an_operand_that_moves_is_not_packed_once() {
+    let text = "pub struct Net { state: Linear(8, 8) }
+        impl Net {
+            pub fn last(&self, x: f32[T, B, 8]) -> f32[B, 8] {
+                fold(x, from = zeros([B, 8]), |h, x| tanh(x + self.state(h)))
+            }
+        }";
+    let compiled = compile(text).remove(0);
+    assert!(any(&compiled, |kernel| kernel.schedule.packed_once), "{}", compiled.plans);
+    judge("packed once", &compiled, &[("B", 3), ("T", 4)], &plain);
+    let text = compiled.plans.to_string();
+    assert_eq!(damaged_text(&text, "rhs s1[", "rhs s1["), None);
+    assert!(damaged_text(&text, "rhs s1[", "rhs s1[l0 + ").is_some_and(|why| why.contains("packs once what moves")));
 }

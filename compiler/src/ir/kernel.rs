@@ -6,7 +6,8 @@
 
 use super::attend::Attention;
 use super::dim::Dim;
-use super::index::Index;
+use super::index::{Atom, Index};
+use super::precision::Factor;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::recurrence::Recurrence;
 use super::schedule::Schedule;
@@ -279,6 +280,14 @@ pub struct Operand {
     pub windows: Vec<Reach>,
 }
 
+impl Operand {
+    /// Whether it is the same in all turns of the loop around.
+    pub fn is_still(&self) -> bool {
+        let still = |index: &Index| !index.any(&|atom| *atom == Atom::Loop(0));
+        still(&self.index) && self.windows.iter().all(|window| still(&window.index))
+    }
+}
+
 /// A coordinate `index / divisor`, valid where that is whole and within `0..extent`, times `stride`.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 pub struct Reach {
@@ -311,6 +320,15 @@ impl Kernel {
                 reads.iter_mut().chain(mask).chain(stores.iter_mut().map(|s| &mut s.value)).collect()
             }
             Skeleton::Recur(own) => own.stores.iter_mut().map(|s| &mut s.value).collect(),
+        }
+    }
+
+    /// The operand of a contraction that is packed: the right one, or the parameter that is read in fewer bits.
+    pub fn packed(&self) -> Option<&Operand> {
+        let Skeleton::Contract { lhs, rhs, .. } = &self.skeleton else { return None };
+        match self.schedule.narrow {
+            Some((Factor::Left, _)) => Some(lhs),
+            Some((Factor::Right, _)) | None => Some(rhs),
         }
     }
 

@@ -5,9 +5,9 @@ use crate::ir::DType;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::Precision;
-use crate::ir::recurrence::Recurrent;
-use crate::ir::rows::Row;
-use crate::ir::schedule::Rows;
+use crate::ir::recurrence::{Recurrence, Recurrent};
+use crate::ir::rows::{Row, roots};
+use crate::ir::schedule::{Buffered, Rows};
 use crate::ir::varying::Varying;
 
 type Checked = Result<(), String>;
@@ -24,7 +24,7 @@ pub(super) fn kernel_errors(kernel: &Kernel, loops: usize) -> Vec<String> {
             Err(why) => return vec![format!("v{id} {why}")],
         }
     }
-    checker.skeleton().err().into_iter().chain(checker.schedule().err()).collect()
+    checker.skeleton().and_then(|()| checker.schedule()).err().into_iter().collect()
 }
 
 struct Checker<'k> {
@@ -53,13 +53,21 @@ impl Checker<'_> {
             Expr::Inside(guards) => self.guards(guards),
             Expr::Index(index) => self.index(index),
             Expr::Accumulated { pass, slot, dtype } => self.accumulated(*pass, *slot, *dtype),
-            Expr::Const(_) | Expr::Extent(_) | Expr::Map(..) | Expr::Convert(..) => Ok(()),
+            Expr::Map(op, args) => ensure(args.len() == op.arity(), || format!("is `{}` of {}", op.name(), args.len())),
+            Expr::Const(_) | Expr::Extent(_) | Expr::Convert(..) => Ok(()),
         }
     }
 
+    /// An accumulator of a row is one of an earlier value, and of its type.
     fn accumulated(&self, pass: usize, slot: usize, dtype: DType) -> Checked {
         let exists = match &self.kernel.skeleton {
-            Skeleton::Row { passes, .. } => passes.get(pass).is_some_and(|pass| slot < pass.accumulators.len()),
+            Skeleton::Row { passes, .. } => {
+                let found = passes.get(pass).and_then(|pass| pass.accumulators.get(slot));
+                found.is_some_and(|accumulator| match accumulator.op {
+                    AccumulatorOp::Reduce(_) => self.dtypes.get(accumulator.value) == Some(&dtype),
+                    AccumulatorOp::Arg(_) => accumulator.value < self.dtypes.len() && dtype == DType::U32,
+                })
+            }
             Skeleton::Contract { .. } => (pass, slot, dtype) == (0, 0, DType::F32),
             // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
             Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,
@@ -100,7 +108,7 @@ impl Checker<'_> {
         match &kernel.skeleton {
             Skeleton::Row { passes, stores, .. } => {
                 for (number, pass) in passes.iter().enumerate() {
-                    let values = pass.accumulators.iter().map(|a| a.value).chain(pass.stores.iter().map(|s| s.value));
+                    let values = roots(std::slice::from_ref(pass), &[]);
                     values.into_iter().try_for_each(|value| self.finished(value, number))?;
                     pass.accumulators.iter().try_for_each(|accumulator| self.accumulator(accumulator))?;
                     self.stores(&pass.stores)?;
@@ -122,16 +130,26 @@ impl Checker<'_> {
                 ensure(reads.all(is_load), || "attends to what is no load".into())?;
                 self.stores(&attention.stores)
             }
-            Skeleton::Recur(own) => {
-                let slots = [own.state, own.sums, own.matrix].into_iter().chain(own.addend);
-                let exist = slots.into_iter().all(|slot| slot < kernel.slots.len());
-                ensure(exist && own.starts.len() == kernel.slots.len(), || "takes turns on no slot".into())?;
-                own.starts.iter().chain([&own.start]).try_for_each(|index| self.index(index))?;
-                self.stores(&own.stores)?;
-                let holds = Recurrent { kernel, own }.holds();
-                ensure(holds, || "takes turns that wait for other positions".into())
-            }
+            Skeleton::Recur(own) => self.recurrence(own),
         }
+    }
+
+    /// What turns read and write lies in slots of its own, moves with the turns alone, and waits for no other position.
+    fn recurrence(&self, own: &Recurrence) -> Checked {
+        let slots: Vec<usize> = [own.state, own.sums, own.matrix].into_iter().chain(own.addend).collect();
+        let distinct = slots.iter().enumerate().all(|(at, slot)| !slots[..at].contains(slot));
+        let exist = slots.iter().all(|&slot| self.kernel.slots.get(slot).is_some_and(|s| s.dtype == DType::F32));
+        ensure(distinct && exist && own.starts.len() == self.kernel.slots.len(), || "takes turns on no slot".into())?;
+        let (sums, matrix) = (&self.kernel.slots[own.sums], &self.kernel.slots[own.matrix]);
+        ensure(sums.write && matrix.read && !matrix.write, || "has sums or a matrix that cannot be used so".into())?;
+        let turns = |atom: &Atom| matches!(atom, Atom::Loop(_));
+        let moves = |start: &Index| start.base.is(0) && start.terms.iter().all(|(atom, _)| turns(atom));
+        ensure(own.starts.iter().all(moves), || "starts where no turn does".into())?;
+        own.starts.iter().chain([&own.start]).try_for_each(|index| self.index(index))?;
+        self.stores(&own.stores)?;
+        let apart = own.groups > 0 && own.parts > 0 && own.stores.iter().all(|store| store.slot != own.sums);
+        let holds = Recurrent { kernel: self.kernel, own }.holds();
+        ensure(apart && holds, || "takes turns that wait for other positions".into())
     }
 
     /// A value of a pass uses accumulators of passes before it only.
@@ -181,9 +199,11 @@ impl Checker<'_> {
         let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
         ensure(narrow, || "fewer bits of no product".into())?;
         let sources = kernel.plain_sources();
-        ensure(sources == schedule.plain_sources || schedule.vector.is_none(), || "a scatter loses too much".into())?;
-        let in_loop = is_product && self.loops > 0;
-        ensure(in_loop || !schedule.packed_once, || "packs once what no loop is around".into())?;
+        let is_scheduled =
+            !matches!(&kernel.skeleton, Skeleton::Scatter { inner, .. } if schedule.vector != inner.last().copied());
+        ensure(sources == schedule.plain_sources || !is_scheduled, || "a scatter loses too much".into())?;
+        let still = schedule.packed_once && self.loops > 0 && kernel.packed().is_some_and(Operand::is_still);
+        ensure(still || !schedule.packed_once, || "packs once what moves".into())?;
         let passed = |slot: &usize| kernel.slots.get(*slot).is_some_and(|slot| slot.write && !slot.read);
         ensure(schedule.streamed.iter().all(passed), || "streams what is read".into())?;
         match row {
@@ -199,7 +219,7 @@ impl Checker<'_> {
             let parts = row.parts(threads.axis);
             ensure(outermost && parts.as_ref() == Some(&threads.slots), || "threads share words of others".into())?;
         }
-        // Nothing is scheduled before schedule, which gives every row its vector axis.
+        // Before schedule no row has a vector axis, and afterwards every one that makes sums along its axes.
         let is_scheduled = self.kernel.schedule.vector.is_some();
         for (pass, _) in row.passes.iter().enumerate().filter(|_| is_scheduled) {
             let ahead = *pipelined && pass == 0;
@@ -213,8 +233,13 @@ impl Checker<'_> {
             "blocks of nothing".into()
         })?;
         let depths = row.depths();
-        let in_row = |id: ExprId| depths.get(id).is_some_and(|&depth| depth > row.parallel.len());
-        let stored = buffers.iter().all(|b| b.pass < row.passes.len() && in_row(b.scalar));
+        let buffered = |b: &Buffered| {
+            let in_row = depths.get(b.scalar).is_some_and(|&depth| depth > row.parallel.len());
+            let pass = row.passes.get(b.pass).filter(|_| in_row && self.dtypes[b.scalar] == DType::F32);
+            pass.is_some_and(|pass| self.kernel.needed(&roots(std::slice::from_ref(pass), &[]))[b.scalar])
+        };
+        let once = buffers.iter().enumerate().all(|(at, b)| buffers[..at].iter().all(|other| other.scalar != b.scalar));
+        let stored = once && buffers.iter().all(buffered);
         ensure(stored && (buffers.is_empty() || row.has_buffers()), || "a buffer of no row".into())?;
         ensure(!pipelined || row.can_be_pipelined(), || "passes are pipelined that wait for each other".into())?;
         let varying = Varying::of(self.kernel);

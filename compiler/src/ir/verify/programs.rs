@@ -2,7 +2,7 @@
 
 use super::ensure;
 use super::kernels::kernel_errors;
-use crate::ir::kernel::Kernel;
+use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::Plans;
 use crate::ir::program::{Buffer, BufferId, KernelId, Program, Role, Step};
 use crate::ir::{DType, Type};
@@ -50,7 +50,11 @@ impl<'p, K> Scope<'p, K> {
     fn steps(&mut self, steps: &'p [Step<K>]) {
         for step in steps {
             match step {
-                Step::Launch { kernel, buffers } => self.launch(kernel, buffers),
+                Step::Launch { kernel, buffers } => {
+                    self.launch(kernel, buffers);
+                    let alone = (self.find)(kernel).is_some_and(|kernel| matches!(kernel.skeleton, Skeleton::Recur(_)));
+                    self.keep("a recurrence", ensure(!alone, || "has no loop that does the same".into()));
+                }
                 Step::Loop { count: _, reverse: _, body } => {
                     self.depth += 1;
                     self.steps(body);

@@ -14,7 +14,7 @@ mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
-use crate::ir::kernel::Skeleton;
+use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
@@ -22,7 +22,7 @@ use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::recurrence::Half;
 use crate::ir::{DType, Dim, Type};
 use launch::{Launch, Region};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// A word of a pool; absent until something is written.
 pub(super) type Word = Option<Scalar>;
@@ -222,6 +222,14 @@ impl Machine<'_> {
         let apart = std::mem::replace(&mut self.pools, before);
         self.launch(kernel, buffers, counters)?;
         let what = &self.plans.kernels[kernel.0];
+        // What the steps alone have written is not there for those that follow.
+        for buffer in written(steps, &self.plans.kernels) {
+            let is_written = |(slot, other): (usize, &BufferId)| *other == buffer && what.slots[slot].write;
+            if !buffers.iter().enumerate().any(is_written) {
+                let Region { pool, start, len, .. } = self.region(buffer)?;
+                self.pools[pool][start..start + len].fill(None);
+            }
+        }
         // Sums that are not carried are memory for another state.
         let spare = match &what.skeleton {
             Skeleton::Recur(own) if own.first == Half::Product => Some(own.sums),
@@ -268,6 +276,19 @@ impl Machine<'_> {
         };
         Ok(tensor)
     }
+}
+
+/// The buffers that launches in steps write.
+fn written(steps: &[Step<KernelId>], kernels: &[Kernel]) -> BTreeSet<BufferId> {
+    let mut all = BTreeSet::new();
+    for step in steps {
+        if let Step::Launch { kernel, buffers } = step {
+            let slots = kernels[kernel.0].slots.iter().zip(buffers);
+            all.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
+        }
+        all.extend(step.bodies().into_iter().flat_map(|body| written(body, kernels)));
+    }
+    all
 }
 
 /// The turns of a loop, in order.

@@ -16,7 +16,7 @@ pub(super) fn carry(program: &mut Program) {
     loops(steps, buffers, &uses);
 }
 
-/// How often steps use each buffer.
+/// How often steps use each buffer; fused steps count beside the kernel that stands for them.
 pub(super) fn count(steps: &[Step], uses: &mut [usize]) {
     for step in steps {
         step.buffers().iter().for_each(|buffer| uses[buffer.0] += 1);

@@ -3,10 +3,8 @@
 //! In: a program. Out: products in loops say whether their operand is the same in every turn. Always: nothing in the body
 //! writes the operand, or the pool that it shares with other buffers.
 
-use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::kernel::Kernel;
 use crate::ir::plan::Pool;
-use crate::ir::precision::Factor;
 use crate::ir::program::{Buffer, BufferId, Program, Step};
 use std::collections::BTreeSet;
 
@@ -38,16 +36,11 @@ fn visit(list: &mut [Step], written: Option<&BTreeSet<BufferId>>, all: &[Buffer]
 
 /// Whether a launch has the same operand in all turns of the loop around it.
 fn is_still(kernel: &Kernel, buffers: &[BufferId], written: &BTreeSet<BufferId>, all: &[Buffer]) -> bool {
-    let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton else { return false };
-    let operand = match kernel.schedule.narrow {
-        Some((Factor::Left, _)) => lhs,
-        Some((Factor::Right, _)) | None => rhs,
-    };
+    let Some(operand) = kernel.packed() else { return false };
     let own = buffers[operand.slot];
-    let still = |index: &Index| !index.any(&|atom| *atom == Atom::Loop(0));
     let pool = |buffer: BufferId| all[buffer.0].role.pool();
     let meets = |other: &BufferId| *other == own || (pool(own) != Pool::Scratch && pool(*other) == pool(own));
-    still(&operand.index) && operand.windows.iter().all(|w| still(&w.index)) && !written.iter().any(meets)
+    operand.is_still() && !written.iter().any(meets)
 }
 
 /// The buffers that steps write.

@@ -54,7 +54,8 @@ pub fn wgsl(model: &Model, plans: &Plans) -> Emitted {
     }
     let of_choice = if entries.choices.is_empty() { 0 } else { choose::SLOTS };
     let of_foreign = entries.foreign.iter().map(|entry| foreign::slots(&model.foreign[entry.function]));
-    let slots = plans.kernels.iter().map(|kernel| kernel.slots.len()).chain(of_foreign).max();
+    let of_kernel = entries.list.iter().map(|entry| plans.kernels[entry.kernel].slots.len());
+    let slots = of_kernel.chain(of_foreign).max();
     let slots = slots.unwrap_or(0).max(of_choice);
     let loops = plans.plans.iter().map(|plan| depth(&plan.program.steps)).max().unwrap_or(0);
     let names = Names::new(loops, dims.clone(), slots);
