@@ -90,6 +90,11 @@ impl Index {
         self.any(&|atom| *atom == Atom::Axis(axis))
     }
 
+    /// Whether it is the same in all turns of the loop around.
+    pub fn is_still(&self) -> bool {
+        !self.any(&|atom| *atom == Atom::Loop(0))
+    }
+
     /// Whether an axis, loop counter or loaded index is wanted, those inside of divisions included.
     pub fn any(&self, wanted: &dyn Fn(&Atom) -> bool) -> bool {
         self.terms.iter().any(|(atom, _)| match atom {

@@ -6,7 +6,7 @@
 
 use super::attend::Attention;
 use super::dim::Dim;
-use super::index::{Atom, Index};
+use super::index::Index;
 use super::precision::Factor;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::recurrence::Recurrence;
@@ -283,8 +283,7 @@ pub struct Operand {
 impl Operand {
     /// Whether it is the same in all turns of the loop around.
     pub fn is_still(&self) -> bool {
-        let still = |index: &Index| !index.any(&|atom| *atom == Atom::Loop(0));
-        still(&self.index) && self.windows.iter().all(|window| still(&window.index))
+        self.index.is_still() && self.windows.iter().all(|window| window.index.is_still())
     }
 }
 

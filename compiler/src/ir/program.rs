@@ -6,6 +6,7 @@ use super::kernel::Kernel;
 use super::model::{Effect, ParamId, StateId};
 use super::precision::Precision;
 use super::ty::{DType, Type};
+use std::collections::BTreeSet;
 
 /// The number of a unique kernel of a model.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -158,4 +159,27 @@ impl<K> Step<K> {
             Step::Foreign { args, results, .. } => args.iter().chain(results).map(|(buffer, _)| *buffer).collect(),
         }
     }
+}
+
+/// Calls `see` with every launch in steps, to change its kernel.
+pub fn for_each_launch<K>(steps: &mut [Step<K>], see: &mut dyn FnMut(&mut K, &[BufferId])) {
+    for step in steps {
+        if let Step::Launch { kernel, buffers } = step {
+            see(kernel, buffers);
+        }
+        step.bodies_mut().into_iter().for_each(|body| for_each_launch(body, see));
+    }
+}
+
+/// Adds the buffers that a step and those inside of it write; `find` gives the kernel of a launch.
+pub fn written<'s, K>(step: &'s Step<K>, find: &dyn Fn(&'s K) -> &'s Kernel, into: &mut BTreeSet<BufferId>) {
+    match step {
+        Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, .. } => {
+            let slots = find(kernel).slots.iter().zip(buffers);
+            into.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
+        }
+        Step::Foreign { results, .. } => into.extend(results.iter().map(|(buffer, _)| *buffer)),
+        Step::Loop { .. } | Step::Branch { .. } => {}
+    }
+    step.bodies().into_iter().flatten().for_each(|step| written(step, find, into));
 }

@@ -14,11 +14,11 @@ mod skeleton;
 
 use super::{Env, Foreigns, Outputs, Tensor, bind};
 use crate::ir::graph::{CHUNK, GROUPS, Source};
-use crate::ir::kernel::{Kernel, Skeleton};
+use crate::ir::kernel::Skeleton;
 use crate::ir::model::{Effect, Model, ParamId, StateId};
 use crate::ir::plan::{Plan, Plans, Pool, number_offset};
 use crate::ir::prim::Scalar;
-use crate::ir::program::{BufferId, KernelId, Role, Step};
+use crate::ir::program::{BufferId, KernelId, Role, Step, written};
 use crate::ir::recurrence::Half;
 use crate::ir::{DType, Dim, Type};
 use launch::{Launch, Region};
@@ -223,7 +223,9 @@ impl Machine<'_> {
         self.launch(kernel, buffers, counters)?;
         let what = &self.plans.kernels[kernel.0];
         // What the steps alone have written is not there for those that follow.
-        for buffer in written(steps, &self.plans.kernels) {
+        let mut alone = BTreeSet::new();
+        steps.iter().for_each(|step| written(step, &|id| &self.plans.kernels[id.0], &mut alone));
+        for buffer in alone {
             let is_written = |(slot, other): (usize, &BufferId)| *other == buffer && what.slots[slot].write;
             if !buffers.iter().enumerate().any(is_written) {
                 let Region { pool, start, len, .. } = self.region(buffer)?;
@@ -235,8 +237,8 @@ impl Machine<'_> {
             Skeleton::Recur(own) if own.first == Half::Product => Some(own.sums),
             _ => None,
         };
-        let written = |slot: usize| what.slots[slot].write && spare != Some(slot);
-        for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| written(*slot)) {
+        let compared = |slot: usize| what.slots[slot].write && spare != Some(slot);
+        for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| compared(*slot)) {
             let Region { pool, start, len, .. } = self.region(*buffer)?;
             let (one, all) = (&self.pools[pool][start..start + len], &apart[pool][start..start + len]);
             if let Some(at) = (0..len).find(|&at| !close(one[at], all[at])) {
@@ -276,19 +278,6 @@ impl Machine<'_> {
         };
         Ok(tensor)
     }
-}
-
-/// The buffers that launches in steps write.
-fn written(steps: &[Step<KernelId>], kernels: &[Kernel]) -> BTreeSet<BufferId> {
-    let mut all = BTreeSet::new();
-    for step in steps {
-        if let Step::Launch { kernel, buffers } = step {
-            let slots = kernels[kernel.0].slots.iter().zip(buffers);
-            all.extend(slots.filter(|(slot, _)| slot.write).map(|(_, buffer)| *buffer));
-        }
-        all.extend(step.bodies().into_iter().flat_map(|body| written(body, kernels)));
-    }
-    all
 }
 
 /// The turns of a loop, in order.

@@ -9,7 +9,8 @@ use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Skeleton};
 use crate::ir::limits::AXES_OF_A_PRODUCT;
-use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
+use crate::ir::program::{Buffer, BufferId, Program, Role, Step, written};
+use std::collections::BTreeSet;
 
 /// Moves such products out of all loops of a program.
 pub(super) fn hoist(program: &mut Program) {
@@ -60,10 +61,10 @@ fn result(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Optio
     let Skeleton::Contract { batch, m, n, lhs, rhs, stores, .. } = &kernel.skeleton else { return None };
     let [store] = stores.as_slice() else { return None };
     let (own, len) = (bound[store.slot], &buffers[bound[store.slot].0].len);
-    let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && !turns_in(&store.index);
-    let (side, moving) = match (turns_in(&lhs.index), turns_in(&rhs.index)) {
-        (true, false) => (m, lhs),
-        (false, true) => (n, rhs),
+    let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && store.index.is_still();
+    let (side, moving) = match (lhs.index.is_still(), rhs.index.is_still()) {
+        (false, true) => (m, lhs),
+        (true, false) => (n, rhs),
         (true, true) | (false, false) => return None,
     };
     // Parameters of a turn are read once either way.
@@ -83,26 +84,12 @@ fn result(body: &[Step], at: usize, buffers: &[Buffer], uses: &[usize]) -> Optio
     body.iter()
         .filter(|step| matches!(step, Step::Launch { .. }))
         .for_each(|s| count(std::slice::from_ref(s), &mut direct));
-    let others = || body.iter().enumerate().filter(|(k, _)| *k != at).map(|(_, step)| step);
-    let known =
-        !kernel.slots[store.slot].read && bound.iter().all(|source| !others().any(|step| writes(step, *source)));
+    let mut changed = BTreeSet::new();
+    let others = body.iter().enumerate().filter(|(k, _)| *k != at);
+    others.for_each(|(_, step)| written(step, &|kernel| kernel, &mut changed));
+    let known = !kernel.slots[store.slot].read && !bound.iter().any(|source| changed.contains(source));
     let fits = kernel.axes.len() < AXES_OF_A_PRODUCT;
     (fits && plain && outer && affine && alone && direct[own.0] == inside[own.0] && known).then_some(own)
-}
-
-fn turns_in(index: &Index) -> bool {
-    index.any(&|atom| *atom == Atom::Loop(0))
-}
-
-/// Whether a step writes a buffer.
-fn writes(step: &Step, buffer: BufferId) -> bool {
-    match step {
-        Step::Launch { kernel, buffers } | Step::Fused { kernel, buffers, .. } => {
-            kernel.slots.iter().zip(buffers).any(|(slot, other)| slot.write && *other == buffer)
-        }
-        Step::Foreign { results, .. } => results.iter().any(|(other, _)| *other == buffer),
-        Step::Loop { .. } | Step::Branch { .. } => step.bodies().into_iter().flatten().any(|step| writes(step, buffer)),
-    }
 }
 
 /// Gives a product an axis of turns, outside of the rows or columns that vary with them.
@@ -110,7 +97,7 @@ fn widen(kernel: &mut Kernel, bound: &[BufferId], (result, own): (BufferId, &Dim
     let axis = kernel.axes.len();
     kernel.axes.push(turns.clone());
     let Skeleton::Contract { m, n, lhs, stores, .. } = &mut kernel.skeleton else { return };
-    let side = if turns_in(&lhs.index) { m } else { n };
+    let side = if lhs.index.is_still() { n } else { m };
     side.insert(0, axis);
     stores.iter_mut().for_each(|store| store.index = store.index.plus(&Index::atom(Atom::Loop(0)).times(own)));
     kernel.for_each_index(&mut |index| {

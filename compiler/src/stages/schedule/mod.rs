@@ -21,13 +21,13 @@ mod stream;
 mod vector;
 
 use crate::ir::kernel::{Kernel, Skeleton};
-use crate::ir::program::{Program, Step};
+use crate::ir::program::{Program, for_each_launch};
 
 /// The programs with scheduled kernels.
 pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
     for program in &mut programs {
         hoist::hoist(program);
-        steps(&mut program.steps);
+        for_each_launch(&mut program.steps, &mut |kernel, _| numbers(kernel));
         coalesce::coalesce(program);
         carry::carry(program);
         stream::choose(program);
@@ -38,15 +38,6 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         pack_once::choose(program);
     }
     programs
-}
-
-fn steps(list: &mut [Step]) {
-    for step in list {
-        if let Step::Launch { kernel, .. } = step {
-            numbers(kernel);
-        }
-        step.bodies_mut().into_iter().for_each(|body| steps(body));
-    }
 }
 
 fn numbers(kernel: &mut Kernel) {

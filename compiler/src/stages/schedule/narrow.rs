@@ -7,7 +7,7 @@
 use crate::ir::dim::product;
 use crate::ir::kernel::{Kernel, Operand, Skeleton};
 use crate::ir::precision::{Factor, Precision};
-use crate::ir::program::{Buffer, BufferId, Program, Role, Step};
+use crate::ir::program::{Buffer, BufferId, Program, Role, for_each_launch};
 
 /// Most products of two bytes whose sum is an i32: 127² · 2¹⁷ < 2³¹.
 const LONGEST: i64 = 1 << 17;
@@ -16,16 +16,10 @@ const LONGEST: i64 = 1 << 17;
 pub(super) fn choose(program: &mut Program) {
     let Program { precision, buffers, steps, .. } = program;
     if *precision != Precision::F32 {
-        visit(steps, buffers, *precision);
-    }
-}
-
-fn visit(steps: &mut [Step], all: &[Buffer], precision: Precision) {
-    for step in steps {
-        if let Step::Launch { kernel, buffers } = step {
-            kernel.schedule.narrow = parameter(kernel, buffers, all, precision).map(|factor| (factor, precision));
-        }
-        step.bodies_mut().into_iter().for_each(|body| visit(body, all, precision));
+        for_each_launch(steps, &mut |kernel, bound| {
+            let chosen = parameter(kernel, bound, buffers, *precision);
+            kernel.schedule.narrow = chosen.map(|factor| (factor, *precision));
+        });
     }
 }
 

@@ -7,7 +7,7 @@ use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Expr, ExprId, Kernel};
 use crate::ir::lanes::{self, LANES};
-use crate::ir::program::{Program, Step};
+use crate::ir::program::{Program, for_each_launch};
 use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Prefetch, Rows, Threads, Unroll};
 use crate::ir::varying::Varying;
@@ -28,16 +28,7 @@ const AHEAD: i64 = 1024;
 
 /// Chooses for all rows of the program.
 pub(super) fn choose(program: &mut Program) {
-    steps(&mut program.steps);
-}
-
-fn steps(list: &mut [Step]) {
-    for step in list {
-        if let Step::Launch { kernel, .. } = step {
-            loops(kernel);
-        }
-        step.bodies_mut().into_iter().for_each(|body| steps(body));
-    }
+    for_each_launch(&mut program.steps, &mut |kernel, _| loops(kernel));
 }
 
 /// The loops of one kernel. A choice sees those before it.
