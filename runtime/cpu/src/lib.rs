@@ -25,11 +25,14 @@ mod kept;
 mod pages;
 mod parallel;
 mod pool;
+#[cfg(any(test, not(target_arch = "x86_64")))]
 mod portable;
 mod recurrent;
 mod scratch;
 mod sealed;
 mod simd;
+#[cfg(target_arch = "x86_64")]
+mod sse2;
 mod sums;
 mod sweep;
 mod twice;
@@ -52,9 +55,12 @@ pub use floor::{floor_div, floor_rem};
 pub use isa::{Isa, Kernel, run};
 pub use kept::Kept;
 pub use parallel::{Split, parallel, run_streaming};
+#[cfg(any(test, not(target_arch = "x86_64")))]
 pub use portable::Portable;
 pub use recurrent::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
 pub use simd::{Simd, Skip};
+#[cfg(target_arch = "x86_64")]
+pub use sse2::Sse2;
 pub use sums::{LongSum, Lost};
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;

@@ -99,6 +99,7 @@ macro_rules! memory {
 impl Vectors for Portable {
     const LANES: usize = LANES;
     const FUSED: bool = cfg!(any(target_arch = "aarch64", target_feature = "fma"));
+    const SCALARS: bool = true;
     const ROWS: usize = if cfg!(target_arch = "aarch64") { 5 } else { 2 };
 
     type F = Lanes<f32>;
@@ -107,7 +108,7 @@ impl Vectors for Portable {
     /// All ones or all zeros per lane, so that selection is bitwise.
     type M = Lanes<u32>;
 
-    #[inline]
+    #[inline(never)]
     fn enter<K: Kernel>(self, kernel: K) {
         kernel.run(self);
     }

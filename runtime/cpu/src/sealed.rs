@@ -5,7 +5,10 @@ pub trait Sealed {}
 
 impl Sealed for crate::Full {}
 impl Sealed for crate::Part {}
+#[cfg(any(test, not(target_arch = "x86_64")))]
 impl Sealed for crate::Portable {}
+#[cfg(target_arch = "x86_64")]
+impl Sealed for crate::Sse2 {}
 #[cfg(target_arch = "x86_64")]
 impl Sealed for crate::Avx2 {}
 #[cfg(target_arch = "x86_64")]

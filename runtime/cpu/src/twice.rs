@@ -105,6 +105,7 @@ impl<S: Simd> Vectors for Twice<S> {
     const LANES: usize = 2 * S::LANES;
     const FUSED: bool = S::FUSED;
     const TABLES: bool = S::TABLES;
+    const SCALARS: bool = S::SCALARS;
     const ROWS: usize = S::ROWS;
 
     type F = (S::F, S::F);

@@ -16,7 +16,9 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     const FUSED: bool;
     /// Whether `lookup_f` is one instruction.
     const TABLES: bool = false;
-    /// Rows of the register tile of `contract`: as many as leave registers for the operands.
+    /// Whether LLVM sees the lanes of a vector as scalars.
+    const SCALARS: bool = false;
+    /// Rows of the register tile of `contract`: as many as leave registers for the operands, and as a vector has lanes at most.
     const ROWS: usize;
 
     /// A vector of f32.

@@ -131,7 +131,7 @@ fn every_instruction_set_computes_the_same() {
         names.push(name.to_owned());
         all.push(run());
     });
-    assert!(names.last().is_some_and(|name| name.starts_with("Portable")), "{names:?}");
+    assert!(names.last().is_some_and(|name| name.starts_with("Sse2") || name.starts_with("Portable")), "{names:?}");
     println!("compared: {}", names.join(", "));
     for (name, results) in names.iter().zip(&all) {
         for (number, (found, expected)) in results.iter().zip(&all[names.len() - 1]).enumerate() {

@@ -24,7 +24,7 @@ mod tests;
 
 use super::contract::Output;
 use super::scratch::{Scratch, lend};
-use super::{Isa, Kernel, Portable, Simd, Vectors, pool, run};
+use super::{Isa, Kernel, Simd, pool, run};
 use core::cell::Cell;
 use core::ops::Range;
 use plan::{Plan, RESULTS, is_short};
@@ -102,13 +102,7 @@ thread_local! {
 /// # Panics
 /// If something reaches outside its slice, which the compiler has excluded.
 pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]) {
-    let (rows, lanes) = match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(_) => size::<super::Avx512>(),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(_) => size::<super::Avx2>(),
-        Isa::Portable(_) => size::<Portable>(),
-    };
+    let (rows, lanes) = isa.register_tile();
     let compute = |attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]| {
         let plan = Plan::new(attend, results, rows, lanes);
         pool::parallel(plan.threads(threads), plan.jobs(), &Task { isa, plan: &plan });
@@ -121,10 +115,6 @@ pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Out
     let [keys, values, queries] = results;
     compute(&Attend { part: Attended::Query, ..*attend }, [queries, &mut [], &mut []]);
     compute(attend, [keys, values, &mut []]);
-}
-
-fn size<S: Vectors>() -> (usize, usize) {
-    (S::ROWS, S::LANES)
 }
 
 struct Task<'a> {

@@ -9,8 +9,8 @@ use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
 use super::{Axis, Contract, Output, depthwise, dot, near, panels, spread, stream, turned, winograd};
+use crate::Isa;
 use crate::scratch::Scratch;
-use crate::{Isa, Portable, Vectors};
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
@@ -52,13 +52,7 @@ pub(super) fn drive(
 
 /// A call, with the register tile of its instruction set.
 pub(super) fn call<'a>(isa: Isa, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
-    let (rows, lanes) = match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(_) => size::<crate::Avx512>(),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(_) => size::<crate::Avx2>(),
-        Isa::Portable(_) => size::<Portable>(),
-    };
+    let (rows, lanes) = isa.register_tile();
     Call { isa, threads, sink, rows, lanes }
 }
 
@@ -87,8 +81,4 @@ fn convolved(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
         || winograd::winograd(call, plan, axes)
         || spread::spread(call, plan, axes)
         || turned::turned(call, plan, axes)
-}
-
-fn size<S: Vectors>() -> (usize, usize) {
-    (S::ROWS, S::LANES)
 }

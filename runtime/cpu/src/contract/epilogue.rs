@@ -93,9 +93,7 @@ impl<'a> Tile<'a> {
             // within the tile, and the driver has checked that all tiles lie in the output.
             unsafe {
                 s.store_raw_f(lanes.as_mut_ptr(), v);
-                for (lane, value) in lanes.iter().enumerate().take(count) {
-                    p.wrapping_offset(lane.cast_signed() * target.column).write(*value);
-                }
+                store_apart(&lanes[..count], p, target.column);
             }
         }
     }
@@ -104,6 +102,18 @@ impl<'a> Tile<'a> {
     #[inline(always)]
     pub fn store_u<S: Simd, A: At>(&mut self, s: S, output: usize, r: usize, j: usize, at: A, v: S::U) {
         self.store(s, output, r, j, at, s.f_of_bits(v));
+    }
+}
+
+/// Stores `lanes` where columns are `column` words apart: rarely, and compiled once.
+///
+/// # Safety
+/// `to` must be valid for writing a word for each lane, `column` words apart.
+#[inline(never)]
+unsafe fn store_apart(lanes: &[f32], to: *mut f32, column: isize) {
+    for (lane, value) in lanes.iter().enumerate() {
+        // SAFETY: `to` has a word for each lane by this function's contract.
+        unsafe { to.wrapping_offset(lane.cast_signed() * column).write(*value) }
     }
 }
 

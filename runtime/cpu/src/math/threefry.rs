@@ -4,7 +4,8 @@
 //! counter on every machine. Threefry-2x32 with 20 rounds (Salmon, Moraes, Dror, Shaw: *Parallel random numbers: as easy as
 //! 1, 2, 3*, 2011).
 
-use super::Simd;
+use crate::simd::MAX_LANES;
+use crate::{Full, Kernel, Simd};
 
 /// The parity constant of the key schedule.
 const PARITY: u32 = 0x1bd1_1bda;
@@ -12,13 +13,38 @@ const PARITY: u32 = 0x1bd1_1bda;
 /// The first word of Threefry-2x32-20 of `(counter, 0)` under `(key0, key1)`.
 #[inline(always)]
 pub fn threefry<S: Simd>(s: S, key0: S::U, key1: S::U, counter: S::U) -> S::U {
-    words(s, [key0, key1], [counter, s.splat_u(0)])[0]
+    // Kernels are compiled in the user's crate. Without optimisation each of some hundred operations would have a place of its
+    // own in the kernel's frame for each random number that it draws, until the frame is larger than the stack of a thread.
+    // And where lanes are scalars, each sum with a loop's counter is an induction variable, among which LLVM's strength
+    // reduction searched for seconds.
+    if cfg!(debug_assertions) || S::SCALARS {
+        let mut block = Block { keys: [[0; MAX_LANES]; 2], words: [0; MAX_LANES] };
+        s.store_u(&mut block.keys[0], 0, Full, key0);
+        s.store_u(&mut block.keys[1], 0, Full, key1);
+        s.store_u(&mut block.words, 0, Full, counter);
+        s.call(&mut block);
+        s.load_u(&block.words, 0, Full)
+    } else {
+        words(s, [key0, key1], [counter, s.splat_u(0)])[0]
+    }
 }
 
-// Kernels are compiled in the user's crate. Without optimisation each of some hundred operations would have a place of its own
-// in the kernel's frame for each random number that it draws, until the frame is larger than the stack of a thread.
-#[cfg_attr(debug_assertions, inline(never))]
-#[cfg_attr(not(debug_assertions), inline(always))]
+/// The words of a vector, by way of memory: first the counters, then the random bits.
+struct Block {
+    keys: [[u32; MAX_LANES]; 2],
+    words: [u32; MAX_LANES],
+}
+
+impl Kernel for &mut Block {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let keys = [s.load_u(&self.keys[0], 0, Full), s.load_u(&self.keys[1], 0, Full)];
+        let counter = s.load_u(&self.words, 0, Full);
+        s.store_u(&mut self.words, 0, Full, words(s, keys, [counter, s.splat_u(0)])[0]);
+    }
+}
+
+#[inline(always)]
 fn words<S: Simd>(s: S, key: [S::U; 2], counter: [S::U; 2]) -> [S::U; 2] {
     let third = s.xor_u(s.xor_u(key[0], key[1]), s.splat_u(PARITY));
     let x = [s.add_u(counter[0], key[0]), s.add_u(counter[1], key[1])];
@@ -61,7 +87,7 @@ fn inject<S: Simd>(s: S, [a, b]: [S::U; 2], key0: S::U, key1: S::U, step: u32) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Full, Isa, Kernel, run};
+    use crate::{Isa, run};
 
     struct Words<'a>([u32; 2], [u32; 2], &'a mut [u32]);
 
@@ -89,7 +115,8 @@ mod tests {
                 let mut out = [0; 32];
                 run(isa, Words(key, counter, &mut out));
                 assert_eq!([out[0], out[16]], words, "{isa:?}");
-                assert_eq!([out[7], out[23]], words, "{isa:?}");
+                let last = isa.lanes() - 1;
+                assert_eq!([out[last], out[16 + last]], words, "{isa:?}");
             }
         }
     }
