@@ -29,7 +29,7 @@ use crate::{Kernel, Simd, pool, run};
 use cut::{Cut, Sizes};
 use filters::Filters;
 use points::TEMP;
-use transforms::{Four, Minimal, TAPS, Three, Two};
+use transforms::TAPS;
 
 /// Vectors of a panel.
 const VECTORS: usize = 2;
@@ -221,44 +221,23 @@ struct Work<'a> {
 impl Kernel for Work<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        // SAFETY: `winograd`, and `kept` for filters, have provided the memory that jobs share in the sizes of the setup,
-        // count the jobs by it, and start a kind after those whose words it reads; each step has its own transform.
-        unsafe {
-            match self.part.task.setup.cut.step {
-                2 => self.filtered::<S, Two, 2, 4>(s),
-                3 => self.filtered::<S, Three, 3, 5>(s),
-                4 => self.filtered::<S, Four, 4, 6>(s),
-                _ => unreachable!("cuts are made for these steps"),
-            }
-        }
-    }
-}
-
-impl Work<'_> {
-    /// Does the work with the transform of the setup.
-    ///
-    /// # Safety
-    /// `STEP` must be the setup's. What the task shares must have the sizes of the setup: a list of channels, patches if
-    /// jobs are panels, filters unless these are fresh. What this kind reads of it must be written, and `range` must be
-    /// indices of it.
-    #[inline(always)]
-    unsafe fn filtered<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(self, s: S) {
         let Work { part: &Part { task, kind }, range, scratch } = self;
         let setup = task.setup;
-        // SAFETY: by this function's contract what is shared has the sizes of the setup, and is written where this kind
-        // reads it; filters go to the words of their panel, by way of `TEMP` words of scratch memory.
+        // SAFETY: `winograd`, and `kept` for filters, have provided the memory that jobs share in the sizes of the setup,
+        // count the jobs by it, and start a kind after those whose words it reads; filters go to the words of their panel,
+        // by way of `TEMP` words of scratch memory.
         unsafe {
             match kind {
                 Kind::Filters(to) => {
                     let (temp, _) = scratch.provide(TEMP, 0, Place::NOWHERE);
                     for panel in range {
                         let to = to.wrapping_add(panel * setup.panel_words());
-                        points::filters::<S, T, STEP, PATCH>(s, setup, panel, temp, to);
+                        points::filters(s, setup, panel, temp, to);
                     }
                 }
-                Kind::Patches => all_patches::<S, T, STEP, PATCH>(s, task, range, scratch),
-                Kind::Strips => by_strips::<S, T, STEP, PATCH>(s, task, range, scratch),
-                Kind::Panels(fresh) => by_panels::<S, T, STEP, PATCH>(s, task, range, fresh, scratch),
+                Kind::Patches => all_patches(s, task, range, scratch),
+                Kind::Strips => by_strips(s, task, range, scratch),
+                Kind::Panels(fresh) => by_panels(s, task, range, fresh, scratch),
             }
         }
     }
@@ -295,10 +274,9 @@ fn memory(setup: &Setup<'_>, scratch: &mut Scratch<Place>, more: usize) -> (Memo
 /// Jobs are rows of patches, of one vector of channels after the other.
 ///
 /// # Safety
-/// `task.patches` must have the words of all strips, `jobs` must be vectors of channels times rows of patches, and `STEP`
-/// the setup's.
+/// `task.patches` must have the words of all strips, and `jobs` must be vectors of channels times rows of patches.
 #[inline(always)]
-unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn all_patches<S: Simd>(
     s: S,
     task: &Task<'_>,
     mut jobs: Range<usize>,
@@ -314,7 +292,7 @@ unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const
         // first row, and `memory` has been made for this setup.
         unsafe {
             let from = (&plan.rhs, plan.rhs.origin());
-            points::patches::<S, T, STEP, PATCH>(s, task.setup, from, (group, row..end), memory, to);
+            points::patches(s, task.setup, from, (group, row..end), memory, to);
         }
         jobs.start += end - row;
     }
@@ -323,10 +301,9 @@ unsafe fn all_patches<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const
 /// Jobs are strips of all rows of filters.
 ///
 /// # Safety
-/// `task` must have the list of channels and all transformed filters, `jobs` must be groups of images times strips, and
-/// `STEP` the setup's.
+/// `task` must have the list of channels and all transformed filters, and `jobs` must be groups of images times strips.
 #[inline(always)]
-unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn by_strips<S: Simd>(
     s: S,
     task: &Task<'_>,
     jobs: Range<usize>,
@@ -347,7 +324,7 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
                 let from = (&plan.rhs, plan.at_batch(&plan.rhs, batch));
                 let to = transformed.wrapping_add((batch - first) * setup.patches(strip) * setup.patch_step());
                 for group in 0..setup.groups() {
-                    points::patches::<S, T, STEP, PATCH>(s, setup, from, (group, rows.clone()), memory, to);
+                    points::patches(s, setup, from, (group, rows.clone()), memory, to);
                 }
             }
             for panel in 0..setup.panels {
@@ -357,7 +334,7 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
                     let products = memory.products.wrapping_add((batch - first) * setup.patches(strip) * setup.width());
                     let memory = Memory { products, ..memory };
                     let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
-                    hand_on::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory, &destination);
+                    hand_on(s, setup, (panel, strip), memory, &destination);
                 }
             }
         }
@@ -368,9 +345,9 @@ unsafe fn by_strips<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
 ///
 /// # Safety
 /// `task` must have the list of channels, all transformed patches, and unless `fresh` all transformed filters; there must
-/// be one batch index, and `STEP` must be the setup's.
+/// be one batch index.
 #[inline(always)]
-unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn by_panels<S: Simd>(
     s: S,
     task: &Task<'_>,
     panels: Range<usize>,
@@ -385,13 +362,13 @@ unsafe fn by_panels<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const P
         // function's contract the list, the patches of all strips, and other filters are written.
         unsafe {
             if fresh {
-                points::filters::<S, T, STEP, PATCH>(s, setup, panel, memory.temp, own);
+                points::filters(s, setup, panel, memory.temp, own);
             }
             let filters = if fresh { own } else { task.filters.wrapping_add(panel * setup.panel_words()) };
             for strip in 0..setup.cut.strips {
                 let transformed = task.patches.wrapping_add(strip * setup.strip_words());
                 multiply(s, task, (panel, setup.patches(strip)), (filters, transformed), memory.products);
-                hand_on::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory, &destination);
+                hand_on(s, setup, (panel, strip), memory, &destination);
             }
         }
     }
@@ -441,9 +418,9 @@ unsafe fn multiply<S: Simd>(
 /// Transforms the products of a panel with a strip of an image back, and hands the sums on.
 ///
 /// # Safety
-/// `memory` must be that of a job, and its products those of the panel with the strip; `STEP` must be the setup's.
+/// `memory` must be that of a job, and its products those of the panel with the strip.
 #[inline(always)]
-unsafe fn hand_on<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(
+unsafe fn hand_on<S: Simd>(
     s: S,
     setup: &Setup<'_>,
     (panel, strip): (usize, usize),
@@ -456,7 +433,7 @@ unsafe fn hand_on<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PAT
     // SAFETY: the products are written and `memory` is a job's, by this function's contract; the panel's rows and the
     // strip's pixels lie within the contraction.
     unsafe {
-        points::sums::<S, T, STEP, PATCH>(s, setup, (panel, strip), memory);
+        points::sums(s, setup, (panel, strip), memory);
         destination.finish(s, &sums);
     }
 }
