@@ -105,15 +105,16 @@ impl<'a> Tile<'a> {
     }
 }
 
-/// Stores `lanes` where columns are `column` words apart: rarely, and compiled once.
+/// Stores `lanes` where columns are `column` words apart: a function, because LLVM would write it out in every epilogue.
 ///
 /// # Safety
 /// `to` must be valid for writing a word for each lane, `column` words apart.
 #[inline(never)]
-unsafe fn store_apart(lanes: &[f32], to: *mut f32, column: isize) {
-    for (lane, value) in lanes.iter().enumerate() {
+unsafe fn store_apart(lanes: &[f32], mut to: *mut f32, column: isize) {
+    for value in lanes {
         // SAFETY: `to` has a word for each lane by this function's contract.
-        unsafe { to.wrapping_offset(lane.cast_signed() * column).write(*value) }
+        unsafe { to.write(*value) }
+        to = to.wrapping_offset(column);
     }
 }
 

@@ -276,12 +276,7 @@ fn memory(setup: &Setup<'_>, scratch: &mut Scratch<Place>, more: usize) -> (Memo
 /// # Safety
 /// `task.patches` must have the words of all strips, and `jobs` must be vectors of channels times rows of patches.
 #[inline(always)]
-unsafe fn all_patches<S: Simd>(
-    s: S,
-    task: &Task<'_>,
-    mut jobs: Range<usize>,
-    scratch: &mut Scratch<Place>,
-) {
+unsafe fn all_patches<S: Simd>(s: S, task: &Task<'_>, mut jobs: Range<usize>, scratch: &mut Scratch<Place>) {
     let Setup { plan, cut, .. } = task.setup;
     let (memory, _) = memory(task.setup, scratch, 0);
     while !jobs.is_empty() {
@@ -303,12 +298,7 @@ unsafe fn all_patches<S: Simd>(
 /// # Safety
 /// `task` must have the list of channels and all transformed filters, and `jobs` must be groups of images times strips.
 #[inline(always)]
-unsafe fn by_strips<S: Simd>(
-    s: S,
-    task: &Task<'_>,
-    jobs: Range<usize>,
-    scratch: &mut Scratch<Place>,
-) {
+unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch: &mut Scratch<Place>) {
     let setup = task.setup;
     let Setup { plan, cut, .. } = setup;
     let (memory, transformed) = memory(setup, scratch, setup.strip_words());
@@ -347,13 +337,7 @@ unsafe fn by_strips<S: Simd>(
 /// `task` must have the list of channels, all transformed patches, and unless `fresh` all transformed filters; there must
 /// be one batch index.
 #[inline(always)]
-unsafe fn by_panels<S: Simd>(
-    s: S,
-    task: &Task<'_>,
-    panels: Range<usize>,
-    fresh: bool,
-    scratch: &mut Scratch<Place>,
-) {
+unsafe fn by_panels<S: Simd>(s: S, task: &Task<'_>, panels: Range<usize>, fresh: bool, scratch: &mut Scratch<Place>) {
     let setup = task.setup;
     let (memory, own) = memory(setup, scratch, if fresh { setup.panel_words() } else { 0 });
     let destination = Destination::new(setup.plan, 0, setup.call.isa, setup.call.sink);

@@ -57,13 +57,7 @@ unsafe fn transform<S: Simd>(s: S, step: usize, work: impl Transform) {
 /// # Safety
 /// `temp` must have [`TEMP`] words, `to` those of a panel, and `panel` must be one of the setup's.
 #[inline(always)]
-pub(super) unsafe fn filters<S: Simd>(
-    s: S,
-    setup: &Setup<'_>,
-    panel: usize,
-    temp: *mut f32,
-    to: *mut f32,
-) {
+pub(super) unsafe fn filters<S: Simd>(s: S, setup: &Setup<'_>, panel: usize, temp: *mut f32, to: *mut f32) {
     const WEIGHTS: usize = TAPS * TAPS;
     let Setup { plan, filters, cut, .. } = setup;
     let turned = temp.wrapping_add(2 * MAX_LANES * MAX_LANES);
@@ -232,12 +226,7 @@ unsafe fn transform_patch<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, c
 /// # Safety
 /// `memory` must be that of a job, with the products of the panel and the strip, which must be some of the setup's.
 #[inline(always)]
-pub(super) unsafe fn sums<S: Simd>(
-    s: S,
-    setup: &Setup<'_>,
-    (panel, strip): (usize, usize),
-    memory: Memory,
-) {
+pub(super) unsafe fn sums<S: Simd>(s: S, setup: &Setup<'_>, (panel, strip): (usize, usize), memory: Memory) {
     let Setup { filters, cut, .. } = setup;
     let (rows, pixels) = (setup.rows(panel), setup.pixels(strip));
     let (pitch, across) = (setup.sum_pitch(), filters.x.sums);
