@@ -85,6 +85,11 @@ impl Dim {
         &self.terms
     }
 
+    /// The monomials, as dimensions with a coefficient of one, and their coefficients.
+    pub fn split(&self) -> impl Iterator<Item = (Dim, i64)> {
+        self.terms.iter().map(|(atoms, c)| (Dim { terms: Rc::new(vec![(atoms.clone(), 1)]) }, *c))
+    }
+
     /// Whether this is the constant `n`.
     pub fn is(&self, n: i64) -> bool {
         self.as_const() == Some(n)

@@ -15,6 +15,7 @@ pub mod limits;
 pub mod map_op;
 pub mod mention;
 pub mod model;
+pub mod parametric;
 pub mod pattern;
 pub mod plan;
 pub mod precision;

@@ -15,6 +15,7 @@ mod scatter;
 mod variables;
 
 use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
+use crate::ir::parametric::{self, Parametric};
 use crate::ir::plan::Plans;
 use crate::ir::program::{KernelId, Step};
 use crate::ir::schedule::{Threads, Unroll};
@@ -33,12 +34,17 @@ const INLINED: usize = 32;
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
-    let launched = plan::Launched { kernels: &own, starts: &starts };
     let mut used = BTreeSet::new();
     plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
-    let kernels = own.iter().enumerate().filter(|(number, _)| used.contains(&KernelId(*number)));
     let is_called = used.len() > INLINED;
-    let kernels = kernels.map(|(number, k)| kernel(number, k, is_called));
+    let mut printed = own.clone();
+    let parametric = match is_called {
+        true => parametric::parametrize(&mut printed),
+        false => (0..own.len()).map(|kernel| Parametric { kernel, numbers: vec![] }).collect(),
+    };
+    let launched = plan::Launched { kernels: &own, starts: &starts, printed: &printed, parametric: &parametric };
+    let used: BTreeSet<usize> = used.into_iter().map(|id| parametric[id.0].kernel).collect();
+    let kernels = used.into_iter().map(|number| kernel(number, &printed[number], is_called));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     quote!(#(#kernels)* #(#functions)*)
@@ -92,6 +98,11 @@ fn dims(kernel: &Kernel) -> Vec<String> {
         }
     }
     owned.extend(kernel.schedule.streamed.iter().map(|&slot| kernel.slots[slot].len.clone()));
+    let rows = &kernel.schedule.rows;
+    owned.extend(rows.prefetches.iter().map(|prefetch| prefetch.distance.clone()));
+    if let Some(threads) = &rows.threads {
+        owned.extend(threads.slots.iter().map(|(_, words)| words).chain([&threads.work]).cloned());
+    }
     if let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton {
         for window in lhs.windows.iter().chain(&rhs.windows) {
             owned.extend([window.extent.clone(), window.stride.clone()]);

@@ -7,6 +7,7 @@ use super::{counters, dims, function as kernel_function};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
 use crate::ir::model::{Binder, Effect, ParamId};
+use crate::ir::parametric::Parametric;
 use crate::ir::plan::{Place, Plan, Pool};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
 use crate::ir::{DType, Dim, Function, Mode, Model, Type};
@@ -22,6 +23,10 @@ pub(super) struct Launched<'a> {
     pub(super) kernels: &'a [Kernel],
     /// What a launch adds to the start of each slot, by counters of loops.
     pub(super) starts: &'a [Vec<Index>],
+    /// The kernels as they are printed.
+    pub(super) printed: &'a [Kernel],
+    /// Which of those each kernel is, with which numbers.
+    pub(super) parametric: &'a [Parametric],
 }
 
 /// The plan of the function of that number.
@@ -293,9 +298,20 @@ impl<'a> Printer<'a> {
                 (Some(start), false) => quote!(&(#words)[#start..]),
             }
         });
-        let function = kernel_function(id.0);
-        let dims = dims(kernel);
-        let dims = dims.iter().map(|n| arith::name(n));
+        let Parametric { kernel: printed, numbers } = &self.launched.parametric[id.0];
+        let function = kernel_function(*printed);
+        let dims = dims(&self.launched.printed[*printed]).into_iter().map(|name| {
+            match numbers.iter().find(|(parameter, _)| *parameter == name) {
+                Some((_, number)) => {
+                    let number = Literal::usize_unsuffixed(*number as usize);
+                    quote!(#number)
+                }
+                None => {
+                    let name = arith::name(&name);
+                    quote!(#name)
+                }
+            }
+        });
         let around = counters(kernel);
         let turns = (0..around.len()).map(|depth| &loops[loops.len() - 1 - depth]);
         let kept = kernel.schedule.packed_once.then(|| {
