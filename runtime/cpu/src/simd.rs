@@ -274,8 +274,7 @@ pub trait Simd: Vectors {
 
 impl<S: Vectors> Simd for S {}
 
-/// Panics unless `count` words from `index` on lie within `len`. There is one branch, and none that LLVM would duplicate a
-/// loop for: all but the comparison is invariant there.
+/// Panics unless `count` words from `index` on lie within `len`. In a loop, all but one comparison is invariant.
 #[inline(always)]
 fn check(len: usize, index: usize, count: usize) {
     if len < count || index > len - count {
