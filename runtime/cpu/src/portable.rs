@@ -2,7 +2,7 @@
 //!
 //! In and out: as [`Vectors`] says. Always: plain Rust arithmetic. It also serves aarch64 and wasm32 for now.
 
-use super::{Kernel, Vectors};
+use super::Vectors;
 
 /// The token of the portable instruction set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -107,15 +107,6 @@ impl Vectors for Portable {
     type U = Lanes<u32>;
     /// All ones or all zeros per lane, so that selection is bitwise.
     type M = Lanes<u32>;
-
-    #[inline(never)]
-    fn enter<K: Kernel>(self, kernel: K) {
-        kernel.run(self);
-    }
-    #[inline(never)]
-    fn call<K: Kernel>(self, kernel: K) {
-        kernel.run(self);
-    }
 
     #[inline(always)]
     fn splat_f(self, x: f32) -> Self::F {

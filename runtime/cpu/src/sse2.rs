@@ -6,7 +6,7 @@
 
 use core::arch::x86_64::*;
 
-use super::{Kernel, Vectors};
+use super::Vectors;
 
 /// The token of the instruction set that every x86-64 machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -103,15 +103,6 @@ impl Vectors for Sse2 {
     type U = __m128i;
     /// All ones or all zeros per lane.
     type M = __m128i;
-
-    #[inline(never)]
-    fn enter<K: Kernel>(self, kernel: K) {
-        kernel.run(self);
-    }
-    #[inline(never)]
-    fn call<K: Kernel>(self, kernel: K) {
-        kernel.run(self);
-    }
 
     vectors! { self;
         add_f(a: F, b: F) -> F = _mm_add_ps(a, b);

@@ -30,10 +30,17 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     /// A vector of truth values.
     type M: Copy;
 
-    /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set.
-    fn enter<K: Kernel>(self, kernel: K);
+    /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set. What every machine has needs none, and is
+    /// compiled once.
+    #[inline(always)]
+    fn enter<K: Kernel>(self, kernel: K) {
+        self.call(kernel);
+    }
     /// As [`Vectors::enter`], but compiled once wherever it is called from.
-    fn call<K: Kernel>(self, kernel: K);
+    #[inline(never)]
+    fn call<K: Kernel>(self, kernel: K) {
+        kernel.run(self);
+    }
 
     /// All lanes `x`.
     fn splat_f(self, x: f32) -> Self::F;
