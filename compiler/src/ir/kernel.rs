@@ -360,6 +360,39 @@ impl Kernel {
         }
     }
 
+    /// Calls `see` with every dimension in axes, positions and schedule that is no divisor's, nor in what is divided, to change it.
+    pub fn for_each_dim(&mut self, see: &mut dyn FnMut(&mut Dim)) {
+        self.axes.iter_mut().for_each(&mut *see);
+        for scalar in &mut self.scalars {
+            match scalar {
+                Expr::Extent(dim) => see(dim),
+                Expr::Load { guards, .. } | Expr::Inside(guards) => {
+                    for guard in guards {
+                        if let Guard::Within(_, extent) = guard {
+                            see(extent);
+                        }
+                    }
+                }
+                Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
+            }
+        }
+        self.for_each_index(&mut |index| {
+            see(&mut index.base);
+            index.terms.iter_mut().for_each(|(_, factor)| see(factor));
+        });
+        match &mut self.skeleton {
+            Skeleton::Contract { lhs, rhs, .. } => {
+                for window in lhs.windows.iter_mut().chain(&mut rhs.windows) {
+                    see(&mut window.extent);
+                    see(&mut window.stride);
+                }
+            }
+            Skeleton::Recur(own) => [&mut own.count].into_iter().chain(&mut own.strides).for_each(&mut *see),
+            Skeleton::Row { .. } | Skeleton::Scatter { .. } | Skeleton::Attend(_) => {}
+        }
+        self.schedule.rows.for_each_dim(see);
+    }
+
     /// Every index map.
     pub fn indices(&self) -> Vec<Index> {
         let mut all = vec![];

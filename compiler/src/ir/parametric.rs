@@ -5,8 +5,7 @@
 //! is printed stay: the small ones, which may be loops that a compiler unrolls, and what divides.
 
 use super::dim::Dim;
-use super::index::Index;
-use super::kernel::{Expr, Guard, Kernel, Skeleton};
+use super::kernel::{Kernel, Skeleton};
 use std::collections::HashMap;
 
 /// The least number that becomes a parameter.
@@ -22,6 +21,11 @@ pub struct Parametric {
 }
 
 impl Parametric {
+    /// A kernel without parameters.
+    pub fn alone(kernel: usize) -> Parametric {
+        Parametric { kernel, numbers: vec![] }
+    }
+
     /// The kernel itself, of one with parameters.
     fn of(&self, parametric: &Kernel) -> Kernel {
         let mut kernel = parametric.clone();
@@ -43,8 +47,7 @@ pub fn parametrize(kernels: &mut [Kernel]) -> Vec<Parametric> {
         alike.entry(form).or_default().push(number);
         all.push(numbers);
     }
-    let mut members: Vec<Parametric> =
-        (0..kernels.len()).map(|kernel| Parametric { kernel, numbers: vec![] }).collect();
+    let mut members: Vec<Parametric> = (0..kernels.len()).map(Parametric::alone).collect();
     for group in alike.into_values().filter(|group| group.len() > 1) {
         let rows: Vec<&[i64]> = group.iter().map(|&kernel| all[kernel].as_slice()).collect();
         let (dims, parameters) = parameters(&rows);
@@ -153,39 +156,10 @@ fn with_numbers(dim: &Dim, with: &mut dyn FnMut(i64) -> Dim) -> Dim {
     sum
 }
 
-/// Calls `see` with every dimension that is no divisor's, nor in what is divided, to change it.
+/// Calls `see` with every dimension whose numbers may be parameters, to change it.
 fn for_each_dim(kernel: &mut Kernel, see: &mut dyn FnMut(&mut Dim)) {
-    kernel.axes.iter_mut().for_each(&mut *see);
+    kernel.for_each_dim(see);
     kernel.slots.iter_mut().for_each(|slot| see(&mut slot.len));
-    for scalar in &mut kernel.scalars {
-        match scalar {
-            Expr::Extent(dim) => see(dim),
-            Expr::Load { guards, .. } | Expr::Inside(guards) => {
-                for guard in guards {
-                    if let Guard::Within(_, extent) = guard {
-                        see(extent);
-                    }
-                }
-            }
-            Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-        }
-    }
-    kernel.for_each_index(&mut |index| {
-        let Index { base, terms } = index;
-        see(base);
-        terms.iter_mut().for_each(|(_, factor)| see(factor));
-    });
-    if let Skeleton::Contract { lhs, rhs, .. } = &mut kernel.skeleton {
-        for window in lhs.windows.iter_mut().chain(&mut rhs.windows) {
-            see(&mut window.extent);
-            see(&mut window.stride);
-        }
-    }
-    if let Some(threads) = &mut kernel.schedule.rows.threads {
-        threads.slots.iter_mut().for_each(|(_, words)| see(words));
-        see(&mut threads.work);
-    }
-    kernel.schedule.rows.prefetches.iter_mut().for_each(|prefetch| see(&mut prefetch.distance));
 }
 
 #[cfg(test)]

@@ -49,6 +49,15 @@ pub struct Rows {
 }
 
 impl Rows {
+    /// Calls `see` with every dimension, to change it.
+    pub(super) fn for_each_dim(&mut self, see: &mut dyn FnMut(&mut Dim)) {
+        if let Some(threads) = &mut self.threads {
+            threads.slots.iter_mut().for_each(|(_, words)| see(words));
+            see(&mut threads.work);
+        }
+        self.prefetches.iter_mut().for_each(|prefetch| see(&mut prefetch.distance));
+    }
+
     /// Calls `see` with every number of a scalar, to change it.
     pub(super) fn for_each_scalar(&mut self, see: &mut dyn FnMut(&mut ExprId)) {
         self.buffers.iter_mut().map(|buffered| &mut buffered.scalar).for_each(&mut *see);

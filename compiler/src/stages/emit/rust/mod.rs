@@ -14,13 +14,14 @@ mod scalar;
 mod scatter;
 mod variables;
 
-use crate::ir::kernel::{Expr, Guard, Kernel, Skeleton};
+use crate::ir::index::{Atom, Index};
+use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::parametric::{self, Parametric};
 use crate::ir::plan::Plans;
 use crate::ir::program::{KernelId, Step};
 use crate::ir::schedule::{Threads, Unroll};
 use crate::ir::turns;
-use crate::ir::{DType, Model};
+use crate::ir::{DType, Dim, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
@@ -33,18 +34,17 @@ const INLINED: usize = 32;
 
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
-    let (own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
+    let (mut own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
     let mut used = BTreeSet::new();
     plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
     let is_called = used.len() > INLINED;
-    let mut printed = own.clone();
     let parametric = match is_called {
-        true => parametric::parametrize(&mut printed),
-        false => (0..own.len()).map(|kernel| Parametric { kernel, numbers: vec![] }).collect(),
+        true => parametric::parametrize(&mut own),
+        false => (0..own.len()).map(Parametric::alone).collect(),
     };
-    let launched = plan::Launched { kernels: &own, starts: &starts, printed: &printed, parametric: &parametric };
+    let launched = plan::Launched { kernels: &own, starts: &starts, parametric: &parametric };
     let used: BTreeSet<usize> = used.into_iter().map(|id| parametric[id.0].kernel).collect();
-    let kernels = used.into_iter().map(|number| kernel(number, &printed[number], is_called));
+    let kernels = used.into_iter().map(|number| kernel(number, &own[number], is_called));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     quote!(#(#kernels)* #(#functions)*)
@@ -78,63 +78,27 @@ fn function(number: usize) -> Ident {
 
 /// The names of the dimensions that a kernel needs.
 fn dims(kernel: &Kernel) -> Vec<String> {
-    let mut all: Vec<&crate::ir::Dim> = kernel.axes.iter().collect();
-    let mut owned: Vec<crate::ir::Dim> = vec![];
-    for index in &kernel.indices() {
-        owned.push(index.base.clone());
-        collect(index, &mut owned);
-    }
-    for expr in &kernel.scalars {
-        match expr {
-            Expr::Extent(dim) => owned.push(dim.clone()),
-            Expr::Load { guards, .. } | Expr::Inside(guards) => {
-                for guard in guards {
-                    if let Guard::Within(_, extent) = guard {
-                        owned.push(extent.clone());
-                    }
-                }
-            }
-            Expr::Const(_) | Expr::Index(_) | Expr::Map(..) | Expr::Convert(..) | Expr::Accumulated { .. } => {}
-        }
-    }
-    owned.extend(kernel.schedule.streamed.iter().map(|&slot| kernel.slots[slot].len.clone()));
-    let rows = &kernel.schedule.rows;
-    owned.extend(rows.prefetches.iter().map(|prefetch| prefetch.distance.clone()));
-    if let Some(threads) = &rows.threads {
-        owned.extend(threads.slots.iter().map(|(_, words)| words).chain([&threads.work]).cloned());
-    }
-    if let Skeleton::Contract { lhs, rhs, .. } = &kernel.skeleton {
-        for window in lhs.windows.iter().chain(&rhs.windows) {
-            owned.extend([window.extent.clone(), window.stride.clone()]);
-        }
-    }
-    if let Skeleton::Recur(own) = &kernel.skeleton {
-        owned.extend([own.count.clone()].into_iter().chain(own.strides.clone()));
-    }
-    all.extend(&owned);
-    let mut names = arith::names(all);
+    let mut all: Vec<Dim> = kernel.schedule.streamed.iter().map(|&slot| kernel.slots[slot].len.clone()).collect();
+    kernel.clone().for_each_dim(&mut |dim| all.push(dim.clone()));
+    kernel.indices().iter().for_each(|index| divided(index, &mut all));
+    let mut names = arith::names(&all);
     names.sort();
     names
 }
 
-/// The dimensions in the coefficients of an index.
-fn collect(index: &crate::ir::index::Index, into: &mut Vec<crate::ir::Dim>) {
-    use crate::ir::index::Atom;
-    for (atom, c) in &index.terms {
-        into.push(c.clone());
-        match atom {
-            Atom::Div(inner, by) | Atom::Mod(inner, by) => {
-                into.extend([inner.base.clone(), by.clone()]);
-                collect(inner, into);
-            }
-            Atom::Axis(_) | Atom::Loop(_) | Atom::Value(_) => {}
+/// The dimensions in the divisions of an index.
+fn divided(index: &Index, into: &mut Vec<Dim>) {
+    for (atom, _) in &index.terms {
+        if let Atom::Div(inner, by) | Atom::Mod(inner, by) = atom {
+            into.extend([by.clone(), inner.base.clone()]);
+            into.extend(inner.terms.iter().map(|(_, factor)| factor.clone()));
+            divided(inner, into);
         }
     }
 }
 
 /// The loops whose counters a kernel needs from outside, by their depth: a recurrence counts its turns itself.
 fn counters(kernel: &Kernel) -> Range<usize> {
-    use crate::ir::index::{Atom, Index};
     fn deepest(index: &Index) -> usize {
         let depth = |atom: &Atom| match atom {
             Atom::Loop(depth) => depth + 1,

@@ -23,9 +23,7 @@ pub(super) struct Launched<'a> {
     pub(super) kernels: &'a [Kernel],
     /// What a launch adds to the start of each slot, by counters of loops.
     pub(super) starts: &'a [Vec<Index>],
-    /// The kernels as they are printed.
-    pub(super) printed: &'a [Kernel],
-    /// Which of those each kernel is, with which numbers.
+    /// Which of the kernels each one is, with which numbers.
     pub(super) parametric: &'a [Parametric],
 }
 
@@ -283,7 +281,8 @@ impl<'a> Printer<'a> {
 
     /// Slices the pools and calls a kernel.
     fn launch(&self, id: KernelId, buffers: &[BufferId], loops: &Loops) -> TokenStream {
-        let kernel = &self.launched.kernels[id.0];
+        let Parametric { kernel: number, numbers } = &self.launched.parametric[id.0];
+        let kernel = &self.launched.kernels[*number];
         let bound: Vec<(BufferId, bool)> = buffers.iter().zip(&kernel.slots).map(|(b, s)| (*b, s.write)).collect();
         let (parts, taken) = self.parts(&bound);
         let slots = kernel.slots.iter().enumerate().map(|(slot, s)| {
@@ -298,10 +297,9 @@ impl<'a> Printer<'a> {
                 (Some(start), false) => quote!(&(#words)[#start..]),
             }
         });
-        let Parametric { kernel: printed, numbers } = &self.launched.parametric[id.0];
-        let function = kernel_function(*printed);
-        let dims = dims(&self.launched.printed[*printed]).into_iter().map(|name| {
-            match numbers.iter().find(|(parameter, _)| *parameter == name) {
+        let function = kernel_function(*number);
+        let dims =
+            dims(kernel).into_iter().map(|name| match numbers.iter().find(|(parameter, _)| *parameter == name) {
                 Some((_, number)) => {
                     let number = Literal::usize_unsuffixed(*number as usize);
                     quote!(#number)
@@ -310,8 +308,7 @@ impl<'a> Printer<'a> {
                     let name = arith::name(&name);
                     quote!(#name)
                 }
-            }
-        });
+            });
         let around = counters(kernel);
         let turns = (0..around.len()).map(|depth| &loops[loops.len() - 1 - depth]);
         let kept = kernel.schedule.packed_once.then(|| {
