@@ -5,6 +5,7 @@
 
 use core::arch::x86_64::*;
 
+use super::vectors::reductions;
 use super::{Kernel, Vectors};
 
 /// The proof that the machine has AVX2 and FMA.
@@ -254,20 +255,7 @@ impl Vectors for Avx2 {
         f_of_bits(x: U) -> F = _mm256_castsi256_ps(x);
     }
 
-    fold! { self;
-        reduce_add_f: F -> f32 = add_f, _mm256_castps_si256, _mm256_castsi256_ps;
-        reduce_mul_f: F -> f32 = mul_f, _mm256_castps_si256, _mm256_castsi256_ps;
-        reduce_max_f: F -> f32 = max_f, _mm256_castps_si256, _mm256_castsi256_ps;
-        reduce_min_f: F -> f32 = min_f, _mm256_castps_si256, _mm256_castsi256_ps;
-        reduce_add_i: I -> i32 = add_i, core::convert::identity, core::convert::identity;
-        reduce_mul_i: I -> i32 = mul_i, core::convert::identity, core::convert::identity;
-        reduce_max_i: I -> i32 = max_i, core::convert::identity, core::convert::identity;
-        reduce_min_i: I -> i32 = min_i, core::convert::identity, core::convert::identity;
-        reduce_add_u: U -> u32 = add_u, core::convert::identity, core::convert::identity;
-        reduce_mul_u: U -> u32 = mul_u, core::convert::identity, core::convert::identity;
-        reduce_max_u: U -> u32 = max_u, core::convert::identity, core::convert::identity;
-        reduce_min_u: U -> u32 = min_u, core::convert::identity, core::convert::identity;
-    }
+    reductions! { fold, self, _mm256_castps_si256, _mm256_castsi256_ps }
 
     by_lane! { self;
         div_i: I i32, a b = if b == 0 { 0 } else { a.wrapping_div(b) };

@@ -7,6 +7,7 @@
 use core::arch::x86_64::*;
 
 use super::Vectors;
+use super::vectors::reductions;
 
 /// The token of the instruction set that every x86-64 machine has.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -230,20 +231,7 @@ impl Vectors for Sse2 {
         f_of_bits(x: U) -> F = _mm_castsi128_ps(x);
     }
 
-    fold! { self;
-        reduce_add_f: F -> f32 = add_f, _mm_castps_si128, _mm_castsi128_ps;
-        reduce_mul_f: F -> f32 = mul_f, _mm_castps_si128, _mm_castsi128_ps;
-        reduce_max_f: F -> f32 = max_f, _mm_castps_si128, _mm_castsi128_ps;
-        reduce_min_f: F -> f32 = min_f, _mm_castps_si128, _mm_castsi128_ps;
-        reduce_add_i: I -> i32 = add_i, core::convert::identity, core::convert::identity;
-        reduce_mul_i: I -> i32 = mul_i, core::convert::identity, core::convert::identity;
-        reduce_max_i: I -> i32 = max_i, core::convert::identity, core::convert::identity;
-        reduce_min_i: I -> i32 = min_i, core::convert::identity, core::convert::identity;
-        reduce_add_u: U -> u32 = add_u, core::convert::identity, core::convert::identity;
-        reduce_mul_u: U -> u32 = mul_u, core::convert::identity, core::convert::identity;
-        reduce_max_u: U -> u32 = max_u, core::convert::identity, core::convert::identity;
-        reduce_min_u: U -> u32 = min_u, core::convert::identity, core::convert::identity;
-    }
+    reductions! { fold, self, _mm_castps_si128, _mm_castsi128_ps }
 
     memory! { self;
         F f32: load_raw_f load_masked_raw_f store_raw_f store_masked_raw_f gather_raw_f scatter_raw_f

@@ -5,6 +5,30 @@
 
 use super::Kernel;
 
+/// The reductions of a set whose integers, signed or not, have one type of vector, by its macro that folds one, with what makes
+/// integers of floats and floats of integers.
+#[cfg(target_arch = "x86_64")]
+macro_rules! reductions {
+    ($fold:ident, $self:ident, $bits:path, $floats:path) => {
+        $fold! { $self;
+            reduce_add_f: F -> f32 = add_f, $bits, $floats;
+            reduce_mul_f: F -> f32 = mul_f, $bits, $floats;
+            reduce_max_f: F -> f32 = max_f, $bits, $floats;
+            reduce_min_f: F -> f32 = min_f, $bits, $floats;
+            reduce_add_i: I -> i32 = add_i, core::convert::identity, core::convert::identity;
+            reduce_mul_i: I -> i32 = mul_i, core::convert::identity, core::convert::identity;
+            reduce_max_i: I -> i32 = max_i, core::convert::identity, core::convert::identity;
+            reduce_min_i: I -> i32 = min_i, core::convert::identity, core::convert::identity;
+            reduce_add_u: U -> u32 = add_u, core::convert::identity, core::convert::identity;
+            reduce_mul_u: U -> u32 = mul_u, core::convert::identity, core::convert::identity;
+            reduce_max_u: U -> u32 = max_u, core::convert::identity, core::convert::identity;
+            reduce_min_u: U -> u32 = min_u, core::convert::identity, core::convert::identity;
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(super) use reductions;
+
 /// An instruction set, as a value that proves that the machine has it.
 ///
 /// Suffixes name the type of lane: `f` is f32, `i` is i32, `u` is u32, `m` is a mask. Integer arithmetic wraps. Shift counts
