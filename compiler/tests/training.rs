@@ -74,6 +74,7 @@ fn regression(rule: &str) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         precision: Precision::default(),
+        deterministic: None,
         params,
         states: vec![],
         dims: vec![],

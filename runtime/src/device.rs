@@ -16,6 +16,8 @@ use crate::{
 pub trait Compiled: 'static {
     /// The parameters.
     const SPEC: &'static ModelSpec;
+    /// Whether its results have the same bits on every machine, which is what CPUs can do.
+    const DETERMINISTIC: bool = false;
 }
 
 /// Parameter groups that the table of numbers has room for.

@@ -213,6 +213,11 @@ pub enum Error {
         /// What the operating system says.
         source: std::io::Error,
     },
+    /// A model that is deterministic was put on a GPU, whose drivers choose how numbers are rounded.
+    Deterministic {
+        /// The name of the model.
+        model: &'static str,
+    },
     /// No GPU adapter serves.
     NoAdapter {
         /// Why.
@@ -332,6 +337,9 @@ impl fmt::Display for Error {
             | Error::Checkpoint { .. }
             | Error::SaveToIndex { .. }
             | Error::Io { .. } => self.fmt_file(f),
+            Error::Deterministic { model } => {
+                write!(f, "`{model}` is `#[model(deterministic)]`, which a gpu cannot be: run it on `Cpu`")
+            }
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),
             Error::Device { reason } => write!(f, "the gpu refused a command: {reason}"),

@@ -132,6 +132,22 @@ macro_rules! __if_gpu {
     ($($token:tt)*) => {};
 }
 
+/// Drops its tokens, because this crate has the kernels of deterministic models.
+#[cfg(feature = "deterministic")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_deterministic {
+    ($($token:tt)*) => {};
+}
+
+/// Passes its tokens on: this crate has no kernels of deterministic models.
+#[cfg(not(feature = "deterministic"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_deterministic {
+    ($($token:tt)*) => { $($token)* };
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -142,10 +158,15 @@ pub fn default<T: Default>() -> T {
 #[doc(hidden)]
 pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
+    pub use crate::__unless_deterministic as unless_deterministic;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use precast_cpu::*;
     pub use precast_macros::model as __model;
     pub use std::path::Path;
+
+    // A model that needs the feature is a mistake, after which nothing else shall be.
+    #[cfg(not(feature = "deterministic"))]
+    pub use precast_cpu::Isa as Deterministic;
 
     #[cfg(feature = "gpu")]
     pub use crate::gpu;

@@ -274,8 +274,8 @@ impl<K: Sweep, const TURNS: usize> rt::Kernel for Turns<K, TURNS> {
     fn run<S: Simd>(self, s: S) {
         match TURNS {
             1 => self.0.sweep(s),
-            2 => self.0.sweep(rt::Twice(s)),
-            _ => self.0.sweep(rt::Twice(rt::Twice(s))),
+            2 => self.0.sweep(rt::Twice::new(s)),
+            _ => self.0.sweep(rt::Twice::new(rt::Twice::new(s))),
         }
     }
 }

@@ -5,9 +5,12 @@
 
 mod bits;
 mod checked;
+#[cfg(feature = "deterministic")]
+mod deterministic;
 mod w1;
 mod w11;
 mod w12;
+mod w12c;
 mod w2;
 mod w3;
 mod w4;
@@ -48,11 +51,15 @@ pub(crate) const ALL: &[Workload] = &[
     row("W7t", "the same, a step of Adam on 32 sequences", w7::step),
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
-    row("W11f", "MobileNetV3-small, one image", w11::forward),
-    row("W11t", "the same, a step of SGD on 8 images", w11::step),
-    row("W12f", "a block of ConvNeXt, 96×56×56, one image", w12::forward),
-    row("W12t", "the same, a step of AdamW on 8 images", w12::step),
+    row("W11f", "depthwise convolutions: 3×3 on 72×56×56, 5×5 on 240×14×14, 7×7 on 48×14×14", w11::forward),
+    row("W11t", "the same with their gradients", w11::gradients),
+    row("W12f", "MobileNetV3-small, one image", w12::forward),
+    row("W12t", "the same, a step of SGD on 4 images of 64×64", w12::step),
+    row("W12c", "a block of ConvNeXt, 96×56×56, one image", w12c::forward),
+    row("W12ct", "the same, a step of AdamW on 8 images", w12c::step),
     row("bits", "W2f, W5, W7f, products and a step of a decoder, with parameters in bf16 and int8", bits::forward),
+    #[cfg(feature = "deterministic")]
+    row("deterministic", "W2t, W3t and W5 with models whose bits are the same everywhere", deterministic::all),
 ];
 
 /// What computes a workload once, for the oracle.
@@ -88,8 +95,8 @@ pub(crate) const CHECKS: &[Check] = &[
     check("W7f", w7::checked_forward),
     check("W7t", w7::checked_step),
     check("W9", w9::checked),
-    check("W11f", w11::checked),
-    check("W12t", w12::checked),
+    check("W12f", w12::checked),
+    check("W12ct", w12c::checked),
     bits("W2f_bf16", 1e-2, bits::w2_bf16),
     bits("W5_bf16", 1e-2, bits::w5_bf16),
     bits("W7f_bf16", 1e-2, bits::w7_bf16),

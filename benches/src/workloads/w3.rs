@@ -28,7 +28,7 @@ model! {
     }
 }
 
-fn images(count: usize) -> Vec<[[[f32; 28]; 28]; 1]> {
+pub(super) fn images(count: usize) -> Vec<[[[f32; 28]; 28]; 1]> {
     let mut x = vec![[[[0.0; 28]; 28]; 1]; count];
     Noise::new(1).fill(x.as_flattened_mut().as_flattened_mut().as_flattened_mut());
     x

@@ -260,6 +260,8 @@ pub struct Model {
     pub memory: Memory,
     /// What products with parameters read.
     pub precision: Precision,
+    /// Where the user asks for the same bits on every machine.
+    pub deterministic: Option<Span>,
     /// In the order of the declaration.
     pub params: Vec<Param>,
     /// What sessions keep, in the order of the declaration.

@@ -222,6 +222,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         precision: Precision::default(),
+        deterministic: None,
         params,
         states: vec![],
         dims: vec![],

@@ -1,15 +1,20 @@
 //! Which instruction set a kernel runs on.
 //!
-//! In: the machine. Out: an [`Isa`], a value that proves that the machine has the instructions. Always: [`run`] enters one
-//! `#[target_feature]` frame, into which the whole kernel is inlined.
+//! In: the machine. Out: an [`Isa`], or another [`Family`]'s, a value that proves that the machine has the instructions. Always:
+//! [`run`] enters one `#[target_feature]` frame, into which the whole kernel is inlined; a kernel is compiled for the sets of
+//! the families that it is run on, and for no others.
 
 use std::sync::OnceLock;
 
 #[cfg(any(test, not(target_arch = "x86_64")))]
 use super::Portable;
+use super::Simd;
+#[cfg(feature = "deterministic")]
+use super::Twice;
+use super::sealed::Sealed;
+use super::vectors::Vectors;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512, Sse2};
-use super::{Simd, Vectors};
 
 /// Code that is generic over the instruction set.
 ///
@@ -53,28 +58,6 @@ impl Isa {
     #[cfg(not(target_arch = "x86_64"))]
     const EVERYWHERE: Isa = Isa::Portable(Portable);
 
-    /// Lanes of a vector.
-    pub(super) fn lanes(self) -> usize {
-        self.register_tile().1
-    }
-
-    /// Rows of the register tile of products, and lanes of a vector.
-    pub(super) fn register_tile(self) -> (usize, usize) {
-        const fn size<S: Vectors>() -> (usize, usize) {
-            (S::ROWS, S::LANES)
-        }
-        match self {
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx512(_) => size::<Avx512>(),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(_) => size::<Avx2>(),
-            #[cfg(target_arch = "x86_64")]
-            Isa::Sse2(_) => size::<Sse2>(),
-            #[cfg(any(test, not(target_arch = "x86_64")))]
-            Isa::Portable(_) => size::<Portable>(),
-        }
-    }
-
     /// Every instruction set of this machine, widest first. The tests of this crate run the portable one everywhere.
     pub fn available() -> impl Iterator<Item = Self> {
         #[cfg(target_arch = "x86_64")]
@@ -88,17 +71,161 @@ impl Isa {
     }
 }
 
+/// An instruction set whose results have the same bits as those of the others: 16 lanes on every machine, each of which does
+/// the same operations in the same order, none of them fused.
+#[cfg(feature = "deterministic")]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Deterministic {
+    /// Two vectors of AVX2.
+    #[cfg(target_arch = "x86_64")]
+    Avx2(Twice<Avx2, true>),
+    /// Four vectors of SSE2.
+    #[cfg(target_arch = "x86_64")]
+    Sse2(Twice<Twice<Sse2, true>, true>),
+    /// Two arrays of eight lanes.
+    #[cfg(any(test, not(target_arch = "x86_64")))]
+    Portable(Twice<Portable, true>),
+}
+
+#[cfg(all(feature = "deterministic", target_arch = "x86_64"))]
+impl Deterministic {
+    /// That of every machine of the target.
+    const EVERYWHERE: Deterministic = Deterministic::Sse2(Twice::strict(Twice::strict(Sse2)));
+}
+
+#[cfg(feature = "deterministic")]
+impl From<Isa> for Deterministic {
+    fn from(isa: Isa) -> Self {
+        match isa {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(s) => Deterministic::Avx2(Twice::strict(s)),
+            // These machines have AVX2 as well.
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(_) => Avx2::new().map_or(Deterministic::EVERYWHERE, |s| Deterministic::Avx2(Twice::strict(s))),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Sse2(_) => Deterministic::EVERYWHERE,
+            #[cfg(any(test, not(target_arch = "x86_64")))]
+            Isa::Portable(s) => Deterministic::Portable(Twice::strict(s)),
+        }
+    }
+}
+
+/// The instruction sets that kernels of a model are compiled for.
+pub trait Family: Sealed + Copy + Send + Sync + 'static {
+    /// Runs `kernel` on this one.
+    fn run<K: Kernel>(self, kernel: K);
+
+    /// It among those of all families.
+    fn set(self) -> Set;
+}
+
+/// An instruction set of any family: what is compiled once, for all models, runs on it.
+#[derive(Clone, Copy, Debug)]
+pub enum Set {
+    /// The machine's own.
+    Native(Isa),
+    /// One of the same results everywhere.
+    #[cfg(feature = "deterministic")]
+    Deterministic(Deterministic),
+}
+
+impl Set {
+    /// Lanes of a vector.
+    pub(super) fn lanes(self) -> usize {
+        self.register_tile().1
+    }
+
+    /// Rows of the register tile of products, and lanes of a vector.
+    pub(super) fn register_tile(self) -> (usize, usize) {
+        struct Size<'a>(&'a mut (usize, usize));
+        impl Kernel for Size<'_> {
+            #[inline(always)]
+            fn run<S: Simd>(self, _: S) {
+                *self.0 = (S::ROWS, S::LANES);
+            }
+        }
+        let mut size = (0, 0);
+        run(self, Size(&mut size));
+        size
+    }
+}
+
+impl Family for Isa {
+    #[inline]
+    fn run<K: Kernel>(self, kernel: K) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx512(s) => s.enter(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Avx2(s) => s.enter(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Isa::Sse2(s) => s.enter(kernel),
+            #[cfg(any(test, not(target_arch = "x86_64")))]
+            Isa::Portable(s) => s.enter(kernel),
+        }
+    }
+
+    #[inline]
+    fn set(self) -> Set {
+        Set::Native(self)
+    }
+}
+
+#[cfg(feature = "deterministic")]
+impl Family for Deterministic {
+    #[inline]
+    fn run<K: Kernel>(self, kernel: K) {
+        match self {
+            #[cfg(target_arch = "x86_64")]
+            Deterministic::Avx2(s) => s.enter(kernel),
+            #[cfg(target_arch = "x86_64")]
+            Deterministic::Sse2(s) => s.enter(kernel),
+            #[cfg(any(test, not(target_arch = "x86_64")))]
+            Deterministic::Portable(s) => s.enter(kernel),
+        }
+    }
+
+    #[inline]
+    fn set(self) -> Set {
+        Set::Deterministic(self)
+    }
+}
+
+impl Family for Set {
+    #[inline]
+    fn run<K: Kernel>(self, kernel: K) {
+        match self {
+            Set::Native(isa) => isa.run(kernel),
+            #[cfg(feature = "deterministic")]
+            Set::Deterministic(isa) => isa.run(kernel),
+        }
+    }
+
+    #[inline]
+    fn set(self) -> Set {
+        self
+    }
+}
+
 /// Runs `kernel` on `isa`.
 #[inline]
-pub fn run<K: Kernel>(isa: Isa, kernel: K) {
-    match isa {
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx512(s) => s.enter(kernel),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Avx2(s) => s.enter(kernel),
-        #[cfg(target_arch = "x86_64")]
-        Isa::Sse2(s) => s.enter(kernel),
-        #[cfg(any(test, not(target_arch = "x86_64")))]
-        Isa::Portable(s) => s.enter(kernel),
+pub fn run<I: Family, K: Kernel>(isa: I, kernel: K) {
+    isa.run(kernel);
+}
+
+/// Asserts that the numbers of every set of deterministic models have the same bits, up to those of NaN.
+#[cfg(all(test, feature = "deterministic"))]
+#[track_caller]
+pub(crate) fn assert_same_bits(numbers: impl Fn(Deterministic) -> Vec<f32>, what: &dyn core::fmt::Debug) {
+    let word = |x: f32| if x.is_nan() { f32::NAN.to_bits() } else { x.to_bits() };
+    let bits = |isa: Isa| numbers(isa.into()).into_iter().map(word).collect::<Vec<_>>();
+    let mut all = Isa::available().map(|isa| (isa, bits(isa)));
+    let Some((_, first)) = all.next() else { unreachable!("there is a set everywhere") };
+    for (isa, other) in all {
+        for (at, (other, first)) in other.iter().zip(&first).enumerate() {
+            let isa = Deterministic::from(isa);
+            assert!(other == first, "{isa:?}: number {at} of {what:?} has the bits {other:x}, not {first:x}");
+        }
     }
 }

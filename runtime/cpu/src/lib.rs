@@ -52,7 +52,9 @@ pub use contract::{
     contract, contract_kept, contract_narrow,
 };
 pub use floor::{floor_div, floor_rem};
-pub use isa::{Isa, Kernel, run};
+#[cfg(feature = "deterministic")]
+pub use isa::Deterministic;
+pub use isa::{Family, Isa, Kernel, run};
 pub use kept::Kept;
 pub use parallel::{Split, parallel, run_streaming};
 #[cfg(any(test, not(target_arch = "x86_64")))]

@@ -7,7 +7,7 @@
 use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 
-use super::{Isa, Kernel, Simd, pool, run};
+use super::{Family, Kernel, Simd, pool, run};
 
 /// A kernel whose outer axis can be cut.
 pub trait Split: Kernel + Sized + Send {
@@ -31,16 +31,16 @@ const WORTH: usize = 1 << 17;
 /// The most parts.
 const MOST: usize = 32;
 
-struct Parts<K> {
-    isa: Isa,
+struct Parts<I, K> {
+    isa: I,
     parts: [UnsafeCell<Option<K>>; MOST],
 }
 
 // SAFETY: part `n` is taken only by the thread whose range contains `n`, and the pool gives every index to one thread.
 // What is taken moves to that thread, as `Send` allows.
-unsafe impl<K: Send> Sync for Parts<K> {}
+unsafe impl<I: Sync, K: Send> Sync for Parts<I, K> {}
 
-impl<K: Kernel + Send> pool::Task for Parts<K> {
+impl<I: Family, K: Kernel + Send> pool::Task for Parts<I, K> {
     fn work(&self, range: Range<usize>) {
         for part in &self.parts[range] {
             // SAFETY: the pool gives every index to one thread, and `range` is this one's, so no other reaches this part.
@@ -92,12 +92,12 @@ impl<S: Simd> Drop for Settle<S> {
 }
 
 /// Runs `kernel`, which cannot be cut and may write past the caches, on `isa`.
-pub fn run_streaming<K: Kernel>(isa: Isa, kernel: K) {
+pub fn run_streaming<I: Family, K: Kernel>(isa: I, kernel: K) {
     run(isa, Settling { kernel, streams: true });
 }
 
 /// Runs `kernel` on `isa`, on at most `threads` threads.
-pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
+pub fn parallel<I: Family, K: Split>(isa: I, threads: usize, kernel: K) {
     let count = threads.min(kernel.len()).min(MOST);
     let is_large = kernel.work() >= WORTH;
     if count <= 1 || !is_large {
@@ -121,7 +121,7 @@ pub fn parallel<K: Split>(isa: Isa, threads: usize, kernel: K) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Simd;
+    use crate::{Isa, Simd};
 
     struct Square<'a> {
         from: &'a [f32],

@@ -13,4 +13,8 @@ impl Sealed for crate::Sse2 {}
 impl Sealed for crate::Avx2 {}
 #[cfg(target_arch = "x86_64")]
 impl Sealed for crate::Avx512 {}
-impl<S: crate::Simd> Sealed for crate::Twice<S> {}
+impl<S: crate::Simd, const STRICT: bool> Sealed for crate::Twice<S, STRICT> {}
+impl Sealed for crate::Isa {}
+impl Sealed for crate::isa::Set {}
+#[cfg(feature = "deterministic")]
+impl Sealed for crate::Deterministic {}

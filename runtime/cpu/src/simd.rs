@@ -217,7 +217,7 @@ pub trait Simd: Vectors {
     ///
     /// impl Kernel for Wide {
     ///     fn run<S: Simd>(self, s: S) {
-    ///         let s = Twice(Twice(Twice(Twice(s))));
+    ///         let s = Twice::new(Twice::new(Twice::new(Twice::new(s))));
     ///         s.lanes_f(s.splat_f(1.0), |x| x);
     ///     }
     /// }
@@ -299,7 +299,7 @@ fn outside(len: usize, index: usize, count: usize) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Full, Isa, Kernel, Part, run, run_streaming};
+    use crate::{Family, Full, Isa, Kernel, Part, run, run_streaming};
 
     const N: usize = 16 * 24;
 
@@ -555,7 +555,7 @@ mod tests {
     fn memory_is_touched_only_where_it_should_be() {
         let data: Vec<f32> = (1..40u8).map(f32::from).collect();
         for isa in Isa::available() {
-            let lanes = isa.lanes();
+            let lanes = isa.set().lanes();
             for n in 0..39 {
                 let mut out = [0.0; 100];
                 run(isa, Memory(&data, &mut out, n));
@@ -580,7 +580,7 @@ mod tests {
     impl Kernel for Stream<'_> {
         #[inline(always)]
         fn run<S: Simd>(self, s: S) {
-            let s = crate::Twice(s);
+            let s = crate::Twice::new(s);
             let skip = s.skip(self.2);
             crate::sweep!(crate::Twice<S>, j, at, self.0.len(), {
                 s.fetch(self.0, j + 1000);
@@ -634,7 +634,7 @@ mod tests {
     fn an_access_outside_its_slice_is_stopped() {
         for isa in Isa::available() {
             for index in [1, 16, 17, usize::MAX, usize::MAX - 15] {
-                let outside = std::panic::catch_unwind(|| run(isa, Beyond(&[0.0; 16][..isa.lanes()], index)));
+                let outside = std::panic::catch_unwind(|| run(isa, Beyond(&[0.0; 16][..isa.set().lanes()], index)));
                 assert!(outside.is_err(), "{isa:?} {index}");
             }
         }

@@ -2,20 +2,43 @@
 //!
 //! In: an instruction set. Out: one with twice the lanes, each of whose operations is two of the other's. Always: neighbouring
 //! instructions do not wait for each other, so the long chains of an elementary function or of a sum run at twice the pace.
+//! Strict ones do in each lane what every machine can do, in the same order, so a set of as many lanes gives the same bits.
 
 use super::{Kernel, Simd, Vectors};
 
-/// `S` with twice the lanes.
-#[derive(Clone, Copy, Debug)]
-pub struct Twice<S>(pub S);
+/// `S` with twice the lanes. `STRICT` ones have no fused multiply-add, no estimates and no tables, and a register tile of one
+/// size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Twice<S, const STRICT: bool = false>(S);
+
+impl<S: Simd> Twice<S> {
+    /// Two vectors of `s`.
+    #[inline(always)]
+    pub fn new(s: S) -> Self {
+        Twice(s)
+    }
+}
+
+#[cfg(feature = "deterministic")]
+impl<S: Simd> Twice<S, true> {
+    /// Two vectors of `s`, with the operations of every machine alone.
+    #[inline(always)]
+    pub(super) const fn strict(s: S) -> Self {
+        Twice(s)
+    }
+}
+
+/// Rows of the strict register tile: four vectors of AVX2 each, which leave registers for as many of the right operand and for
+/// products.
+const STRICT_ROWS: usize = 2;
 
 /// A kernel that runs on [`Twice`] what it is run on.
-struct Doubled<K>(K);
+struct Doubled<K, const STRICT: bool>(K);
 
-impl<K: Kernel> Kernel for Doubled<K> {
+impl<K: Kernel, const STRICT: bool> Kernel for Doubled<K, STRICT> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        self.0.run(Twice(s));
+        self.0.run(Twice::<S, STRICT>(s));
     }
 }
 
@@ -101,12 +124,12 @@ macro_rules! memory {
     )*};
 }
 
-impl<S: Simd> Vectors for Twice<S> {
+impl<S: Simd, const STRICT: bool> Vectors for Twice<S, STRICT> {
     const LANES: usize = 2 * S::LANES;
-    const FUSED: bool = S::FUSED;
-    const TABLES: bool = S::TABLES;
+    const FUSED: bool = !STRICT && S::FUSED;
+    const TABLES: bool = !STRICT && S::TABLES;
     const SCALARS: bool = S::SCALARS;
-    const ROWS: usize = S::ROWS;
+    const ROWS: usize = if STRICT { STRICT_ROWS } else { S::ROWS };
 
     type F = (S::F, S::F);
     type I = (S::I, S::I);
@@ -115,11 +138,11 @@ impl<S: Simd> Vectors for Twice<S> {
 
     #[inline(always)]
     fn enter<K: Kernel>(self, kernel: K) {
-        self.0.enter(Doubled(kernel));
+        self.0.enter(Doubled::<K, STRICT>(kernel));
     }
     #[inline(always)]
     fn call<K: Kernel>(self, kernel: K) {
-        self.0.call(Doubled(kernel));
+        self.0.call(Doubled::<K, STRICT>(kernel));
     }
 
     splats! {
@@ -147,14 +170,11 @@ impl<S: Simd> Vectors for Twice<S> {
         div_f(a: F, b: F) -> F;
         max_f(a: F, b: F) -> F;
         min_f(a: F, b: F) -> F;
-        mul_add_f(a: F, b: F, c: F) -> F;
         at_most_f(x: F, bound: F) -> F;
         at_least_f(x: F, bound: F) -> F;
         neg_f(x: F) -> F;
         abs_f(x: F) -> F;
         sqrt_f(x: F) -> F;
-        quotient_f(a: F, b: F) -> F;
-        rsqrt_f(x: F) -> F;
         floor_f(x: F) -> F;
         ceil_f(x: F) -> F;
         round_f(x: F) -> F;
@@ -214,6 +234,28 @@ impl<S: Simd> Vectors for Twice<S> {
         f_of_bits(x: U) -> F;
     }
 
+    #[inline(always)]
+    fn mul_add_f(self, a: Self::F, b: Self::F, c: Self::F) -> Self::F {
+        if STRICT {
+            return self.add_f(self.mul_f(a, b), c);
+        }
+        (self.0.mul_add_f(a.0, b.0, c.0), self.0.mul_add_f(a.1, b.1, c.1))
+    }
+    #[inline(always)]
+    fn quotient_f(self, a: Self::F, b: Self::F) -> Self::F {
+        if STRICT {
+            return self.div_f(a, b);
+        }
+        (self.0.quotient_f(a.0, b.0), self.0.quotient_f(a.1, b.1))
+    }
+    #[inline(always)]
+    fn rsqrt_f(self, x: Self::F) -> Self::F {
+        if STRICT {
+            return self.div_f(self.splat_f(1.0), self.sqrt_f(x));
+        }
+        (self.0.rsqrt_f(x.0), self.0.rsqrt_f(x.1))
+    }
+
     shifts! {
         shl_const_i: I;
         shr_const_i: I;
@@ -264,6 +306,25 @@ impl<S: Simd> Vectors for Twice<S> {
     #[inline(always)]
     fn lookup_f(self, table: &[f32; 16], at: Self::U) -> Self::F {
         (self.0.lookup_f(table, at.0), self.0.lookup_f(table, at.1))
+    }
+
+    #[inline(always)]
+    unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
+        for column in (0..count).step_by(S::LANES) {
+            // The second half first: of rows that overlap, the next one is what stays.
+            for half in [S::LANES, 0] {
+                let (some, to) = (S::LANES.min(count - column), to.wrapping_add(column * step + half));
+                // SAFETY: by contract there are `2 · S::LANES` rows, `S::LANES` of them for each half, with
+                // `at + 2 · S::LANES` words, and `to` is valid for `count` rows of as many words, which start `step` apart.
+                unsafe { self.0.transpose_raw_f(rows.add(half), at + column, to, step, some) }
+            }
+        }
+    }
+
+    #[inline(always)]
+    unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
+        // SAFETY: `to` is valid for writing 8 words by this method's contract.
+        unsafe { self.0.add_up_raw_f(v.map(|(a, b)| self.0.add_f(a, b)), to) }
     }
 
     memory! {

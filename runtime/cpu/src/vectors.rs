@@ -410,7 +410,8 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     #[inline(always)]
     fn prefetch(self, _: *const f32) {}
 
-    /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart.
+    /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart. Where
+    /// that is less than a vector, a row ends where the next one starts.
     ///
     /// # Safety
     /// `rows` must hold `LANES` pointers, each valid for reading `at + LANES` words, and `to` must be valid for writing

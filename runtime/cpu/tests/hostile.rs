@@ -138,7 +138,7 @@ struct Wider;
 impl Cell for Wider {
     #[inline(always)]
     fn apply<S: Simd>(&self, s: S, _: usize, tile: &mut Cells<'_>) {
-        let (wide, last) = (Twice(s), tile.area().cols - 1);
+        let (wide, last) = (Twice::new(s), tile.area().cols - 1);
         let sum = wide.reduce_add_f(tile.sum(wide, 0, 0, last, Part::new(1)));
         tile.next(s, 0, 0, 0, Part::new(1), s.splat_f(sum));
     }

@@ -12,7 +12,7 @@ use super::workspace::Workspace;
 #[cfg(not(target_arch = "wasm32"))]
 use crate::device::Blocking;
 use crate::device::{Compiled, Device, Function, Outcome, Step, StepCall};
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::foreign::Foreigns;
 
 impl Device for Gpu {
@@ -22,7 +22,10 @@ impl Device for Gpu {
     type Loss = Loss;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
-        Resident::new(self, words)
+        match C::DETERMINISTIC {
+            true => Err(Error::Deterministic { model: C::SPEC.name }),
+            false => Resident::new(self, words),
+        }
     }
 
     async fn write(&self, pool: &mut Resident, offset: usize, words: &[f32]) -> Result<()> {

@@ -71,7 +71,20 @@ fn demand(name: &str, value: f32) -> Option<&'static str> {
 
 /// 1 - betaᵗ, which undoes the pull of a moving average towards its start at zero.
 fn correction(beta: f32, step: u64) -> f32 {
-    (1.0 - f64::from(beta).powf(step as f64)) as f32
+    (1.0 - power(f64::from(beta), step)) as f32
+}
+
+/// `xⁿ` by squaring: the same bits everywhere, which a machine's library does not promise.
+fn power(mut x: f64, mut n: u64) -> f64 {
+    let mut product = 1.0;
+    while n > 0 {
+        if n & 1 == 1 {
+            product *= x;
+        }
+        x *= x;
+        n >>= 1;
+    }
+    product
 }
 
 #[cfg(test)]

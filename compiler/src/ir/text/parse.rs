@@ -76,12 +76,14 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
     let precision = precision(&Read(&fields))?;
+    let deterministic = Read(&fields).find("deterministic").map(|_| Span::call_site());
     let mut model = Model {
         name,
         vis,
         attrs,
         memory,
         precision,
+        deterministic,
         params: vec![],
         states: vec![],
         dims,

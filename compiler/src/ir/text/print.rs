@@ -19,6 +19,7 @@ impl fmt::Display for Model {
         }
         fields.extend(memory(self.memory));
         fields.extend(precision(self.precision));
+        fields.extend(self.deterministic.map(|_| ("deterministic".to_owned(), Datum::Scalar(Scalar::Bool(true)))));
         fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
         writeln!(f, "model {}{} {{", self.name, Listed(&fields))?;

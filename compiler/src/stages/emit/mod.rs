@@ -17,7 +17,7 @@ pub mod wgsl;
 
 pub use block::{block, request};
 
-use crate::diag::Diags;
+use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::Model;
 use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
@@ -30,6 +30,7 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
     let (face, markers) = (face::items(model, runtime), face::markers(model));
     let kernels = rust::kernels(model, plans);
     let shaders = shaders(model, plans);
+    let requirement = requirement(model);
     quote! {
         #face
 
@@ -39,11 +40,21 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
             use #runtime::__rt as rt;
             // Makes cargo build again when another dump is asked for.
             const _: core::option::Option<&str> = core::option_env!("PRECAST_DUMP");
+            #requirement
             #markers
             #kernels
             #shaders
         }
     }
+}
+
+/// The mistake of a model that the runtime was built without the kernels for, where it was.
+fn requirement(model: &Model) -> Option<TokenStream> {
+    let place = model.deterministic?;
+    let message = "`#[model(deterministic)]` needs the feature `deterministic` of precast";
+    let report = Diagnostic::new(Code::WrongAttribute, place, message);
+    let report = report.help("run `cargo add precast --features deterministic`").to_compile_error();
+    Some(quote!(rt::unless_deterministic! { #report }))
 }
 
 /// The structs that functions of the models return, each once.

@@ -3,7 +3,7 @@
 use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::Memory;
 use crate::ir::precision::Precision;
-use proc_macro2::Ident;
+use proc_macro2::{Ident, Span};
 use syn::parse::ParseStream;
 
 /// What the options choose; the defaults where they are absent.
@@ -13,6 +13,8 @@ pub(super) struct Options {
     pub(super) memory: Memory,
     /// `#[model(precision = …)]`
     pub(super) precision: Precision,
+    /// Where `#[model(deterministic)]` says so.
+    pub(super) deterministic: Option<Span>,
 }
 
 /// The options among the attributes of a struct.
@@ -20,29 +22,58 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
     let mut options = Options::default();
     for attr in attrs.iter().filter(|a| a.path().is_ident("model")) {
         let place = attr.bracket_token.span.join();
-        let Ok((option, value)) = attr.parse_args_with(pair) else {
-            let report = Diagnostic::new(Code::Syntax, place, "`#[model(…)]` takes one option and its value");
-            diags.push(report.help("write `#[model(memory = minimize)]`"));
-            continue;
-        };
-        let name = value.to_string();
-        if option == "memory" {
-            match Memory::from_name(&name) {
-                Some(chosen) => options.memory = chosen,
-                None => diags.push(unknown(&option, &value, Memory::ALL.map(Memory::name))),
+        match attr.parse_args_with(option) {
+            Ok((name, value)) => options.choose(&name, value.as_ref(), diags),
+            Err(_) => {
+                let report =
+                    Diagnostic::new(Code::Syntax, place, "`#[model(…)]` takes one option, and its value if it has one");
+                diags.push(report.help("write `#[model(memory = minimize)]`"));
             }
-        } else if option == "precision" {
-            match Precision::from_name(&name) {
-                Some(chosen) => options.precision = chosen,
-                None => diags.push(unknown(&option, &value, Precision::ALL.map(Precision::name))),
-            }
-        } else {
-            let report =
-                Diagnostic::new(Code::UnknownAttribute, option.span(), format!("models have no option `{option}`"));
-            diags.push(report.help("the options are `memory` and `precision`"));
         }
     }
     options
+}
+
+impl Options {
+    fn choose(&mut self, option: &Ident, value: Option<&Ident>, diags: &mut Diags) {
+        let report = |code, text: String| Diagnostic::new(code, option.span(), text);
+        let valued = |example: &str| {
+            let text = format!("`{option}` needs a value");
+            report(Code::WrongAttribute, text).help(format!("write `#[model({example})]`"))
+        };
+        match (option.to_string().as_str(), value) {
+            ("memory", Some(value)) => match Memory::from_name(&value.to_string()) {
+                Some(chosen) => self.memory = chosen,
+                None => diags.push(unknown(option, value, Memory::ALL.map(Memory::name))),
+            },
+            ("memory", None) => diags.push(valued("memory = minimize")),
+            ("precision", Some(value)) => match Precision::from_name(&value.to_string()) {
+                Some(chosen) => self.precision = chosen,
+                None => diags.push(unknown(option, value, Precision::ALL.map(Precision::name))),
+            },
+            ("precision", None) => diags.push(valued("precision = bf16")),
+            ("deterministic", None) => self.deterministic = Some(option.span()),
+            ("deterministic", Some(value)) => {
+                let report = Diagnostic::new(Code::WrongAttribute, value.span(), "`deterministic` takes no value");
+                diags.push(report.help("write `#[model(deterministic)]`, or leave it out"));
+            }
+            (other, _) => {
+                let report = report(Code::UnknownAttribute, format!("models have no option `{option}`"));
+                diags.push(match meant(other) {
+                    Some(meant) => report.help(format!("write `{meant}`")),
+                    None => report.help("the options are `memory`, `precision` and `deterministic`"),
+                });
+            }
+        }
+    }
+}
+
+/// What is meant by a word that is no option: one that is spelled like it, or the option whose value it is.
+fn meant(word: &str) -> Option<String> {
+    let option = closest(word, ["memory", "precision", "deterministic"]).map(str::to_owned);
+    let memory = Memory::from_name(word).map(|memory| format!("memory = {}", memory.name()));
+    let precision = Precision::from_name(word).map(|precision| format!("precision = {}", precision.name()));
+    memory.or(precision).or(option)
 }
 
 /// The report of a value that an option does not have.
@@ -54,10 +85,12 @@ fn unknown(option: &Ident, value: &Ident, [first, second, third]: [&'static str;
     report
 }
 
-/// `memory = minimize`
-fn pair(input: ParseStream) -> syn::Result<(Ident, Ident)> {
-    let option = input.parse()?;
-    input.parse::<syn::Token![=]>()?;
-    let value = input.parse()?;
+/// `memory = minimize`, or `deterministic`
+fn option(input: ParseStream) -> syn::Result<(Ident, Option<Ident>)> {
+    let option = input.call(syn::ext::IdentExt::parse_any)?;
+    let value = match input.parse::<Option<syn::Token![=]>>()? {
+        Some(_) => Some(input.call(syn::ext::IdentExt::parse_any)?),
+        None => None,
+    };
     Ok((option, value))
 }

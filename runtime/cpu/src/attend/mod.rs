@@ -23,8 +23,9 @@ mod slopes;
 mod tests;
 
 use super::contract::Output;
+use super::isa::Set;
 use super::scratch::{Scratch, lend};
-use super::{Isa, Kernel, Simd, pool, run};
+use super::{Family, Kernel, Simd, pool, run};
 use core::cell::Cell;
 use core::ops::Range;
 use plan::{Plan, RESULTS, is_short};
@@ -101,7 +102,11 @@ thread_local! {
 ///
 /// # Panics
 /// If something reaches outside its slice, which the compiler has excluded.
-pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]) {
+pub fn attend<I: Family>(isa: I, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]) {
+    drive(isa.set(), threads, attend, results);
+}
+
+fn drive(isa: Set, threads: usize, attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]) {
     let (rows, lanes) = isa.register_tile();
     let compute = |attend: &Attend<'_>, results: [&mut [Output<'_>]; RESULTS]| {
         let plan = Plan::new(attend, results, rows, lanes);
@@ -118,7 +123,7 @@ pub fn attend(isa: Isa, threads: usize, attend: &Attend<'_>, results: [&mut [Out
 }
 
 struct Task<'a> {
-    isa: Isa,
+    isa: Set,
     plan: &'a Plan<'a>,
 }
 

@@ -12,9 +12,10 @@ use super::finish::{Goal, Sums};
 use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
+use crate::isa::Set;
 use crate::sums::LongSum;
 use crate::vectors::MAX_LANES;
-use crate::{Isa, Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, pool, run};
 
 /// The smaller side has at most so many rows.
 const FEW: usize = 4;
@@ -149,7 +150,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
         columns = few::columns(call.isa, call.lanes, stream.0, (stream.1, k.extent, stream.2)).unwrap_or(columns);
     }
     let targets = &targets[..outputs.len()];
-    let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, isa: call.isa, sink: call.sink };
+    let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, sink: call.sink };
     let work = Dot { held, stream, k: k.extent, columns, turned, goal };
     let blocks = stream.1.div_ceil(PART);
     let large = m.extent * n.extent * k.extent >= WORTH;
@@ -237,7 +238,7 @@ struct Dot<'a> {
 unsafe impl Sync for Dot<'_> {}
 
 struct Blocks<'a> {
-    isa: Isa,
+    isa: Set,
     work: &'a Dot<'a>,
 }
 

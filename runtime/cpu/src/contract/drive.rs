@@ -9,13 +9,13 @@ use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
 use super::{Axis, Contract, Output, depthwise, dot, near, panels, spread, stream, turned, winograd};
-use crate::Isa;
+use crate::isa::Set;
 use crate::scratch::Scratch;
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
 pub(super) struct Call<'a> {
-    pub(super) isa: Isa,
+    pub(super) isa: Set,
     pub(super) threads: usize,
     /// What is done with sums, unless they are stored as they are.
     pub(super) sink: Option<&'a dyn Sink>,
@@ -34,7 +34,7 @@ thread_local! {
 
 /// Computes `contract` into `outputs`.
 pub(super) fn drive(
-    isa: Isa,
+    isa: Set,
     threads: usize,
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
@@ -51,7 +51,7 @@ pub(super) fn drive(
 }
 
 /// A call, with the register tile of its instruction set.
-pub(super) fn call<'a>(isa: Isa, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
+pub(super) fn call<'a>(isa: Set, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
     let (rows, lanes) = isa.register_tile();
     Call { isa, threads, sink, rows, lanes }
 }

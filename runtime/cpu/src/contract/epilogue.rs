@@ -4,7 +4,7 @@
 //! tiles of several threads never meet.
 
 use crate::vectors::MAX_LANES;
-use crate::{Area, At, Isa, Kernel, Simd, run};
+use crate::{Area, At, Family, Kernel, Simd, run};
 
 /// What is done with the sums of a contraction before they are stored.
 pub trait Epilogue: Sync {
@@ -120,14 +120,15 @@ unsafe fn store_apart(lanes: &[f32], mut to: *mut f32, column: isize) {
 
 /// An [`Epilogue`] behind a pointer, so that the driver is compiled once.
 pub(super) trait Sink: Sync {
-    fn finish(&self, isa: Isa, tile: &mut Tile<'_>);
+    fn finish(&self, tile: &mut Tile<'_>);
 }
 
-pub(super) struct Finish<'a, E>(pub(super) &'a E);
+/// An epilogue, and what it runs on: the set that the sums were made on.
+pub(super) struct Finish<'a, I, E>(pub(super) I, pub(super) &'a E);
 
-impl<E: Epilogue> Sink for Finish<'_, E> {
-    fn finish(&self, isa: Isa, tile: &mut Tile<'_>) {
-        run(isa, Apply { epilogue: self.0, tile });
+impl<I: Family, E: Epilogue> Sink for Finish<'_, I, E> {
+    fn finish(&self, tile: &mut Tile<'_>) {
+        run(self.0, Apply { epilogue: self.1, tile });
     }
 }
 

@@ -3,9 +3,10 @@
 //! In: rows that are contiguous along K, and the matrix, `[vector of columns][k][column]`. Out: sums. Always: each sum is the
 //! one that [`super::dot`] makes, to the last bit: `LANES` partial sums that are added up in halves.
 
+use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
 use crate::vectors::MAX_LANES;
-use crate::{Isa, Kernel, Simd, run};
+use crate::{Kernel, Simd, run};
 
 /// Most words of a matrix that is kept: what a first-level cache holds beside other things, twice. Beyond that reading it once
 /// is what takes the time, and it can be read as it lies.
@@ -15,7 +16,7 @@ pub(super) const VECTORS: usize = 4;
 
 /// The columns in their kept form: `n` columns of `k` words, one every `pitch` words from `from` on.
 pub(super) fn columns(
-    isa: Isa,
+    isa: Set,
     lanes: usize,
     from: *const f32,
     (n, k, pitch): (usize, usize, isize),

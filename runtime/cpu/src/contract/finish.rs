@@ -6,7 +6,7 @@
 use super::epilogue::{Sink, Target, Tile};
 use super::place::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
-use crate::{Area, Isa, Simd};
+use crate::{Area, Simd};
 
 /// The batch index that a job works on, and where its results go.
 pub(super) struct Destination<'p> {
@@ -14,7 +14,6 @@ pub(super) struct Destination<'p> {
     axes: usize,
     targets: [Target; MAX_OUTPUTS],
     count: usize,
-    isa: Isa,
     sink: Option<&'p dyn Sink>,
 }
 
@@ -30,7 +29,7 @@ pub(super) struct Sums {
 }
 
 impl<'p> Destination<'p> {
-    pub(super) fn new(plan: &Plan<'_>, batch: usize, isa: Isa, sink: Option<&'p dyn Sink>) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, batch: usize, sink: Option<&'p dyn Sink>) -> Self {
         let mut index = [0; MAX_AXES];
         let mut rest = batch;
         for dim in (0..plan.batch.count).rev() {
@@ -45,7 +44,7 @@ impl<'p> Destination<'p> {
             }
             *target = Target { origin: place.data.wrapping_offset(offset), row: place.row, column: place.column };
         }
-        Destination { index, axes: plan.batch.count, targets, count: plan.targets, isa, sink }
+        Destination { index, axes: plan.batch.count, targets, count: plan.targets, sink }
     }
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
@@ -69,7 +68,7 @@ impl<'p> Destination<'p> {
     #[inline(always)]
     pub(super) fn goal(&self) -> Goal<'_> {
         let (batch, targets) = (&self.index[..self.axes], &self.targets[..self.count]);
-        Goal { batch, targets, isa: self.isa, sink: self.sink }
+        Goal { batch, targets, sink: self.sink }
     }
 }
 
@@ -78,7 +77,6 @@ pub(super) struct Goal<'p> {
     /// The index on each Batch axis.
     pub(super) batch: &'p [usize],
     pub(super) targets: &'p [Target],
-    pub(super) isa: Isa,
     pub(super) sink: Option<&'p dyn Sink>,
 }
 
@@ -106,7 +104,7 @@ impl<'p> Goal<'p> {
                 pitch: sums.pitch,
                 targets: self.targets,
             };
-            sink.finish(self.isa, &mut tile);
+            sink.finish(&mut tile);
             return;
         }
         for target in self.targets {

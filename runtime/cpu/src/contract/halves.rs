@@ -34,7 +34,7 @@ pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
 
 /// Adds the sums of both halves, which have `pitch` words from row to row and follow each other, and hands them on.
 pub(super) fn join(call: &Call<'_>, plan: &Plan<'_>, tiles: usize, (sums, pitch): (*mut f32, usize)) {
-    let destination = Destination::new(plan, 0, call.isa, call.sink);
+    let destination = Destination::new(plan, 0, call.sink);
     pool::parallel(call.threads, tiles, &Join { call, plan, destination, tiles, sums, pitch });
 }
 

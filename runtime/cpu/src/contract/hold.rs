@@ -9,9 +9,10 @@ use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
+use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch};
-use crate::{Isa, Kernel, Simd, run};
+use crate::{Kernel, Simd, run};
 
 /// Numbers that tell packed layouts apart.
 struct Numbers {
@@ -51,7 +52,7 @@ fn start(plan: &Plan<'_>, side: &Side<'_>) -> Option<*const f32> {
 
 /// The kept right operand: panels of `width` columns, all panels of a block of K after each other.
 pub(super) fn right(
-    isa: Isa,
+    isa: Set,
     plan: &Plan<'_>,
     width: usize,
     (temp, table): (*mut f32, &mut [Place]),

@@ -10,8 +10,9 @@ use super::kernel::Rows;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
+use crate::isa::Set;
 use crate::scratch::{LINE, lend};
-use crate::{Isa, Kernel, Simd, pool, run};
+use crate::{Kernel, Simd, pool, run};
 
 /// Words below which packing on a second thread costs more than it saves.
 const WORTH: usize = 1 << 15;
@@ -73,7 +74,7 @@ pub(super) fn share(call: &Call<'_>, plan: &Plan<'_>, tiles: usize, memory: *mut
 }
 
 struct Task<'a> {
-    isa: Isa,
+    isa: Set,
     plan: &'a Plan<'a>,
     tiles: usize,
     memory: *mut f32,

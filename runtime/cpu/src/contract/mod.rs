@@ -45,7 +45,7 @@ pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub(crate) use place::{apart, reach};
 pub use turns::{Keeping, Steady};
 
-use super::Isa;
+use super::Family;
 
 /// What an axis is to a contraction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -146,8 +146,8 @@ fn check_extents(axes: &[Axis]) {
 /// # Panics
 /// If an operand or output reaches outside its slice, outputs overlap themselves, or there are more multiplications than can
 /// be counted, which the compiler has excluded.
-pub fn contract<E: Epilogue>(
-    isa: Isa,
+pub fn contract<I: Family, E: Epilogue>(
+    isa: I,
     threads: usize,
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
@@ -160,8 +160,8 @@ pub fn contract<E: Epilogue>(
 ///
 /// # Panics
 /// As above.
-pub fn contract_kept<E: Epilogue>(
-    isa: Isa,
+pub fn contract_kept<I: Family, E: Epilogue>(
+    isa: I,
     threads: usize,
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
@@ -169,6 +169,6 @@ pub fn contract_kept<E: Epilogue>(
     kept: Option<&mut Steady>,
 ) {
     check_extents(contract.axes);
-    let finish = epilogue::Finish(epilogue);
-    drive::drive(isa, threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
+    let finish = epilogue::Finish(isa, epilogue);
+    drive::drive(isa.set(), threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
 }

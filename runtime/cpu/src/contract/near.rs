@@ -33,8 +33,7 @@ pub(super) fn near(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outp
         return false;
     };
     let (left, right) = dot::operands(contract, shape);
-    let goal =
-        Goal { batch: &[0; MAX_AXES][..batch], targets: &targets[..outputs.len()], isa: call.isa, sink: call.sink };
+    let goal = Goal { batch: &[0; MAX_AXES][..batch], targets: &targets[..outputs.len()], sink: call.sink };
     let product = |padded| Product { left, rows, m, right, step: k.rhs, n: n.extent, k: k.extent, padded, goal };
     if n.extent >= call.lanes {
         run(call.isa, product(None));

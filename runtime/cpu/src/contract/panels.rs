@@ -220,7 +220,7 @@ impl Kernel for Job<'_> {
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
             whole: (left, right),
-            destination: Destination::new(plan, batch, call.isa, call.sink),
+            destination: Destination::new(plan, batch, call.sink),
             memory,
         };
         for block in scope.blocks.clone() {

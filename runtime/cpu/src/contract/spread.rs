@@ -273,7 +273,7 @@ impl Kernel for Jobs<'_> {
                 copied_batch = batch;
             }
             let image = setup.image.start(&plan.rhs, base, if own { copy } else { task.copy });
-            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+            let destination = Destination::new(plan, batch, setup.call.sink);
             let others = if setup.by_tiles { setup.panels } else { setup.tiles };
             for other in 0..others {
                 let (tile, panel) = if setup.by_tiles { (part, other) } else { (other, part) };

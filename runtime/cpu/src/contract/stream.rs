@@ -115,7 +115,7 @@ impl Kernel for Columns<'_> {
                 }
             }
             let sums = long.map_or(sums, |long| long.total);
-            let destination = Destination::new(plan, 0, task.call.isa, task.call.sink);
+            let destination = Destination::new(plan, 0, task.call.sink);
             let sums = Sums { data: sums, pitch: count, m: 0, n: columns.start, rows: 1, cols: count };
             destination.finish(s, &sums);
         }

@@ -2,7 +2,7 @@
 //! and without.
 
 use super::*;
-use crate::{Kernel, Simd, run};
+use crate::{Isa, Kernel, Simd, run};
 
 /// A small generator, so that failures repeat.
 struct Random(u64);
@@ -147,6 +147,16 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     let axes = case.axes();
     let (left, right) = (case.lhs.view(), case.rhs.view());
     let work = Contract { axes: &axes, lhs: case.lhs.operand(&left), rhs: case.rhs.operand(&right) };
+    #[cfg(feature = "deterministic")]
+    for threads in [1, 3] {
+        let numbers = |isa| {
+            let mut out = vec![7.0; case.words];
+            let output = Output { data: &mut out, base: case.base, strides: &case.strides };
+            contract(isa, threads, &work, &mut [output], &Plain);
+            out
+        };
+        crate::isa::assert_same_bits(numbers, &case.axes);
+    }
     for isa in Isa::available() {
         let mut of_one_thread = Vec::new();
         for threads in [1, 2, 3] {

@@ -231,7 +231,7 @@ impl Kernel for Job<'_> {
                 zero(s, c.wrapping_add(lost), sums);
             }
             sum(s, &scope, left.offset, image);
-            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+            let destination = Destination::new(plan, batch, setup.call.sink);
             hand_on(s, &scope, c.wrapping_add(rows * width), &destination);
         }
     }

@@ -11,8 +11,9 @@ use super::hold;
 use super::pack::{BLOCK, TRANSPOSE};
 use super::place::Place;
 use super::plan::Plan;
+use crate::isa::Set;
+use crate::run;
 use crate::scratch::{self, LINE, Scratch};
-use crate::{Isa, run};
 
 thread_local! {
     static STEADY: Cell<Vec<Steady>> = Cell::default();
@@ -69,7 +70,7 @@ impl Steady {
     }
 
     /// The right operand in panels of `width` columns.
-    pub(super) fn panels(&mut self, isa: Isa, plan: &Plan<'_>, width: usize) -> *const f32 {
+    pub(super) fn panels(&mut self, isa: Set, plan: &Plan<'_>, width: usize) -> *const f32 {
         let words = hold::words(plan, width).next_multiple_of(LINE);
         let (memory, table) = self.scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
         if !self.full {

@@ -323,7 +323,7 @@ unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch:
                 for batch in images.clone() {
                     let products = memory.products.wrapping_add((batch - first) * setup.patches(strip) * setup.width());
                     let memory = Memory { products, ..memory };
-                    let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+                    let destination = Destination::new(plan, batch, setup.call.sink);
                     hand_on(s, setup, (panel, strip), memory, &destination);
                 }
             }
@@ -340,7 +340,7 @@ unsafe fn by_strips<S: Simd>(s: S, task: &Task<'_>, jobs: Range<usize>, scratch:
 unsafe fn by_panels<S: Simd>(s: S, task: &Task<'_>, panels: Range<usize>, fresh: bool, scratch: &mut Scratch<Place>) {
     let setup = task.setup;
     let (memory, own) = memory(setup, scratch, if fresh { setup.panel_words() } else { 0 });
-    let destination = Destination::new(setup.plan, 0, setup.call.isa, setup.call.sink);
+    let destination = Destination::new(setup.plan, 0, setup.call.sink);
     for panel in panels {
         // SAFETY: `own` has the words of a panel if it is fresh, and `memory` those of its products with a strip; by this
         // function's contract the list, the patches of all strips, and other filters are written.

@@ -91,6 +91,17 @@ pub(super) fn everywhere_within<U: Unary>(bounds: [f64; 2]) {
             *x = f32::from_bits(bits);
         }
         let exact = x.map(|x| U::exact(f64::from(x)));
+        #[cfg(feature = "deterministic")]
+        {
+            let values = |isa| {
+                let mut y = [0.0; CHUNK];
+                run(isa, Apply::<U>(&x, &mut y, core::marker::PhantomData));
+                let error = exact.iter().zip(&y).map(|(exact, y)| ulps(*y, *exact)).fold(0.0, f64::max);
+                assert!(error <= bounds[1], "the bound is {} ulp, not {error}", bounds[1]);
+                y.to_vec()
+            };
+            crate::isa::assert_same_bits(values, &"an elementary function");
+        }
         for (isa, worst) in Isa::available().zip(&mut worst) {
             let mut y = [0.0; CHUNK];
             run(isa, Apply::<U>(&x, &mut y, core::marker::PhantomData));

@@ -87,7 +87,7 @@ fn inject<S: Simd>(s: S, [a, b]: [S::U; 2], key0: S::U, key1: S::U, step: u32) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Isa, run};
+    use crate::{Family, Isa, run};
 
     struct Words<'a>([u32; 2], [u32; 2], &'a mut [u32]);
 
@@ -115,7 +115,7 @@ mod tests {
                 let mut out = [0; 32];
                 run(isa, Words(key, counter, &mut out));
                 assert_eq!([out[0], out[16]], words, "{isa:?}");
-                let last = isa.lanes() - 1;
+                let last = isa.set().lanes() - 1;
                 assert_eq!([out[last], out[16 + last]], words, "{isa:?}");
             }
         }

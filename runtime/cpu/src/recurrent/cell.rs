@@ -5,7 +5,7 @@
 //! meet.
 
 use crate::area::outside;
-use crate::{Area, At, Isa, Kernel, Simd, run};
+use crate::{Area, At, Family, Kernel, Simd, run};
 
 /// What follows the product in every turn.
 pub trait Cell: Sync {
@@ -137,14 +137,15 @@ unsafe fn store<S: Simd, A: At>(s: S, p: *mut f32, at: A, v: S::F) {
 
 /// A [`Cell`] behind a pointer, so that the loop is compiled once.
 pub(super) trait Sink: Sync {
-    fn finish(&self, isa: Isa, turn: usize, tile: &mut Cells<'_>);
+    fn finish(&self, turn: usize, tile: &mut Cells<'_>);
 }
 
-pub(super) struct Finish<'a, C>(pub(super) &'a C);
+/// A map, and what it runs on: the set that the sums were made on.
+pub(super) struct Finish<'a, I, C>(pub(super) I, pub(super) &'a C);
 
-impl<C: Cell> Sink for Finish<'_, C> {
-    fn finish(&self, isa: Isa, turn: usize, tile: &mut Cells<'_>) {
-        run(isa, Apply { cell: self.0, turn, tile });
+impl<I: Family, C: Cell> Sink for Finish<'_, I, C> {
+    fn finish(&self, turn: usize, tile: &mut Cells<'_>) {
+        run(self.0, Apply { cell: self.1, turn, tile });
     }
 }
 

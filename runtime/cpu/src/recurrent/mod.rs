@@ -17,9 +17,10 @@ use core::ops::Range;
 use super::barrier::{Barrier, Broken, MOST};
 use super::contract::apart;
 use super::contract::kernel::{self, Ahead, Block, Rows, Steps};
+use super::isa::Set;
 use super::kept::{Form, Packing, kept};
 use super::scratch::{LINE, Scratch, lend};
-use super::{Area, Isa, Kernel, Simd, pool, run};
+use super::{Area, Family, Kernel, Simd, pool, run};
 pub use cell::{Cell, Cells};
 use cell::{Finish, Sink, Target};
 use panels::Panels;
@@ -116,11 +117,11 @@ thread_local! {
 ///
 /// # Panics
 /// If something reaches outside its slice, or rows of a series overlap, which the compiler has excluded.
-pub fn recur<C: Cell>(isa: Isa, threads: usize, work: Recurrence<'_>, cell: &C) {
-    drive(isa, threads, work, &Finish(cell));
+pub fn recur<I: Family, C: Cell>(isa: I, threads: usize, work: Recurrence<'_>, cell: &C) {
+    drive(isa.set(), threads, work, &Finish(isa, cell));
 }
 
-fn drive(isa: Isa, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
+fn drive(isa: Set, threads: usize, work: Recurrence<'_>, sink: &dyn Sink) {
     let Recurrence { turns, reverse, rows, columns, groups, state, matrix, series } = work;
     if turns == 0 || rows == 0 || columns == 0 {
         return;
@@ -157,7 +158,7 @@ struct Cut {
 }
 
 impl Cut {
-    fn new(isa: Isa, threads: usize, turns: usize, rows: usize, panels: &Panels<'_>) -> Cut {
+    fn new(isa: Set, threads: usize, turns: usize, rows: usize, panels: &Panels<'_>) -> Cut {
         let vectors = panels.columns.div_ceil(isa.lanes());
         let most = pool::members(threads).min(MOST);
         let work = rows * panels.depth * panels.columns * panels.groups;
@@ -204,7 +205,7 @@ impl Kernel for Pack<'_> {
 
 /// Everything about the loop.
 struct Turns<'a> {
-    isa: Isa,
+    isa: Set,
     turns: usize,
     reverse: bool,
     states: States,
@@ -388,7 +389,7 @@ impl Step<'_> {
                     width: panels.columns,
                     series: self.series,
                 };
-                self.turns.sink.finish(self.turns.isa, self.turn, &mut cells);
+                self.turns.sink.finish(self.turn, &mut cells);
             }
         }
         Ok(())

@@ -1,7 +1,7 @@
 //! Recurrences against the same loop, one number at a time in binary64, on every instruction set and with several threads.
 
 use super::{Cell, Cells, Matrix, Recurrence, Series, State, recur};
-use crate::{Isa, Simd};
+use crate::{Family, Isa, Simd};
 
 /// `next = state / 2 + Σ sums / 8 + x[turn]`, with a running total and a list of what was there before.
 struct Mean<'a> {
@@ -57,7 +57,7 @@ impl Case {
     }
 
     /// The last state, the total and the list.
-    fn on(&self, isa: Isa, threads: usize) -> [Vec<f32>; 3] {
+    fn on(&self, isa: impl Family, threads: usize) -> [Vec<f32>; 3] {
         let words = self.rows * self.columns;
         let (matrix, x, (column, step)) = (self.matrix(), self.x(), self.strides());
         let (mut state, mut spare) = (self.start(), vec![f32::NAN; words]);
@@ -113,6 +113,8 @@ fn a_recurrence_is_its_loop_on_every_instruction_set_and_with_any_number_of_thre
             across = !across;
             let case = Case { turns, reverse, rows, columns, groups, across };
             let plain = case.plainly();
+            #[cfg(feature = "deterministic")]
+            crate::isa::assert_same_bits(|isa| case.on(isa, 2).concat(), &[rows, columns, groups, turns]);
             for isa in Isa::available() {
                 let one = case.on(isa, 1);
                 for (one, plain) in one.iter().zip(&plain) {
@@ -187,7 +189,7 @@ impl Backward {
     }
 
     /// The sums of the last state, the total and the states.
-    fn on(&self, isa: Isa, threads: usize) -> [Vec<f32>; 3] {
+    fn on(&self, isa: impl Family, threads: usize) -> [Vec<f32>; 3] {
         let Backward { parts, case: Case { turns, reverse, rows, columns, groups, .. } } = *self;
         let (matrix, x, (column, step)) = (self.matrix(), self.case.x(), self.strides());
         let row = parts * columns;

@@ -21,11 +21,17 @@ pub(super) fn items(model: &Model) -> TokenStream {
         };
         quote!(rt::Dim { name: #name, bound: #bound })
     });
+    let deterministic = model.deterministic.map(|_| {
+        quote!(
+            const DETERMINISTIC: bool = true;
+        )
+    });
     quote! {
         pub(super) struct Plan_;
 
         impl rt::Compiled for Plan_ {
             const SPEC: &'static rt::ModelSpec = &SPEC;
+            #deterministic
         }
 
         pub(super) static SPEC: rt::ModelSpec = rt::ModelSpec {

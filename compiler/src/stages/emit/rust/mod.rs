@@ -47,7 +47,9 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let kernels = used.into_iter().map(|number| kernel(number, &own[number], is_called));
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
-    quote!(#(#kernels)* #(#functions)*)
+    // Kernels are compiled for the instruction sets of one family.
+    let family = format_ident!("{}", if model.deterministic.is_some() { "Deterministic" } else { "Isa" });
+    quote!(type Isa_ = rt::#family; #(#kernels)* #(#functions)*)
 }
 
 /// The kernels that a CPU launches.
@@ -129,7 +131,7 @@ fn kernel(number: usize, kernel: &Kernel, is_called: bool) -> TokenStream {
     let never = is_called.then(|| quote!(#[inline(never)]));
     let head = quote! {
         #never
-        fn #function(isa: rt::Isa, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
+        fn #function(isa: Isa_, threads: usize, #(#parameters,)* #(#dims: usize,)* #(#counters: usize,)* #kept)
     };
     let body = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
@@ -211,8 +213,8 @@ fn loops(
 fn runs(name: &Ident, body: &TokenStream, unroll: Unroll, before: &TokenStream) -> TokenStream {
     let several = match unroll {
         Unroll::One => None,
-        Unroll::Two => Some(quote!(rt::Twice(s))),
-        Unroll::Four => Some(quote!(rt::Twice(rt::Twice(s)))),
+        Unroll::Two => Some(quote!(rt::Twice::new(s))),
+        Unroll::Four => Some(quote!(rt::Twice::new(rt::Twice::new(s)))),
     };
     let (run, other) = match several {
         None => (quote!(#before #body), None),

@@ -153,7 +153,7 @@ impl<'a> Printer<'a> {
                 #gpu
                 fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
                     let rt::Memory { parameters, session, inputs, foreign, scratch } = memory;
-                    let (isa, threads) = (rt::isa(), rt::threads());
+                    let (isa, threads): (Isa_, usize) = (rt::isa().into(), rt::threads());
                     #bind
                     #keeping
                     #steps
@@ -219,7 +219,7 @@ impl<'a> Printer<'a> {
             #costs
             fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) -> rt::Result<()> {
                 let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, foreign, scratch } = memory;
-                let (isa, threads) = (rt::isa(), rt::threads());
+                let (isa, threads): (Isa_, usize) = (rt::isa().into(), rt::threads());
                 let pool_len: usize = #pool_len;
                 #bind
                 #keeping

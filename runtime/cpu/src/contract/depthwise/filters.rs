@@ -128,7 +128,7 @@ impl Kernel for Jobs<'_> {
             unsafe {
                 zero(s, total, 2 * words);
                 sum(s, task, batch, long, block, copy);
-                let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+                let destination = Destination::new(plan, batch, setup.call.sink);
                 for m in 0..rows {
                     for tap in 0..taps {
                         let lanes = s.load_raw_f(total.wrapping_add((m * taps + tap) * S::LANES));

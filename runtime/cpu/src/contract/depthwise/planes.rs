@@ -165,7 +165,7 @@ impl Kernel for Jobs<'_> {
                 at = batch;
             }
             let image = setup.image.start(&plan.rhs, base, copy);
-            let destination = Destination::new(plan, batch, setup.call.isa, setup.call.sink);
+            let destination = Destination::new(plan, batch, setup.call.sink);
             let rows = share(setup.row.rows, task.parts, part)..share(setup.row.rows, task.parts, part + 1);
             for m in 0..plan.m.total {
                 let filter = filters.cast_const().wrapping_add(m * pitch);

@@ -27,7 +27,7 @@ use super::place::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
 use super::turns::Steady;
 use super::{Contract, Operand, Output, Role};
-use crate::Isa;
+use crate::Family;
 use crate::scratch::LINE;
 use panels::Panels;
 use rows::Rows;
@@ -98,8 +98,8 @@ impl Depth {
 /// # Panics
 /// If an operand or output reaches outside its slice, outputs overlap themselves, operands have windows, or sums of integers
 /// may be larger than an i32, which the compiler has excluded.
-pub fn contract_narrow<E: Epilogue>(
-    isa: Isa,
+pub fn contract_narrow<I: Family, E: Epilogue>(
+    isa: I,
     threads: usize,
     narrow: Narrow,
     contract: &Contract<'_>,
@@ -108,8 +108,8 @@ pub fn contract_narrow<E: Epilogue>(
     kept: Option<&mut Steady>,
 ) {
     super::check_extents(contract.axes);
-    let finish = epilogue::Finish(epilogue);
-    let call = drive::call(isa, threads, if E::PLAIN { None } else { Some(&finish) });
+    let finish = epilogue::Finish(isa, epilogue);
+    let call = drive::call(isa.set(), threads, if E::PLAIN { None } else { Some(&finish) });
     product(&call, narrow, None, contract, outputs, kept);
 }
 

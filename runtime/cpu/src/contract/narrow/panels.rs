@@ -13,9 +13,10 @@ use crate::contract::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use crate::contract::place::{Group, MAX_AXES, Place, Side};
 use crate::contract::turns::Steady;
 use crate::contract::{Axis, Operand, Role};
+use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};
-use crate::{Isa, Kernel, Simd, run};
+use crate::{Kernel, Simd, run};
 
 thread_local! {
     /// Panels that nobody keeps.
@@ -24,7 +25,7 @@ thread_local! {
 
 /// The parameter of a product.
 pub(super) struct Panels<'a> {
-    pub(super) isa: Isa,
+    pub(super) isa: Set,
     pub(super) precision: Precision,
     pub(super) axes: &'a [Axis],
     pub(super) operand: &'a Operand<'a>,

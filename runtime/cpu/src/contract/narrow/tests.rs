@@ -1,9 +1,9 @@
 //! Narrow products against loops in f64 over rounded operands, on every unit of every instruction set, on one thread and two.
 
 use super::*;
-use crate::Kept;
 use crate::contract::Axis;
 use crate::contract::{Keeping, Plain};
+use crate::{Isa, Kept};
 
 /// A small generator, so that failures repeat.
 struct Random(u64);
@@ -101,7 +101,7 @@ impl Case {
         all
     }
 
-    fn run(&self, isa: Isa, threads: usize, unit: Option<Unit>, kept: Option<&mut Steady>) -> Vec<f32> {
+    fn run(&self, isa: impl Family, threads: usize, unit: Option<Unit>, kept: Option<&mut Steady>) -> Vec<f32> {
         fn operand<'a>((data, strides): &'a (Vec<f32>, Vec<isize>)) -> Operand<'a> {
             Operand { data, base: 0, strides, windows: &[] }
         }
@@ -110,7 +110,9 @@ impl Case {
         let output = Output { data: &mut out, base: 0, strides: &self.out.1 };
         match unit {
             None => contract_narrow(isa, threads, self.narrow, &contract, &mut [output], &Plain, kept),
-            Some(_) => product(&drive::call(isa, threads, None), self.narrow, unit, &contract, &mut [output], kept),
+            Some(_) => {
+                product(&drive::call(isa.set(), threads, None), self.narrow, unit, &contract, &mut [output], kept)
+            }
         }
         out
     }
@@ -149,8 +151,10 @@ const PRECISIONS: [Precision; 2] = [Precision::Bf16, Precision::Int8];
 fn check(case: &Case) {
     let expected = case.expected();
     let mut of_bytes: Option<Vec<f32>> = None;
+    #[cfg(feature = "deterministic")]
+    crate::isa::assert_same_bits(|isa| case.run(isa, 2, None, None), &case.axes);
     for isa in Isa::available() {
-        for unit in Unit::available(isa, case.narrow.precision) {
+        for unit in Unit::available(isa.set(), case.narrow.precision) {
             let own = case.run(isa, 1, Some(unit), None);
             for &(at, sum, size) in &expected {
                 let error = (f64::from(own[at]) - sum).abs();
@@ -224,7 +228,7 @@ fn what_is_no_number_stays_so() {
             let at = Case::at(&case.lhs.1, &case.index(0, 3, 0, 5));
             case.lhs.0[at] = strange;
             for isa in Isa::available() {
-                for unit in Unit::available(isa, precision) {
+                for unit in Unit::available(isa.set(), precision) {
                     let out = case.run(isa, 1, Some(unit), None);
                     for (row, column) in (0..20).flat_map(|row| (0..40).map(move |column| (row, column))) {
                         let sum = out[Case::at(&case.out.1, &[0, row, column, 0, 0])];
@@ -253,14 +257,14 @@ fn the_longest_sums_of_bytes_are_exact() {
         [(1, Role::M), (16, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role }).to_vec();
     let (left, right) = (vec![1.0; k], vec![-1.0; 16 * k]);
     for isa in Isa::available() {
-        for unit in Unit::available(isa, Precision::Int8) {
+        for unit in Unit::available(isa.set(), Precision::Int8) {
             let lhs = Operand { data: &left, base: 0, strides: &[0, 0, 1], windows: &[] };
             let rhs = Operand { data: &right, base: 0, strides: &[0, k as isize, 1], windows: &[] };
             let narrow = Narrow { parameter: Factor::Right, precision: Precision::Int8 };
             let mut out = vec![0.0; 16];
             let output = Output { data: &mut out, base: 0, strides: &[16, 1, 0] };
             let contract = Contract { axes: &axes, lhs, rhs };
-            product(&drive::call(isa, 1, None), narrow, Some(unit), &contract, &mut [output], None);
+            product(&drive::call(isa.set(), 1, None), narrow, Some(unit), &contract, &mut [output], None);
             let scale = (1.0f32 / 127.0) * (1.0 / 127.0);
             assert!(out.iter().all(|&x| x == -((127 * 127 * k) as f32) * scale), "{isa:?} {unit:?}: {out:?}");
         }

@@ -8,8 +8,9 @@ use super::amx::Amx;
 #[cfg(target_arch = "x86_64")]
 use super::vnni::Vnni;
 use super::{Depth, Precision, WIDTH, vectors, widened};
+use crate::Simd;
 use crate::contract::drive::Call;
-use crate::{Isa, Simd};
+use crate::isa::Set;
 
 /// What multiplies words.
 #[derive(Clone, Copy, Debug)]
@@ -44,7 +45,7 @@ impl Unit {
 
     /// All that there are.
     #[cfg(test)]
-    pub(super) fn available(isa: Isa, precision: Precision) -> impl Iterator<Item = Unit> {
+    pub(super) fn available(isa: Set, precision: Precision) -> impl Iterator<Item = Unit> {
         let widened = (precision == Precision::Bf16).then_some(Unit::Widened);
         let native = [1, usize::MAX].into_iter().filter_map(move |rows| native(isa, precision, rows));
         [Unit::Vectors].into_iter().chain(widened).chain(native)
@@ -94,15 +95,15 @@ impl Unit {
 
 /// The best one with instructions for words. There are some for words of two bf16 too, which are slower than to widen them.
 #[cfg(target_arch = "x86_64")]
-fn native(isa: Isa, precision: Precision, rows: usize) -> Option<Unit> {
-    let Isa::Avx512(_) = isa else { return None };
+fn native(isa: Set, precision: Precision, rows: usize) -> Option<Unit> {
+    let Set::Native(crate::Isa::Avx512(_)) = isa else { return None };
     let tiles = || Amx::new().map(Unit::Tiles);
     let bytes = || Vnni::new().filter(|_| precision == Precision::Int8).map(Unit::Bytes);
     if rows < FEW { bytes().or_else(tiles) } else { tiles().or_else(bytes) }
 }
 
 #[cfg(not(target_arch = "x86_64"))]
-fn native(_: Isa, _: Precision, _: usize) -> Option<Unit> {
+fn native(_: Set, _: Precision, _: usize) -> Option<Unit> {
     None
 }
 

@@ -137,11 +137,11 @@ impl Part<'_> {
             let size = (rows, panels);
             match *goals {
                 Goals::Plain { targets, axes } => {
-                    let goal = Goal { batch: &[0; MAX_AXES][..axes], targets, isa: call.isa, sink: call.sink };
+                    let goal = Goal { batch: &[0; MAX_AXES][..axes], targets, sink: call.sink };
                     run(call.isa, Blocks { part: self, goal, memory, size });
                 }
                 Goals::Planned(plan) => {
-                    let destination = Destination::new(plan, self.batch, call.isa, call.sink);
+                    let destination = Destination::new(plan, self.batch, call.sink);
                     run(call.isa, Blocks { part: self, goal: destination.goal(), memory, size });
                 }
             }
