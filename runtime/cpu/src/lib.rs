@@ -22,6 +22,7 @@ mod contract;
 mod floor;
 mod isa;
 mod kept;
+mod machine;
 mod pages;
 mod parallel;
 mod pool;

@@ -8,6 +8,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 
 use super::{Family, Kernel, Simd, pool, run};
+use crate::machine::MACHINE;
 
 /// A kernel whose outer axis can be cut.
 pub trait Split: Kernel + Sized + Send {
@@ -26,8 +27,8 @@ pub trait Split: Kernel + Sized + Send {
     fn work(&self) -> usize;
 }
 
-/// Element operations below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 17;
+/// Element operations below which a second thread costs more than it saves: 16 in a cycle.
+const WORTH: usize = 16 * MACHINE.thread;
 /// The most parts.
 const MOST: usize = 32;
 

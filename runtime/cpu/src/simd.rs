@@ -6,9 +6,10 @@ use core::marker::PhantomData;
 
 use super::parallel::streams;
 use super::{At, Vectors};
+use crate::machine::MACHINE;
 
-/// Slices of fewer words are written through the caches: 8 MiB, beyond what a core has to itself.
-const LARGE: usize = 1 << 21;
+/// Slices of fewer words are written through the caches.
+const LARGE: usize = MACHINE.l3;
 
 /// The most lanes that a kernel sees at once.
 pub(super) const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;

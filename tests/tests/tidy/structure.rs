@@ -69,6 +69,25 @@ fn printers_of_rust_choose_nothing() {
 }
 
 #[test]
+fn sizes_of_caches_and_prices_of_threads_are_those_of_the_machine() {
+    let drivers = ["attend/", "contract/", "recurrent/", "parallel.rs", "simd.rs"];
+    let rule = |source: &Source, places: &mut Vec<usize>| {
+        let Some(inside) = source.path.strip_prefix("runtime/cpu/src/") else { return };
+        if !drivers.iter().any(|part| inside.starts_with(part)) {
+            return;
+        }
+        for (at, _) in source.code.match_indices(": usize = 1 << ") {
+            let shift: String =
+                source.code[at..].chars().skip(": usize = 1 << ".len()).take_while(char::is_ascii_digit).collect();
+            if shift.parse().is_ok_and(|shift: u32| shift >= 12) {
+                places.push(at);
+            }
+        }
+    };
+    none("a threshold that is not derived from `MACHINE`, or has no measurement beside it", findings(rule));
+}
+
+#[test]
 fn the_stages_are_one_list() {
     let line = STAGES.join(" · ");
     for path in ["README.md", "compiler/src/lib.rs"] {

@@ -7,6 +7,7 @@ use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
 use crate::contract::{self, Output, countable, reach};
+use crate::machine::MACHINE;
 use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 16;
@@ -23,8 +24,8 @@ const FEW: usize = 2;
 const SHORT: usize = 512;
 /// Most features and values of such heads.
 const NARROW: usize = 256;
-/// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 17;
+/// Multiplications below which a second thread costs more than it saves: 16 in a cycle.
+const WORTH: usize = 16 * MACHINE.thread;
 
 /// The axes after those of the heads.
 #[derive(Clone, Copy)]

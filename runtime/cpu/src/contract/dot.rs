@@ -13,6 +13,7 @@ use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
 use crate::isa::Set;
+use crate::machine::MACHINE;
 use crate::sums::LongSum;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
@@ -30,8 +31,8 @@ const PART: usize = few::VECTORS * MAX_LANES;
 /// Vectors along K that are added up in one; the sums of so many are added with compensation, so that the error does not grow
 /// with K.
 const CHAIN: usize = 64;
-/// Multiplications below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 16;
+/// Multiplications below which a second thread costs more than it saves: 8 in a cycle, each with a word that is read.
+const WORTH: usize = 8 * MACHINE.thread;
 
 /// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]

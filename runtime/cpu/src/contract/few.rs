@@ -5,12 +5,13 @@
 
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
+use crate::machine::MACHINE;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, run};
 
 /// Most words of a matrix that is kept: what a first-level cache holds beside other things, twice. Beyond that reading it once
 /// is what takes the time, and it can be read as it lies.
-const MOST: usize = 1 << 14;
+const MOST: usize = 2 * MACHINE.l1;
 /// Vectors of columns at a time.
 pub(super) const VECTORS: usize = 4;
 

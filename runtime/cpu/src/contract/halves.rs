@@ -9,13 +9,14 @@ use core::ops::Range;
 use super::drive::Call;
 use super::finish::{Destination, Sums};
 use super::pack::Source;
-use super::plan::{Left, Plan, Right};
+use super::plan::{self, Left, Plan, Right};
+use crate::machine::MACHINE;
 use crate::{Kernel, Simd, pool, run};
 
 /// Most words of the sums of a half: a quarter of a second-level cache.
-const MOST: usize = 1 << 17;
-/// Multiplications from which on a second round of jobs is worth its start.
-const WORTH: usize = 1 << 22;
+const MOST: usize = MACHINE.l2 / 4;
+/// Multiplications from which on a second round of jobs is worth its start: eight times what a second thread is worth.
+const WORTH: usize = 8 * plan::WORTH;
 
 /// Whether the halves of K have sums of their own.
 pub(super) fn are_apart(plan: &Plan<'_>) -> bool {

@@ -11,11 +11,12 @@ use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
 use crate::isa::Set;
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
 
-/// Words below which packing on a second thread costs more than it saves.
-const WORTH: usize = 1 << 15;
+/// Words below which packing on a second thread costs more than it saves: 4 in a cycle.
+const WORTH: usize = 4 * MACHINE.thread;
 
 /// The rows of a block of K.
 #[derive(Clone, Copy)]

@@ -18,6 +18,7 @@ use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
@@ -25,7 +26,7 @@ use cut::Cut;
 
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
-const GROUP: usize = 1 << 16;
+const GROUP: usize = MACHINE.l2 / 8;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {

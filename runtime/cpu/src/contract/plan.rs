@@ -6,6 +6,7 @@
 use super::pack::BLOCK;
 use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::{Axis, Contract, Output, Role};
+use crate::machine::MACHINE;
 
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
@@ -14,22 +15,23 @@ const LEAST_RUN: usize = 24;
 const SPARSE: isize = 32;
 const READERS: usize = 64;
 /// Most words of a left operand that is packed once for all batch indices.
-pub(super) const SHARED: usize = 1 << 20;
+pub(super) const SHARED: usize = MACHINE.l3 / 2;
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches, and the
 /// columns that must read it.
-const LARGE: usize = 1 << 18;
+const LARGE: usize = MACHINE.l2 / 2;
 const OFTEN: usize = 256;
 /// Most blocks of K that are added up plainly.
 pub(super) const CHAIN: usize = 32;
 /// Rows from which on a panel is read very often.
 const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
-const NEAR: usize = 1 << 12;
+const NEAR: usize = MACHINE.l1 / 2;
 
-/// Multiplications below which a second thread costs more than it saves; and where each needs a word that no other needs.
-pub(super) const WORTH: usize = 1 << 19;
-const WORTH_READING: usize = 1 << 17;
+/// Multiplications below which a second thread costs more than it saves: 64 in a cycle, and 16 where each needs a word that
+/// no other needs.
+pub(super) const WORTH: usize = 64 * MACHINE.thread;
+const WORTH_READING: usize = 16 * MACHINE.thread;
 
 /// How the register tile reads the left operand.
 #[derive(Clone, Copy, PartialEq, Eq)]

@@ -16,19 +16,20 @@ use super::place::{Group, Place};
 use super::plan::{Left, Plan, SHARED};
 use super::{Axis, Role};
 use crate::kept::{Form, Packing, kept};
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Vectors of a panel.
 const VECTORS: usize = 2;
-/// Most indices of K, which are all listed.
-const LONGEST: usize = 1 << 14;
+/// Most indices of K, which are all listed: a list of two words for each in a sixteenth of a second-level cache.
+const LONGEST: usize = MACHINE.l2 / 16 / 2;
 /// Most words of a left operand that stays in a second-level cache beside an image.
-const KEPT: usize = 1 << 18;
+const KEPT: usize = MACHINE.l2 / 2;
 /// Most words of an image that every job copies for itself.
-const OWN: usize = 1 << 21;
+const OWN: usize = MACHINE.l3;
 /// Most words of an image that is copied once.
-const ONCE: usize = 1 << 23;
+const ONCE: usize = 4 * MACHINE.l3;
 /// Words ahead at which a packed left operand is asked for, which may come from memory: hardware stops at the end of a page.
 const AHEAD: usize = 1 << 10;
 

@@ -7,9 +7,10 @@ use super::pack::copy;
 use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
 use super::{Axis, Role};
 use crate::Simd;
+use crate::machine::MACHINE;
 
 /// Most words of a copy. A cache of the second level need not hold it: it is read in the order of the image, and in parts.
-const MOST: usize = 1 << 21;
+const MOST: usize = MACHINE.l3;
 
 /// How to make the copy for one batch index: rows of elements, along a few dimensions.
 pub(super) struct Stage {

@@ -11,14 +11,15 @@ use super::finish::{Destination, Sums};
 use super::pack::{self, BLOCK};
 use super::place::Place;
 use super::plan::{CHAIN, Left, Plan, Right, share};
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, lend};
 use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 
-/// Words of the matrix from which on it is worth it: about a first-level cache.
-const LEAST: usize = 1 << 14;
+/// Words of the matrix from which on it is worth it: more than a first-level cache holds.
+const LEAST: usize = 2 * MACHINE.l1;
 /// Columns whose sums a first-level cache holds beside the streams.
-const COLUMNS: usize = 2048;
+const COLUMNS: usize = MACHINE.l1 / 4;
 /// Rows of the matrix at a time.
 const ROWS: usize = 8;
 /// Least columns of a job.

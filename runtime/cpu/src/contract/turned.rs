@@ -17,6 +17,7 @@ use super::place::{Group, Place, Side, Walk};
 use super::plan::{CHAIN, Plan, share};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::sums::LongSums;
 use crate::vectors::MAX_LANES;
@@ -24,7 +25,7 @@ use crate::{Kernel, Simd, pool, run};
 
 const VECTORS: usize = 2;
 /// Most words of waiting sums.
-const WAITING: usize = 1 << 18;
+const WAITING: usize = MACHINE.l2 / 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {

@@ -21,6 +21,7 @@ use super::isa::Set;
 use super::kept::{Form, Packing, kept};
 use super::scratch::{LINE, Scratch, lend};
 use super::{Area, Family, Kernel, Simd, pool, run};
+use crate::machine::MACHINE;
 pub use cell::{Cell, Cells};
 use cell::{Finish, Sink, Target};
 use panels::Panels;
@@ -100,9 +101,9 @@ fn end(base: usize, axes: [(usize, usize); 2]) -> usize {
 
 /// Rows for each thread from which on they are cut.
 const LEAST_ROWS: usize = 8;
-/// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves.
-const WORTH_A_TURN: usize = 1 << 15;
-const WORTH: usize = 1 << 18;
+/// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves: 32 in a cycle.
+const WORTH_A_TURN: usize = 32 * MACHINE.barrier;
+const WORTH: usize = 32 * MACHINE.thread;
 /// Most series.
 const SERIES: usize = 16;
 /// Vectors of columns of the state whose sums wait for a map, and row tiles.

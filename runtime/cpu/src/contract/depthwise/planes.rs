@@ -17,11 +17,12 @@ use crate::contract::long_row::LongRow;
 use crate::contract::pack::copy;
 use crate::contract::place::{Place, Walk};
 use crate::contract::plan::{Plan, share};
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Words of a long row whose sums are handed on together: they and what they are made of stay in a first-level cache.
-const PART: usize = 1 << 12;
+const PART: usize = MACHINE.l1 / 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn planes(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {

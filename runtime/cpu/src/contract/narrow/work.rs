@@ -13,17 +13,18 @@ use crate::contract::epilogue::Target;
 use crate::contract::finish::{Destination, Goal, Sums};
 use crate::contract::place::Place;
 use crate::contract::plan::{Plan, share};
+use crate::machine::MACHINE;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
 
-/// Words of the parameter, as often as they are read, below which a second thread costs more than it saves.
-const WORTH: usize = 1 << 16;
+/// Words of the parameter, as often as they are read, below which a second thread costs more than it saves: 8 in a cycle.
+const WORTH: usize = 8 * MACHINE.thread;
 /// Rows that threads do not share.
 const TILE: usize = 16;
 /// Most words of rows at a time: half of a second-level cache.
-const HELD: usize = 1 << 18;
+const HELD: usize = MACHINE.l2 / 2;
 /// Most sums at a time.
-const SUMS: usize = 1 << 15;
+const SUMS: usize = MACHINE.l2 / 16;
 
 /// Where results go.
 pub(super) enum Goals<'a> {

@@ -7,15 +7,16 @@ use crate::contract::halves;
 use crate::contract::kernel::WIDE;
 use crate::contract::pack::Source;
 use crate::contract::plan::{Left, Plan, Right};
+use crate::machine::MACHINE;
 
 /// Most rows of a job whose sums must wait for further blocks of K.
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
-const WAITING: usize = 1 << 17;
+const WAITING: usize = MACHINE.l2 / 4;
 /// Most words of a right operand that every thread packs for itself.
-const REPEATED: usize = 1 << 16;
+const REPEATED: usize = MACHINE.l2 / 8;
 /// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
-const PANELS: usize = 1 << 17;
+const PANELS: usize = MACHINE.l2 / 4;
 
 /// How the work is cut: `halves` × `row_parts` × `column_parts` jobs per batch index.
 #[derive(Clone, Copy)]

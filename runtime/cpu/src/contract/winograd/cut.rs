@@ -5,6 +5,7 @@
 
 use super::filters::Filters;
 use super::transforms::TAPS;
+use crate::machine::MACHINE;
 
 /// Fewest channels, and fewest rows, which pay for the transforms.
 const LEAST: usize = 16;
@@ -13,12 +14,12 @@ const WORD: usize = 11;
 /// Products that a core makes while it transforms a point of a channel or of a row.
 const TRANSFORM: usize = 8;
 /// Most words of transformed filters, and of transformed patches, that wait in a second-level cache.
-const FILTERS: usize = 1 << 18;
-const PATCHES: usize = 1 << 19;
+const FILTERS: usize = MACHINE.l2 / 2;
+const PATCHES: usize = MACHINE.l2;
 /// Most words of a strip: of its patches, and of their products with a panel.
-const STRIP: usize = 1 << 17;
+const STRIP: usize = MACHINE.l2 / 4;
 /// Most words of rows of an image that a first-level cache holds beside a patch.
-const IMAGE: usize = 1 << 13;
+const IMAGE: usize = MACHINE.l1;
 
 /// How a convolution is cut.
 #[derive(Clone, Copy)]
