@@ -9,10 +9,13 @@
     reason = "tests fail by panicking, and share a public module"
 )]
 
+use precast_compiler::dump::Dumps;
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{Graph, Model, dot};
+use precast_compiler::pipeline::compile;
 use precast_compiler::stages::expand::expand;
+use std::path::Path;
 
 const MODEL: &str = r##"model Net vis="pub" attrs=["# [doc = \" Two layers.\"]"] {
   param "blocks.*.weight": f32[4, 4] stack=[3] offset=0 init={of uniform, number 0.5}
@@ -123,4 +126,30 @@ fn plans_print_and_parse_back() {
     assert_eq!(refused("argmin v0", "argmin s0"), "line 12: `s0` where `v` and a number are wanted");
     assert_eq!(refused("multiple", "odd"), "line 6: no condition `odd`");
     assert_eq!(refused("i0 - i1", "i0 * i1"), "line 6: a product of two indices");
+}
+
+/// What stands beside a line of a dump, behind three spaces, is about it.
+#[test]
+fn the_step_that_the_architecture_shows_is_what_schedule_makes_of_the_digits() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("..");
+    let read = |path: &str| std::fs::read_to_string(root.join(path)).unwrap();
+    let program = read("examples/examples/digits.rs");
+    let (_, rest) = program.split_once("model! {\n").unwrap();
+    let (model, _) = rest.split_once("\n}\n").unwrap();
+    let mut dumps = Dumps::of("schedule").unwrap();
+    let model: proc_macro2::TokenStream = model.parse().unwrap();
+    compile(quote::quote!({ ::precast } #model), 0, &mut dumps);
+    let dump = dumps.files.iter().map(|file| file.text.as_str()).collect::<String>();
+    let (_, step) = dump.rsplit_once("program loss {\n").unwrap();
+    let mut made = step.lines().map(str::trim);
+    let page = read("ARCHITECTURE.md");
+    let (_, rest) = page.split_once("```text\nlaunch ").unwrap();
+    let (shown, _) = rest.split_once("\n```").unwrap();
+    let shown = format!("launch {shown}");
+    let lines = shown.lines().filter(|line| !line.starts_with(&" ".repeat(20)));
+    let lines: Vec<&str> = lines.filter_map(|line| line.trim().split("   ").next()).collect();
+    assert!(lines.len() > 20, "{lines:?}");
+    for line in lines {
+        assert!(made.any(|one| one == line), "`{line}` is not what schedule makes, or not in this order");
+    }
 }

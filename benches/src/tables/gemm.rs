@@ -46,7 +46,9 @@ impl Work {
 
     /// Seconds per run, measured for about `budget` seconds.
     pub(super) fn time_in(&self, budget: f64, isa: Isa, threads: usize) -> f64 {
-        self.time_of(budget, |work, outputs| rt::contract(black_box(isa), threads, work, outputs, &Plain))
+        self.time_of(budget, |work, outputs| {
+            rt::contract(black_box(isa), threads, rt::Algorithm::ALL, work, outputs, &Plain)
+        })
     }
 
     /// The same of another function of the runtime.
@@ -128,7 +130,7 @@ fn by_input(isa: Isa, threads: usize, b: usize, ci: usize, co: usize, size: usiz
             },
         };
         let outputs = &mut [Output { data: &mut out, base: 0, strides: &[s(ci * i * i), s(i * i), s(i), 1, 0, 0, 0] }];
-        rt::contract(isa, threads, &work, outputs, &Plain);
+        rt::contract(isa, threads, rt::Algorithm::ALL, &work, outputs, &Plain);
     });
     // Only as many products as the forward pass has are not with a zero.
     (time, 2.0 * (b * co * o * o * ci * 9) as f64)
@@ -155,7 +157,7 @@ fn depthwise(isa: Isa, threads: usize, [b, channels, kernel, size]: [usize; 4]) 
     let forward = seconds(|| {
         let strides = &[s(image), s(plane), s(size), 1, 0, 0];
         let outputs = &mut [Output { data: &mut planes, base: 0, strides }];
-        rt::contract(isa, threads, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
+        rt::contract(isa, threads, rt::Algorithm::ALL, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
     });
     let axes = [(channels, Batch), (kernel, N), (kernel, N), (b, K), (size, K), (size, K)];
     let axes = axes.map(|(extent, role)| Axis { extent, role });
@@ -166,7 +168,7 @@ fn depthwise(isa: Isa, threads: usize, [b, channels, kernel, size]: [usize; 4]) 
     let by_weight = seconds(|| {
         let strides = &[s(taps), s(kernel), 1, 0, 0, 0];
         let outputs = &mut [Output { data: &mut sums, base: 0, strides }];
-        rt::contract(isa, threads, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
+        rt::contract(isa, threads, rt::Algorithm::ALL, &Contract { axes: &axes, lhs, rhs }, outputs, &Plain);
     });
     [("forward", forward), ("by weight", by_weight)]
 }

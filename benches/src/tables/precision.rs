@@ -35,7 +35,15 @@ pub(super) fn beside(part: &Part) {
             let mut keeping = Keeping::new(3);
             keeping.forget(0..3);
             let exact = work.time_of(SECONDS, |work, outputs| {
-                rt::contract_kept(black_box(isa), part.threads, work, outputs, &Plain, keeping.at(0));
+                rt::contract_kept(
+                    black_box(isa),
+                    part.threads,
+                    rt::Algorithm::ALL,
+                    work,
+                    outputs,
+                    &Plain,
+                    keeping.at(0),
+                );
             });
             print!("  {name:<16} f32 {:>8.2} µs", exact * 1e6);
             for (number, precision) in [(1, Precision::Bf16), (2, Precision::Int8)] {

@@ -2,6 +2,7 @@
 //!
 //! Nothing here decides anything; the stages do. Data is public, typed, and prints as text.
 
+pub mod algorithm;
 pub mod attend;
 pub mod dim;
 pub mod dot;

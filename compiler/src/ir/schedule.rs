@@ -4,6 +4,7 @@
 //! and is verified; the interpreter of kernels (`oracle/kernels`) runs rows in the order that it says, and printers decide
 //! nothing of it.
 
+use super::algorithm::Algorithm;
 use super::dim::{Dim, product};
 use super::kernel::{ExprId, Kernel, Skeleton};
 use super::precision::{Factor, Precision};
@@ -19,6 +20,8 @@ pub struct Schedule {
     pub cooperative: bool,
     /// Slots that are written past the caches where they are large (CPU).
     pub streamed: Vec<usize>,
+    /// The algorithms that a call of a contraction asks in order, up to the first that suits (CPU).
+    pub algorithms: Vec<Algorithm>,
     /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
     pub narrow: Option<(Factor, Precision)>,
     /// Whether the packed operand of a contraction, the right one or the parameter, is the same in every turn of the loop around

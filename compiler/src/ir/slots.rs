@@ -42,6 +42,7 @@ impl Kernel {
             tile: _,
             cooperative: _,
             streamed,
+            algorithms: _,
             narrow: _,
             packed_once: _,
             plain_sources: _,

@@ -49,8 +49,8 @@ pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
 pub use contract::{
-    Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady, Tile, Window,
-    contract, contract_kept, contract_narrow,
+    Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
+    Tile, Window, contract, contract_kept, contract_narrow,
 };
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]

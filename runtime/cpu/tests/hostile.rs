@@ -38,7 +38,14 @@ fn a_window_of_no_divisor() {
         let axes = axes([(2, Role::M), (16, Role::N), (2, Role::K)]);
         let windows = [Window { base: 1 << 20, strides: &[0; 3], divisor: usize::MAX, extent: 1, stride: 1 }];
         let work = Contract { axes: &axes, lhs: windowed(&data, &[2, 0, 1], &windows), rhs: plain(&data, &[0, 1, 16]) };
-        contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &[16, 1, 0] }], &Plain);
+        contract(
+            isa,
+            1,
+            Algorithm::ALL,
+            &work,
+            &mut [Output { data: &mut out, base: 0, strides: &[16, 1, 0] }],
+            &Plain,
+        );
     });
 }
 
@@ -53,7 +60,14 @@ fn windows_whose_coordinates_overflow() {
             let work =
                 Contract { axes: &axes, lhs: plain(&data, &[12, 0, 4, 1]), rhs: windowed(&data, &[0; 4], &windows) };
             let strides = [columns.cast_signed(), 1, 0, 0];
-            contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &strides }], &Plain);
+            contract(
+                isa,
+                1,
+                Algorithm::ALL,
+                &work,
+                &mut [Output { data: &mut out, base: 0, strides: &strides }],
+                &Plain,
+            );
         });
     }
 }
@@ -209,7 +223,7 @@ fn packed_tiles_shorter_than_a_vector_are_one_threads() {
         let product = |threads| {
             let mut out = vec![0.0; 200 * 200 * 16];
             let outputs = &mut [Output { data: &mut out, base: 0, strides: &[3200, 16, 1, 0] }];
-            contract(isa, threads, &work, outputs, &Plain);
+            contract(isa, threads, Algorithm::ALL, &work, outputs, &Plain);
             out
         };
         let alone = product(1);
@@ -253,8 +267,15 @@ fn panics_within_panics_leave_the_pool_usable() {
     for _ in 0..3 {
         let outputs = &mut [Output { data: &mut out, base: 0, strides: &[256, 1, 0] }];
         // It does not panic where another test has the pool.
-        let _ = catch_unwind(AssertUnwindSafe(|| contract(Isa::best(), 2, &work, outputs, &Explode)));
-        contract(Isa::best(), 2, &work, &mut [Output { data: &mut out, base: 0, strides: &[256, 1, 0] }], &Plain);
+        let _ = catch_unwind(AssertUnwindSafe(|| contract(Isa::best(), 2, Algorithm::ALL, &work, outputs, &Explode)));
+        contract(
+            Isa::best(),
+            2,
+            Algorithm::ALL,
+            &work,
+            &mut [Output { data: &mut out, base: 0, strides: &[256, 1, 0] }],
+            &Plain,
+        );
         assert!(out.iter().all(|x| *x == 256.0));
     }
 }

@@ -84,7 +84,7 @@ fn sizes_of_caches_and_prices_of_threads_are_those_of_the_machine() {
             }
         }
     };
-    none("a threshold that is not derived from `MACHINE`, or has no measurement beside it", findings(rule));
+    none("a threshold that is not derived from `MACHINE`", findings(rule));
 }
 
 #[test]

@@ -3,6 +3,7 @@
 use super::datum::{Datum, Fields, Read};
 use super::programs::word_of;
 use crate::ir::Dim;
+use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
@@ -37,6 +38,10 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
     fields.extend(schedule.cooperative.then(|| field("cooperative", yes())));
     if !schedule.streamed.is_empty() {
         fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
+    }
+    if !schedule.algorithms.is_empty() {
+        let names = schedule.algorithms.iter().map(|algorithm| Datum::word(algorithm.name()));
+        fields.push(field("algorithms", Datum::List(names.collect())));
     }
     fields.extend(schedule.packed_once.then(|| field("packed_once", yes())));
     fields.extend(schedule.plain_sources.map(|sources| field("plain_sources", number(sources))));
@@ -85,6 +90,13 @@ pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
     }
     if read.find("streamed").is_some() {
         schedule.streamed = read.indices("streamed")?;
+    }
+    if read.find("algorithms").is_some() {
+        let named = |datum: &Datum| match datum {
+            Datum::Dim(word) => Algorithm::from_name(word.as_name()?),
+            _ => None,
+        };
+        schedule.algorithms = read.list("algorithms", named)?;
     }
     for factor in [Factor::Left, Factor::Right] {
         if read.find(factor.name()).is_some() {

@@ -2,6 +2,7 @@
 
 use super::ensure;
 use crate::ir::DType;
+use crate::ir::algorithm::{self, Algorithm};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::Precision;
@@ -198,6 +199,11 @@ impl Checker<'_> {
         ensure(is_product || schedule.tile.is_none(), || "tiles of no product".into())?;
         let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
         ensure(narrow, || "fewer bits of no product".into())?;
+        let can = algorithm::possible(kernel);
+        let ordered =
+            schedule.algorithms.is_sorted_by(|a, b| a < b) && schedule.algorithms.iter().all(|a| can.contains(a));
+        let ends = schedule.algorithms.last().is_none_or(|last| *last == Algorithm::Blocked);
+        ensure(ordered && ends, || "algorithms that cannot compute it".into())?;
         let sources = kernel.plain_sources();
         let is_scheduled =
             !matches!(&kernel.skeleton, Skeleton::Scatter { inner, .. } if schedule.vector != inner.last().copied());

@@ -47,7 +47,10 @@ fn numbers(kernel: &mut Kernel) {
     split::split(kernel);
     axes::merge(kernel);
     match kernel.skeleton {
-        Skeleton::Contract { .. } => product::tiles(kernel),
+        Skeleton::Contract { .. } => {
+            product::tiles(kernel);
+            product::algorithms(kernel);
+        }
         Skeleton::Row { .. } => vector::choose(kernel),
         Skeleton::Scatter { .. } => scatter::choose(kernel),
         // Drivers choose tiles by the registers that they have.

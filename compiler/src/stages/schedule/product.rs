@@ -1,5 +1,6 @@
 //! Contractions: which operand is left, which axes form rows and columns, and the tiles of a workgroup.
 
+use crate::ir::algorithm;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::Index;
 use crate::ir::kernel::{Kernel, Skeleton, Store};
@@ -45,6 +46,11 @@ fn run(list: &[usize], stores: &[Store], axes: &[Dim]) -> (Vec<usize>, Vec<usize
 fn stride(store: &Store, axis: usize) -> Dim {
     let index: &Index = &store.index;
     index.stride(axis).unwrap_or_default()
+}
+
+/// The algorithms that a CPU asks: those that can compute it, as runtime orders them.
+pub(super) fn algorithms(kernel: &mut Kernel) {
+    kernel.schedule.algorithms = algorithm::possible(kernel);
 }
 
 /// Rows, columns and depth of a workgroup's tile. Large tiles reuse more of what they load; small ones leave

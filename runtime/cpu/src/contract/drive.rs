@@ -1,14 +1,16 @@
 //! Which way a contraction is computed.
 //!
-//! In: a contraction. Out: its outputs. Always: the way depends on shapes and strides alone.
+//! In: a contraction, and the algorithms that may suit it. Out: its outputs. Always: which one it is depends on shapes and
+//! strides alone; those that no program names are not linked.
 
 use core::cell::Cell;
 
+use super::dot::Shape;
 use super::epilogue::Sink;
 use super::place::Place;
 use super::plan::Plan;
 use super::turns::Steady;
-use super::{Axis, Contract, Output, depthwise, dot, near, panels, spread, stream, turned, winograd};
+use super::{Axis, Contract, Output, depthwise, dot, gemv, implicit, implicit_by_filters, panels, small, winograd};
 use crate::isa::Set;
 use crate::scratch::Scratch;
 
@@ -25,6 +27,48 @@ pub(super) struct Call<'a> {
     pub(super) lanes: usize,
 }
 
+/// An algorithm that does the work of a contraction if it suits that.
+#[derive(Clone, Copy)]
+pub struct Algorithm(Run);
+
+#[derive(Clone, Copy)]
+enum Run {
+    /// Of a product of two matrices, before anything is planned.
+    Unplanned(fn(&Call<'_>, &Contract<'_>, &mut [Output<'_>], &Shape) -> bool),
+    /// Of a convolution.
+    Image(fn(&Call<'_>, &Plan<'_>, &[Axis]) -> bool),
+    /// Of any product.
+    Planned(fn(&Call<'_>, &Plan<'_>) -> bool),
+}
+
+impl Algorithm {
+    /// Dot products of few rows with many, both contiguous along K.
+    pub const DOT: Algorithm = Algorithm(Run::Unplanned(dot::dot));
+    /// Two small matrices, read where they lie.
+    pub const SMALL: Algorithm = Algorithm(Run::Unplanned(small::small));
+    /// A convolution whose channels have filters of their own.
+    pub const DEPTHWISE: Algorithm = Algorithm(Run::Image(depthwise::depthwise));
+    /// Minimal filtering of 3 × 3 filters.
+    pub const WINOGRAD: Algorithm = Algorithm(Run::Image(winograd::winograd));
+    /// A convolution as a product whose right operand is gathered through a list of offsets.
+    pub const IMPLICIT: Algorithm = Algorithm(Run::Image(implicit::implicit));
+    /// The gradient of a convolution by its filters.
+    pub const IMPLICIT_BY_FILTERS: Algorithm = Algorithm(Run::Image(implicit_by_filters::implicit_by_filters));
+    /// A row times a matrix that is read once, in its order.
+    pub const GEMV: Algorithm = Algorithm(Run::Planned(gemv::gemv));
+
+    /// All, in the order in which they are asked.
+    pub const ALL: &[Algorithm] = &[
+        Algorithm::DOT,
+        Algorithm::SMALL,
+        Algorithm::DEPTHWISE,
+        Algorithm::WINOGRAD,
+        Algorithm::IMPLICIT,
+        Algorithm::IMPLICIT_BY_FILTERS,
+        Algorithm::GEMV,
+    ];
+}
+
 thread_local! {
     /// What a thread packs for its jobs.
     pub(super) static JOB: Cell<Scratch<Place>> = Cell::default();
@@ -32,22 +76,26 @@ thread_local! {
     pub(super) static CALL: Cell<Scratch<Place>> = Cell::default();
 }
 
-/// Computes `contract` into `outputs`.
+/// Computes `contract` into `outputs` by the first of `algorithms` that suits, those of matrices first, or by the one that
+/// does everything.
 pub(super) fn drive(
-    isa: Set,
-    threads: usize,
+    call: &Call<'_>,
+    algorithms: &[Algorithm],
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
-    sink: Option<&dyn Sink>,
     kept: Option<&mut Steady>,
 ) {
-    let call = self::call(isa, threads, sink);
-    if let Some(shape) = outputs.first().and_then(|output| dot::merged(contract, output))
-        && (dot::dot(&call, contract, outputs, &shape) || near::near(&call, contract, outputs, &shape))
+    if let [Algorithm(Run::Unplanned(_)), ..] = algorithms
+        && let Some(shape) = outputs.first().and_then(|output| dot::merged(contract, output))
     {
-        return;
+        for algorithm in algorithms {
+            let Algorithm(Run::Unplanned(run)) = algorithm else { break };
+            if run(call, contract, outputs, &shape) {
+                return;
+            }
+        }
     }
-    general(&call, contract, outputs, kept);
+    planned(call, algorithms, contract, outputs, kept);
 }
 
 /// A call, with the register tile of its instruction set.
@@ -56,29 +104,28 @@ pub(super) fn call<'a>(isa: Set, threads: usize, sink: Option<&'a dyn Sink>) -> 
     Call { isa, threads, sink, rows, lanes }
 }
 
-/// The ways that make a plan.
+/// The algorithms that need a plan.
 #[inline(never)]
-fn general(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], kept: Option<&mut Steady>) {
+fn planned(
+    call: &Call<'_>,
+    algorithms: &[Algorithm],
+    contract: &Contract<'_>,
+    outputs: &mut [Output<'_>],
+    kept: Option<&mut Steady>,
+) {
     let plan = Plan::new(contract, outputs, call.rows);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
     let call = Call { threads: plan.threads(call.threads), ..*call };
-    let axes = contract.axes;
     // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
-    let image = !plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1;
-    if image && plan.k.total > 0 && convolved(&call, &plan, axes) {
-        return;
-    }
-    if !stream::stream(&call, &plan) {
+    let image = plan.k.total > 0 && (!plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1);
+    let done = algorithms.iter().any(|algorithm| match algorithm.0 {
+        Run::Unplanned(_) => false,
+        Run::Image(run) => image && run(&call, &plan, contract.axes),
+        Run::Planned(run) => run(&call, &plan),
+    });
+    if !done {
         panels::panels(&call, &plan, kept);
     }
-}
-
-/// Does the work if a way of convolutions can.
-fn convolved(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    depthwise::depthwise(call, plan, axes)
-        || winograd::winograd(call, plan, axes)
-        || spread::spread(call, plan, axes)
-        || turned::turned(call, plan, axes)
 }

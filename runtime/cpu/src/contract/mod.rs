@@ -6,9 +6,9 @@
 //!
 //! In general (`panels`) the right operand is packed into panels of two vectors by a block of K, the left one is read where it
 //! lies (or packed, if its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is
-//! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks ways that
-//! suit fewer shapes: `dot`, `few` and `stream` where there are few rows, `near` for two small matrices, `depthwise`,
-//! `winograd`, `spread` and `turned` for convolutions.
+//! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks
+//! algorithms that suit fewer shapes: `dot`, `few` and `gemv` where there are few rows, `small` for two small matrices,
+//! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions.
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
 mod across;
@@ -18,28 +18,29 @@ mod drive;
 mod epilogue;
 mod few;
 mod finish;
+mod gemv;
 mod halves;
 mod hold;
 mod image;
+mod implicit;
+mod implicit_by_filters;
 pub(super) mod kernel;
 mod left;
 mod long_row;
 mod narrow;
-mod near;
 mod pack;
 mod panels;
 mod parted;
 mod place;
 mod plan;
-mod spread;
+mod small;
 mod stage;
-mod stream;
 #[cfg(test)]
 mod tests;
-mod turned;
 mod turns;
 mod winograd;
 
+pub use drive::Algorithm;
 pub use epilogue::{Epilogue, Plain, Tile};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub(crate) use place::{apart, reach};
@@ -141,7 +142,8 @@ fn check_extents(axes: &[Axis]) {
     assert!(countable(axes.iter().map(|axis| axis.extent)), "contract: more multiplications than can be counted");
 }
 
-/// Computes `contract` on at most `threads` threads and hands each tile of sums to `epilogue`.
+/// Computes `contract` on at most `threads` threads, by the first of `algorithms` that suits it, and hands each tile of sums to
+/// `epilogue`. What none suits, a blocked product computes.
 ///
 /// # Panics
 /// If an operand or output reaches outside its slice, outputs overlap themselves, or there are more multiplications than can
@@ -149,11 +151,12 @@ fn check_extents(axes: &[Axis]) {
 pub fn contract<I: Family, E: Epilogue>(
     isa: I,
     threads: usize,
+    algorithms: &[Algorithm],
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
     epilogue: &E,
 ) {
-    contract_kept(isa, threads, contract, outputs, epilogue, None);
+    contract_kept(isa, threads, algorithms, contract, outputs, epilogue, None);
 }
 
 /// The same, with a right operand that may be packed in `kept` already: the same one as when it was packed.
@@ -163,6 +166,7 @@ pub fn contract<I: Family, E: Epilogue>(
 pub fn contract_kept<I: Family, E: Epilogue>(
     isa: I,
     threads: usize,
+    algorithms: &[Algorithm],
     contract: &Contract<'_>,
     outputs: &mut [Output<'_>],
     epilogue: &E,
@@ -170,5 +174,6 @@ pub fn contract_kept<I: Family, E: Epilogue>(
 ) {
     check_extents(contract.axes);
     let finish = epilogue::Finish(isa, epilogue);
-    drive::drive(isa.set(), threads, contract, outputs, if E::PLAIN { None } else { Some(&finish) }, kept);
+    let call = drive::call(isa.set(), threads, if E::PLAIN { None } else { Some(&finish) });
+    drive::drive(&call, algorithms, contract, outputs, kept);
 }

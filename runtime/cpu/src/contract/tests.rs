@@ -152,7 +152,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
         let numbers = |isa| {
             let mut out = vec![7.0; case.words];
             let output = Output { data: &mut out, base: case.base, strides: &case.strides };
-            contract(isa, threads, &work, &mut [output], &Plain);
+            contract(isa, threads, Algorithm::ALL, &work, &mut [output], &Plain);
             out
         };
         crate::isa::assert_same_bits(numbers, &case.axes);
@@ -162,13 +162,13 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
         for threads in [1, 2, 3] {
             let mut plain = vec![7.0; case.words];
             let out = Output { data: &mut plain, base: case.base, strides: &case.strides };
-            contract(isa, threads, &work, &mut [out], &Plain);
+            contract(isa, threads, Algorithm::ALL, &work, &mut [out], &Plain);
             let mut keeping = Keeping::new(1);
             keeping.forget(0..1);
             for _ in 0..2 {
                 let mut again = vec![7.0; case.words];
                 let out = Output { data: &mut again, base: case.base, strides: &case.strides };
-                contract_kept(isa, threads, &work, &mut [out], &Plain, keeping.at(0));
+                contract_kept(isa, threads, Algorithm::ALL, &work, &mut [out], &Plain, keeping.at(0));
                 assert_eq!(again, plain, "an operand that is kept changes nothing");
             }
             for parameters in [&case.lhs.data, &case.rhs.data] {
@@ -176,7 +176,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
                 for _ in 0..2 {
                     let mut again = vec![7.0; case.words];
                     let out = Output { data: &mut again, base: case.base, strides: &case.strides };
-                    kept.lend(parameters, || contract(isa, threads, &work, &mut [out], &Plain));
+                    kept.lend(parameters, || contract(isa, threads, Algorithm::ALL, &work, &mut [out], &Plain));
                     assert_eq!(again, plain, "parameters that a session keeps change nothing");
                 }
             }
@@ -185,7 +185,7 @@ fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
                 Output { data: &mut first, base: case.base, strides: &case.strides },
                 Output { data: &mut second, base: case.base, strides: &case.strides },
             ];
-            contract(isa, threads, &work, outs, &Both);
+            contract(isa, threads, Algorithm::ALL, &work, outs, &Both);
             for at in 0..case.words {
                 if !inside[at] {
                     assert_eq!(
@@ -463,7 +463,14 @@ fn empty_axes_give_zeros_or_nothing() {
         };
         for isa in Isa::available() {
             let mut out = vec![7.0; case.words];
-            contract(isa, 2, &work, &mut [Output { data: &mut out, base: case.base, strides: &case.strides }], &Plain);
+            contract(
+                isa,
+                2,
+                Algorithm::ALL,
+                &work,
+                &mut [Output { data: &mut out, base: case.base, strides: &case.strides }],
+                &Plain,
+            );
             assert!(out.iter().filter(|word| **word == 0.0).count() >= outputs / 3, "{zero:?}");
             assert!(zero == Role::K || out.iter().all(|word| *word == 7.0), "{zero:?}");
         }
@@ -727,7 +734,7 @@ fn the_error_of_long_sums_does_not_grow() {
         for isa in Isa::available() {
             let mut found = vec![0.0; case.words];
             let out = Output { data: &mut found, base: case.base, strides: &case.strides };
-            contract(isa, 2, &work, &mut [out], &Plain);
+            contract(isa, 2, Algorithm::ALL, &work, &mut [out], &Plain);
             let exact = f64::from(0.3f32).powi(2) * count as f64;
             for sum in found.into_iter().filter(|sum| *sum != 0.0) {
                 let relative = f64::from(sum) / exact - 1.0;
@@ -831,7 +838,7 @@ fn an_operand_outside_its_slice_is_refused() {
         let outcome = std::panic::catch_unwind(|| {
             let mut out = vec![0.0; words];
             let outputs = &mut [Output { data: &mut out, base: 0, strides: &[4, 1, 0] }];
-            contract(Isa::best(), 1, &Contract { axes: &axes, lhs, rhs: right }, outputs, &Plain);
+            contract(Isa::best(), 1, Algorithm::ALL, &Contract { axes: &axes, lhs, rhs: right }, outputs, &Plain);
         });
         assert!(outcome.is_err());
     }
@@ -853,7 +860,7 @@ fn product(isa: Isa, threads: usize, form: [bool; 2], [m, n, k]: [usize; 3], lef
     let strides = [s(n), 1, 0];
     let outputs =
         &mut [Output { data: first, base: 0, strides: &strides }, Output { data: second, base: 0, strides: &strides }];
-    contract(isa, threads, &work, outputs, &Both);
+    contract(isa, threads, Algorithm::ALL, &work, outputs, &Both);
     out
 }
 
@@ -966,7 +973,14 @@ fn small_products_have_the_same_bits_alone_and_in_a_batch() {
                 rhs: Operand { data: &right, base: s(from * n * k), strides: &[s(n * k), 0, 1, s(n)], windows: &[] },
             };
             let strides = [s(m * n), columns[0], columns[1], 0];
-            contract(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &strides }], &Plain);
+            contract(
+                isa,
+                1,
+                Algorithm::ALL,
+                &work,
+                &mut [Output { data: &mut out, base: 0, strides: &strides }],
+                &Plain,
+            );
             out
         };
         for isa in Isa::available() {
@@ -992,7 +1006,7 @@ fn extents_whose_product_is_no_number_are_refused() {
             let mut out = [0.0; 2];
             let mut outputs = [Output { data: &mut out, base: 0, strides: &[0, 1, 0] }];
             match precision {
-                None => super::contract(Isa::best(), 1, &contract, &mut outputs, &Plain),
+                None => super::contract(Isa::best(), 1, Algorithm::ALL, &contract, &mut outputs, &Plain),
                 Some(precision) => {
                     let narrow = Narrow { precision, parameter: Factor::Right };
                     contract_narrow(Isa::best(), 1, narrow, &contract, &mut outputs, &Plain, None);

@@ -4,11 +4,13 @@ use super::arith;
 use super::scalar::Printer;
 use super::variables::{slot_name, variable};
 use crate::ir::DType;
+use crate::ir::algorithm::Algorithm;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::{Factor, Precision};
-use proc_macro2::{Literal, TokenStream};
+use crate::ir::schedule::Schedule;
+use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
 /// The parts of a contraction.
@@ -91,17 +93,41 @@ pub(super) fn parts(
             (definition, quote!(#name { #(#values,)* #(#dims,)* #(#counters,)* lifetime: core::marker::PhantomData }))
         }
     };
-    let (function, narrow, kept) = match (kernel.schedule.narrow, kernel.schedule.packed_once) {
-        (None, false) => ("contract", None, None),
-        (None, true) => ("contract_kept", None, Some(quote!(, kept))),
-        (Some(chosen), false) => ("contract_narrow", Some(narrow(chosen)), Some(quote!(, core::option::Option::None))),
-        (Some(chosen), true) => ("contract_narrow", Some(narrow(chosen)), Some(quote!(, kept))),
-    };
-    let function = format_ident!("{function}");
+    let (function, how, kept) = entry(&kernel.schedule);
     let call = quote! {
-        rt::#function(isa, threads, #narrow &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
+        rt::#function(isa, threads, #how, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
     };
     (definition, call)
+}
+
+/// The function that computes a contraction, how it is to do so, and where it keeps what it packs.
+fn entry(schedule: &Schedule) -> (Ident, TokenStream, Option<TokenStream>) {
+    let kept = schedule.packed_once.then(|| quote!(, kept));
+    match (schedule.narrow, &kept) {
+        (Some(chosen), None) => {
+            (format_ident!("contract_narrow"), narrow(chosen), Some(quote!(, core::option::Option::None)))
+        }
+        (Some(chosen), Some(_)) => (format_ident!("contract_narrow"), narrow(chosen), kept),
+        (None, None) => (format_ident!("contract"), algorithms(&schedule.algorithms), None),
+        (None, Some(_)) => (format_ident!("contract_kept"), algorithms(&schedule.algorithms), kept),
+    }
+}
+
+/// The argument that says which algorithms are asked before the one that does everything.
+fn algorithms(list: &[Algorithm]) -> TokenStream {
+    debug_assert!(list.last() == Some(&Algorithm::Blocked), "schedule has chosen");
+    let name = |algorithm: &Algorithm| match algorithm {
+        Algorithm::Dot => Some(quote!(rt::Algorithm::DOT)),
+        Algorithm::Small => Some(quote!(rt::Algorithm::SMALL)),
+        Algorithm::Depthwise => Some(quote!(rt::Algorithm::DEPTHWISE)),
+        Algorithm::Winograd => Some(quote!(rt::Algorithm::WINOGRAD)),
+        Algorithm::Implicit => Some(quote!(rt::Algorithm::IMPLICIT)),
+        Algorithm::ImplicitByFilters => Some(quote!(rt::Algorithm::IMPLICIT_BY_FILTERS)),
+        Algorithm::Gemv => Some(quote!(rt::Algorithm::GEMV)),
+        Algorithm::Blocked => None,
+    };
+    let names = list.iter().filter_map(name);
+    quote!(&[#(#names),*])
 }
 
 /// The argument that says which operand is a parameter, and what it is rounded to.
@@ -115,7 +141,7 @@ fn narrow((factor, precision): (Factor, Precision)) -> TokenStream {
         Precision::Int8 => quote!(Int8),
         Precision::F32 => unreachable!("schedule chooses fewer bits only"),
     };
-    quote!(rt::Narrow { parameter: rt::Factor::#parameter, precision: rt::Precision::#precision },)
+    quote!(rt::Narrow { parameter: rt::Factor::#parameter, precision: rt::Precision::#precision })
 }
 
 /// The slots that the epilogue reads.

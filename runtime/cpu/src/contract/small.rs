@@ -25,7 +25,7 @@ const ROWS: usize = 12;
 
 /// Does the work if it is of this kind.
 #[inline(never)]
-pub(super) fn near(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], shape: &Shape) -> bool {
+pub(super) fn small(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Output<'_>], shape: &Shape) -> bool {
     let Shape { m, n, k, batch } = *shape;
     let strides = outputs[0].strides;
     let mut targets = [dot::NOWHERE; MAX_OUTPUTS];
@@ -90,7 +90,7 @@ impl Kernel for Product<'_> {
         let (right, step, straight) = match padded {
             None => (right, step, goal.straight()),
             Some(padded) => {
-                // SAFETY: `near` has checked that the operand has `n` words for each k, fewer than a vector has, and lends
+                // SAFETY: `small` has checked that the operand has `n` words for each k, fewer than a vector has, and lends
                 // memory of a vector for each.
                 unsafe { pad(s, right, step, (k, n), padded) };
                 (padded.cast_const(), width.cast_signed(), None)
@@ -113,7 +113,7 @@ impl Kernel for Product<'_> {
                 let a = left.wrapping_offset(row.cast_signed() * m.lhs);
                 let (b, steps) = (right.wrapping_add(first), Steps::Even(step));
                 let ahead = Ahead::nothing(b);
-                // SAFETY: `near` has checked that both operands and the outputs lie within their slices. The panel ends
+                // SAFETY: `small` has checked that both operands and the outputs lie within their slices. The panel ends
                 // with the operand, or is padded; straight sums are of the same columns of the output. `waiting` has room
                 // for a tile of `S::ROWS` rows, whose sums are written when they are handed on.
                 unsafe {

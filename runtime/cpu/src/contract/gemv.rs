@@ -26,7 +26,7 @@ const ROWS: usize = 8;
 const NARROW: usize = 256;
 
 /// Does the work if it is of this kind.
-pub(super) fn stream(call: &Call<'_>, plan: &Plan<'_>) -> bool {
+pub(super) fn gemv(call: &Call<'_>, plan: &Plan<'_>) -> bool {
     let (Left::InPlace { row: _, step: left_step }, Right::InPlace { step }) = (plan.left, plan.right) else {
         return false;
     };

@@ -34,7 +34,7 @@ const ONCE: usize = 4 * MACHINE.l3;
 const AHEAD: usize = 1 << 10;
 
 /// Does the work if it is of this kind.
-pub(super) fn spread(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
@@ -224,7 +224,7 @@ impl Kernel for CopyChannels<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let setup = self.task.setup;
-        // SAFETY: `spread` has provided `copy_words` for the one copy, and counts the jobs by its channels.
+        // SAFETY: `implicit` has provided `copy_words` for the one copy, and counts the jobs by its channels.
         unsafe { setup.image.fill(s, &setup.plan.rhs, setup.plan.rhs.origin(), self.channels, self.task.copy) }
     }
 }

@@ -28,7 +28,7 @@ const VECTORS: usize = 2;
 const WAITING: usize = MACHINE.l2 / 2;
 
 /// Does the work if it is of this kind.
-pub(super) fn turned(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
+pub(super) fn implicit_by_filters(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
@@ -127,7 +127,7 @@ impl Kernel for Copy<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         if let Some(stage) = &self.setup.stage {
-            // SAFETY: `turned` and every job that copies for itself provide `copy_words`, at least those of the stage,
+            // SAFETY: `implicit_by_filters` and every job that copies for itself provide `copy_words`, at least those of the stage,
             // which are zeros before it is filled; `base` is the place of a batch index.
             unsafe {
                 self.to.write_bytes(0, stage.words);

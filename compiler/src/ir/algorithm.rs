@@ -1,0 +1,153 @@
+//! Which algorithms can compute a contraction on a CPU.
+//!
+//! In: a contraction. Out: those that suit it at some values of its named dimensions, by what is known of its axes and strides.
+//! Always: none is left out that suits; the one that does everything comes last.
+
+use super::dim::Dim;
+use super::kernel::{Kernel, Operand, Skeleton};
+
+/// A way to sum products. Each but the last says at run time whether it suits the extents and strides of a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Algorithm {
+    /// Dot products of few rows with many, both contiguous along K.
+    Dot,
+    /// Two small matrices, read where they lie.
+    Small,
+    /// A convolution whose channels have filters of their own.
+    Depthwise,
+    /// Minimal filtering of 3 × 3 filters: Winograd's.
+    Winograd,
+    /// A convolution as a product whose right operand is gathered through a list of offsets (implicit GEMM).
+    Implicit,
+    /// The gradient of a convolution by its filters: the same with the image as left operand.
+    ImplicitByFilters,
+    /// A row times a matrix that is read once, in its order (GEMV).
+    Gemv,
+    /// The blocked product with packed operands (GEMM), which does everything.
+    Blocked,
+}
+
+impl Algorithm {
+    /// All, in the order in which a call asks them.
+    pub const ALL: [Algorithm; 8] = [
+        Algorithm::Dot,
+        Algorithm::Small,
+        Algorithm::Depthwise,
+        Algorithm::Winograd,
+        Algorithm::Implicit,
+        Algorithm::ImplicitByFilters,
+        Algorithm::Gemv,
+        Algorithm::Blocked,
+    ];
+
+    /// Its name in dumps.
+    pub fn name(self) -> &'static str {
+        match self {
+            Algorithm::Dot => "dot",
+            Algorithm::Small => "small",
+            Algorithm::Depthwise => "depthwise",
+            Algorithm::Winograd => "winograd",
+            Algorithm::Implicit => "implicit",
+            Algorithm::ImplicitByFilters => "implicit_by_filters",
+            Algorithm::Gemv => "gemv",
+            Algorithm::Blocked => "blocked",
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Algorithm> {
+        Algorithm::ALL.into_iter().find(|algorithm| algorithm.name() == name)
+    }
+}
+
+/// The axes of a contraction, and its operands.
+struct Product<'k> {
+    kernel: &'k Kernel,
+    batch: &'k [usize],
+    m: &'k [usize],
+    n: &'k [usize],
+    k: &'k [usize],
+    lhs: &'k Operand,
+    rhs: &'k Operand,
+}
+
+/// The algorithms that can compute a kernel, in order; none if it is no contraction.
+pub fn possible(kernel: &Kernel) -> Vec<Algorithm> {
+    let Skeleton::Contract { batch, m, n, k, lhs, rhs, .. } = &kernel.skeleton else { return vec![] };
+    let product = Product { kernel, batch, m, n, k, lhs, rhs };
+    Algorithm::ALL.into_iter().filter(|algorithm| product.can(*algorithm)).collect()
+}
+
+impl Product<'_> {
+    fn can(&self, algorithm: Algorithm) -> bool {
+        match algorithm {
+            Algorithm::Dot => self.is_plain() && self.runs_along(self.lhs, self.k) && self.runs_along(self.rhs, self.k),
+            Algorithm::Small => self.is_plain() && self.runs_along(self.rhs, self.n),
+            Algorithm::Depthwise => {
+                self.is_image() && self.batch.iter().any(|&axis| self.varies(self.lhs, axis, may_have_more))
+            }
+            Algorithm::Winograd => {
+                let taps = self.k.iter().filter(|&&axis| self.extent(axis).as_const().is_none_or(|extent| extent == 3));
+                let channel_and_taps = self.longer(self.k) >= 3 && taps.count() >= 2;
+                self.shares_filters() && self.longer(self.n) >= 2 && channel_and_taps
+            }
+            Algorithm::Implicit => self.shares_filters(),
+            Algorithm::ImplicitByFilters => {
+                self.is_image() && self.longer(self.k) >= 2 && self.runs_along(self.lhs, self.k)
+            }
+            Algorithm::Gemv => self.is_row() && self.runs_along(self.rhs, self.n),
+            Algorithm::Blocked => true,
+        }
+    }
+
+    fn extent(&self, axis: usize) -> &Dim {
+        &self.kernel.axes[axis]
+    }
+
+    /// How many axes may have more than one index.
+    fn longer(&self, list: &[usize]) -> usize {
+        list.iter().filter(|&&axis| may_have_more(self.extent(axis))).count()
+    }
+
+    /// Whether it may be a product of two matrices without a batch.
+    fn is_plain(&self) -> bool {
+        let plain = self.lhs.windows.is_empty() && self.rhs.windows.is_empty();
+        plain && self.batch.iter().all(|&axis| may_be_one(self.extent(axis)))
+    }
+
+    /// Whether it may have one row, and no batch.
+    fn is_row(&self) -> bool {
+        self.m.iter().chain(self.batch).all(|&axis| may_be_one(self.extent(axis)))
+    }
+
+    /// Whether the right operand has windows, or what may be left of them.
+    fn is_image(&self) -> bool {
+        !self.rhs.windows.is_empty() || self.longer(self.n) > 1 || self.longer(self.k) > 1
+    }
+
+    /// Whether an image may meet the same filters at all batch indices.
+    fn shares_filters(&self) -> bool {
+        self.is_image() && !self.batch.iter().any(|&axis| self.varies(self.lhs, axis, |extent| !may_be_one(extent)))
+    }
+
+    /// Whether an operand varies with an axis whose extent is such.
+    fn varies(&self, operand: &Operand, axis: usize, extent: impl Fn(&Dim) -> bool) -> bool {
+        let mut indices = operand.windows.iter().map(|window| &window.index).chain([&operand.index]);
+        extent(self.extent(axis)) && indices.any(|index| index.mentions(axis))
+    }
+
+    /// Whether neighbours along the innermost axis of a list may be neighbours in an operand without windows there.
+    fn runs_along(&self, operand: &Operand, list: &[usize]) -> bool {
+        let Some(&last) = list.last().filter(|&&axis| !may_be_one(self.extent(axis))) else { return true };
+        let windowed = operand.windows.iter().any(|window| window.index.mentions(last));
+        windowed || operand.index.stride(last).is_none_or(|stride| stride.as_const().is_none_or(|stride| stride == 1))
+    }
+}
+
+fn may_be_one(extent: &Dim) -> bool {
+    extent.as_const().is_none_or(|extent| extent == 1)
+}
+
+fn may_have_more(extent: &Dim) -> bool {
+    extent.as_const().is_none_or(|extent| extent > 1)
+}
