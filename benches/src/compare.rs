@@ -100,10 +100,13 @@ fn theirs(peer: &Peer, rows: &Rows, threads: usize, turn: usize) -> Vec<Sample> 
     for variable in ["OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS", "RAYON_NUM_THREADS"] {
         command.env(variable, threads.to_string());
     }
-    collect(&mut command, turn).unwrap_or_else(|why| {
+    let mut samples = collect(&mut command, turn).unwrap_or_else(|why| {
         eprintln!("# {} fails: {why}", peer.name);
         vec![]
-    })
+    });
+    // What a peer calls one row may be several of ours.
+    samples.retain(|sample| rows.workloads.iter().any(|workload| workload.has(&sample.row)));
+    samples
 }
 
 /// Runs a program and reads `workload,backend,threads,median_us,min_us` from what it prints.

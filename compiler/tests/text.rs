@@ -17,7 +17,7 @@ use precast_compiler::pipeline::compile;
 use precast_compiler::stages::expand::expand;
 use std::path::Path;
 
-const MODEL: &str = r##"model Net vis="pub" attrs=["# [doc = \" Two layers.\"]"] {
+const MODEL: &str = r##"model Net vis="pub" deterministic=true attrs=["# [doc = \" Two layers.\"]"] {
   param "blocks.*.weight": f32[4, 4] stack=[3] offset=0 init={of uniform, number 0.5}
   param "scale": f32 stack=[] offset=64 init={of ones}
   function run(x: f32[B, 4], n: u32[T]) dims=[{name B}, {name T, bound 512}] results=Out names=[y, m] {

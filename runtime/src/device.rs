@@ -16,7 +16,7 @@ use crate::{
 pub trait Compiled: 'static {
     /// The parameters.
     const SPEC: &'static ModelSpec;
-    /// Whether its results have the same bits on every machine, which is what CPUs can do.
+    /// Whether its results have the same bits on every machine, which only CPUs promise.
     const DETERMINISTIC: bool = false;
 }
 

@@ -338,7 +338,7 @@ impl fmt::Display for Error {
             | Error::SaveToIndex { .. }
             | Error::Io { .. } => self.fmt_file(f),
             Error::Deterministic { model } => {
-                write!(f, "`{model}` is `#[model(deterministic)]`, which a gpu cannot be: run it on `Cpu`")
+                write!(f, "`{model}` is `#[model(deterministic)]`, which no gpu can promise: run it on `Cpu`")
             }
             Error::NoAdapter { reason } => write!(f, "no gpu adapter: {reason}"),
             Error::DeviceLost { reason } => write!(f, "the gpu was lost: {reason}"),

@@ -164,7 +164,7 @@ pub mod __rt {
     pub use precast_macros::model as __model;
     pub use std::path::Path;
 
-    // A model that needs the feature is a mistake, after which nothing else shall be.
+    // Such a model is an error already; the name keeps rustc from reporting more.
     #[cfg(not(feature = "deterministic"))]
     pub use precast_cpu::Isa as Deterministic;
 

@@ -11,7 +11,7 @@ use precast::set_threads;
 model! {
     const CLASSES: usize = 10;
 
-    /// One of each of what a CPU has kernels for.
+    /// Convolutions of each kind, norms, attention and a recurrence.
     #[model(deterministic)]
     pub struct Net {
         stem: Conv2d(3, 16, kernel = 3, padding = 1),
@@ -45,7 +45,7 @@ model! {
     impl Net {
         /// Scores for each image.
         pub fn scores(&self, image: f32[B, 3, 14, 14]) -> f32[B, CLASSES] {
-            let x = silu(self.deep(tanh(self.wide(relu(self.stem(image))))));
+            let x = silu(self.deep(tanh(self.wide(relu(self.stem(sin(image * 1e5)))))));
             let x = softplus(self.norm(self.down(x)));
             let mut x = transpose(reshape(x, [B, 24, 49]), 0, 2, 1);
             for block in self.blocks { x = block(x); }
@@ -62,8 +62,7 @@ model! {
     pub struct Fast = Net;
 
     /// Products with parameters in fewer bits.
-    #[model(precision = bf16)]
-    #[model(deterministic)]
+    #[model(deterministic, precision = bf16)]
     pub struct Small = Net;
 }
 
@@ -147,5 +146,5 @@ fn a_gpu_refuses_a_deterministic_model() {
     }
     let gpu = precast::Gpu::new().unwrap();
     let error = Net::init(1).on(&gpu).unwrap_err();
-    assert_eq!(error.to_string(), "`Net` is `#[model(deterministic)]`, which a gpu cannot be: run it on `Cpu`");
+    assert_eq!(error.to_string(), "`Net` is `#[model(deterministic)]`, which no gpu can promise: run it on `Cpu`");
 }

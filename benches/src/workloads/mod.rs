@@ -33,6 +33,13 @@ pub(crate) struct Workload {
     pub(crate) run: fn(Measure<'_>) -> Result<(), Box<dyn Error>>,
 }
 
+impl Workload {
+    /// Whether a label is one of its: its name, or that with more behind `_`.
+    pub(crate) fn has(&self, label: &str) -> bool {
+        label.strip_prefix(self.name).is_some_and(|rest| rest.is_empty() || rest.starts_with('_'))
+    }
+}
+
 const fn row(name: &'static str, what: &'static str, run: fn(Measure<'_>) -> Result<(), Box<dyn Error>>) -> Workload {
     Workload { name, what, run }
 }
@@ -52,7 +59,7 @@ pub(crate) const ALL: &[Workload] = &[
     row("W8", "products of matrices", w8::products),
     row("W9", "layer norm, softmax, gelu, and a chain of them, over 4096 rows of 1024", w9::rows),
     row("W11f", "depthwise convolutions: 3×3 on 72×56×56, 5×5 on 240×14×14, 7×7 on 48×14×14", w11::forward),
-    row("W11t", "the same with their gradients", w11::gradients),
+    row("W11t", "the same in steps that give the gradients", w11::gradients),
     row("W12f", "MobileNetV3-small, one image", w12::forward),
     row("W12t", "the same, a step of SGD on 4 images of 64×64", w12::step),
     row("W12c", "a block of ConvNeXt, 96×56×56, one image", w12c::forward),

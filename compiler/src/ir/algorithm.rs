@@ -83,9 +83,7 @@ impl Product<'_> {
         match algorithm {
             Algorithm::Dot => self.is_plain() && self.runs_along(self.lhs, self.k) && self.runs_along(self.rhs, self.k),
             Algorithm::Small => self.is_plain() && self.runs_along(self.rhs, self.n),
-            Algorithm::Depthwise => {
-                self.is_image() && self.batch.iter().any(|&axis| self.varies(self.lhs, axis, may_have_more))
-            }
+            Algorithm::Depthwise => self.is_image() && self.batch.iter().any(|&axis| self.may_move_filters(axis)),
             Algorithm::Winograd => {
                 let taps = self.k.iter().filter(|&&axis| self.extent(axis).as_const().is_none_or(|extent| extent == 3));
                 let channel_and_taps = self.longer(self.k) >= 3 && taps.count() >= 2;
@@ -127,13 +125,23 @@ impl Product<'_> {
 
     /// Whether an image may meet the same filters at all batch indices.
     fn shares_filters(&self) -> bool {
-        self.is_image() && !self.batch.iter().any(|&axis| self.varies(self.lhs, axis, |extent| !may_be_one(extent)))
+        self.is_image() && !self.batch.iter().any(|&axis| self.moves_filters(axis))
     }
 
-    /// Whether an operand varies with an axis whose extent is such.
-    fn varies(&self, operand: &Operand, axis: usize, extent: impl Fn(&Dim) -> bool) -> bool {
-        let mut indices = operand.windows.iter().map(|window| &window.index).chain([&operand.index]);
-        extent(self.extent(axis)) && indices.any(|index| index.mentions(axis))
+    /// Whether filters may differ along a batch axis.
+    fn may_move_filters(&self, axis: usize) -> bool {
+        let Operand { index, windows, .. } = self.lhs;
+        may_have_more(self.extent(axis))
+            && windows.iter().map(|window| &window.index).chain([index]).any(|index| index.mentions(axis))
+    }
+
+    /// Whether filters differ along a batch axis. A window there that never leaves the data is a stride at run time, which may
+    /// cancel another.
+    fn moves_filters(&self, axis: usize) -> bool {
+        let Operand { index, windows, .. } = self.lhs;
+        let stride = index.stride(axis).and_then(|stride| stride.as_const());
+        let windowed = windows.iter().any(|window| window.index.mentions(axis));
+        !may_be_one(self.extent(axis)) && !windowed && stride.is_some_and(|stride| stride != 0)
     }
 
     /// Whether neighbours along the innermost axis of a list may be neighbours in an operand without windows there.

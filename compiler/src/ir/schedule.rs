@@ -20,7 +20,7 @@ pub struct Schedule {
     pub cooperative: bool,
     /// Slots that are written past the caches where they are large (CPU).
     pub streamed: Vec<usize>,
-    /// The algorithms that a call of a contraction asks in order, up to the first that suits (CPU).
+    /// The algorithms that a call of a contraction asks in order, up to the first that suits (CPU); none for fewer bits.
     pub algorithms: Vec<Algorithm>,
     /// Which operand of a contraction is a parameter that is read in fewer bits, and in which (CPU).
     pub narrow: Option<(Factor, Precision)>,

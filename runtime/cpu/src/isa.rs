@@ -1,6 +1,6 @@
 //! Which instruction set a kernel runs on.
 //!
-//! In: the machine. Out: an [`Isa`], or another [`Family`]'s, a value that proves that the machine has the instructions. Always:
+//! In: the machine. Out: a value of a [`Family`], such as an [`Isa`], which proves that the machine has the instructions. Always:
 //! [`run`] enters one `#[target_feature]` frame, into which the whole kernel is inlined; a kernel is compiled for the sets of
 //! the families that it is run on, and for no others.
 
@@ -12,7 +12,7 @@ use super::Simd;
 #[cfg(feature = "deterministic")]
 use super::Twice;
 use super::sealed::Sealed;
-use super::vectors::Vectors;
+use super::vectors::{MAX_LANES, Vectors};
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512, Sse2};
 
@@ -71,8 +71,8 @@ impl Isa {
     }
 }
 
-/// An instruction set whose results have the same bits as those of the others: 16 lanes on every machine, each of which does
-/// the same operations in the same order, none of them fused.
+/// Instruction sets whose results have the same bits: 16 lanes each, which do the same operations in the same order, none of
+/// them fused.
 #[cfg(feature = "deterministic")]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -116,7 +116,7 @@ pub trait Family: Sealed + Copy + Send + Sync + 'static {
     /// Runs `kernel` on this one.
     fn run<K: Kernel>(self, kernel: K);
 
-    /// It among those of all families.
+    /// The same set, as one of any family.
     fn set(self) -> Set;
 }
 
@@ -142,6 +142,7 @@ impl Set {
         impl Kernel for Size<'_> {
             #[inline(always)]
             fn run<S: Simd>(self, _: S) {
+                const { assert!(S::LANES <= MAX_LANES && S::ROWS <= MAX_LANES) }
                 *self.0 = (S::ROWS, S::LANES);
             }
         }

@@ -40,7 +40,7 @@ pub(super) enum Packing {
     Panels,
     /// Row tiles of a left operand.
     Tiles,
-    /// Row tiles of the filters of a convolution whose image is spread out.
+    /// Row tiles of the filters of a convolution that is an implicit product.
     FilterTiles,
     /// A small matrix in vectors of columns.
     Columns,

@@ -2,7 +2,7 @@
 //!
 //! In: nothing. Out: sizes of caches and prices of threads, from which each driver derives what it holds, copies, cuts and
 //! shares. Always: one description for all machines, so what is chosen by it depends on shapes alone. It stands for the cores
-//! of x86-64 servers and laptops, whose second caches have 1 or 2 MiB: most of what is to lie in one takes a quarter of it.
+//! of x86-64 servers and laptops, whose second caches have 1 or 2 MiB.
 
 /// A CPU as one of its cores has it.
 pub(crate) struct Machine {
@@ -12,7 +12,8 @@ pub(crate) struct Machine {
     pub(crate) l2: usize,
     /// Words of the last cache that a core may take for itself.
     pub(crate) l3: usize,
-    /// Cycles that a second thread costs: it is woken, reads what the first has written, and is waited for.
+    /// Cycles that a second thread costs, which waits for orders: it sees one, reads what the first has written, and is waited
+    /// for. Of work that is shared it saves a half.
     pub(crate) thread: usize,
     /// Cycles for which threads that run wait for each other.
     pub(crate) barrier: usize,

@@ -309,6 +309,16 @@ impl<S: Simd, const STRICT: bool> Vectors for Twice<S, STRICT> {
     }
 
     #[inline(always)]
+    fn evens_f(self, a: Self::F, b: Self::F) -> Self::F {
+        (self.0.evens_f(a.0, a.1), self.0.evens_f(b.0, b.1))
+    }
+
+    #[inline(always)]
+    fn prefetch(self, p: *const f32) {
+        self.0.prefetch(p);
+    }
+
+    #[inline(always)]
     unsafe fn transpose_raw_f(self, rows: *const *const f32, at: usize, to: *mut f32, step: usize, count: usize) {
         for column in (0..count).step_by(S::LANES) {
             // The second half first: of rows that overlap, the next one is what stays.
@@ -323,8 +333,12 @@ impl<S: Simd, const STRICT: bool> Vectors for Twice<S, STRICT> {
 
     #[inline(always)]
     unsafe fn add_up_raw_f(self, v: [Self::F; 8], to: *mut f32) {
+        let mut halves = [self.0.splat_f(0.0); 8];
+        for (half, (a, b)) in halves.iter_mut().zip(v) {
+            *half = self.0.add_f(a, b);
+        }
         // SAFETY: `to` is valid for writing 8 words by this method's contract.
-        unsafe { self.0.add_up_raw_f(v.map(|(a, b)| self.0.add_f(a, b)), to) }
+        unsafe { self.0.add_up_raw_f(halves, to) }
     }
 
     memory! {

@@ -440,5 +440,5 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     }
 }
 
-/// The most lanes of a machine's vector.
+/// The most lanes of a set that drivers run on.
 pub(super) const MAX_LANES: usize = 16;

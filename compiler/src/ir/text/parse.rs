@@ -76,7 +76,10 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
     let precision = precision(&Read(&fields))?;
-    let deterministic = Read(&fields).find("deterministic").map(|_| Span::call_site());
+    let deterministic = match Read(&fields).find("deterministic") {
+        Some(_) => Read(&fields).flag("deterministic")?.then(Span::call_site),
+        None => None,
+    };
     let mut model = Model {
         name,
         vis,

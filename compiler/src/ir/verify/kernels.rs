@@ -202,7 +202,8 @@ impl Checker<'_> {
         let can = algorithm::possible(kernel);
         let ordered =
             schedule.algorithms.is_sorted_by(|a, b| a < b) && schedule.algorithms.iter().all(|a| can.contains(a));
-        let ends = schedule.algorithms.last().is_none_or(|last| *last == Algorithm::Blocked);
+        let ends =
+            schedule.algorithms.last().is_none_or(|last| *last == Algorithm::Blocked && schedule.narrow.is_none());
         ensure(ordered && ends, || "algorithms that cannot compute it".into())?;
         let sources = kernel.plain_sources();
         let is_scheduled =

@@ -5,6 +5,7 @@ use crate::ir::Memory;
 use crate::ir::precision::Precision;
 use proc_macro2::{Ident, Span};
 use syn::parse::ParseStream;
+use syn::punctuated::Punctuated;
 
 /// What the options choose; the defaults where they are absent.
 #[derive(Default)]
@@ -22,11 +23,14 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
     let mut options = Options::default();
     for attr in attrs.iter().filter(|a| a.path().is_ident("model")) {
         let place = attr.bracket_token.span.join();
-        match attr.parse_args_with(option) {
-            Ok((name, value)) => options.choose(&name, value.as_ref(), diags),
-            Err(_) => {
+        let several = |input: ParseStream<'_>| Punctuated::<_, syn::Token![,]>::parse_terminated_with(input, option);
+        match attr.parse_args_with(several) {
+            Ok(several) if !several.is_empty() => {
+                several.iter().for_each(|(name, value)| options.choose(name, value.as_ref(), diags));
+            }
+            Ok(_) | Err(_) => {
                 let report =
-                    Diagnostic::new(Code::Syntax, place, "`#[model(…)]` takes one option, and its value if it has one");
+                    Diagnostic::new(Code::Syntax, place, "`#[model(…)]` takes options, with `=` before a value");
                 diags.push(report.help("write `#[model(memory = minimize)]`"));
             }
         }

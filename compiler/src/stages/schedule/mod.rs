@@ -2,8 +2,8 @@
 //!
 //! In: programs of kernels as fuse left them. Out: the same work: products out of loops that need not wait for them, axes split
 //! where indices divide them and neighbouring ones merged, the operands of products in the order in which results are
-//! contiguous, values in the place of those that die with them; the vector axis, tiles, cooperation, precision, packing and
-//! loops chosen; steps fused that a CPU runs as one kernel. Always: a kernel computes what it computed before, as precisely as the model asks for.
+//! contiguous, values in the place of those that die with them; the vector axis, tiles, algorithms, cooperation, precision,
+//! packing and loops chosen; steps fused that a CPU runs as one kernel. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod attend;
 mod axes;

@@ -1,7 +1,7 @@
 //! Which products read a parameter in fewer bits (CPU).
 //!
 //! In: a program with its precision. Out: products say which operand is a parameter and what it
-//! is rounded to. Always: these are products of one parameter, the same for all batch indices, with what is no parameter,
+//! is rounded to, for which there is one algorithm. Always: these are products of one parameter, the same for all batch indices, with what is no parameter,
 //! and neither is read through a window.
 
 use crate::ir::dim::product;
@@ -18,7 +18,10 @@ pub(super) fn choose(program: &mut Program) {
     if *precision != Precision::F32 {
         for_each_launch(steps, &mut |kernel, bound| {
             let chosen = parameter(kernel, bound, buffers, *precision);
-            kernel.schedule.narrow = chosen.map(|factor| (factor, *precision));
+            if let Some(factor) = chosen {
+                kernel.schedule.narrow = Some((factor, *precision));
+                kernel.schedule.algorithms = vec![];
+            }
         });
     }
 }

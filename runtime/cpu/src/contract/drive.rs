@@ -76,8 +76,8 @@ thread_local! {
     pub(super) static CALL: Cell<Scratch<Place>> = Cell::default();
 }
 
-/// Computes `contract` into `outputs` by the first of `algorithms` that suits, those of matrices first, or by the one that
-/// does everything.
+/// Computes `contract` into `outputs` by the first of `algorithms` that suits, which are in the order of [`Algorithm::ALL`], or
+/// by the one that does everything.
 pub(super) fn drive(
     call: &Call<'_>,
     algorithms: &[Algorithm],

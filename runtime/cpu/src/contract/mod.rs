@@ -142,8 +142,8 @@ fn check_extents(axes: &[Axis]) {
     assert!(countable(axes.iter().map(|axis| axis.extent)), "contract: more multiplications than can be counted");
 }
 
-/// Computes `contract` on at most `threads` threads, by the first of `algorithms` that suits it, and hands each tile of sums to
-/// `epilogue`. What none suits, a blocked product computes.
+/// Computes `contract` on at most `threads` threads, by the first of `algorithms` that suits it, in the order of
+/// [`Algorithm::ALL`], and hands each tile of sums to `epilogue`. What none suits, a blocked product computes.
 ///
 /// # Panics
 /// If an operand or output reaches outside its slice, outputs overlap themselves, or there are more multiplications than can

@@ -1,7 +1,7 @@
 //! Sine and cosine.
 //!
-//! In: any f32, in radians. Out: sin x and cos x within [`ULP`]; NaN for ±∞. Always: vector code below 2¹⁴, lane by lane
-//! through the standard library's f64 beyond, where networks do not go.
+//! In: any f32, in radians. Out: sin x and cos x within [`ULP`]; NaN for ±∞. Always: vector code below 2¹⁴, lane by lane in f64
+//! beyond, where networks do not go; never by the machine's library, whose last bit differs from machine to machine.
 
 use super::{Simd, quadratic};
 
@@ -75,18 +75,81 @@ fn in_quadrant<S: Simd>(s: S, quadrant: S::I, r: S::F) -> S::F {
 
 #[inline]
 fn far_sin(x: f32, near: f32) -> f32 {
-    if x.abs() < LIMIT { near } else { f64::from(x).sin() as f32 }
+    if x.abs() < LIMIT { near } else { far(x, 0) }
 }
 
 #[inline]
 fn far_cos(x: f32, near: f32) -> f32 {
-    if x.abs() < LIMIT { near } else { f64::from(x).cos() as f32 }
+    if x.abs() < LIMIT { near } else { far(x, 1) }
+}
+
+/// The first 256 bits of 2/π behind the point.
+const TWO_OVER_PI: [u64; 4] =
+    [0xa2f9_836e_4e44_1529, 0xfc27_57d1_f534_ddc0, 0xdb62_9599_3c43_9041, 0xfe51_63ab_debb_c561];
+/// Bits of 2/π that a product with 24 bits keeps: the quotient is exact to 2⁻⁷⁰.
+const WINDOW: u32 = 96;
+
+/// sin x, or with one quarter cos x, for |x| from 2¹⁴ on: Payne and Hanek, *Radian reduction for trigonometric functions*, 1983.
+#[inline(never)]
+fn far(x: f32, quarters: u32) -> f32 {
+    let bits = x.to_bits();
+    let exponent = (bits >> 23 & 0xff) as i32 - 127 - 23;
+    if exponent > 127 - 23 {
+        return f32::NAN;
+    }
+    let significand = u128::from(bits & 0x7f_ffff | 0x80_0000);
+    // Bits of 2/π that give multiples of four quarters count for nothing.
+    let skipped = (exponent - 2).max(0).cast_unsigned();
+    let (word, shift) = ((skipped / 64) as usize, skipped % 64);
+    let [first, second, third] = [word, word + 1, word + 2].map(|word| u128::from(TWO_OVER_PI[word]));
+    let wide = ((first << 64 | second) << shift) | ((third << shift) >> 64);
+    let product = significand * (wide >> (128 - WINDOW));
+    // |x|·2/π = product / 2^point, less multiples of 4.
+    let point = (WINDOW.cast_signed() - exponent + skipped.cast_signed()).cast_unsigned();
+    let half = 1u128 << (point - 1);
+    let nearest = product.wrapping_add(half) >> point;
+    let rest = (product as i128).wrapping_sub((nearest << point) as i128);
+    let r = rest as f64 / (1u128 << point) as f64 * core::f64::consts::FRAC_PI_2;
+    let quadrant = (nearest as u32).wrapping_add(quarters) & 3;
+    let y = if quadrant & 1 == 0 { sine_of(r) } else { cosine_of(r) };
+    let y = if quadrant & 2 == 0 { y } else { -y };
+    // The sine is odd, the cosine even.
+    (if quarters == 0 && bits >> 31 == 1 { -y } else { y }) as f32
+}
+
+/// sin r for |r| ≤ ¼π by the terms of its series up to r¹³, and cos r up to r¹².
+fn sine_of(r: f64) -> f64 {
+    let z = r * r;
+    let series = 1.0 / 362_880.0 - z * (1.0 / 39_916_800.0 - z / 6_227_020_800.0);
+    r - r * z * (1.0 / 6.0 - z * (1.0 / 120.0 - z * (1.0 / 5_040.0 - z * series)))
+}
+
+fn cosine_of(r: f64) -> f64 {
+    let z = r * r;
+    let series = 1.0 / 40_320.0 - z * (1.0 / 3_628_800.0 - z / 479_001_600.0);
+    1.0 - z * (0.5 - z * (1.0 / 24.0 - z * (1.0 / 720.0 - z * series)))
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::math::check::{self, unary};
+
+    /// Bits that do not depend on a library.
+    #[test]
+    fn far_arguments_have_their_bits() {
+        let sines: [(f32, f64); 5] = [
+            (16_384.0, -0.559_938_465_669_347),
+            (1e5, 0.035_748_797_972_016_51),
+            (-1e10, 0.487_506_025_087_510_7),
+            (1e30, -0.791_163_438_521_983_7),
+            (f32::MAX, -0.521_876_523_333_658_5),
+        ];
+        for (x, exact) in sines {
+            assert_eq!(far_sin(x, 0.0).to_bits(), (exact as f32).to_bits(), "{x:e}");
+        }
+        assert!(far_sin(f32::INFINITY, 0.0).is_nan() && far_cos(f32::NAN, 0.0).is_nan());
+    }
 
     mod sine {
         use super::*;
