@@ -4,7 +4,7 @@
 //! Always: none is left out that suits; the one that does everything comes last.
 
 use super::dim::Dim;
-use super::kernel::{Kernel, Operand, Skeleton};
+use super::kernel::{Kernel, Operand, Skeleton, Store};
 
 /// A way to sum products. Each but the last says at run time whether it suits the extents and strides of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -60,32 +60,47 @@ impl Algorithm {
     }
 }
 
-/// The axes of a contraction, and its operands.
-struct Product<'k> {
-    kernel: &'k Kernel,
-    batch: &'k [usize],
-    m: &'k [usize],
-    n: &'k [usize],
-    k: &'k [usize],
-    lhs: &'k Operand,
-    rhs: &'k Operand,
+/// The parts of a contraction.
+#[derive(Clone, Copy)]
+pub struct Product<'k> {
+    /// The whole.
+    pub kernel: &'k Kernel,
+    /// Axes of both operands and the result.
+    pub batch: &'k [usize],
+    /// Axes of the left operand and the result.
+    pub m: &'k [usize],
+    /// Axes of the right operand and the result.
+    pub n: &'k [usize],
+    /// Summed axes.
+    pub k: &'k [usize],
+    /// Does not vary with n.
+    pub lhs: &'k Operand,
+    /// Does not vary with m.
+    pub rhs: &'k Operand,
+    /// What is stored of each sum.
+    pub stores: &'k [Store],
 }
 
 /// The algorithms that can compute a kernel, in order; none if it is no contraction.
 pub fn possible(kernel: &Kernel) -> Vec<Algorithm> {
-    let Skeleton::Contract { batch, m, n, k, lhs, rhs, .. } = &kernel.skeleton else { return vec![] };
-    let product = Product { kernel, batch, m, n, k, lhs, rhs };
+    let Some(product) = Product::of(kernel) else { return vec![] };
     Algorithm::ALL.into_iter().filter(|algorithm| product.can(*algorithm)).collect()
 }
 
-impl Product<'_> {
+impl<'k> Product<'k> {
+    /// The parts, if the kernel is of this kind.
+    pub fn of(kernel: &'k Kernel) -> Option<Product<'k>> {
+        let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
+        Some(Product { kernel, batch, m, n, k, lhs, rhs, stores })
+    }
+
     fn can(&self, algorithm: Algorithm) -> bool {
         match algorithm {
             Algorithm::Dot => self.is_plain() && self.runs_along(self.lhs, self.k) && self.runs_along(self.rhs, self.k),
             Algorithm::Small => self.is_plain() && self.runs_along(self.rhs, self.n),
             Algorithm::Depthwise => self.is_image() && self.batch.iter().any(|&axis| self.may_move_filters(axis)),
             Algorithm::Winograd => {
-                let taps = self.k.iter().filter(|&&axis| self.extent(axis).as_const().is_none_or(|extent| extent == 3));
+                let taps = self.k.iter().filter(|&&axis| may_be(self.extent(axis), 3));
                 let channel_and_taps = self.longer(self.k) >= 3 && taps.count() >= 2;
                 self.shares_filters() && self.longer(self.n) >= 2 && channel_and_taps
             }
@@ -110,12 +125,12 @@ impl Product<'_> {
     /// Whether it may be a product of two matrices without a batch.
     fn is_plain(&self) -> bool {
         let plain = self.lhs.windows.is_empty() && self.rhs.windows.is_empty();
-        plain && self.batch.iter().all(|&axis| may_be_one(self.extent(axis)))
+        plain && self.batch.iter().all(|&axis| may_be(self.extent(axis), 1))
     }
 
     /// Whether it may have one row, and no batch.
     fn is_row(&self) -> bool {
-        self.m.iter().chain(self.batch).all(|&axis| may_be_one(self.extent(axis)))
+        self.m.iter().chain(self.batch).all(|&axis| may_be(self.extent(axis), 1))
     }
 
     /// Whether the right operand has windows, or what may be left of them.
@@ -130,30 +145,31 @@ impl Product<'_> {
 
     /// Whether filters may differ along a batch axis.
     fn may_move_filters(&self, axis: usize) -> bool {
-        let Operand { index, windows, .. } = self.lhs;
-        may_have_more(self.extent(axis))
-            && windows.iter().map(|window| &window.index).chain([index]).any(|index| index.mentions(axis))
+        may_have_more(self.extent(axis)) && (self.lhs.index.mentions(axis) || is_windowed(self.lhs, axis))
     }
 
     /// Whether filters differ along a batch axis. A window there that never leaves the data is a stride at run time, which may
     /// cancel another.
     fn moves_filters(&self, axis: usize) -> bool {
-        let Operand { index, windows, .. } = self.lhs;
-        let stride = index.stride(axis).and_then(|stride| stride.as_const());
-        let windowed = windows.iter().any(|window| window.index.mentions(axis));
-        !may_be_one(self.extent(axis)) && !windowed && stride.is_some_and(|stride| stride != 0)
+        let stands = self.lhs.index.stride(axis).is_none_or(|stride| may_be(&stride, 0));
+        !may_be(self.extent(axis), 1) && !is_windowed(self.lhs, axis) && !stands
     }
 
     /// Whether neighbours along the innermost axis of a list may be neighbours in an operand without windows there.
     fn runs_along(&self, operand: &Operand, list: &[usize]) -> bool {
-        let Some(&last) = list.last().filter(|&&axis| !may_be_one(self.extent(axis))) else { return true };
-        let windowed = operand.windows.iter().any(|window| window.index.mentions(last));
-        windowed || operand.index.stride(last).is_none_or(|stride| stride.as_const().is_none_or(|stride| stride == 1))
+        let Some(&last) = list.last().filter(|&&axis| !may_be(self.extent(axis), 1)) else { return true };
+        is_windowed(operand, last) || operand.index.stride(last).is_none_or(|stride| may_be(&stride, 1))
     }
 }
 
-fn may_be_one(extent: &Dim) -> bool {
-    extent.as_const().is_none_or(|extent| extent == 1)
+/// Whether an axis moves a window of an operand.
+fn is_windowed(operand: &Operand, axis: usize) -> bool {
+    operand.windows.iter().any(|window| window.index.mentions(axis))
+}
+
+/// Whether a dimension is a number at some values of the named ones.
+fn may_be(dim: &Dim, number: i64) -> bool {
+    dim.as_const().is_none_or(|dim| dim == number)
 }
 
 fn may_have_more(extent: &Dim) -> bool {

@@ -111,10 +111,19 @@ impl From<Isa> for Deterministic {
     }
 }
 
+/// What is done with an instruction set that is known when the program runs.
+pub trait Visit {
+    /// What it gives.
+    type Out;
+
+    /// Does it with the token of the set.
+    fn visit<V: Vectors>(self, token: V) -> Self::Out;
+}
+
 /// The instruction sets that kernels of a model are compiled for.
 pub trait Family: Sealed + Copy + Send + Sync + 'static {
-    /// Runs `kernel` on this one.
-    fn run<K: Kernel>(self, kernel: K);
+    /// Hands on the token of this one.
+    fn visit<T: Visit>(self, visit: T) -> T::Out;
 
     /// The same set, as one of any family.
     fn set(self) -> Set;
@@ -138,32 +147,34 @@ impl Set {
 
     /// Rows of the register tile of products, and lanes of a vector.
     pub(super) fn register_tile(self) -> (usize, usize) {
-        struct Size<'a>(&'a mut (usize, usize));
-        impl Kernel for Size<'_> {
-            #[inline(always)]
-            fn run<S: Simd>(self, _: S) {
-                const { assert!(S::LANES <= MAX_LANES && S::ROWS <= MAX_LANES) }
-                *self.0 = (S::ROWS, S::LANES);
-            }
-        }
-        let mut size = (0, 0);
-        run(self, Size(&mut size));
-        size
+        self.visit(RegisterTile)
+    }
+}
+
+struct RegisterTile;
+
+impl Visit for RegisterTile {
+    type Out = (usize, usize);
+
+    #[inline(always)]
+    fn visit<V: Vectors>(self, _: V) -> (usize, usize) {
+        const { assert!(V::LANES <= MAX_LANES && V::ROWS <= MAX_LANES) }
+        (V::ROWS, V::LANES)
     }
 }
 
 impl Family for Isa {
-    #[inline]
-    fn run<K: Kernel>(self, kernel: K) {
+    #[inline(always)]
+    fn visit<T: Visit>(self, visit: T) -> T::Out {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx512(s) => s.enter(kernel),
+            Isa::Avx512(s) => visit.visit(s),
             #[cfg(target_arch = "x86_64")]
-            Isa::Avx2(s) => s.enter(kernel),
+            Isa::Avx2(s) => visit.visit(s),
             #[cfg(target_arch = "x86_64")]
-            Isa::Sse2(s) => s.enter(kernel),
+            Isa::Sse2(s) => visit.visit(s),
             #[cfg(any(test, not(target_arch = "x86_64")))]
-            Isa::Portable(s) => s.enter(kernel),
+            Isa::Portable(s) => visit.visit(s),
         }
     }
 
@@ -175,15 +186,15 @@ impl Family for Isa {
 
 #[cfg(feature = "deterministic")]
 impl Family for Deterministic {
-    #[inline]
-    fn run<K: Kernel>(self, kernel: K) {
+    #[inline(always)]
+    fn visit<T: Visit>(self, visit: T) -> T::Out {
         match self {
             #[cfg(target_arch = "x86_64")]
-            Deterministic::Avx2(s) => s.enter(kernel),
+            Deterministic::Avx2(s) => visit.visit(s),
             #[cfg(target_arch = "x86_64")]
-            Deterministic::Sse2(s) => s.enter(kernel),
+            Deterministic::Sse2(s) => visit.visit(s),
             #[cfg(any(test, not(target_arch = "x86_64")))]
-            Deterministic::Portable(s) => s.enter(kernel),
+            Deterministic::Portable(s) => visit.visit(s),
         }
     }
 
@@ -194,12 +205,12 @@ impl Family for Deterministic {
 }
 
 impl Family for Set {
-    #[inline]
-    fn run<K: Kernel>(self, kernel: K) {
+    #[inline(always)]
+    fn visit<T: Visit>(self, visit: T) -> T::Out {
         match self {
-            Set::Native(isa) => isa.run(kernel),
+            Set::Native(isa) => isa.visit(visit),
             #[cfg(feature = "deterministic")]
-            Set::Deterministic(isa) => isa.run(kernel),
+            Set::Deterministic(isa) => isa.visit(visit),
         }
     }
 
@@ -212,7 +223,19 @@ impl Family for Set {
 /// Runs `kernel` on `isa`.
 #[inline]
 pub fn run<I: Family, K: Kernel>(isa: I, kernel: K) {
-    isa.run(kernel);
+    isa.visit(Enter(kernel));
+}
+
+/// Enters the frame of a set with a kernel.
+struct Enter<K>(K);
+
+impl<K: Kernel> Visit for Enter<K> {
+    type Out = ();
+
+    #[inline(always)]
+    fn visit<V: Vectors>(self, token: V) {
+        token.enter(self.0);
+    }
 }
 
 /// Asserts that the numbers of every set of deterministic models have the same bits, up to those of NaN.

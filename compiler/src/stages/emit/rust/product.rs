@@ -4,42 +4,23 @@ use super::arith;
 use super::scalar::Printer;
 use super::variables::{slot_name, variable};
 use crate::ir::DType;
-use crate::ir::algorithm::Algorithm;
+use crate::ir::algorithm::{Algorithm, Product};
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
-use crate::ir::kernel::{Expr, Kernel, Operand, Skeleton, Store};
+use crate::ir::kernel::{Expr, Kernel, Operand};
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::schedule::Schedule;
 use proc_macro2::{Ident, Literal, TokenStream};
 use quote::{format_ident, quote};
 
-/// The parts of a contraction.
-struct Contract<'a> {
-    kernel: &'a Kernel,
-    batch: &'a [usize],
-    m: &'a [usize],
-    n: &'a [usize],
-    k: &'a [usize],
-    stores: &'a [Store],
+/// All axes in the order in which the driver gets them.
+fn order(product: &Product<'_>) -> Vec<usize> {
+    [product.batch, product.m, product.n, product.k].concat()
 }
 
-impl<'a> Contract<'a> {
-    fn of(kernel: &'a Kernel) -> (Contract<'a>, &'a Operand, &'a Operand) {
-        let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else {
-            unreachable!("printed for contractions only")
-        };
-        (Contract { kernel, batch, m, n, k, stores }, lhs, rhs)
-    }
-
-    /// All axes in the order in which the driver gets them.
-    fn order(&self) -> Vec<usize> {
-        [self.batch, self.m, self.n, self.k].concat()
-    }
-
-    /// Whether results are the sums alone.
-    fn is_plain(&self) -> bool {
-        self.stores.len() == 1 && matches!(self.kernel.scalars[self.stores[0].value], Expr::Accumulated { .. })
-    }
+/// Whether results are the sums alone.
+fn stores_sums(product: &Product<'_>) -> bool {
+    matches!(product.stores, [store] if matches!(product.kernel.scalars[store.value], Expr::Accumulated { .. }))
 }
 
 /// The type of a kernel's epilogue, if it has one, and the driver's call.
@@ -49,8 +30,8 @@ pub(super) fn parts(
     dims: &[TokenStream],
     counters: &[TokenStream],
 ) -> (TokenStream, TokenStream) {
-    let (contract, lhs, rhs) = Contract::of(kernel);
-    let order = contract.order();
+    let Some(contract) = Product::of(kernel) else { unreachable!("printed for contractions only") };
+    let order = order(&contract);
     let axes = [("Batch", contract.batch), ("M", contract.m), ("N", contract.n), ("K", contract.k)];
     let axes = axes.iter().flat_map(|(role, list)| list.iter().map(move |&a| (format_ident!("{role}"), a))).map(
         |(role, a)| {
@@ -58,7 +39,7 @@ pub(super) fn parts(
             quote!(rt::Axis { extent: #extent, role: rt::Role::#role })
         },
     );
-    let (lhs, rhs) = (operand(lhs, &order), operand(rhs, &order));
+    let (lhs, rhs) = (operand(contract.lhs, &order), operand(contract.rhs, &order));
     let outputs = contract.stores.iter().map(|store| {
         let (data, base, strides) = (slot_name(store.slot), base(&store.index), strides(&store.index, &order));
         let words = match kernel.slots[store.slot].dtype {
@@ -67,7 +48,7 @@ pub(super) fn parts(
         };
         quote!(rt::Output { data: #words, base: #base, strides: &[#(#strides),*] })
     });
-    let (definition, epilogue) = match contract.is_plain() {
+    let (definition, epilogue) = match stores_sums(&contract) {
         true => (quote!(), quote!(rt::Plain)),
         false => {
             let name = format_ident!("E{number}_");
@@ -103,13 +84,15 @@ pub(super) fn parts(
 /// The function that computes a contraction, how it is to do so, and where it keeps what it packs.
 fn entry(schedule: &Schedule) -> (Ident, TokenStream, Option<TokenStream>) {
     let kept = schedule.packed_once.then(|| quote!(, kept));
-    match (schedule.narrow, &kept) {
-        (Some(chosen), None) => {
-            (format_ident!("contract_narrow"), narrow(chosen), Some(quote!(, core::option::Option::None)))
+    match schedule.narrow {
+        Some(chosen) => {
+            let kept = kept.unwrap_or_else(|| quote!(, core::option::Option::None));
+            (format_ident!("contract_narrow"), narrow(chosen), Some(kept))
         }
-        (Some(chosen), Some(_)) => (format_ident!("contract_narrow"), narrow(chosen), kept),
-        (None, None) => (format_ident!("contract"), algorithms(&schedule.algorithms), None),
-        (None, Some(_)) => (format_ident!("contract_kept"), algorithms(&schedule.algorithms), kept),
+        None => {
+            let function = if kept.is_some() { "contract_kept" } else { "contract" };
+            (format_ident!("{function}"), algorithms(&schedule.algorithms), kept)
+        }
     }
 }
 
@@ -183,7 +166,7 @@ fn operand(operand: &Operand, order: &[usize]) -> TokenStream {
 }
 
 /// The loops over a hot tile. Rows and columns count merged axes.
-fn epilogue(contract: &Contract<'_>) -> TokenStream {
+fn epilogue(contract: &Product<'_>) -> TokenStream {
     // Two axes more: the merged rows and the merged columns.
     let (rows, columns) = (contract.kernel.axes.len(), contract.kernel.axes.len() + 1);
     let mut kernel = contract.kernel.clone();
