@@ -57,7 +57,7 @@ macro_rules! widths {
                         pub fn softmax(&self, x: f32[R, $width]) -> f32[R, $width] { softmax(x) }
 
                         /// Layer norm.
-                        pub fn norm(&self, x: f32[R, $width]) -> f32[R, $width] { self.norm(x) }
+                        pub fn layer_norm(&self, x: f32[R, $width]) -> f32[R, $width] { self.norm(x) }
 
                         /// Group norm of channels of one element.
                         pub fn group_norm(&self, x: f32[R, $width]) -> f32[R, $width] { self.parts(x) }
@@ -85,7 +85,7 @@ macro_rules! widths {
                     let mut session = model.session();
                     match kind {
                         "softmax" => Meter::of(|| session.softmax(x).map(drop)),
-                        "norm" => Meter::of(|| session.norm(x).map(drop)),
+                        "norm" => Meter::of(|| session.layer_norm(x).map(drop)),
                         "group_norm" => Meter::of(|| session.group_norm(x).map(drop)),
                         _ => None,
                     }

@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::drive::Call;
 use super::finish::{Destination, Sums};
 use super::pack::Source;
-use super::plan::{self, Left, Plan, Right};
+use super::plan::{self, Plan, Right};
 use crate::machine::MACHINE;
 use crate::{Kernel, Simd, pool, run};
 
@@ -24,7 +24,6 @@ pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
     let rows = |source: Source<'_>| source.is_across() && source.side.sights().is_empty();
     plan.batch.total == 1
         && plan.blocks() > 1
-        && plan.left != Left::Shared
         && plan.right == Right::Packed
         && results <= MOST
         && results * plan.k.total >= WORTH

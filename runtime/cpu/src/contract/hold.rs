@@ -8,7 +8,7 @@ use super::drive::Call;
 use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
-use super::plan::Plan;
+use super::plan::{Left, Plan, SHARED};
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch};
@@ -74,9 +74,10 @@ pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (u
     k0 * plan.n.total.next_multiple_of(width) + panel * width * count
 }
 
-/// The kept left operand, in row tiles.
+/// The kept left operand, in row tiles, unless it is read in place or large.
 pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
-    let from = start(plan, &plan.lhs)?;
+    let small = plan.left == Left::Packed && plan.m.total * plan.k.total <= SHARED;
+    let from = start(plan, &plan.lhs).filter(|_| small)?;
     let numbers = Numbers::new([tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
     let form = Form { packing: Packing::Tiles, words: left::words(plan), numbers: numbers.as_slice() };
     kept(from, form, |to| left::share(call, plan, tiles, to))

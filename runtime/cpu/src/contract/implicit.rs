@@ -139,7 +139,7 @@ impl<'a> Setup<'a> {
 fn in_place(plan: &Plan<'_>) -> Option<isize> {
     match plan.left {
         Left::InPlace { row, step: 1 } if plan.lhs.even_run(&plan.k).0 == plan.k.total => Some(row),
-        Left::InPlace { .. } | Left::Shared | Left::Packed => None,
+        Left::InPlace { .. } | Left::Packed => None,
     }
 }
 

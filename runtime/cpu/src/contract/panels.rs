@@ -6,6 +6,7 @@
 mod cut;
 
 use core::ops::Range;
+use core::ptr;
 
 use super::across;
 use super::drive::{CALL, Call, JOB};
@@ -13,7 +14,7 @@ use super::finish::{Destination, Sums};
 use super::halves;
 use super::hold;
 use super::kernel::{self, Ahead, Block, WIDE};
-use super::left::{self, Found};
+use super::left::Found;
 use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
@@ -22,7 +23,7 @@ use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
-use cut::Cut;
+use cut::{Columns, Cut, Part};
 
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
@@ -30,50 +31,42 @@ const GROUP: usize = MACHINE.l2 / 8;
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
-    let is_kept = kept.is_some() && plan.right == Right::Packed && plan.batch.total == 1;
-    let cut = Cut::new(call, plan, is_kept);
-    let count = plan.batch.total * cut.parts();
-    let sums = core::ptr::null_mut();
-    if plan.left != Left::Shared && plan.right != Right::Packed {
-        let (left, right) = (core::ptr::null(), core::ptr::null());
-        pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
-        return;
+    let nowhere = (ptr::null(), ptr::null());
+    if plan.left != Left::Packed && plan.right != Right::Packed {
+        let cut = Cut::new(call, plan, Columns::Own);
+        return Task { call, plan, whole: nowhere, sums: ptr::null_mut(), cut }.run();
     }
     lend(&CALL, |scratch| {
-        let (tiles, width) = (cut.tiles, cut.vectors * call.lanes);
-        let mut right = core::ptr::null();
+        let width = cut::vectors(call, plan) * call.lanes;
+        let (mut whole, mut columns) = (nowhere, Columns::Own);
         if plan.right == Right::Packed {
-            right = hold::right(call.isa, plan, width, hold::room(scratch)).unwrap_or(right);
+            if let Some(right) = hold::right(call.isa, plan, width, hold::room(scratch)) {
+                (whole.1, columns) = (right, Columns::Held);
+            }
+            if let Some(kept) = kept.filter(|_| plan.batch.total == 1) {
+                columns = Columns::Kept;
+                if whole.1.is_null() {
+                    whole.1 = kept.panels(call.isa, plan, width);
+                }
+            }
         }
-        if let Some(kept) = kept.filter(|_| is_kept && right.is_null()) {
-            right = kept.panels(call.isa, plan, width);
-        }
-        let mut left = core::ptr::null();
-        if plan.left == Left::Shared {
-            left = hold::left(call, plan, tiles).unwrap_or_else(|| {
-                let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
-                left::share(call, plan, tiles, memory);
-                memory
-            });
-        }
+        let cut = Cut::new(call, plan, columns);
+        whole.0 = hold::left(call, plan, cut.tiles).unwrap_or(whole.0);
         if cut.halves == 1 {
-            pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
-            return;
+            return Task { call, plan, whole, sums: ptr::null_mut(), cut }.run();
         }
         let pitch = cut.panels * width;
         let (sums, _) = scratch.provide(if plan.is_long() { 4 } else { 2 } * plan.m.total * pitch, 0, Place::NOWHERE);
-        pool::parallel(call.threads, count, &Task { call, plan, left, right, sums, cut });
-        halves::join(call, plan, tiles, (sums, pitch));
+        Task { call, plan, whole, sums, cut }.run();
+        halves::join(call, plan, cut.tiles, (sums, pitch));
     });
 }
 
 struct Task<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    /// The whole left operand, packed, if it is shared.
-    left: *const f32,
-    /// The whole right operand, packed, or null.
-    right: *const f32,
+    /// Both whole operands, packed, or null.
+    whole: (*const f32, *const f32),
     /// The sums of both halves of K, if they are apart.
     sums: *mut f32,
     cut: Cut,
@@ -82,12 +75,19 @@ struct Task<'a> {
 // SAFETY: the packed operands are only read while jobs run, and each job has sums of its own.
 unsafe impl Sync for Task<'_> {}
 
+impl Task<'_> {
+    fn run(&self) {
+        pool::parallel(self.call.threads, self.plan.batch.total * self.cut.parts(), self);
+    }
+}
+
 impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
         lend(&JOB, |scratch| {
+            let mut packed = None;
             for job in jobs {
-                let scratch = &mut *scratch;
-                run(self.call.isa, Job { task: self, job, scratch });
+                let (scratch, packed) = (&mut *scratch, &mut packed);
+                run(self.call.isa, Job { task: self, job, scratch, packed });
             }
         });
     }
@@ -98,6 +98,8 @@ struct Job<'a> {
     task: &'a Task<'a>,
     job: usize,
     scratch: &'a mut Scratch<Place>,
+    /// Whose rows of the left operand the thread has packed for all of K: a batch index and a part of the rows.
+    packed: &'a mut Option<(usize, usize)>,
 }
 
 /// What a job does in all its blocks of K.
@@ -114,6 +116,8 @@ struct Scope<'a> {
     panels: Range<usize>,
     left: Place,
     right: Place,
+    /// Whether an earlier job has packed the rows.
+    is_packed: bool,
     a_source: Source<'a>,
     b_source: Source<'a>,
     /// The whole operands, packed, as in [`Task`].
@@ -125,8 +129,10 @@ struct Scope<'a> {
 /// Regions of the scratch memory of a job.
 #[derive(Clone, Copy)]
 struct Memory {
-    /// Row tiles of the left operand.
+    /// Row tiles of the left operand, if jobs pack them.
     a: *mut f32,
+    /// Words from k to k of all rows, or 0 where each block of K takes the place of the last one.
+    a_step: usize,
     /// Panels of the right operand: some, or all of the job.
     b: *mut f32,
     /// Words from panel to panel, 0 unless there is room for all.
@@ -141,17 +147,17 @@ struct Memory {
 }
 
 impl Memory {
-    /// Regions for `rows` rows and `panels` panels of `width` columns, and a table of places for each operand.
+    /// Regions for `a` words of the left operand, `rows` rows and `panels` panels of `width` columns, and a table of places
+    /// for each operand.
     fn new<'s>(
         scratch: &'s mut Scratch<Place>,
         (plan, cut): (&Plan<'_>, &Cut),
+        a: usize,
         (rows, tile): (usize, usize),
         (panels, width): (usize, usize),
     ) -> (Self, &'s mut [Place]) {
-        let longest = plan.run.div_ceil(plan.per_run);
+        let longest = plan.longest_block();
         let pitch = panels * width;
-        let packed = plan.left == Left::Packed;
-        let a = if packed { (rows * longest + LINE).next_multiple_of(LINE) } else { 0 };
         let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
         let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
         let b = b.next_multiple_of(LINE);
@@ -165,7 +171,7 @@ impl Memory {
         let temp = base.wrapping_add(a + b);
         let (b, sums) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
         let long = plan.is_long().then_some((sums.wrapping_add(waiting), c));
-        (Memory { a: base, b, strip, temp, c: sums, pitch, long }, table)
+        (Memory { a: base, a_step: 0, b, strip, temp, c: sums, pitch, long }, table)
     }
 
     /// Long sums of `rows` rows of `columns` start at zero.
@@ -189,17 +195,23 @@ impl Memory {
 impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Job { task, job, scratch } = self;
-        let Task { call, plan, cut, left, right, sums } = *task;
-        let (batch, part) = (job / cut.parts(), job % cut.parts());
-        let (half, part) = (part * cut.halves / cut.parts(), part % (cut.parts() / cut.halves));
-        let (row_part, column_part) = (part / cut.column_parts, part % cut.column_parts);
+        let Job { task, job, scratch, packed } = self;
+        let Task { call, plan, cut, whole, sums } = *task;
+        let Part { half, row_part, batch, column_part } = cut.part(plan, job);
         let tiles = share(cut.tiles, cut.row_parts, row_part)..share(cut.tiles, cut.row_parts, row_part + 1);
         let panels =
             share(cut.panels, cut.column_parts, column_part)..share(cut.panels, cut.column_parts, column_part + 1);
         let rows = plan.row(cut.tiles, tiles.end) - plan.row(cut.tiles, tiles.start);
         let width = cut.vectors * S::LANES;
-        let (mut memory, table) = Memory::new(scratch, (plan, &cut), (rows, S::ROWS), (panels.len(), width));
+        let packs = plan.left == Left::Packed && whole.0.is_null();
+        let keeps = packs && cut.keeps_rows(call.threads, plan, rows);
+        let rows_of = packs.then_some(if keeps { plan.k.total } else { plan.longest_block() });
+        let own = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
+        let (mut memory, table) = Memory::new(scratch, (plan, &cut), own, (rows, S::ROWS), (panels.len(), width));
+        memory.a_step = if keeps { rows } else { 0 };
+        let key = keeps.then_some((row_part, if plan.shares_left() { 0 } else { batch }));
+        let is_packed = keeps && *packed == key;
+        *packed = key;
         if cut.halves == 2 {
             memory.pitch = cut.panels * width;
             let row = half * plan.m.total + plan.row(cut.tiles, tiles.start);
@@ -218,9 +230,10 @@ impl Kernel for Job<'_> {
             panels,
             left: plan.at_batch(&plan.lhs, batch),
             right: plan.at_batch(&plan.rhs, batch),
+            is_packed,
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
-            whole: (left, right),
+            whole,
             destination: Destination::new(plan, batch, call.sink),
             memory,
         };
@@ -376,37 +389,44 @@ unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: 
 /// Finds or packs the rows of the job for a block of K.
 ///
 /// # Safety
-/// If each job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, and a line more,
-/// and `scope.memory.temp` [`TRANSPOSE`] words; `table` must have `count` places.
+/// If the job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, or of K if its step
+/// is not 0, and a line more, and `scope.memory.temp` [`TRANSPOSE`] words; if they are packed, they must be in it. `table`
+/// must have `count` places.
 #[inline(always)]
 unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
     let plan = scope.plan;
-    if plan.left != Left::Packed {
-        return Found::new(plan, scope.left, scope.whole.0, (k0, count));
+    let whole = scope.whole.0;
+    if plan.left != Left::Packed || !whole.is_null() {
+        return Found::new(plan, scope.left, whole, (k0, count));
+    }
+    let start = plan.row(scope.cut.tiles, scope.tiles.start);
+    let a = scope.memory.a.wrapping_add(k0 * scope.memory.a_step);
+    let found = Found::packed(a.cast_const().wrapping_sub(start * count), count);
+    if scope.is_packed {
+        return found;
     }
     scope.a_source.table(k0, table);
-    let start = plan.row(scope.cut.tiles, scope.tiles.start);
     if plan.lhs.sights().is_empty() && plan.m.count == 1 && scope.a_source.is_across() {
         let row = |tile: usize| plan.row(scope.cut.tiles, scope.tiles.start + tile);
         let from = plan.lhs.data.as_ptr().wrapping_offset(scope.left.offset);
         let tiles = (scope.tiles.len(), &row as &dyn Fn(usize) -> usize);
-        let rows = across::Rows { from, table, first: start, tiles, to: scope.memory.a };
+        let rows = across::Rows { from, table, first: start, tiles, to: a };
         // SAFETY: without windows `Side` has checked every row at every place, `memory.a` has a word for each row of the
         // job and place, by this function's contract, and the tiles of a plan have one of two widths.
         unsafe { across::pack(s, &rows) }
-        return Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count);
+        return found;
     }
     for tile in scope.tiles.clone() {
         let first = plan.row(scope.cut.tiles, tile);
         let width = plan.row(scope.cut.tiles, tile + 1) - first;
-        let to = scope.memory.a.wrapping_add((first - start) * count);
+        let to = a.wrapping_add((first - start) * count);
         let (source, base) = (scope.a_source, scope.left);
         let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
         // SAFETY: by this function's contract `memory.a` has the job's rows of the block and a line more, into which or
         // into the next tile a vector goes beyond this one, and `temp` has `TRANSPOSE` words.
         unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
     }
-    Found::packed(scope.memory.a.cast_const().wrapping_sub(start * count), count)
+    found
 }
 
 /// A panel in a block of K, and the rows that meet it.

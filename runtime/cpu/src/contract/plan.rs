@@ -14,7 +14,7 @@ const LEAST_RUN: usize = 24;
 /// Words between neighbours along K from which on near rows are packed, and the columns that must read them.
 const SPARSE: isize = 32;
 const READERS: usize = 64;
-/// Most words of a left operand that is packed once for all batch indices.
+/// Most words of a packed left operand, or of some of its rows, that is kept for further batch indices and columns.
 pub(super) const SHARED: usize = MACHINE.l3 / 2;
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches, and the
@@ -38,9 +38,7 @@ const WORTH_READING: usize = 16 * MACHINE.thread;
 pub(super) enum Left {
     /// Where it lies, with these distances of rows and of k.
     InPlace { row: isize, step: isize },
-    /// From one packed copy.
-    Shared,
-    /// From a copy packed for each job.
+    /// From a copy.
     Packed,
 }
 
@@ -164,6 +162,16 @@ impl<'a> Plan<'a> {
         moving(&self.batch)
     }
 
+    /// Whether the left operand is the same for all batch indices.
+    pub(super) fn shares_left(&self) -> bool {
+        self.lhs.ignores(self.moving())
+    }
+
+    /// The most indices of K that a block has.
+    pub(super) fn longest_block(&self) -> usize {
+        self.run.div_ceil(self.per_run)
+    }
+
     /// How many of `threads` threads are worth their start.
     pub(super) fn threads(&self, threads: usize) -> usize {
         let work = self.batch.total * self.m.total * self.n.total * self.k.total;
@@ -200,16 +208,13 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    let shared = lhs.ignores(moving(batch));
-    let reread = shared && m.total * k.total >= LARGE && n.total >= OFTEN;
-    if even && run >= k.total.min(LEAST_RUN) && !reread {
-        if row == 1 && is_sparse(step, k.total, n.total) {
-            return (Left::Packed, k.total);
-        }
+    let reread = lhs.ignores(moving(batch)) && m.total * k.total >= LARGE && n.total >= OFTEN;
+    let sparse = row == 1 && is_sparse(step, k.total, n.total);
+    if even && run >= k.total.min(LEAST_RUN) && !reread && !sparse {
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
     }
-    if shared && m.total * k.total <= SHARED { (Left::Shared, k.total) } else { (Left::Packed, k.total) }
+    (Left::Packed, k.total)
 }
 
 /// Whether every k of near rows is in a line of its own, and in few sets of the cache where the rows are long, and `n` columns

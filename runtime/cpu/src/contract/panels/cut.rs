@@ -6,7 +6,7 @@ use crate::contract::drive::Call;
 use crate::contract::halves;
 use crate::contract::kernel::WIDE;
 use crate::contract::pack::Source;
-use crate::contract::plan::{Left, Plan, Right};
+use crate::contract::plan::{Left, Plan, Right, SHARED};
 use crate::machine::MACHINE;
 
 /// Most rows of a job whose sums must wait for further blocks of K.
@@ -17,6 +17,30 @@ const WAITING: usize = MACHINE.l2 / 4;
 const REPEATED: usize = MACHINE.l2 / 8;
 /// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
 const PANELS: usize = MACHINE.l2 / 4;
+
+/// Cycles, in multiplications, for packing or reading a word of an operand that other threads may have written: a word of
+/// the third cache takes a quarter of one.
+const PACK: usize = 64;
+const READ: usize = 16;
+
+/// Where jobs find the panels of the right operand.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Columns {
+    /// In place, or where each of them packs them.
+    Own,
+    /// Among the copies of a session.
+    Held,
+    /// Where a loop keeps them, in the cache of every thread.
+    Kept,
+}
+
+/// What a job does.
+pub(super) struct Part {
+    pub(super) half: usize,
+    pub(super) row_part: usize,
+    pub(super) batch: usize,
+    pub(super) column_part: usize,
+}
 
 /// How the work is cut: `halves` × `row_parts` × `column_parts` jobs per batch index.
 #[derive(Clone, Copy)]
@@ -34,21 +58,26 @@ pub(super) struct Cut {
 }
 
 impl Cut {
-    pub(super) fn new(call: &Call<'_>, plan: &Plan<'_>, is_kept: bool) -> Cut {
+    pub(super) fn new(call: &Call<'_>, plan: &Plan<'_>, columns: Columns) -> Cut {
         let m = plan.m.total;
         let vectors = vectors(call, plan);
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
-        let halves = if !is_kept && halves::are_apart(plan) { 2 } else { 1 };
+        let halves = if columns != Columns::Kept && halves::are_apart(plan) { 2 } else { 1 };
         let is_handed_on = call.sink.is_some();
         let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
-        if plan.blocks() > 1 && halves == 1 {
-            cut.row_parts = m.div_ceil(ROWS).min(tiles);
-            let most = WAITING / (m.div_ceil(cut.row_parts) + call.rows) / width;
-            cut.column_parts = panels.div_ceil(most.max(1));
+        let alone = plan.batch.total == 1 && halves == 1 && columns != Columns::Kept;
+        let is_grid = call.threads > 1 && alone && !cut.outer_rows(call.threads, plan);
+        if is_grid {
+            cut.make_grid(call.threads, plan, columns);
         }
-        cut.share_out(call.threads, plan, is_kept);
+        if plan.blocks() > 1 && halves == 1 {
+            cut.limit_waiting(call, plan);
+        }
+        if !is_grid {
+            cut.double(call.threads, plan, columns);
+        }
         // Parts of equally many rows are better than parts of equally many tiles.
         cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
         cut
@@ -59,10 +88,53 @@ impl Cut {
         self.halves * self.row_parts * self.column_parts
     }
 
+    /// What job number `job` does: all batch indices with some rows before other rows, and all columns before other ones.
+    pub(super) fn part(&self, plan: &Plan<'_>, job: usize) -> Part {
+        let of_rows = plan.batch.total * self.column_parts;
+        let (half, job) = (job / (self.row_parts * of_rows), job % (self.row_parts * of_rows));
+        let (row_part, job) = (job / of_rows, job % of_rows);
+        Part { half, row_part, batch: job / self.column_parts, column_part: job % self.column_parts }
+    }
+
+    /// Whether one of `threads` threads that packs `rows` rows packs all of K, because its next job may need them too.
+    pub(super) fn keeps_rows(&self, threads: usize, plan: &Plan<'_>, rows: usize) -> bool {
+        let several = plan.batch.total * self.parts() > threads;
+        let again = self.column_parts > 1 || plan.batch.total > 1 && plan.shares_left();
+        self.halves == 1 && several && again && rows * plan.k.total <= SHARED
+    }
+
+    /// A part for every thread, in as many rows and columns of parts as make the largest one take the least time, with what
+    /// it packs and reads.
+    fn make_grid(&mut self, threads: usize, plan: &Plan<'_>, columns: Columns) {
+        let left = if plan.left == Left::Packed { PACK } else { READ };
+        let packs_right = plan.right == Right::Packed && columns == Columns::Own;
+        let right = if packs_right { PACK } else { READ };
+        let panel = plan.n.total.div_ceil(self.panels);
+        let cost = |&(rows, columns): &(usize, usize)| {
+            let (m, n) = (plan.m.total.div_ceil(rows), self.panels.div_ceil(columns) * panel);
+            m * n + m * left + n * right
+        };
+        // Of those that are alike the one with the fewest rows, all of which a thread reads for each panel.
+        let grids = (1..=threads.min(self.tiles)).rev().map(|rows| (rows, (threads / rows).min(self.panels)));
+        if let Some((rows, columns)) = grids.min_by_key(cost) {
+            (self.row_parts, self.column_parts) = (rows, columns);
+        }
+    }
+
+    /// Cuts further until the sums of a part, which wait for the next block of K, fit.
+    fn limit_waiting(&mut self, call: &Call<'_>, plan: &Plan<'_>) {
+        let m = plan.m.total;
+        self.row_parts = (self.row_parts * m.div_ceil(self.row_parts).div_ceil(ROWS)).min(self.tiles);
+        let rows = m.div_ceil(self.row_parts) + call.rows;
+        let most = (WAITING / rows / (self.vectors * call.lanes)).max(1);
+        let columns = self.panels.div_ceil(self.column_parts);
+        self.column_parts = (self.column_parts * columns.div_ceil(most)).min(self.panels);
+    }
+
     /// Cuts further until every thread has as much to do as the others, or nearly so.
-    fn share_out(&mut self, threads: usize, plan: &Plan<'_>, is_kept: bool) {
+    fn double(&mut self, threads: usize, plan: &Plan<'_>, columns: Columns) {
         // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
-        let rows_first = is_kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
+        let rows_first = columns == Columns::Kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
         loop {
             let jobs = plan.batch.total * self.parts();
             if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
@@ -99,7 +171,7 @@ impl Cut {
 }
 
 /// Vectors of a panel: one row runs over as many as there are whole ones.
-fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
+pub(super) fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
     let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
     let one = plan.m.total == 1 && plan.right != Right::Packed;
     if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(2) } else { 2 }
