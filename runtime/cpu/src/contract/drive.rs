@@ -113,7 +113,7 @@ fn planned(
     outputs: &mut [Output<'_>],
     kept: Option<&mut Steady>,
 ) {
-    let plan = Plan::new(contract, outputs, call.rows);
+    let plan = Plan::new(call, contract, outputs);
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }

@@ -9,7 +9,7 @@ use core::ops::Range;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::image::Image;
-use super::kernel::{self, Ahead, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Group, Place};
@@ -20,8 +20,6 @@ use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
-/// Vectors of a panel.
-const VECTORS: usize = 2;
 /// Most indices of K, which are all listed: a list of two words for each in a sixteenth of a second-level cache.
 const LONGEST: usize = MACHINE.l2 / 16 / 2;
 /// Most words of a left operand that stays in a second-level cache beside an image.
@@ -38,7 +36,7 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
-    let staged = if setup.once { setup.image.copy_words(VECTORS * call.lanes) } else { 0 };
+    let staged = if setup.once { setup.image.copy_words(PANEL * call.lanes) } else { 0 };
     let list = (2 * plan.k.total).next_multiple_of(LINE);
     let kept = setup.kept();
     let left = if setup.in_place.is_some() { 0 } else { setup.left_words() };
@@ -100,14 +98,14 @@ impl<'a> Setup<'a> {
             0 if !copied => return None,
             1 if !copied => 1,
             0..2 => row.length().div_ceil(call.lanes),
-            2.. => VECTORS,
+            2.. => PANEL,
         };
         let panels = row.length().div_ceil(vectors * call.lanes);
         let once = copied && plan.rhs.ignores(plan.moving());
         let tiles = plan.m.total.div_ceil(call.rows);
         let mut setup =
             Setup { call, plan, image, in_place, row, vectors, panels, tiles, by_tiles: false, parts: panels, once };
-        if setup.image.copy_words(VECTORS * call.lanes) > if once { ONCE } else { OWN } {
+        if setup.image.copy_words(PANEL * call.lanes) > if once { ONCE } else { OWN } {
             return None;
         }
         // What is larger is read once; else the threads shall have equally much to do.
@@ -259,9 +257,9 @@ impl Kernel for Jobs<'_> {
         let Jobs { task, jobs, scratch } = self;
         let setup = task.setup;
         let plan = setup.plan;
-        let sums = (S::ROWS * VECTORS * S::LANES).next_multiple_of(LINE);
+        let sums = (S::ROWS * PANEL * S::LANES).next_multiple_of(LINE);
         let own = !setup.once && setup.image.is_copied();
-        let copied = if own { setup.image.copy_words(VECTORS * S::LANES) } else { 0 };
+        let copied = if own { setup.image.copy_words(PANEL * S::LANES) } else { 0 };
         let (memory, _) = scratch.provide(sums + copied, 0, Place::NOWHERE);
         let copy = memory.wrapping_add(sums);
         let mut copied_batch = usize::MAX;

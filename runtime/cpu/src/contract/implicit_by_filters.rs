@@ -10,7 +10,7 @@ use core::ops::Range;
 
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kernel::{self, Ahead, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
 use super::place::{Group, Place, Side, Walk};
@@ -23,7 +23,6 @@ use crate::sums::LongSums;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
 
-const VECTORS: usize = 2;
 /// Most words of waiting sums.
 const WAITING: usize = MACHINE.l2 / 2;
 
@@ -92,7 +91,7 @@ impl<'a> Setup<'a> {
         }
         let once = stage.is_some() && plan.rhs.ignores(plan.moving());
         let tiles = plan.n.total.div_ceil(call.rows);
-        let panels = plan.m.total.div_ceil(VECTORS * call.lanes);
+        let panels = plan.m.total.div_ceil(PANEL * call.lanes);
         let mut parts = 1;
         while plan.batch.total * panels * parts < call.threads && parts < tiles {
             parts = (parts * 2).min(tiles);
@@ -195,7 +194,7 @@ impl Kernel for Job<'_> {
         let (rest, part) = (job / setup.parts, job % setup.parts);
         let (batch, panel) = (rest / setup.panels, rest % setup.panels);
         let tiles = share(setup.tiles, setup.parts, part)..share(setup.tiles, setup.parts, part + 1);
-        let width = VECTORS * S::LANES;
+        let width = PANEL * S::LANES;
         let first = panel * width;
         let cols = width.min(plan.m.total - first);
         let rows = (setup.tile(tiles.end) - setup.tile(tiles.start)).next_multiple_of(S::LANES);

@@ -3,6 +3,8 @@
 //! In: axes, operands and outputs. Out: a [`Plan`]: merged groups, how each operand is read, the blocks of K, the row tiles and
 //! the targets. Always: what the plan says about the order of summation depends on the shapes alone.
 
+use super::drive::Call;
+use super::kernel;
 use super::pack::BLOCK;
 use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::{Axis, Contract, Output, Role};
@@ -86,8 +88,8 @@ pub(super) struct Plan<'a> {
 unsafe impl Sync for Plan<'_> {}
 
 impl<'a> Plan<'a> {
-    /// Plans for row tiles of `rows` rows at most.
-    pub(super) fn new(contract: &Contract<'a>, outputs: &'a mut [Output<'_>], rows: usize) -> Self {
+    /// Plans for the register tile of `call`.
+    pub(super) fn new(call: &Call<'_>, contract: &Contract<'a>, outputs: &'a mut [Output<'_>]) -> Self {
         let axes = contract.axes;
         assert!(
             axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
@@ -106,9 +108,10 @@ impl<'a> Plan<'a> {
         let n = Group::merged(axes, Role::N, &[&rhs]);
         let k = Group::merged(axes, Role::K, &[&lhs, &rhs]);
         let (left, left_run) = read_left(&lhs, &batch, (&m, &n), &k);
-        let (right, run) = read_right(&rhs, &m, &n, &k, left_run, rows);
+        let (right, run) = read_right(&rhs, &m, &n, &k, left_run, call.rows);
         // Where a panel meets very many rows, a first-level cache should hold it.
-        let block = if m.total >= MANY && n.total >= OFTEN { BLOCK / 2 } else { BLOCK };
+        let held = (MACHINE.l1 / (kernel::PANEL * call.lanes)).min(BLOCK);
+        let block = if m.total >= MANY && n.total >= OFTEN { held } else { BLOCK };
         let mut plan = Plan {
             lhs,
             rhs,

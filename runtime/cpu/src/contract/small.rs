@@ -9,7 +9,7 @@ use core::mem::MaybeUninit;
 use super::dot::{self, Line, Shape};
 use super::drive::{Call, JOB};
 use super::finish::{Goal, Sums};
-use super::kernel::{self, Ahead, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
 use super::pack::BLOCK;
 use super::place::{MAX_AXES, Place};
 use super::plan::{self, MAX_OUTPUTS, share};
@@ -18,8 +18,6 @@ use crate::scratch::lend;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, run};
 
-/// Vectors of a register tile.
-const VECTORS: usize = 2;
 /// Most rows of a register tile.
 const ROWS: usize = 12;
 
@@ -83,9 +81,9 @@ impl Kernel for Product<'_> {
     fn run<S: Simd>(self, s: S) {
         const { assert!(S::ROWS <= ROWS) }
         let Product { left, rows, m, right, step, n, k, padded, goal } = self;
-        let mut waiting = MaybeUninit::<[f32; ROWS * VECTORS * MAX_LANES]>::uninit();
+        let mut waiting = MaybeUninit::<[f32; ROWS * PANEL * MAX_LANES]>::uninit();
         let waiting = waiting.as_mut_ptr().cast::<f32>();
-        let vectors = if n >= VECTORS * S::LANES { VECTORS } else { 1 };
+        let vectors = if n >= PANEL * S::LANES { PANEL } else { 1 };
         let (width, tiles) = (vectors * S::LANES, m.extent.div_ceil(S::ROWS));
         let (right, step, straight) = match padded {
             None => (right, step, goal.straight()),

@@ -20,7 +20,7 @@ use core::ops::Range;
 use super::Axis;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
-use super::kernel::{self, Ahead, Block, Rows, Steps};
+use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
 use super::place::Place;
 use super::plan::{Plan, share};
 use crate::kept::{Form, Packing, kept};
@@ -31,8 +31,6 @@ use filters::Filters;
 use points::TEMP;
 use transforms::TAPS;
 
-/// Vectors of a panel.
-const VECTORS: usize = 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -83,7 +81,7 @@ impl<'a> Setup<'a> {
         if !plan.lhs.ignores(plan.moving()) {
             return None;
         }
-        let width = VECTORS * call.lanes;
+        let width = PANEL * call.lanes;
         let (batch, rows) = (plan.batch.total, plan.m.total);
         let sizes = Sizes { batch, rows, threads: call.threads, tile: call.rows, width, lanes: call.lanes };
         let cut = Cut::new(&filters, &sizes)?;
@@ -92,7 +90,7 @@ impl<'a> Setup<'a> {
 
     /// Columns of a panel: rows of filters.
     fn width(&self) -> usize {
-        VECTORS * self.call.lanes
+        PANEL * self.call.lanes
     }
 
     /// Vectors of channels.

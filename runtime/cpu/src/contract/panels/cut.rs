@@ -4,7 +4,7 @@
 
 use crate::contract::drive::Call;
 use crate::contract::halves;
-use crate::contract::kernel::WIDE;
+use crate::contract::kernel::{PANEL, WIDE};
 use crate::contract::pack::Source;
 use crate::contract::plan::{Left, Plan, Right, SHARED};
 use crate::machine::MACHINE;
@@ -174,5 +174,5 @@ impl Cut {
 pub(super) fn vectors(call: &Call<'_>, plan: &Plan<'_>) -> usize {
     let whole = |vectors: &usize| plan.n.total >= vectors * call.lanes;
     let one = plan.m.total == 1 && plan.right != Right::Packed;
-    if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(2) } else { 2 }
+    if one { [WIDE, WIDE / 2].into_iter().find(whole).unwrap_or(PANEL) } else { PANEL }
 }
