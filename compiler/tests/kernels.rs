@@ -17,6 +17,7 @@ mod support;
 
 use call::call;
 use judge::{check_memory, compile, judge, model, params, plain};
+use precast_compiler::ir::kernel::{Kernel, Skeleton};
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::prim::{MapOp, Prim};
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Mode, ParamId, Type, Value};
@@ -448,5 +449,33 @@ fn a_parameter_that_fills_the_pool() {
                 }
             }";
         judge_text(optimizer.name, &text.replace("Adam", optimizer.name), &plain);
+    }
+}
+
+/// Around a mean nothing is left to be summed, and the gradients by scale and variance are multiples of one sum, so that a
+/// norm has four passes forwards and backwards: mean, variance, the sums of the gradient, and the gradient.
+#[test]
+fn norms_go_back_in_two_passes() {
+    for (norm, shape) in [
+        ("BatchNorm2d(3)", "6, 3, 5, 7"),
+        ("BatchNorm2d(3, affine = false)", "6, 3, 5, 7"),
+        ("GroupNorm(1, 3)", "6, 3, 5, 7"),
+        ("LayerNorm(70)", "6, 70"),
+    ] {
+        let text = format!(
+            "pub struct Net {{ x: Parameter({shape}), norm: {norm} }}
+            impl Net {{
+                #[train(Sgd)]
+                pub fn loss(&self, y: f32[{shape}]) -> f32 {{ sum(tanh(self.norm(self.x)) * y) }}
+            }}"
+        );
+        judge_text(norm, &text, &plain);
+        let plans = compile(&text).remove(0).plans;
+        let passes = |kernel: &Kernel| match &kernel.skeleton {
+            Skeleton::Row { passes, .. } => passes.len(),
+            _ => 0,
+        };
+        let most = plans.kernels.iter().map(passes).max();
+        assert!(most <= Some(4), "{norm}: {plans}");
     }
 }

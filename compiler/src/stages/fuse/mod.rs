@@ -19,6 +19,7 @@ mod operand;
 mod order;
 mod rewrite;
 mod scope;
+mod sums;
 
 use crate::ir::index::Index;
 use crate::ir::precision::Precision;

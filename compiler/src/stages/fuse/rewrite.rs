@@ -1,5 +1,6 @@
 //! Rewrites of a graph before it is grouped, each with its reason.
 
+use super::sums;
 use crate::ir::prim::{Border, MapOp, Prim};
 use crate::ir::simplify::splat;
 use crate::ir::{Dim, Function, Graph, Kind, Value};
@@ -10,6 +11,7 @@ pub(super) fn rewrite(mut function: Function) -> Function {
     let effects: Vec<Value> = function.effects.iter().map(|(_, v)| *v).collect();
     let results = function.graph.outputs.len();
     function.graph.outputs.extend(effects);
+    sums::replace(&mut function.graph);
     sign_of_rectified(&mut function.graph);
     parts_of_sums(&mut function.graph);
     contract(&mut function.graph);
