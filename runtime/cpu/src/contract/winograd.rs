@@ -31,7 +31,6 @@ use filters::Filters;
 use points::TEMP;
 use transforms::TAPS;
 
-
 /// Does the work if it is of this kind.
 pub(super) fn winograd(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
     let Some(setup) = Setup::new(call, plan, axes) else {

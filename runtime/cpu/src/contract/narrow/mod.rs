@@ -162,7 +162,7 @@ fn product(
         panels.lend(kept, |words| work.run(words));
         return;
     }
-    let plan = Plan::new(&call, contract, outputs);
+    let plan = Plan::new(call, contract, outputs);
     let direct = plan.lhs.sights().is_empty() && plan.rhs.sights().is_empty();
     assert!(direct, "contract: an operand of few bits has windows");
     let data = match factor {
