@@ -26,7 +26,7 @@ impl<T> Default for Scratch<T> {
 }
 
 impl<T: Copy> Scratch<T> {
-    /// `words` words of any content, and a table of `rows` rows of `fill` or of what was there.
+    /// `words` words, those that were there first, and a table of `rows` rows of `fill` or of what was there.
     pub(super) fn provide(&mut self, words: usize, rows: usize, fill: T) -> (*mut f32, &mut [T]) {
         let lines = words.div_ceil(LINE);
         if self.lines.len() < lines {

@@ -1,19 +1,18 @@
 //! Sums that others make superfluous.
 //!
-//! In: a graph. Out: the same values from fewer sums. Always: what is constant along the axes of a sum is pulled out of it where
-//! that leaves a sum that there is anyway, or none: around a mean nothing is left. Without this, norms need a pass more on their
-//! way back: `Σ (a·u + b·(x - mean x))` is `a·Σu`, because the derivative of a variance by way of its mean is zero; and the
-//! gradients by scale and by variance are multiples of one sum, `Σ u·(x - mean x)`.
+//! In: a graph. Out: the same values from fewer sums. Always: in exact arithmetic nothing changes. `Σ (a·u + b·(x - mean x))`,
+//! with `a` and `b` constant along the axes of sum and mean, becomes `a·Σu`, because nothing is left around a mean; this is the
+//! derivative of a variance by way of its mean. Sums that differ by factors that are constant along their axes become
+//! multiples of one: the gradients by a norm's scale and by its variance are multiples of `Σ u·(x - mean x)`. So a norm needs one
+//! pass on its way back before the one that stores. What remains is not cut into further sums, which might cancel.
 
-use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
+use crate::ir::prim::{MapOp, Prim, ReduceOp};
 use crate::ir::simplify::{simplify, splat};
-use crate::ir::{Dim, Graph, Kind, Node, Type, Value};
+use crate::ir::{DType, Dim, Graph, Kind, Node, Value};
 use std::collections::BTreeMap;
 
 /// Most values of a sum's argument that are looked at.
 const MOST: usize = 32;
-/// Most sums in the place of one.
-const SUMS: usize = 2;
 
 /// Replaces these sums.
 pub(super) fn replace(graph: &mut Graph) {
@@ -23,22 +22,19 @@ pub(super) fn replace(graph: &mut Graph) {
 }
 
 fn replaced(graph: &Graph) -> Option<Graph> {
-    let parts: BTreeMap<Value, Parts> = graph.values().filter_map(|v| Some((v, parts(graph, v)?))).collect();
+    let rests: BTreeMap<Value, (Form, bool)> = graph.values().filter_map(|v| Some((v, rest(graph, v)?))).collect();
+    let key = |sum: Value, rest: &Form| Some((summed(graph, sum)?.0.to_vec(), rest.product.clone()));
     let mut alike: BTreeMap<_, usize> = BTreeMap::new();
-    let shared = |sum: Value, parts: &Parts| match parts.terms.as_slice() {
-        [only] => Some((summed(graph, sum)?.0.to_vec(), only.product.clone())),
-        _ => None,
-    };
-    parts.iter().filter_map(|(sum, parts)| shared(*sum, parts)).for_each(|key| *alike.entry(key).or_default() += 1);
-    let pays = |sum: Value, parts: &Parts| {
-        let multiple = || shared(sum, parts).is_some_and(|key| alike[&key] > 1);
-        parts.is_centred && parts.terms.len() <= SUMS || multiple()
+    rests.iter().filter_map(|(sum, (rest, _))| key(*sum, rest)).for_each(|key| *alike.entry(key).or_default() += 1);
+    let pays = |sum: Value, (rest, is_centred): &(Form, bool)| {
+        *is_centred || key(sum, rest).is_some_and(|key| alike[&key] > 1)
     };
     let (mut made, mut new, mut changes) = (Graph::default(), vec![], false);
     for value in graph.values() {
-        if let Some(parts) = parts.get(&value).filter(|parts| pays(value, parts)) {
+        if let Some((rest, _)) = rests.get(&value).filter(|rest| pays(value, rest)) {
             changes = true;
-            let sum = Sum { graph, value, new: &new }.of(&parts.terms, &mut made);
+            let sum = Sum { graph, value, new: &new }.of(rest, &mut made);
+            made.node_mut(sum).name.clone_from(&graph.node(value).name);
             new.push(sum);
             continue;
         }
@@ -56,73 +52,144 @@ fn replaced(graph: &Graph) -> Option<Graph> {
     changes.then_some(made)
 }
 
-/// What a sum is made of.
-struct Parts {
-    terms: Vec<Term>,
-    /// Whether there is something around a mean beside these terms, of which nothing is left.
-    is_centred: bool,
-}
-
-/// A part of a sum's argument: `± product · factors`.
-#[derive(Clone)]
-struct Term {
-    /// In ascending order.
-    product: Vec<Value>,
+/// A value as `± product · factors`.
+#[derive(Clone, PartialEq, Eq)]
+struct Form {
+    product: Product,
     is_negative: bool,
-    /// Broadcasts that are constant along the axes of the sum, and whether they multiply or divide.
-    factors: Vec<(MapOp, Value)>,
+    /// Broadcasts that are constant along the axes of the sum.
+    factors: Vec<Value>,
 }
 
-/// The parts of a sum, unless there are very many, or some are constant along its axes.
-fn parts(graph: &Graph, sum: Value) -> Option<Parts> {
+/// A product in the order in which it is computed, without its constant factors; those of two factors in one order.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+enum Product {
+    Value(Value),
+    Of(Box<[Product; 2]>),
+}
+
+impl Form {
+    fn value(value: Value) -> Form {
+        Form { product: Product::Value(value), is_negative: false, factors: vec![] }
+    }
+
+    fn times(self, factor: Value) -> Form {
+        Form { factors: [self.factors, vec![factor]].concat(), ..self }
+    }
+
+    fn negated(self, negates: bool) -> Form {
+        Form { is_negative: self.is_negative != negates, ..self }
+    }
+
+    /// The product of two, if there are factors or signs to be pulled out of it.
+    fn of(self, other: Form) -> Option<Form> {
+        let is_plain = |form: &Form| form.factors.is_empty() && !form.is_negative;
+        let has_some = !(is_plain(&self) && is_plain(&other));
+        let mut both = [self.product, other.product];
+        both.sort_unstable();
+        let factors = [self.factors, other.factors].concat();
+        let is_negative = self.is_negative != other.is_negative;
+        has_some.then(|| Form { product: Product::Of(Box::new(both)), is_negative, factors })
+    }
+}
+
+/// A value that is to be summed.
+enum Part {
+    /// It is repeated along the axes of the sum.
+    Constant(Value),
+    /// It varies: what it is, and what is left of it in the sum, if anything.
+    Varying(Form, Option<Form>),
+}
+
+/// What is left of a sum's argument, and whether something has vanished; nothing if it is long, or constant, or all vanishes.
+fn rest(graph: &Graph, sum: Value) -> Option<(Form, bool)> {
     let (axes, argument) = summed(graph, sum)?;
-    let is_constant = |value: Value| match &graph.node(value).kind {
-        Kind::Prim(Prim::Broadcast { axes: kept, .. }) => kept.iter().all(|axis| !axes.contains(axis)),
-        _ => false,
-    };
-    let (mut terms, mut is_centred, mut looked) = (vec![], false, 0);
-    let mut todo = vec![Term { product: vec![argument], is_negative: false, factors: vec![] }];
-    while let Some(mut term) = todo.pop() {
-        let mut leaves = vec![];
-        while let Some(value) = term.product.pop() {
-            looked += 1;
-            if looked > MOST {
-                return None;
-            }
-            let node = graph.node(value);
-            match (&node.kind, node.args.as_slice()) {
-                _ if is_constant(value) => term.factors.push((MapOp::Mul, value)),
-                (Kind::Prim(Prim::Map(MapOp::Mul)), &[x, y]) => term.product.extend([x, y]),
-                (Kind::Prim(Prim::Map(MapOp::Div)), &[x, y]) if is_constant(y) => {
-                    term.product.push(x);
-                    term.factors.push((MapOp::Div, y));
-                }
-                (Kind::Prim(Prim::Map(MapOp::Neg)), &[x]) => {
-                    term.product.push(x);
-                    term.is_negative = !term.is_negative;
-                }
-                _ => leaves.push(value),
-            }
+    match (Search { graph, axes, looked: 0 }).part(argument)? {
+        Part::Varying(whole, Some(rest)) => {
+            let is_centred = whole != rest;
+            Some((rest, is_centred))
         }
-        leaves.sort_unstable();
-        term.product = leaves;
-        let &[only] = term.product.as_slice() else {
-            // What is constant would have to be counted.
-            (!term.product.is_empty()).then_some(())?;
-            terms.push(term);
-            continue;
-        };
-        let with = |value: Value, is_negative: bool| Term { product: vec![value], is_negative, ..term.clone() };
-        let (same, other) = (term.is_negative, !term.is_negative);
-        let node = graph.node(only);
-        match (&node.kind, node.args.as_slice()) {
-            (Kind::Prim(Prim::Map(MapOp::Sub)), &[x, mean]) if is_mean(graph, mean, x, axes) => is_centred = true,
-            (Kind::Prim(Prim::Map(MapOp::Add)), &[x, y]) => todo.extend([with(x, same), with(y, same)]),
-            (Kind::Prim(Prim::Map(MapOp::Sub)), &[x, y]) => todo.extend([with(x, same), with(y, other)]),
-            _ => terms.push(term),
+        Part::Varying(_, None) | Part::Constant(_) => None,
+    }
+}
+
+struct Search<'a> {
+    graph: &'a Graph,
+    /// Those of the sum.
+    axes: &'a [usize],
+    looked: usize,
+}
+
+impl Search<'_> {
+    fn part(&mut self, value: Value) -> Option<Part> {
+        self.looked += 1;
+        if self.looked > MOST {
+            return None;
+        }
+        if self.is_constant(value) {
+            return Some(Part::Constant(value));
+        }
+        let whole = Form::value(value);
+        if let Some(&[x, y]) = self.operands(value, MapOp::Mul) {
+            return self.product(whole, x, y);
+        }
+        if let Some(&[x]) = self.operands(value, MapOp::Neg) {
+            return Some(match self.part(x)? {
+                Part::Varying(form, rest) => Part::Varying(form.negated(true), rest.map(|rest| rest.negated(true))),
+                Part::Constant(_) => Part::Varying(whole.clone(), Some(whole)),
+            });
+        }
+        if let Some(&[x, y]) = self.operands(value, MapOp::Sub) {
+            let centred = is_mean(self.graph, y, x, self.axes);
+            return if centred { Some(Part::Varying(whole, None)) } else { self.addends(whole, x, y, true) };
+        }
+        match self.operands(value, MapOp::Add) {
+            Some(&[x, y]) => self.addends(whole, x, y, false),
+            _ => Some(Part::Varying(whole.clone(), Some(whole))),
         }
     }
-    Some(Parts { terms, is_centred })
+
+    fn product(&mut self, whole: Form, x: Value, y: Value) -> Option<Part> {
+        Some(match (self.part(x)?, self.part(y)?) {
+            (Part::Constant(_), Part::Constant(_)) => Part::Varying(whole.clone(), Some(whole)),
+            (Part::Varying(form, rest), Part::Constant(factor))
+            | (Part::Constant(factor), Part::Varying(form, rest)) => {
+                Part::Varying(form.times(factor), rest.map(|rest| rest.times(factor)))
+            }
+            // Nothing vanishes of a product of what varies.
+            (Part::Varying(x, _), Part::Varying(y, _)) => {
+                let product = x.of(y).unwrap_or(whole);
+                Part::Varying(product.clone(), Some(product))
+            }
+        })
+    }
+
+    /// A sum or a difference, one side of which may vanish.
+    fn addends(&mut self, whole: Form, x: Value, y: Value, subtracts: bool) -> Option<Part> {
+        let rest = match (self.part(x)?, self.part(y)?) {
+            (Part::Varying(_, None), Part::Varying(_, None)) => None,
+            (Part::Varying(_, Some(rest)), Part::Varying(_, None)) => Some(rest),
+            (Part::Varying(_, None), Part::Varying(_, Some(rest))) => Some(rest.negated(subtracts)),
+            (Part::Varying(_, Some(_)) | Part::Constant(_), Part::Varying(_, Some(_)) | Part::Constant(_))
+            | (Part::Varying(_, None), Part::Constant(_))
+            | (Part::Constant(_), Part::Varying(_, None)) => Some(whole.clone()),
+        };
+        Some(Part::Varying(whole, rest))
+    }
+
+    /// Whether a value is repeated along the axes of the sum.
+    fn is_constant(&self, value: Value) -> bool {
+        match &self.graph.node(value).kind {
+            Kind::Prim(Prim::Broadcast { axes: kept, .. }) => kept.iter().all(|axis| !self.axes.contains(axis)),
+            _ => false,
+        }
+    }
+
+    /// What an elementwise operation is applied to, if a value is one of that kind.
+    fn operands(&self, value: Value, op: MapOp) -> Option<&[Value]> {
+        let node = self.graph.node(value);
+        matches!(&node.kind, Kind::Prim(Prim::Map(own)) if *own == op).then_some(&node.args)
+    }
 }
 
 /// The axes and the argument of a sum of floats.
@@ -162,16 +229,16 @@ fn in_order(graph: &Graph, mut value: Value) -> Value {
 /// Whether every element of a value is that number.
 fn is_number(graph: &Graph, value: Value, number: &Dim) -> bool {
     let node = graph.node(value);
+    if let Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_) | Prim::Convert(_)) = &node.kind {
+        return graph.ty(value).dtype != DType::Bool && is_number(graph, node.args[0], number);
+    }
     match &node.kind {
-        Kind::Prim(Prim::Broadcast { .. } | Prim::Reshape(_) | Prim::Convert(_)) => {
-            is_number(graph, node.args[0], number)
-        }
         Kind::Prim(Prim::Extent(dim)) => dim == number,
         _ => number.as_const().is_some_and(|number| splat(graph, value) == Some(number as f64)),
     }
 }
 
-/// A sum that is to be made of others.
+/// A sum that is to be made of another one.
 struct Sum<'a> {
     graph: &'a Graph,
     value: Value,
@@ -180,65 +247,41 @@ struct Sum<'a> {
 }
 
 impl Sum<'_> {
-    fn of(&self, terms: &[Term], made: &mut Graph) -> Value {
-        let mut all = None;
-        for term in terms {
-            let mut sum = self.product(term, made);
-            for &(op, factor) in term.factors.iter().rev() {
-                let factor = self.without_axes(factor, made);
-                sum = self.map(op, vec![sum, factor], made);
-            }
-            if term.is_negative {
-                sum = self.map(MapOp::Neg, vec![sum], made);
-            }
-            all = Some(match all {
-                None => sum,
-                Some(all) => self.map(MapOp::Add, vec![all, sum], made),
-            });
+    fn of(&self, rest: &Form, made: &mut Graph) -> Value {
+        let Node { kind, ty, span, .. } = self.graph.node(self.value);
+        let product = self.product(&rest.product, made);
+        let mut sum = made.push(kind.clone(), vec![product], ty.clone(), *span);
+        for &factor in &rest.factors {
+            let factor = self.without_axes(factor, made);
+            sum = made.push(Kind::Prim(Prim::Map(MapOp::Mul)), vec![sum, factor], ty.clone(), *span);
         }
-        all.unwrap_or_else(|| self.zero(made))
+        if rest.is_negative {
+            sum = made.push(Kind::Prim(Prim::Map(MapOp::Neg)), vec![sum], ty.clone(), *span);
+        }
+        sum
     }
 
-    /// The sum of a product.
-    fn product(&self, term: &Term, made: &mut Graph) -> Value {
-        let Node { kind, args, ty, span, .. } = self.graph.node(self.value);
-        let (whole, mut factors) =
-            (self.graph.ty(args[0]), term.product.iter().map(|value| self.new[value.0 as usize]));
-        let Some(first) = factors.next() else { unreachable!("a term is a product of something") };
-        let multiply = |product: Value, factor: Value| {
-            made.push(Kind::Prim(Prim::Map(MapOp::Mul)), vec![product, factor], Some(whole.clone()), *span)
-        };
-        let product = factors.fold(first, multiply);
-        made.push(kind.clone(), vec![product], ty.clone(), *span)
-    }
-
-    /// An operation of values in the shape of the sum.
-    fn map(&self, op: MapOp, args: Vec<Value>, made: &mut Graph) -> Value {
-        let node = self.graph.node(self.value);
-        made.push(Kind::Prim(Prim::Map(op)), args, node.ty.clone(), node.span)
+    fn product(&self, product: &Product, made: &mut Graph) -> Value {
+        let Node { args, span, .. } = self.graph.node(self.value);
+        match product {
+            Product::Value(value) => self.new[value.0 as usize],
+            Product::Of(both) => {
+                let both = both.iter().map(|factor| self.product(factor, made)).collect();
+                made.push(Kind::Prim(Prim::Map(MapOp::Mul)), both, Some(self.graph.ty(args[0]).clone()), *span)
+            }
+        }
     }
 
     /// A factor as it is where the axes of the sum are gone.
     fn without_axes(&self, factor: Value, made: &mut Graph) -> Value {
-        let (Some((gone, _)), Node { kind: Kind::Prim(Prim::Broadcast { axes, .. }), args, .. }) =
+        let (Some((gone, _)), Node { kind: Kind::Prim(Prim::Broadcast { axes, .. }), args, span, .. }) =
             (summed(self.graph, self.value), self.graph.node(factor))
         else {
-            unreachable!("a factor of a term of a sum is a broadcast")
+            unreachable!("a factor of a sum's argument is a broadcast")
         };
         let axes = axes.iter().map(|axis| axis - gone.iter().filter(|gone| *gone < axis).count()).collect();
-        self.broadcast(self.new[args[0].0 as usize], axes, made)
-    }
-
-    fn broadcast(&self, value: Value, axes: Vec<usize>, made: &mut Graph) -> Value {
-        let (ty, span) = (self.graph.ty(self.value), self.graph.node(self.value).span);
+        let ty = self.graph.ty(self.value);
         let kind = Kind::Prim(Prim::Broadcast { shape: ty.shape.clone(), axes });
-        made.push(kind, vec![value], Some(ty.clone()), span)
-    }
-
-    fn zero(&self, made: &mut Graph) -> Value {
-        let (dtype, span) = (self.graph.ty(self.value).dtype, self.graph.node(self.value).span);
-        let zero = Kind::Prim(Prim::Const(Scalar::of(dtype, 0.0)));
-        let zero = made.push(zero, vec![], Some(Type { dtype, shape: vec![] }), span);
-        self.broadcast(zero, vec![], made)
+        made.push(kind, vec![self.new[args[0].0 as usize]], Some(ty.clone()), *span)
     }
 }

@@ -93,7 +93,7 @@ pub(super) struct Product {
 /// sums, of `vectors` vectors each.
 #[inline(always)]
 pub(super) unsafe fn multiply<S: Simd>(s: S, product: &Product) {
-    let most = if product.rows == 1 { kernel::WIDE } else { 2 };
+    let most = if product.rows == 1 { kernel::WIDE } else { kernel::PANEL };
     let mut vector = 0;
     while vector < product.vectors {
         // A tile of one row has 1, 2, 4 or 8 vectors.

@@ -1,14 +1,14 @@
 //! Whole operands, packed once.
 //!
 //! In: a plan whose operand is packed and is the same for all batch indices. Out: where its packed words are: those that the
-//! session keeps if it is a parameter, otherwise, for a left operand, scratch memory that is filled now. Always: the layout is
-//! the one that a job would pack for itself, so sums are the same with and without a copy.
+//! session keeps if it is a parameter, otherwise nothing. Always: the layout is the one that a job would pack for itself, so
+//! sums are the same with and without a copy.
 
 use super::drive::Call;
 use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
 use super::place::{Group, MAX_AXES, Place, Side};
-use super::plan::{Left, Plan, SHARED};
+use super::plan::Plan;
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch};
@@ -76,8 +76,7 @@ pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (u
 
 /// The kept left operand, in row tiles, unless it is read in place or large.
 pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
-    let small = plan.left == Left::Packed && plan.m.total * plan.k.total <= SHARED;
-    let from = start(plan, &plan.lhs).filter(|_| small)?;
+    let from = start(plan, &plan.lhs).filter(|_| plan.is_left_small())?;
     let numbers = Numbers::new([tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
     let form = Form { packing: Packing::Tiles, words: left::words(plan), numbers: numbers.as_slice() };
     kept(from, form, |to| left::share(call, plan, tiles, to))

@@ -13,7 +13,7 @@ use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
 use super::long_row::LongRow;
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Group, Place};
-use super::plan::{Left, Plan, SHARED};
+use super::plan::{HELD, Left, Plan};
 use super::{Axis, Role};
 use crate::kept::{Form, Packing, kept};
 use crate::machine::MACHINE;
@@ -88,7 +88,7 @@ impl<'a> Setup<'a> {
             }
         }
         let in_place = in_place(plan);
-        let small = in_place.is_some() || plan.m.total * plan.k.total <= SHARED;
+        let small = in_place.is_some() || plan.m.total * plan.k.total <= HELD;
         if plan.k.total > LONGEST || !small || !plan.lhs.ignores(plan.moving()) {
             return None;
         }

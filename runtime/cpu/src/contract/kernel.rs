@@ -86,7 +86,7 @@ impl Ahead {
     }
 }
 
-/// Vectors of a panel: most columns that a tile of several rows has.
+/// Vectors of a panel: most vectors of columns that a tile of several rows has.
 pub(crate) const PANEL: usize = 2;
 /// Most vectors of columns that a tile of one row has.
 pub(crate) const WIDE: usize = 8;

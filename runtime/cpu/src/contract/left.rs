@@ -29,11 +29,11 @@ pub(super) struct Found {
 }
 
 impl Found {
-    /// The block of `count` from `k0` on, of the batch index at `left`, in place or in the shared copy.
+    /// The block of `count` from `k0` on, of the batch index at `left`, in place or in the copy of all.
     #[inline(always)]
-    pub(super) fn new(plan: &Plan<'_>, left: Place, shared: *const f32, (k0, count): (usize, usize)) -> Self {
+    pub(super) fn new(plan: &Plan<'_>, left: Place, whole: *const f32, (k0, count): (usize, usize)) -> Self {
         let Left::InPlace { row, step } = plan.left else {
-            return Found::packed(shared.wrapping_add(plan.m.total * k0), count);
+            return Found::packed(whole.wrapping_add(plan.m.total * k0), count);
         };
         let offset = left.offset + Walk::new(&plan.lhs, &plan.k, k0).place.offset;
         let base = plan.lhs.data.as_ptr().wrapping_offset(offset);

@@ -1,9 +1,10 @@
 //! The loops around the register tile, for any contraction.
 //!
-//! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) are independent, and
-//! how many there are changes nothing in any sum.
+//! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) may run in any order, and how
+//! many there are changes nothing in any sum; a thread whose last job has packed the same rows reads them again.
 
 mod cut;
+mod memory;
 
 use core::ops::Range;
 use core::ptr;
@@ -14,8 +15,8 @@ use super::finish::{Destination, Sums};
 use super::halves;
 use super::hold;
 use super::kernel::{self, Ahead, Block, WIDE};
-use super::left::Found;
-use super::pack::{self, BLOCK, Panel, Panels, Source, TRANSPOSE};
+use super::left::{self, Found};
+use super::pack::{self, BLOCK, Panel, Panels, Source};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
@@ -24,6 +25,7 @@ use crate::scratch::{LINE, Scratch, lend};
 use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 use cut::{Columns, Cut, Part};
+use memory::Memory;
 
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
@@ -52,6 +54,12 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         }
         let cut = Cut::new(call, plan, columns);
         whole.0 = hold::left(call, plan, cut.tiles).unwrap_or(whole.0);
+        // What all batch indices read is packed for all of them.
+        if whole.0.is_null() && plan.batch.total > 1 && plan.shares_left() && plan.is_left_small() {
+            let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
+            left::share(call, plan, cut.tiles, memory);
+            whole.0 = memory;
+        }
         if cut.halves == 1 {
             return Task { call, plan, whole, sums: ptr::null_mut(), cut }.run();
         }
@@ -126,78 +134,12 @@ struct Scope<'a> {
     memory: Memory,
 }
 
-/// Regions of the scratch memory of a job.
-#[derive(Clone, Copy)]
-struct Memory {
-    /// Row tiles of the left operand, if jobs pack them.
-    a: *mut f32,
-    /// Words from k to k of all rows, or 0 where each block of K takes the place of the last one.
-    a_step: usize,
-    /// Panels of the right operand: some, or all of the job.
-    b: *mut f32,
-    /// Words from panel to panel, 0 unless there is room for all.
-    strip: usize,
-    temp: *mut f32,
-    /// Sums: one tile, or all of the job if they wait.
-    c: *mut f32,
-    /// Words from row to row of waiting sums.
-    pitch: usize,
-    /// Where K is long, the sums of a tile in one block, and the words from waiting sums to what they lost.
-    long: Option<(*mut f32, usize)>,
-}
-
-impl Memory {
-    /// Regions for `a` words of the left operand, `rows` rows and `panels` panels of `width` columns, and a table of places
-    /// for each operand.
-    fn new<'s>(
-        scratch: &'s mut Scratch<Place>,
-        (plan, cut): (&Plan<'_>, &Cut),
-        a: usize,
-        (rows, tile): (usize, usize),
-        (panels, width): (usize, usize),
-    ) -> (Self, &'s mut [Place]) {
-        let longest = plan.longest_block();
-        let pitch = panels * width;
-        let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
-        let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
-        let b = b.next_multiple_of(LINE);
-        let c = match (cut.halves, plan.blocks()) {
-            (2, _) => 0,
-            (_, 1) => tile * width,
-            _ => rows * pitch,
-        };
-        let (waiting, block) = if plan.is_long() { (2 * c, tile * width) } else { (c, 0) };
-        let (base, table) = scratch.provide(a + b + TRANSPOSE + waiting + block, 2 * BLOCK, Place::NOWHERE);
-        let temp = base.wrapping_add(a + b);
-        let (b, sums) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
-        let long = plan.is_long().then_some((sums.wrapping_add(waiting), c));
-        (Memory { a: base, a_step: 0, b, strip, temp, c: sums, pitch, long }, table)
-    }
-
-    /// Long sums of `rows` rows of `columns` start at zero.
-    ///
-    /// # Safety
-    /// Where there are long sums, `c` and what it loses must have `columns` words in each of `rows` rows, `pitch` apart.
-    #[inline(always)]
-    unsafe fn start<S: Simd>(&self, s: S, rows: usize, columns: usize) {
-        let Some((_, lost)) = self.long else { return };
-        for row in 0..rows {
-            let total = self.c.wrapping_add(row * self.pitch);
-            // SAFETY: the sums and what they lose have `columns` words in each of `rows` rows, by this function's contract.
-            unsafe {
-                pack::zero(s, total, columns);
-                pack::zero(s, total.wrapping_add(lost), columns);
-            }
-        }
-    }
-}
-
 impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, job, scratch, packed } = self;
         let Task { call, plan, cut, whole, sums } = *task;
-        let Part { half, row_part, batch, column_part } = cut.part(plan, job);
+        let Part { batch, half, row_part, column_part } = cut.part(job);
         let tiles = share(cut.tiles, cut.row_parts, row_part)..share(cut.tiles, cut.row_parts, row_part + 1);
         let panels =
             share(cut.panels, cut.column_parts, column_part)..share(cut.panels, cut.column_parts, column_part + 1);
@@ -209,7 +151,7 @@ impl Kernel for Job<'_> {
         let own = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
         let (mut memory, table) = Memory::new(scratch, (plan, &cut), own, (rows, S::ROWS), (panels.len(), width));
         memory.a_step = if keeps { rows } else { 0 };
-        let key = keeps.then_some((row_part, if plan.shares_left() { 0 } else { batch }));
+        let key = keeps.then_some((row_part, batch));
         let is_packed = keeps && *packed == key;
         *packed = key;
         if cut.halves == 2 {
@@ -238,8 +180,9 @@ impl Kernel for Job<'_> {
             memory,
         };
         for block in scope.blocks.clone() {
-            // SAFETY: `Memory::new` has made the regions and the table for the rows and panels of this job, `panels` the
-            // sums of halves and the packed operands; `block` is one of the plan's.
+            // SAFETY: `Memory::new` has made the regions and the table for the rows and panels of this job, with `own` words
+            // of rows, which the thread has filled in an earlier job if they are packed; `panels` has made the sums of
+            // halves and the packed operands; `block` is one of the plan's.
             unsafe { block_of_k(s, &scope, block, table) }
         }
     }
@@ -248,8 +191,9 @@ impl Kernel for Job<'_> {
 /// Does the work of a job in one block of K.
 ///
 /// # Safety
-/// `scope.memory` must have the regions of [`Memory::new`] for the rows and panels of the job, or the sums of halves,
-/// `table` twice [`BLOCK`] places, and `scope.whole` the packed operands of the plan where they are not null; `block` must
+/// `scope.memory` must have the regions of [`Memory::new`] for the rows and panels of the job, or the sums of halves, where the
+/// job packs its rows with a word for each of them and index of a block, or of K if `a_step` is not 0, and a line more; if
+/// they are packed, they must be there. `table` must have twice [`BLOCK`] places, and `scope.whole` the packed operands of the plan where they are not null; `block` must
 /// be one of the plan's.
 #[inline(always)]
 unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
@@ -257,8 +201,8 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     let (k0, count) = plan.block(block);
     let (a_table, b_table) = table.split_at_mut(BLOCK);
     let (a_table, b_table) = (&mut a_table[..count], &mut b_table[..count]);
-    // SAFETY: `memory.a` has a word for each row of the job and index of a block, and a line more, where rows are packed,
-    // and `memory.temp` has `TRANSPOSE` words, by this function's contract.
+    // SAFETY: where rows are packed, `memory.a` has a word for each row of the job and index of a block, or of K, and a line
+    // more, or the packed rows, and `memory.temp` has `TRANSPOSE` words, by this function's contract.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
     let panels = scope.panels.clone();
     if scope.packs() {
@@ -357,7 +301,7 @@ impl Scope<'_> {
 ///
 /// # Safety
 /// If the job packs, `strip.b` must be valid for writing `b_step` words for each index of the block, and a line more,
-/// `table` must be the block's, and `scope.memory.temp` must have [`TRANSPOSE`] words.
+/// `table` must be the block's, and `scope.memory.temp` must have [`pack::TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
     if !scope.packs() {
@@ -375,7 +319,7 @@ unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize,
 ///
 /// # Safety
 /// `scope.memory.b` must have so many panels for each place of `table`, which must be the block's, and a line more, and
-/// `scope.memory.temp` [`TRANSPOSE`] words.
+/// `scope.memory.temp` [`pack::TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: usize, table: &[Place]) {
     let width = scope.width();
@@ -390,7 +334,7 @@ unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: 
 ///
 /// # Safety
 /// If the job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, or of K if its step
-/// is not 0, and a line more, and `scope.memory.temp` [`TRANSPOSE`] words; if they are packed, they must be in it. `table`
+/// is not 0, and a line more, and `scope.memory.temp` [`pack::TRANSPOSE`] words; if they are packed, they must be in it. `table`
 /// must have `count` places.
 #[inline(always)]
 unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
@@ -422,8 +366,8 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
         let to = a.wrapping_add((first - start) * count);
         let (source, base) = (scope.a_source, scope.left);
         let panel = Panel { source, base, first, width, pitch: width, k0, count, to };
-        // SAFETY: by this function's contract `memory.a` has the job's rows of the block and a line more, into which or
-        // into the next tile a vector goes beyond this one, and `temp` has `TRANSPOSE` words.
+        // SAFETY: by this function's contract `memory.a` has the job's rows of the block and a line more, into which, or into
+        // the next tile or block, which are packed later, a vector goes beyond this one, and `temp` has `TRANSPOSE` words.
         unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
     }
     found

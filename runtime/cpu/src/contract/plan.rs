@@ -1,7 +1,7 @@
 //! How a contraction is cut up.
 //!
 //! In: axes, operands and outputs. Out: a [`Plan`]: merged groups, how each operand is read, the blocks of K, the row tiles and
-//! the targets. Always: what the plan says about the order of summation depends on the shapes alone.
+//! the targets. Always: what the plan says about the order of summation depends on the shapes and the register tile alone.
 
 use super::drive::Call;
 use super::kernel;
@@ -16,8 +16,8 @@ const LEAST_RUN: usize = 24;
 /// Words between neighbours along K from which on near rows are packed, and the columns that must read them.
 const SPARSE: isize = 32;
 const READERS: usize = 64;
-/// Most words of a packed left operand, or of some of its rows, that is kept for further batch indices and columns.
-pub(super) const SHARED: usize = MACHINE.l3 / 2;
+/// Most words of a packed left operand, or of some of its rows, that are held for further columns, batch indices or calls.
+pub(super) const HELD: usize = MACHINE.l3 / 2;
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches, and the
 /// columns that must read it.
@@ -168,6 +168,11 @@ impl<'a> Plan<'a> {
     /// Whether the left operand is the same for all batch indices.
     pub(super) fn shares_left(&self) -> bool {
         self.lhs.ignores(self.moving())
+    }
+
+    /// Whether a packed left operand may be held.
+    pub(super) fn is_left_small(&self) -> bool {
+        self.left == Left::Packed && self.m.total * self.k.total <= HELD
     }
 
     /// The most indices of K that a block has.

@@ -907,6 +907,40 @@ fn long_kept_parameters_change_no_bit() {
     }
 }
 
+/// Large left operands, whose rows a thread packs for all of K and meets with several parts of the columns.
+#[test]
+fn rows_that_a_thread_keeps_change_no_bit() {
+    let mut random = Random(15);
+    for (form, sizes) in
+        [([false, false], [300, 700, 1100]), ([true, false], [530, 410, 601]), ([false, true], [260, 1030, 1031])]
+    {
+        let [m, n, k] = sizes;
+        let (left, right) = (random.vector(m * k), random.vector(n * k));
+        for isa in Isa::available() {
+            let want = product(isa, 1, form, sizes, &left, &right);
+            for threads in [2, 3, 7] {
+                assert_eq!(product(isa, threads, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
+            }
+            for parameters in [&left, &right] {
+                let got = crate::Kept::default().lend(parameters, || product(isa, 2, form, sizes, &left, &right));
+                assert_eq!(got, want, "{isa:?} {form:?} {sizes:?}");
+            }
+            for (row, column) in [(0, 0), (m / 2, n - 1), (m - 1, n / 2), (m - 1, n - 1)] {
+                let at = |turned: bool, rows: usize, row: usize, k0: usize| {
+                    if turned { k0 * rows + row } else { row * k + k0 }
+                };
+                let term = |k0: usize| {
+                    f64::from(left[at(form[0], m, row, k0)]) * f64::from(right[at(!form[1], n, column, k0)])
+                };
+                let exact: f64 = (0..k).map(term).sum();
+                // The second output is the doubled sum.
+                let sum = f64::from(want[m * n + row * n + column]) / 2.0;
+                assert!((sum - exact).abs() < 1e-6 * k as f64, "{isa:?} {form:?} {sizes:?} {sum} {exact}");
+            }
+        }
+    }
+}
+
 #[test]
 fn sums_over_many_rows_have_the_same_bits_on_any_number_of_threads() {
     let mut random = Random(14);

@@ -6,7 +6,7 @@ use crate::contract::drive::Call;
 use crate::contract::halves;
 use crate::contract::kernel::{PANEL, WIDE};
 use crate::contract::pack::Source;
-use crate::contract::plan::{Left, Plan, Right, SHARED};
+use crate::contract::plan::{HELD, Left, Plan, Right};
 use crate::machine::MACHINE;
 
 /// Most rows of a job whose sums must wait for further blocks of K.
@@ -36,9 +36,9 @@ pub(super) enum Columns {
 
 /// What a job does.
 pub(super) struct Part {
+    pub(super) batch: usize,
     pub(super) half: usize,
     pub(super) row_part: usize,
-    pub(super) batch: usize,
     pub(super) column_part: usize,
 }
 
@@ -88,22 +88,21 @@ impl Cut {
         self.halves * self.row_parts * self.column_parts
     }
 
-    /// What job number `job` does: all batch indices with some rows before other rows, and all columns before other ones.
-    pub(super) fn part(&self, plan: &Plan<'_>, job: usize) -> Part {
-        let of_rows = plan.batch.total * self.column_parts;
-        let (half, job) = (job / (self.row_parts * of_rows), job % (self.row_parts * of_rows));
-        let (row_part, job) = (job / of_rows, job % of_rows);
-        Part { half, row_part, batch: job / self.column_parts, column_part: job % self.column_parts }
+    /// What job number `job` does.
+    pub(super) fn part(&self, job: usize) -> Part {
+        let (batch, part) = (job / self.parts(), job % self.parts());
+        let of_half = self.row_parts * self.column_parts;
+        let (half, part) = (part / of_half, part % of_half);
+        Part { batch, half, row_part: part / self.column_parts, column_part: part % self.column_parts }
     }
 
     /// Whether one of `threads` threads that packs `rows` rows packs all of K, because its next job may need them too.
     pub(super) fn keeps_rows(&self, threads: usize, plan: &Plan<'_>, rows: usize) -> bool {
-        let several = plan.batch.total * self.parts() > threads;
-        let again = self.column_parts > 1 || plan.batch.total > 1 && plan.shares_left();
-        self.halves == 1 && several && again && rows * plan.k.total <= SHARED
+        let again = self.column_parts > 1 && plan.batch.total * self.parts() > threads;
+        self.halves == 1 && again && rows * plan.k.total <= HELD
     }
 
-    /// A part for every thread, in as many rows and columns of parts as make the largest one take the least time, with what
+    /// As many parts as there are threads, or nearly so, in as many rows and columns of parts as make the largest one take the least time, with what
     /// it packs and reads.
     fn make_grid(&mut self, threads: usize, plan: &Plan<'_>, columns: Columns) {
         let left = if plan.left == Left::Packed { PACK } else { READ };

@@ -1,0 +1,78 @@
+//! What a job has in scratch memory.
+//!
+//! In: how many rows and panels the job has. Out: [`Memory`]: regions for what it packs, and its sums. Always: regions do not
+//! overlap, and what the job packs of the left operand comes first, so that a later job of the same rows finds it there.
+
+use super::GROUP;
+use super::cut::Cut;
+use crate::Simd;
+use crate::contract::pack::{self, BLOCK, TRANSPOSE};
+use crate::contract::place::Place;
+use crate::contract::plan::Plan;
+use crate::scratch::{LINE, Scratch};
+
+/// Regions of the scratch memory of a job.
+#[derive(Clone, Copy)]
+pub(super) struct Memory {
+    /// Row tiles of the left operand, if jobs pack them.
+    pub(super) a: *mut f32,
+    /// Words from k to k of all rows, or 0 where each block of K takes the place of the last one.
+    pub(super) a_step: usize,
+    /// Panels of the right operand: some, or all of the job.
+    pub(super) b: *mut f32,
+    /// Words from panel to panel, 0 unless there is room for all.
+    pub(super) strip: usize,
+    pub(super) temp: *mut f32,
+    /// Sums: one tile, or all of the job if they wait.
+    pub(super) c: *mut f32,
+    /// Words from row to row of waiting sums.
+    pub(super) pitch: usize,
+    /// Where K is long, the sums of a tile in one block, and the words from waiting sums to what they lost.
+    pub(super) long: Option<(*mut f32, usize)>,
+}
+
+impl Memory {
+    /// Regions for `a` words of the left operand, `rows` rows and `panels` panels of `width` columns, and a table of places
+    /// for each operand.
+    pub(super) fn new<'s>(
+        scratch: &'s mut Scratch<Place>,
+        (plan, cut): (&Plan<'_>, &Cut),
+        a: usize,
+        (rows, tile): (usize, usize),
+        (panels, width): (usize, usize),
+    ) -> (Self, &'s mut [Place]) {
+        let longest = plan.longest_block();
+        let pitch = panels * width;
+        let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
+        let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
+        let b = b.next_multiple_of(LINE);
+        let c = match (cut.halves, plan.blocks()) {
+            (2, _) => 0,
+            (_, 1) => tile * width,
+            _ => rows * pitch,
+        };
+        let (waiting, block) = if plan.is_long() { (2 * c, tile * width) } else { (c, 0) };
+        let (base, table) = scratch.provide(a + b + TRANSPOSE + waiting + block, 2 * BLOCK, Place::NOWHERE);
+        let temp = base.wrapping_add(a + b);
+        let (b, sums) = (base.wrapping_add(a), temp.wrapping_add(TRANSPOSE));
+        let long = plan.is_long().then_some((sums.wrapping_add(waiting), c));
+        (Memory { a: base, a_step: 0, b, strip, temp, c: sums, pitch, long }, table)
+    }
+
+    /// Long sums of `rows` rows of `columns` start at zero.
+    ///
+    /// # Safety
+    /// Where there are long sums, `c` and what it loses must have `columns` words in each of `rows` rows, `pitch` apart.
+    #[inline(always)]
+    pub(super) unsafe fn start<S: Simd>(&self, s: S, rows: usize, columns: usize) {
+        let Some((_, lost)) = self.long else { return };
+        for row in 0..rows {
+            let total = self.c.wrapping_add(row * self.pitch);
+            // SAFETY: the sums and what they lose have `columns` words in each of `rows` rows, by this function's contract.
+            unsafe {
+                pack::zero(s, total, columns);
+                pack::zero(s, total.wrapping_add(lost), columns);
+            }
+        }
+    }
+}
