@@ -912,13 +912,13 @@ fn long_kept_parameters_change_no_bit() {
 fn rows_that_a_thread_keeps_change_no_bit() {
     let mut random = Random(15);
     for (form, sizes) in
-        [([false, false], [300, 700, 1100]), ([true, false], [530, 410, 601]), ([false, true], [260, 1030, 1031])]
+        [([false, false], [300, 500, 900]), ([true, false], [440, 310, 601]), ([false, true], [260, 520, 1031])]
     {
         let [m, n, k] = sizes;
         let (left, right) = (random.vector(m * k), random.vector(n * k));
         for isa in Isa::available() {
             let want = product(isa, 1, form, sizes, &left, &right);
-            for threads in [2, 3, 7] {
+            for threads in [2, 5] {
                 assert_eq!(product(isa, threads, form, sizes, &left, &right), want, "{isa:?} {form:?} {sizes:?}");
             }
             for parameters in [&left, &right] {
