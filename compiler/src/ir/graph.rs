@@ -5,7 +5,7 @@
 
 use super::dim::Dim;
 use super::model::{ParamId, StateId};
-use super::prim::Prim;
+use super::prim::{MapOp, Prim};
 use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
@@ -370,6 +370,30 @@ impl Graph {
     /// Every value, in order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = Value> + use<> {
         (0..self.nodes.len() as u32).map(Value)
+    }
+
+    /// What an elementwise operation is applied to, if a value is one of that kind.
+    pub fn operands(&self, value: Value, op: MapOp) -> Option<&[Value]> {
+        let node = self.node(value);
+        matches!(&node.kind, Kind::Prim(Prim::Map(own)) if *own == op).then_some(&node.args)
+    }
+
+    /// The graph with other nodes where `replace` makes them: in the new graph, for a value, given what those before it are
+    /// there.
+    pub fn rebuilt(&self, mut replace: impl FnMut(&mut Graph, Value, &[Value]) -> Option<Value>) -> Graph {
+        let mut made = Graph::default();
+        let mut new: Vec<Value> = vec![];
+        for value in self.values() {
+            let replaced = replace(&mut made, value, &new).unwrap_or_else(|| {
+                let mut node = self.node(value).clone();
+                node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
+                made.nodes.push(node);
+                Value(made.nodes.len() as u32 - 1)
+            });
+            new.push(replaced);
+        }
+        made.outputs = self.outputs.iter().map(|output| new[output.0 as usize]).collect();
+        made
     }
 
     /// The nodes of the inputs, by position; inputs that nothing mentions are absent.

@@ -3,7 +3,7 @@
 use super::sums;
 use crate::ir::prim::{Border, MapOp, Prim};
 use crate::ir::simplify::splat;
-use crate::ir::{Dim, Function, Graph, Kind, Value};
+use crate::ir::{Dim, Function, Graph, Kind, Node, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The function with simpler, equal graphs.
@@ -108,22 +108,13 @@ fn contract(graph: &mut Graph) {
     for value in graph.values() {
         graph.node_mut(value).kind.bodies_mut().iter_mut().for_each(contract);
     }
-    let mut made = Graph::default();
-    let mut new: Vec<Value> = vec![];
-    for value in graph.values() {
-        let mut node = graph.node(value).clone();
-        if let Some((path, [a, b], c)) = product_and_addend(graph, value, &uses) {
-            let [a, b] = [a, b].map(|factor| moved(&mut made, graph, &path, new[factor.0 as usize]));
-            node.kind = Kind::Prim(Prim::Map(MapOp::MulAdd));
-            node.args = vec![a, b, new[c.0 as usize]];
-        } else {
-            node.args.iter_mut().for_each(|arg| *arg = new[arg.0 as usize]);
-        }
-        made.nodes.push(node);
-        new.push(Value(made.nodes.len() as u32 - 1));
-    }
-    made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
-    *graph = made;
+    *graph = graph.rebuilt(|made, value, new| {
+        let (path, [a, b], c) = product_and_addend(graph, value, &uses)?;
+        let [a, b] = [a, b].map(|factor| moved(made, graph, &path, new[factor.0 as usize]));
+        let kind = Kind::Prim(Prim::Map(MapOp::MulAdd));
+        made.nodes.push(Node { kind, args: vec![a, b, new[c.0 as usize]], ..graph.node(value).clone() });
+        Some(Value(made.nodes.len() as u32 - 1))
+    });
 }
 
 /// How often each value is used.
@@ -137,11 +128,9 @@ fn uses(graph: &Graph) -> Vec<usize> {
 /// The factors of the product in a sum of floats and what is added to it, with the movements between product and sum, the
 /// last one first. A product that is broadcast is not taken: it is made once for many sums.
 fn product_and_addend(graph: &Graph, sum: Value, uses: &[usize]) -> Option<(Vec<Value>, [Value; 2], Value)> {
-    let is_map = |value: Value, op| matches!(&graph.node(value).kind, Kind::Prim(Prim::Map(own)) if *own == op);
-    if !is_map(sum, MapOp::Add) || !graph.ty(sum).dtype.is_float() {
+    let Some(&[x, y]) = graph.operands(sum, MapOp::Add).filter(|_| graph.ty(sum).dtype.is_float()) else {
         return None;
-    }
-    let &[x, y] = graph.node(sum).args.as_slice() else { return None };
+    };
     [(x, y), (y, x)].into_iter().find_map(|(mut product, addend)| {
         let mut path = vec![];
         while uses[product.0 as usize] == 1 {

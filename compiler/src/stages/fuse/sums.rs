@@ -6,6 +6,7 @@
 //! multiples of one: the gradients by a norm's scale and by its variance are multiples of `Σ u·(x - mean x)`. So a norm needs one
 //! pass on its way back before the one that stores. What remains is not cut into further sums, which might cancel.
 
+use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, Prim, ReduceOp};
 use crate::ir::simplify::{simplify, splat};
 use crate::ir::{DType, Dim, Graph, Kind, Node, Value};
@@ -16,40 +17,23 @@ const MOST: usize = 32;
 
 /// Replaces these sums.
 pub(super) fn replace(graph: &mut Graph) {
-    if let Some(changed) = replaced(graph) {
-        *graph = simplify(changed, &mut []);
+    for value in graph.values() {
+        graph.node_mut(value).kind.bodies_mut().iter_mut().for_each(replace);
     }
-}
-
-fn replaced(graph: &Graph) -> Option<Graph> {
-    let rests: BTreeMap<Value, (Form, bool)> = graph.values().filter_map(|v| Some((v, rest(graph, v)?))).collect();
+    let mut rests: BTreeMap<Value, (Form, bool)> = graph.values().filter_map(|v| Some((v, rest(graph, v)?))).collect();
     let key = |sum: Value, rest: &Form| Some((summed(graph, sum)?.0.to_vec(), rest.product.clone()));
     let mut alike: BTreeMap<_, usize> = BTreeMap::new();
     rests.iter().filter_map(|(sum, (rest, _))| key(*sum, rest)).for_each(|key| *alike.entry(key).or_default() += 1);
-    let pays = |sum: Value, (rest, is_centred): &(Form, bool)| {
-        *is_centred || key(sum, rest).is_some_and(|key| alike[&key] > 1)
-    };
-    let (mut made, mut new, mut changes) = (Graph::default(), vec![], false);
-    for value in graph.values() {
-        if let Some((rest, _)) = rests.get(&value).filter(|rest| pays(value, rest)) {
-            changes = true;
-            let sum = Sum { graph, value, new: &new }.of(rest, &mut made);
-            made.node_mut(sum).name.clone_from(&graph.node(value).name);
-            new.push(sum);
-            continue;
-        }
-        let mut node = graph.node(value).clone();
-        node.args.iter_mut().for_each(|arg: &mut Value| *arg = new[arg.0 as usize]);
-        for body in node.kind.bodies_mut() {
-            if let Some(changed) = replaced(body) {
-                (*body, changes) = (changed, true);
-            }
-        }
-        made.nodes.push(node);
-        new.push(Value(made.nodes.len() as u32 - 1));
+    rests.retain(|sum, (rest, is_centred)| *is_centred || key(*sum, rest).is_some_and(|key| alike[&key] > 1));
+    if rests.is_empty() {
+        return;
     }
-    made.outputs = graph.outputs.iter().map(|output| new[output.0 as usize]).collect();
-    changes.then_some(made)
+    let made = graph.rebuilt(|made, value, new| {
+        let sum = Sum { graph, value, new }.of(&rests.get(&value)?.0, made);
+        made.node_mut(sum).name.clone_from(&graph.node(value).name);
+        Some(sum)
+    });
+    *graph = simplify(made, &mut []);
 }
 
 /// A value as `± product · factors`.
@@ -130,20 +114,20 @@ impl Search<'_> {
             return Some(Part::Constant(value));
         }
         let whole = Form::value(value);
-        if let Some(&[x, y]) = self.operands(value, MapOp::Mul) {
+        if let Some(&[x, y]) = self.graph.operands(value, MapOp::Mul) {
             return self.product(whole, x, y);
         }
-        if let Some(&[x]) = self.operands(value, MapOp::Neg) {
+        if let Some(&[x]) = self.graph.operands(value, MapOp::Neg) {
             return Some(match self.part(x)? {
                 Part::Varying(form, rest) => Part::Varying(form.negated(true), rest.map(|rest| rest.negated(true))),
                 Part::Constant(_) => Part::Varying(whole.clone(), Some(whole)),
             });
         }
-        if let Some(&[x, y]) = self.operands(value, MapOp::Sub) {
+        if let Some(&[x, y]) = self.graph.operands(value, MapOp::Sub) {
             let centred = is_mean(self.graph, y, x, self.axes);
             return if centred { Some(Part::Varying(whole, None)) } else { self.addends(whole, x, y, true) };
         }
-        match self.operands(value, MapOp::Add) {
+        match self.graph.operands(value, MapOp::Add) {
             Some(&[x, y]) => self.addends(whole, x, y, false),
             _ => Some(Part::Varying(whole.clone(), Some(whole))),
         }
@@ -184,12 +168,6 @@ impl Search<'_> {
             _ => false,
         }
     }
-
-    /// What an elementwise operation is applied to, if a value is one of that kind.
-    fn operands(&self, value: Value, op: MapOp) -> Option<&[Value]> {
-        let node = self.graph.node(value);
-        matches!(&node.kind, Kind::Prim(Prim::Map(own)) if *own == op).then_some(&node.args)
-    }
 }
 
 /// The axes and the argument of a sum of floats.
@@ -211,7 +189,7 @@ fn is_mean(graph: &Graph, value: Value, x: Value, axes: &[usize]) -> bool {
     };
     let (shape, sum) = (&graph.ty(x).shape, in_order(graph, quotient[0]));
     let others = (0..shape.len()).filter(|axis| !axes.contains(axis));
-    let count = axes.iter().fold(Dim::from(1), |count, &axis| count * shape[axis].clone());
+    let count = product(axes.iter().map(|&axis| &shape[axis]));
     kept.iter().copied().eq(others)
         && summed(graph, sum) == Some((axes, x))
         && graph.ty(sum).shape == graph.ty(args[0]).shape

@@ -89,7 +89,7 @@ impl<'a> Setup<'a> {
         }
         let in_place = in_place(plan);
         let small = in_place.is_some() || plan.m.total * plan.k.total <= HELD;
-        if plan.k.total > LONGEST || !small || !plan.lhs.ignores(plan.moving()) {
+        if plan.k.total > LONGEST || !small || !plan.shares_left() {
             return None;
         }
         let copied = image.is_copied();

@@ -77,7 +77,7 @@ struct Setup<'a> {
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
         let filters = Filters::new(plan, axes)?;
-        if !plan.lhs.ignores(plan.moving()) {
+        if !plan.shares_left() {
             return None;
         }
         let width = PANEL * call.lanes;

@@ -22,6 +22,6 @@ const OWN: usize = MACHINE.l3 / 2;
 
 /// Does the work if it is of this kind.
 pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    let of_kind = plan.m.total <= ROWS && plan.lhs.sights().is_empty() && !plan.lhs.ignores(plan.moving());
+    let of_kind = plan.m.total <= ROWS && plan.lhs.sights().is_empty() && !plan.shares_left();
     of_kind && (planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
 }

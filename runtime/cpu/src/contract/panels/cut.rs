@@ -68,7 +68,8 @@ impl Cut {
         let is_handed_on = call.sink.is_some();
         let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
         let alone = plan.batch.total == 1 && halves == 1 && columns != Columns::Kept;
-        let is_grid = call.threads > 1 && alone && !cut.outer_rows(call.threads, plan);
+        let outer_rows = call.threads > 1 && cut.outer_rows(call.threads, plan);
+        let is_grid = call.threads > 1 && alone && !outer_rows;
         if is_grid {
             cut.make_grid(call.threads, plan, columns);
         }
@@ -76,7 +77,9 @@ impl Cut {
             cut.limit_waiting(call, plan);
         }
         if !is_grid {
-            cut.double(call.threads, plan, columns);
+            // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
+            let rows_first = columns == Columns::Kept || plan.left == Left::Packed || outer_rows;
+            cut.double(call.threads, plan, rows_first);
         }
         // Parts of equally many rows are better than parts of equally many tiles.
         cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
@@ -131,9 +134,7 @@ impl Cut {
     }
 
     /// Cuts further until every thread has as much to do as the others, or nearly so.
-    fn double(&mut self, threads: usize, plan: &Plan<'_>, columns: Columns) {
-        // What a loop keeps is in the cache of every thread, and so are the rows of its last turn.
-        let rows_first = columns == Columns::Kept || plan.left == Left::Packed || self.outer_rows(threads, plan);
+    fn double(&mut self, threads: usize, plan: &Plan<'_>, rows_first: bool) {
         loop {
             let jobs = plan.batch.total * self.parts();
             if threads <= 1 || jobs >= threads && (jobs.is_multiple_of(threads) || jobs >= 4 * threads) {
