@@ -40,8 +40,6 @@ pub(super) enum Packing {
     Panels,
     /// Row tiles of a left operand.
     Tiles,
-    /// Row tiles of the filters of a convolution that is an implicit product.
-    FilterTiles,
     /// A small matrix in vectors of columns.
     Columns,
     /// The state's matrix of a recurrent layer.

@@ -74,9 +74,9 @@ pub(super) fn panel(plan: &Plan<'_>, width: usize, panel: usize, (k0, count): (u
     k0 * plan.n.total.next_multiple_of(width) + panel * width * count
 }
 
-/// The kept left operand, in row tiles, unless it is read in place or large.
+/// The kept left operand, in row tiles.
 pub(super) fn left(call: &Call<'_>, plan: &Plan<'_>, tiles: usize) -> Option<*const f32> {
-    let from = start(plan, &plan.lhs).filter(|_| plan.is_left_small())?;
+    let from = start(plan, &plan.lhs)?;
     let numbers = Numbers::new([tiles, plan.run, plan.per_run], &plan.lhs, [&plan.m, &plan.k]);
     let form = Form { packing: Packing::Tiles, words: left::words(plan), numbers: numbers.as_slice() };
     kept(from, form, |to| left::share(call, plan, tiles, to))

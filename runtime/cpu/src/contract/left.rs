@@ -89,7 +89,7 @@ impl pool::Task for Task<'_> {
     fn work(&self, some: Range<usize>) {
         let Task { isa, plan, tiles, memory } = *self;
         lend(&JOB, |scratch| {
-            let own = BLOCK * plan.m.total.div_ceil(tiles) + LINE;
+            let own = BLOCK.min(plan.k.total) * plan.m.total.div_ceil(tiles) + LINE;
             let (temp, table) = scratch.provide(TRANSPOSE + own, BLOCK, Place::NOWHERE);
             run(isa, Share { plan, memory, temp, table, tiles, some });
         });
@@ -116,19 +116,27 @@ impl Kernel for Share<'_> {
         let source = Source::new(&plan.lhs, &plan.m, &plan.k);
         let base = plan.lhs.origin();
         for block in 0..plan.blocks() {
-            let (k0, count) = plan.block(block);
-            let table = &mut table[..count];
-            source.table(k0, table);
-            for tile in some.clone() {
+            let (start, whole) = plan.block(block);
+            let mut listed = usize::MAX;
+            for (tile, k0) in
+                some.clone().flat_map(|tile| (start..start + whole).step_by(BLOCK).map(move |k0| (tile, k0)))
+            {
+                let count = BLOCK.min(start + whole - k0);
+                let table = &mut table[..count];
+                if listed != k0 {
+                    source.table(k0, table);
+                    listed = k0;
+                }
                 let first = plan.row(tiles, tile);
                 let width = plan.row(tiles, tile + 1) - first;
-                let to = memory.wrapping_add(plan.m.total * k0 + first * count);
-                // Packing writes a vector beyond the end of a tile, and where this job ends another thread writes.
-                let last = (plan.row(tiles, some.end) - first - width) * count < LINE;
+                let to = memory.wrapping_add(plan.m.total * start + first * whole + (k0 - start) * width);
+                // Packing writes a vector beyond the end of a piece, and where this job ends another thread writes.
+                let left = (plan.row(tiles, some.end) - first - width) * whole + (start + whole - k0 - count) * width;
+                let last = left < LINE;
                 let at = if last { temp.wrapping_add(TRANSPOSE) } else { to };
                 let panel = Panel { source, base, first, width, pitch: width, k0, count, to: at };
                 // SAFETY: `memory` has a word for each element and a line more, and `temp` after the `TRANSPOSE` words
-                // those of a tile of a block and a line more, so that a vector may be written after the tile.
+                // those of a tile of `BLOCK` indices and a line more, so that a vector may be written after them.
                 unsafe {
                     pack::pack(s, &panel, table, temp);
                     if last {

@@ -3,18 +3,20 @@
 //! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) may run in any order, and how
 //! many there are changes nothing in any sum; a thread whose last job has packed the same rows reads them again.
 
-mod cut;
+pub(super) mod cut;
 mod memory;
+mod strip;
 
 use core::ops::Range;
 use core::ptr;
 
 use super::across;
 use super::drive::{CALL, Call, JOB};
-use super::finish::{Destination, Sums};
+use super::finish::Destination;
 use super::halves;
 use super::hold;
-use super::kernel::{self, Ahead, Block, WIDE};
+use super::implicit::Gathered;
+use super::kernel::{Steps, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source};
 use super::place::{Place, Walk};
@@ -22,10 +24,10 @@ use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
 use crate::machine::MACHINE;
 use crate::scratch::{LINE, Scratch, lend};
-use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 use cut::{Columns, Cut, Part};
 use memory::Memory;
+use strip::{Strip, strip_of_tiles};
 
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
@@ -36,7 +38,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
     let nowhere = (ptr::null(), ptr::null());
     if plan.left != Left::Packed && plan.right != Right::Packed {
         let cut = Cut::new(call, plan, Columns::Own);
-        return Task { call, plan, whole: nowhere, sums: ptr::null_mut(), cut }.run();
+        return Task::<false> { call, plan, whole: nowhere, gathered: None, sums: ptr::null_mut(), cut }.run();
     }
     lend(&CALL, |scratch| {
         let width = cut::vectors(call, plan) * call.lanes;
@@ -53,7 +55,9 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
             }
         }
         let cut = Cut::new(call, plan, columns);
-        whole.0 = hold::left(call, plan, cut.tiles).unwrap_or(whole.0);
+        if plan.is_left_small() {
+            whole.0 = hold::left(call, plan, cut.tiles).unwrap_or(whole.0);
+        }
         // What all batch indices read is packed for all of them.
         if whole.0.is_null() && plan.batch.total > 1 && plan.shares_left() && plan.is_left_small() {
             let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
@@ -61,53 +65,69 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
             whole.0 = memory;
         }
         if cut.halves == 1 {
-            return Task { call, plan, whole, sums: ptr::null_mut(), cut }.run();
+            return Task::<false> { call, plan, whole, gathered: None, sums: ptr::null_mut(), cut }.run();
         }
         let pitch = cut.panels * width;
         let (sums, _) = scratch.provide(if plan.is_long() { 4 } else { 2 } * plan.m.total * pitch, 0, Place::NOWHERE);
-        Task { call, plan, whole, sums, cut }.run();
+        Task::<false> { call, plan, whole, gathered: None, sums, cut }.run();
         halves::join(call, plan, cut.tiles, (sums, pitch));
     });
 }
 
-struct Task<'a> {
+/// Computes a contraction whose right operand is gathered, and whose left one is packed at `left` or read in place.
+pub(super) fn gathered(call: &Call<'_>, plan: &Plan<'_>, left: *const f32, gathered: Gathered<'_>, cut: Cut) {
+    let whole = (left, ptr::null());
+    Task::<true> { call, plan, whole, gathered: Some(gathered), sums: ptr::null_mut(), cut }.run();
+}
+
+/// The work of a call, which is compiled once more where the right operand is `GATHERED`.
+struct Task<'a, const GATHERED: bool> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
     /// Both whole operands, packed, or null.
     whole: (*const f32, *const f32),
+    gathered: Option<Gathered<'a>>,
     /// The sums of both halves of K, if they are apart.
     sums: *mut f32,
     cut: Cut,
 }
 
 // SAFETY: the packed operands are only read while jobs run, and each job has sums of its own.
-unsafe impl Sync for Task<'_> {}
+unsafe impl<const GATHERED: bool> Sync for Task<'_, GATHERED> {}
 
-impl Task<'_> {
+impl<const GATHERED: bool> Task<'_, GATHERED> {
     fn run(&self) {
         pool::parallel(self.call.threads, self.plan.batch.total * self.cut.parts(), self);
     }
 }
 
-impl pool::Task for Task<'_> {
+impl<const GATHERED: bool> pool::Task for Task<'_, GATHERED> {
     fn work(&self, jobs: Range<usize>) {
         lend(&JOB, |scratch| {
-            let mut packed = None;
+            let mut filled = Filled::default();
             for job in jobs {
-                let (scratch, packed) = (&mut *scratch, &mut packed);
-                run(self.call.isa, Job { task: self, job, scratch, packed });
+                let (scratch, filled) = (&mut *scratch, &mut filled);
+                run(self.call.isa, Job { task: self, job, scratch, filled });
             }
         });
     }
 }
 
 /// One job.
-struct Job<'a> {
-    task: &'a Task<'a>,
+struct Job<'a, const GATHERED: bool> {
+    task: &'a Task<'a, GATHERED>,
     job: usize,
     scratch: &'a mut Scratch<Place>,
-    /// Whose rows of the left operand the thread has packed for all of K: a batch index and a part of the rows.
-    packed: &'a mut Option<(usize, usize)>,
+    filled: &'a mut Filled,
+}
+
+/// What earlier jobs of a thread have left in its memory.
+#[derive(Default)]
+struct Filled {
+    /// Whose rows of the left operand are packed for all of K: a batch index and a part of the rows.
+    rows: Option<(usize, usize)>,
+    /// Whose image is copied: a batch index.
+    image: Option<usize>,
 }
 
 /// What a job does in all its blocks of K.
@@ -130,15 +150,18 @@ struct Scope<'a> {
     b_source: Source<'a>,
     /// The whole operands, packed, as in [`Task`].
     whole: (*const f32, *const f32),
+    /// The list of a gathered right operand, and where that starts for the batch index.
+    gathered: Option<(Gathered<'a>, *const f32)>,
     destination: Destination<'a>,
     memory: Memory,
 }
 
-impl Kernel for Job<'_> {
+impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        let Job { task, job, scratch, packed } = self;
-        let Task { call, plan, cut, whole, sums } = *task;
+        let Job { task, job, scratch, filled } = self;
+        let Task { call, plan, cut, whole, sums, gathered } = *task;
+        let gathered = gathered.filter(|_| GATHERED);
         let Part { batch, half, row_part, column_part } = cut.part(job);
         let tiles = share(cut.tiles, cut.row_parts, row_part)..share(cut.tiles, cut.row_parts, row_part + 1);
         let panels =
@@ -148,12 +171,19 @@ impl Kernel for Job<'_> {
         let packs = plan.left == Left::Packed && whole.0.is_null();
         let keeps = packs && cut.keeps_rows(call.threads, plan, rows);
         let rows_of = packs.then_some(if keeps { plan.k.total } else { plan.longest_block() });
-        let own = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
+        let copied = gathered.map_or(0, |gathered| gathered.own_words());
+        let own = rows_of.map_or(copied, |depth| (rows * depth + LINE).next_multiple_of(LINE));
         let (mut memory, table) = Memory::new(scratch, (plan, &cut), own, (rows, S::ROWS), (panels.len(), width));
+        let right = plan.at_batch(&plan.rhs, batch);
+        let gathered = gathered.map(|gathered| {
+            let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
+            // SAFETY: `Memory::new` has made `own_words` words at `a`, where no rows are packed.
+            (gathered, unsafe { gathered.start(s, plan, right, memory.a, fills) })
+        });
         memory.a_step = if keeps { rows } else { 0 };
         let key = keeps.then_some((row_part, batch));
-        let is_packed = keeps && *packed == key;
-        *packed = key;
+        let is_packed = keeps && filled.rows == key;
+        filled.rows = key;
         if cut.halves == 2 {
             memory.pitch = cut.panels * width;
             let row = half * plan.m.total + plan.row(cut.tiles, tiles.start);
@@ -171,11 +201,12 @@ impl Kernel for Job<'_> {
             tiles,
             panels,
             left: plan.at_batch(&plan.lhs, batch),
-            right: plan.at_batch(&plan.rhs, batch),
+            right,
             is_packed,
             a_source: Source::new(&plan.lhs, &plan.m, &plan.k),
             b_source: Source::new(&plan.rhs, &plan.n, &plan.k),
             whole,
+            gathered,
             destination: Destination::new(plan, batch, call.sink),
             memory,
         };
@@ -199,8 +230,9 @@ impl Kernel for Job<'_> {
 unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
     let plan = scope.plan;
     let (k0, count) = plan.block(block);
+    // Only what is packed has places, of a block at most.
     let (a_table, b_table) = table.split_at_mut(BLOCK);
-    let (a_table, b_table) = (&mut a_table[..count], &mut b_table[..count]);
+    let (a_table, b_table) = (&mut a_table[..count.min(BLOCK)], &mut b_table[..count.min(BLOCK)]);
     // SAFETY: where rows are packed, `memory.a` has a word for each row of the job and index of a block, or of K, and a line
     // more, or the packed rows, and `memory.temp` has `TRANSPOSE` words, by this function's contract.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
@@ -250,8 +282,12 @@ impl Scope<'_> {
 
     /// Whether the job packs its panels, rather than to find them.
     fn packs(&self) -> bool {
-        let in_place = self.plan.right != Right::Packed && self.plan.n.total >= self.width();
-        self.whole.1.is_null() && !in_place
+        let lies = match self.plan.right {
+            Right::Packed => false,
+            Right::InPlace { .. } => self.plan.n.total >= self.width(),
+            Right::Gathered => true,
+        };
+        self.whole.1.is_null() && !lies
     }
 
     /// How many panels of `count` indices of K are packed at a time.
@@ -266,15 +302,23 @@ impl Scope<'_> {
     fn strip(&self, found: Found, panel: usize, (block, k0, count): (usize, usize, usize)) -> Strip {
         let (plan, width) = (self.plan, self.width());
         let first = panel * width;
-        let cols = width.min(plan.n.total - first);
+        let cols = width.min(self.cut.columns.length() - first);
         let vectors = match cols.div_ceil(self.lanes) {
             3 => 4,
             5.. => WIDE,
             few => few,
         };
         let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip).cast_const();
-        let b_step = (vectors * self.lanes).cast_signed();
-        let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
+        let steps = Steps::Even((vectors * self.lanes).cast_signed());
+        let mut strip = Strip { found, b, steps, first, cols, skip: 0, vectors, count, block };
+        if let Some((gathered, start)) = self.gathered {
+            // An image in place has no more than whole vectors: its last panel overlaps the one before.
+            if !gathered.is_copied() {
+                (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
+            }
+            (strip.b, strip.steps) = (start.wrapping_add(first - strip.skip), Steps::Listed(gathered.list));
+            return strip;
+        }
         if !self.whole.1.is_null() {
             strip.b = self.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
         } else if let (false, Right::InPlace { step }) = (self.packs(), plan.right) {
@@ -282,25 +326,16 @@ impl Scope<'_> {
             let place = self.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
             (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
             strip.b = plan.rhs.data.as_ptr().wrapping_offset(place).wrapping_add(first - strip.skip);
-            strip.b_step = step;
+            strip.steps = Steps::Even(step);
         }
         strip
-    }
-
-    /// What the tiles of a strip ask for, each for its share: the panel after this one, where panels lie one after the other.
-    fn ahead(&self, strip: &Strip, tiles: usize) -> Ahead {
-        if self.whole.1.is_null() {
-            return Ahead::nothing(strip.b);
-        }
-        let (width, count) = (self.width(), strip.count);
-        Ahead { from: strip.b.wrapping_add(width * count), step: width.div_ceil(tiles).min(LINE) }
     }
 }
 
 /// Packs a panel where its strip says.
 ///
 /// # Safety
-/// If the job packs, `strip.b` must be valid for writing `b_step` words for each index of the block, and a line more,
+/// If the job packs, `strip.b` must be valid for writing its vectors for each index of the block, and a line more,
 /// `table` must be the block's, and `scope.memory.temp` must have [`pack::TRANSPOSE`] words.
 #[inline(always)]
 unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
@@ -308,7 +343,7 @@ unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize,
         return;
     }
     let Strip { first, cols, count, .. } = *strip;
-    let (source, base, to, pitch) = (scope.b_source, scope.right, strip.b.cast_mut(), strip.b_step.unsigned_abs());
+    let (source, base, to, pitch) = (scope.b_source, scope.right, strip.b.cast_mut(), strip.vectors * S::LANES);
     let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
     // SAFETY: by this function's contract `strip.b` has `pitch` words for each index of the block, and a line more, and
     // `temp` `TRANSPOSE` words; the panel's columns are the operand's.
@@ -371,83 +406,4 @@ unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize
         unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
     }
     found
-}
-
-/// A panel in a block of K, and the rows that meet it.
-struct Strip {
-    found: Found,
-    b: *const f32,
-    b_step: isize,
-    first: usize,
-    cols: usize,
-    /// Columns of the panel before the first one that counts.
-    skip: usize,
-    vectors: usize,
-    count: usize,
-    block: usize,
-}
-
-/// Sums some row tiles with a panel in a block of K, and hands sums on after the last block.
-///
-/// # Safety
-/// `strip.found` must have the rows of the tiles, and `strip.b` `vectors` vectors for each index of the block.
-/// `scope.memory.c` must have the sums of the job, or of a tile if there is one block, and what these lose if long.
-#[inline(always)]
-unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles: Range<usize>) {
-    let (plan, memory) = (scope.plan, &scope.memory);
-    let blocks = plan.blocks();
-    let start = plan.row(scope.cut.tiles, scope.tiles.start);
-    let width = strip.vectors * S::LANES;
-    let last = scope.cut.halves == 1 && strip.block + 1 == blocks;
-    let is_straight = last && strip.cols == width && memory.long.is_none();
-    let straight = if is_straight { scope.destination.straight() } else { None };
-    let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-    let ahead = scope.ahead(strip, tiles.len());
-    for (number, tile) in tiles.enumerate() {
-        let first = plan.row(scope.cut.tiles, tile);
-        let rows = plan.row(scope.cut.tiles, tile + 1) - first;
-        let (waiting, pitch) = if blocks == 1 {
-            (memory.c, width)
-        } else {
-            (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch)
-        };
-        let (c, c_row) = match (straight, memory.long) {
-            (Some(target), _) => {
-                let offset = first.cast_signed() * target.row + strip.first.cast_signed();
-                (target.origin.wrapping_offset(offset), target.row)
-            }
-            (None, Some((block, _))) => (block, width.cast_signed()),
-            (None, None) => (waiting, pitch.cast_signed()),
-        };
-        let adds = strip.block > scope.blocks.start && memory.long.is_none();
-        let block = Block {
-            k: strip.count,
-            a: strip.found.tile(first),
-            rows: strip.found.rows(rows),
-            b: strip.b,
-            steps: kernel::Steps::Even(strip.b_step),
-            ahead: Ahead { from: ahead.from.wrapping_add(number * strip.count * ahead.step), step: ahead.step },
-            c,
-            c_row,
-            before: adds.then_some((waiting.cast_const(), pitch.cast_signed())),
-        };
-        // SAFETY: by this function's contract the rows and the vectors of the panel are readable. The sums are those of a
-        // tile in the job's memory, or in the output whole vectors of columns, which the plan has checked.
-        unsafe { kernel::tile(s, rows, strip.vectors, block) }
-        if let Some((block, lost)) = memory.long {
-            let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
-            for row in 0..rows {
-                // SAFETY: `block` has the tile's sums, and `waiting` and what it loses `width` words for each row of the
-                // tile, by this function's contract; a panel is whole vectors.
-                unsafe { sums.at(row * pitch).add(s, block.wrapping_add(row * width), width) }
-            }
-        }
-        if last && straight.is_none() {
-            let (n, cols) = (strip.first, strip.cols);
-            let sums = Sums { data: waiting.wrapping_add(strip.skip), pitch, m: first, n, rows, cols };
-            // SAFETY: the last block is summed, so `waiting` holds the sums of the tile's rows and the panel's columns,
-            // which lie within the contraction.
-            unsafe { scope.destination.finish(s, &sums) }
-        }
-    }
 }

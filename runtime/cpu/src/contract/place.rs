@@ -22,6 +22,7 @@ pub(super) struct Sight<'a> {
 const NO_SIGHT: Sight<'static> = Sight { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 };
 
 /// A checked operand.
+#[derive(Clone, Copy)]
 pub(super) struct Side<'a> {
     pub(super) data: &'a [f32],
     pub(super) base: isize,

@@ -51,6 +51,8 @@ pub(super) enum Right {
     InPlace { step: isize },
     /// From panels.
     Packed,
+    /// From an image, each k at its offset.
+    Gathered,
 }
 
 /// An output, checked.
@@ -64,6 +66,7 @@ pub(super) struct Place<'a> {
 }
 
 /// Everything about a contraction but the numbers in its operands.
+#[derive(Clone, Copy)]
 pub(super) struct Plan<'a> {
     pub(super) lhs: Side<'a>,
     pub(super) rhs: Side<'a>,
@@ -133,6 +136,11 @@ impl<'a> Plan<'a> {
             *place = self::place(axes, output);
         }
         plan
+    }
+
+    /// The same with all of K in one block, and a right operand that is gathered.
+    pub(super) fn gathered(&self, left: Left) -> Self {
+        Plan { left, right: Right::Gathered, run: self.k.total, per_run: 1, ..*self }
     }
 
     /// How many blocks of K there are, at least one.

@@ -5,6 +5,7 @@
 use crate::contract::drive::Call;
 use crate::contract::halves;
 use crate::contract::kernel::{PANEL, WIDE};
+use crate::contract::long_row::LongRow;
 use crate::contract::pack::Source;
 use crate::contract::plan::{HELD, Left, Plan, Right};
 use crate::machine::MACHINE;
@@ -17,6 +18,9 @@ const WAITING: usize = MACHINE.l2 / 4;
 const REPEATED: usize = MACHINE.l2 / 8;
 /// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
 const PANELS: usize = MACHINE.l2 / 4;
+
+/// Most words of a left operand that stays in a second-level cache beside an image.
+const BESIDE: usize = MACHINE.l2 / 2;
 
 /// Cycles, in multiplications, for packing or reading a word of an operand that other threads may have written: a word of
 /// the third cache takes a quarter of one.
@@ -44,10 +48,12 @@ pub(super) struct Part {
 
 /// How the work is cut: `halves` × `row_parts` × `column_parts` jobs per batch index.
 #[derive(Clone, Copy)]
-pub(super) struct Cut {
+pub(in crate::contract) struct Cut {
+    /// The columns of all panels.
+    pub(super) columns: LongRow,
     /// Vectors per panel.
     pub(super) vectors: usize,
-    pub(super) tiles: usize,
+    pub(in crate::contract) tiles: usize,
     pub(super) panels: usize,
     pub(super) row_parts: usize,
     pub(super) column_parts: usize,
@@ -66,7 +72,9 @@ impl Cut {
         let panels = plan.n.total.div_ceil(width);
         let halves = if columns != Columns::Kept && halves::are_apart(plan) { 2 } else { 1 };
         let is_handed_on = call.sink.is_some();
-        let mut cut = Cut { vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
+        let whole = LongRow::whole(plan.n.total);
+        let mut cut =
+            Cut { columns: whole, vectors, tiles, panels, row_parts: 1, column_parts: 1, halves, is_handed_on };
         let alone = plan.batch.total == 1 && halves == 1 && columns != Columns::Kept;
         let outer_rows = call.threads > 1 && cut.outer_rows(call.threads, plan);
         let is_grid = call.threads > 1 && alone && !outer_rows;
@@ -84,6 +92,24 @@ impl Cut {
         // Parts of equally many rows are better than parts of equally many tiles.
         cut.tiles = cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(call.rows);
         cut
+    }
+
+    /// Of a product whose right operand is gathered: its columns are those of a long row, in panels of so many vectors. Of a
+    /// left operand that a second cache does not hold beside an image each row tile is read once, by a job of its own;
+    /// otherwise threads shall have equally much to do.
+    pub(in crate::contract) fn gathered(call: &Call<'_>, plan: &Plan<'_>, columns: LongRow, vectors: usize) -> Cut {
+        let tiles = plan.m.total.div_ceil(call.rows);
+        let panels = columns.length().div_ceil(vectors * call.lanes);
+        let idle = |parts: usize| {
+            let jobs = plan.batch.total * parts;
+            (jobs.div_ceil(call.threads) * call.threads - jobs) * 1024 / jobs.max(1)
+        };
+        let by_tiles = plan.m.total * plan.k.total > BESIDE || idle(tiles) + 32 < idle(panels);
+        // As few parts as make as many jobs for each thread.
+        let parts = (1..call.threads).find(|parts| (plan.batch.total * parts).is_multiple_of(call.threads));
+        let (row_parts, column_parts) =
+            if by_tiles { (tiles, 1) } else { (1, parts.unwrap_or(call.threads).min(panels)) };
+        Cut { columns, vectors, tiles, panels, row_parts, column_parts, halves: 1, is_handed_on: call.sink.is_some() }
     }
 
     /// Jobs per batch index.

@@ -8,13 +8,13 @@ use super::cut::Cut;
 use crate::Simd;
 use crate::contract::pack::{self, BLOCK, TRANSPOSE};
 use crate::contract::place::Place;
-use crate::contract::plan::Plan;
+use crate::contract::plan::{Plan, Right};
 use crate::scratch::{LINE, Scratch};
 
 /// Regions of the scratch memory of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
-    /// Row tiles of the left operand, if jobs pack them.
+    /// Row tiles of the left operand, if jobs pack them, or the image that they copy.
     pub(super) a: *mut f32,
     /// Words from k to k of all rows, or 0 where each block of K takes the place of the last one.
     pub(super) a_step: usize,
@@ -32,7 +32,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Regions for `a` words of the left operand, `rows` rows and `panels` panels of `width` columns, and a table of places
+    /// Regions for `a` words of the left operand or of an image, `rows` rows and `panels` panels of `width` columns, and a table of places
     /// for each operand.
     pub(super) fn new<'s>(
         scratch: &'s mut Scratch<Place>,
@@ -44,8 +44,13 @@ impl Memory {
         let longest = plan.longest_block();
         let pitch = panels * width;
         let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
-        let b = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch)) + LINE;
-        let b = b.next_multiple_of(LINE);
+        let b = match plan.right {
+            Right::Packed | Right::InPlace { .. } => {
+                let most = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch));
+                (most + LINE).next_multiple_of(LINE)
+            }
+            Right::Gathered => 0,
+        };
         let c = match (cut.halves, plan.blocks()) {
             (2, _) => 0,
             (_, 1) => tile * width,
