@@ -287,6 +287,17 @@ pub mod functions {
     pub const abs: &str = "abs(x: number[..]) -> number[..]";
 
     /// ```text
+    /// acos(x: float[..]) -> float[..]
+    /// ```
+    ///
+    /// The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1.
+    ///
+    /// In PyTorch `torch.acos`, in ONNX `Acos`.
+    ///
+    /// Example: `acos(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
+    pub const acos: &str = "acos(x: float[..]) -> float[..]";
+
+    /// ```text
     /// adaptive_avg_pool1d(x: float[.., Length]) -> float[.., _]
     /// ```
     ///
@@ -455,6 +466,28 @@ pub mod functions {
     ///
     /// Example: `argsort(x)` of `x: f32[5, 7]` is `u32[5, 7]`.
     pub const argsort: &str = "argsort(x: number[..]) -> u32[..]";
+
+    /// ```text
+    /// asin(x: float[..]) -> float[..]
+    /// ```
+    ///
+    /// The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1.
+    ///
+    /// In PyTorch `torch.asin`, in ONNX `Asin`.
+    ///
+    /// Example: `asin(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
+    pub const asin: &str = "asin(x: float[..]) -> float[..]";
+
+    /// ```text
+    /// atan(x: float[..]) -> float[..]
+    /// ```
+    ///
+    /// The angle in radians, from −π/2 to π/2, whose tangent is `x`.
+    ///
+    /// In PyTorch `torch.atan`, in ONNX `Atan`.
+    ///
+    /// Example: `atan(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
+    pub const atan: &str = "atan(x: float[..]) -> float[..]";
 
     /// ```text
     /// attend(q: float[...], k: float[...], v: float[...], mask: each[...]?, key: u32[2]!) -> float[...]

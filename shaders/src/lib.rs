@@ -34,6 +34,7 @@ blocks! {
     argmin_before_f32
     argmin_before_i32
     argmin_before_u32
+    atan_f32
     cos_f32
     div_i32
     div_u32

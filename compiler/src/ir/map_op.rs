@@ -123,6 +123,8 @@ operations! {
     Sin = "sin": 1 Float Function [Flop],
     /// The cosine.
     Cos = "cos": 1 Float Function [Flop],
+    /// The arctangent.
+    Atan = "atan": 1 Float Function [Flop],
     /// The hyperbolic tangent.
     Tanh = "tanh": 1 Float Function [Flop],
     /// `1/(1 + e⁻ˣ)`

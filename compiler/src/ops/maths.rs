@@ -66,6 +66,12 @@ table! {
         |b, x| b.unary(MapOp::Cos, x);
     TAN = "tan" "float" Some("Tan"), Unit, "The tangent of `x` radians.",
         |b, x| { let (sine, cosine) = (b.unary(MapOp::Sin, x)?, b.unary(MapOp::Cos, x)?); b.div(sine, cosine) };
+    ASIN = "asin" "float" Some("Asin"), Unit, "The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1.",
+        asin;
+    ACOS = "acos" "float" Some("Acos"), Unit, "The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1.",
+        acos;
+    ATAN = "atan" "float" Some("Atan"), Normal, "The angle in radians, from −π/2 to π/2, whose tangent is `x`.",
+        |b, x| b.unary(MapOp::Atan, x);
     SINH = "sinh" "float" Some("Sinh"), Normal, "The hyperbolic sine `(eˣ − e⁻ˣ)/2`, accurate near zero.",
         sinh;
     COSH = "cosh" "float" Some("Cosh"), Normal, "The hyperbolic cosine `(eˣ + e⁻ˣ)/2`.",
@@ -88,6 +94,30 @@ table! {
         |b, x| b.unary(MapOp::Ceil, x);
     ROUND = "round" "float" Some("Round"), Normal, "Rounded to the nearest integer, ties to even; its derivative is 0.",
         |b, x| b.unary(MapOp::Round, x);
+}
+
+/// `atan(x/√((1 − x)(1 + x)))`: the factors are exact where the root is small.
+fn asin(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
+    let (less, more) = around_one(b, x)?;
+    let square = b.mul(less, more)?;
+    let root = b.unary(MapOp::Sqrt, square)?;
+    let slope = b.div(x, root)?;
+    b.unary(MapOp::Atan, slope)
+}
+
+/// `2·atan(√((1 − x)/(1 + x)))`, accurate near 1.
+fn acos(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
+    let (less, more) = around_one(b, x)?;
+    let square = b.div(less, more)?;
+    let slope = b.unary(MapOp::Sqrt, square)?;
+    let half = b.unary(MapOp::Atan, slope)?;
+    b.with(MapOp::Mul, half, 2.0)
+}
+
+/// `1 − x` and `1 + x`.
+fn around_one(b: &mut Builder<'_>, x: Value) -> Result<(Value, Value), OpError> {
+    let one = b.constant(x, 1.0)?;
+    Ok((b.sub(one, x)?, b.add(one, x)?))
 }
 
 /// Beyond this `eˣ` may overflow where half of it does not.

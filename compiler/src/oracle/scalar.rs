@@ -100,6 +100,7 @@ fn unary(op: MapOp, x: f64) -> f64 {
         Rsqrt => 1.0 / x.sqrt(),
         Sin => x.sin(),
         Cos => x.cos(),
+        Atan => x.atan(),
         Tanh => x.tanh(),
         Sigmoid => 1.0 / (1.0 + (-x).exp()),
         Erf => erf(x),
@@ -122,8 +123,8 @@ fn binary(op: MapOp, a: f64, b: f64) -> f64 {
         Pow => a.powf(b),
         Max => largest(a, b),
         Min => -largest(-a, -b),
-        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
+        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf
+        | Floor | Ceil | Round | Not | And | Or | Xor | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` is not a function of two floats", op.name())
         }
     }
@@ -153,8 +154,8 @@ fn signed(op: MapOp, a: i32, b: i32) -> i32 {
         And => a & b,
         Or => a | b,
         Xor => a ^ b,
-        Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor | Ceil | Round | Pow
-        | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
+        Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf | Floor | Ceil | Round
+        | Pow | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` does not map i32 to i32", op.name())
         }
     }
@@ -176,8 +177,8 @@ fn unsigned(op: MapOp, a: u32, b: u32) -> u32 {
         Xor => a ^ b,
         Shl => a.wrapping_shl(b),
         Shr => a.wrapping_shr(b),
-        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Floor
-        | Ceil | Round | Pow | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
+        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf
+        | Floor | Ceil | Round | Pow | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
             unreachable!("`{}` does not map u32 to u32", op.name())
         }
     }

@@ -44,6 +44,12 @@ pub(super) fn pull_back(
             let minus = b.unary(Neg, g)?;
             scaled(b, minus, Sin, x)?
         }
+        (Atan, _) => {
+            let square = b.mul(x, x)?;
+            let one = b.constant(g, 1.0)?;
+            let slope = b.add(square, one)?;
+            b.div(g, slope)?
+        }
         (Tanh, _) => {
             let square = b.mul(y, y)?;
             let one = b.constant(g, 1.0)?;

@@ -11,6 +11,7 @@
 //!
 //! Coefficients marked *minimax* come from a Remez exchange in 160-bit arithmetic for the stated weight and interval.
 
+mod atan;
 #[cfg(test)]
 mod check;
 mod erf;
@@ -27,6 +28,7 @@ mod tanh;
 mod threefry;
 mod trig;
 
+pub use atan::atan;
 pub use erf::erf;
 pub use exp::exp;
 pub use expm1::expm1;

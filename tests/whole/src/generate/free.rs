@@ -21,6 +21,7 @@ const MAPS: &[&str] = &[
     "square",
     "neg",
     "erf",
+    "atan",
     "floor",
     "sign",
     "expm1",

@@ -340,7 +340,9 @@ impl<'a> Printer<'a> {
                     s.#select(s.#lt(zero, #a), one, s.#select(s.#lt(#a, zero), s.#neg(one), zero))
                 })
             }
-            Exp | Expm1 | Log | Log1p | Rsqrt | Sin | Cos | Tanh | Sigmoid | Erf | Pow | Threefry => maths(op.name()),
+            Exp | Expm1 | Log | Log1p | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf | Pow | Threefry => {
+                maths(op.name())
+            }
         }
     }
 

@@ -294,6 +294,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
         MapOp::Rsqrt => format!("inverseSqrt({a})"),
         MapOp::Sin => format!("sin_f32({a})"),
         MapOp::Cos => format!("cos_f32({a})"),
+        MapOp::Atan => format!("atan_f32({a})"),
         MapOp::Tanh => format!("tanh_f32({a})"),
         MapOp::Sigmoid => format!("sigmoid({a})"),
         MapOp::Erf => format!("erf({a})"),
