@@ -5,6 +5,7 @@ use crate::dump::Dumps;
 use crate::ir::Model;
 use crate::ir::plan::Plans;
 use crate::ir::program::Program;
+use crate::ops::{self, Optimizer};
 use crate::stages::parse::{self, Parsed, Texts};
 use crate::stages::{emit, expand, fuse, grad, memory, schedule, shape};
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
@@ -39,13 +40,18 @@ fn checked(texts: Texts, diags: &mut Diags, dumps: &mut Dumps) -> Parsed {
 
 /// Runs a model that has no mistakes through the stages from expand to memory.
 pub fn lower(model: Model) -> Compiled {
-    lowered(model, &mut Dumps::default())
+    lower_by(model, ops::optimizer_of)
 }
 
-fn lowered(model: Model, dumps: &mut Dumps) -> Compiled {
+/// The same with optimisers that are declared elsewhere.
+pub fn lower_by(model: Model, optimizer: fn(&str) -> &'static Optimizer) -> Compiled {
+    lowered(model, optimizer, &mut Dumps::default())
+}
+
+fn lowered(model: Model, optimizer: fn(&str) -> &'static Optimizer, dumps: &mut Dumps) -> Compiled {
     let model = expand::expand(model);
     dumps.graphs("expand", slice::from_ref(&model));
-    let model = grad::grad(model);
+    let model = grad::grad(model, optimizer);
     dumps.graphs("grad", slice::from_ref(&model));
     let programs = fuse::fuse(&model);
     dumps.kernels("fuse", &model, || text(&programs));
@@ -90,7 +96,7 @@ pub fn compile(tokens: TokenStream, number: usize, dumps: &mut Dumps) -> TokenSt
     }
     out.extend(emit::results(&models, &runtime));
     for model in models {
-        let Compiled { model, plans } = lowered(model, dumps);
+        let Compiled { model, plans } = lowered(model, ops::optimizer_of, dumps);
         let emitted = emit::emit(&model, &plans, &runtime);
         dumps.emitted(&model, &plans, &emitted);
         out.extend(emitted);

@@ -20,7 +20,7 @@ use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{Branch, DType, Graph, Kind, Mode, Model, Type, Value};
-use precast_compiler::ops::{Builder, OpError};
+use precast_compiler::ops::{Builder, OpError, optimizer_of};
 use precast_compiler::oracle::{Data, Env, Tensor, run};
 use precast_compiler::pipeline;
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -148,7 +148,7 @@ fn gradients_agree(text: &str, number: u32) {
     sound(&model, After::Shape);
     let plain = expand(model);
     sound(&plain, After::Expand);
-    let complete = grad(plain.clone());
+    let complete = grad(plain.clone(), optimizer_of);
     sound(&complete, After::Grad);
     let at = plain.functions.iter().position(|f| matches!(f.mode, Mode::Train(_))).unwrap();
     let mut numbers = Numbers::new(3);

@@ -117,7 +117,7 @@ fn random(numbers: &mut Numbers) -> (Graph, Vec<Vec<Dim>>, Mode) {
             outputs.extend(differentiate(&mut growing.graph, loss, &inputs));
         } else {
             outputs.insert(0, loss);
-            mode = Mode::Train(growing.pick(&optimizers()));
+            mode = Mode::Train(growing.pick(&optimizers()).name.into());
         }
     }
     let mut graph = growing.graph;

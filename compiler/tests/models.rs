@@ -16,6 +16,7 @@ use precast_compiler::ir::graph::GROUPS;
 use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Mode, Model};
+use precast_compiler::ops::optimizer_of;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor, run};
 use precast_compiler::pipeline;
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -121,7 +122,7 @@ fn training(model: &Model) -> usize {
 /// Compares the gradients of the training function with finite differences of its loss.
 fn gradients_agree(text: &str) {
     let plain = expanded(text);
-    let complete = grad(plain.clone());
+    let complete = grad(plain.clone(), optimizer_of);
     sound(&complete, After::Grad);
     let at = training(&plain);
     let env = env(&plain, at, 10);
@@ -178,7 +179,7 @@ fn every_place_and_iteration_draws_its_own_bits() {
             }
         }
     ";
-    let model = grad(expanded(text));
+    let model = grad(expanded(text), optimizer_of);
     let at = training(&model);
     let mut env = env(&model, at, 1);
     env.args[0] = Tensor::floats([BATCH as usize, 64], vec![1.0; BATCH as usize * 64]);
@@ -201,7 +202,7 @@ fn stepped(x: [f64; 2], y: f64, skip_nonfinite: bool) -> (Vec<f64>, Vec<f64>) {
             pub fn loss(&self, x: f32[2], y: f32) -> f32 { sum(x * self.a) + sum(square(self.b)) + y }
         }
     ";
-    let model = grad(expanded(text));
+    let model = grad(expanded(text), optimizer_of);
     let at = training(&model);
     let mut numbers = vec![[0.0; GROUPS]; 5];
     (numbers[0], numbers[2]) = ([0.1; GROUPS], [1.0; GROUPS]);

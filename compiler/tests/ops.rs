@@ -10,10 +10,11 @@ mod support;
 
 use call::call;
 use precast_compiler::diag::Code;
+use precast_compiler::ir::attr::Attr;
 use precast_compiler::ir::simplify::simplify;
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
 use precast_compiler::ops::{
-    Attr, AttrDecl, Bindings, Builder, Example, Item, Op, OpError, Signature, items, optimizer, resolve,
+    AttrDecl, Bindings, Builder, Example, Item, Op, OpError, Signature, items, op_of, optimizer, resolve,
 };
 use precast_compiler::oracle::{Data, Tensor, run_graph};
 use proc_macro2::Span;
@@ -111,7 +112,7 @@ fn expand(old: &Graph) -> Graph {
         renamed.push(match &node.kind {
             Kind::Op(call) => {
                 let mut b = Builder { training: call.training, ..builder(&mut graph, &mut sites) };
-                (call.op.body)(&mut b, &args, &call.attrs).unwrap()
+                (op_of(call).body)(&mut b, &args, &call.attrs).unwrap()
             }
             Kind::Result(k) => vec![renamed[node.args[0].0 as usize][*k]],
             kind => vec![graph.push(kind.clone(), args, node.ty.clone(), Span::call_site())],

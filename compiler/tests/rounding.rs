@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "tests fail by panicking")]
 
+use precast_compiler::ops::optimizer_of;
 use precast_compiler::oracle::{Env, Outputs, Rounding, Tensor, run};
 use precast_compiler::pipeline::check;
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -16,7 +17,7 @@ fn under(body: &str, result: &str, x: [f64; 6], y: [f64; 6]) -> Vec<Outputs> {
     );
     let (mut models, diags) = check(text.parse().unwrap());
     assert!(diags.is_empty(), "{:?}", diags.list());
-    let model = grad(expand(models.remove(0)));
+    let model = grad(expand(models.remove(0)), optimizer_of);
     let args = vec![Tensor::floats([6], x.to_vec()), Tensor::floats([6], y.to_vec())];
     let one = |rounding| {
         let env = Env { args: args.clone(), rounding, ..Env::default() };

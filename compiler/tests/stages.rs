@@ -8,6 +8,7 @@ use precast_compiler::diag::Diags;
 use precast_compiler::ir::Model;
 use precast_compiler::ir::program::Program;
 use precast_compiler::ir::verify::{After, verify, verify_plans, verify_programs};
+use precast_compiler::ops::optimizer_of;
 use precast_compiler::pipeline::{STAGES, check};
 use precast_compiler::stages::{
     expand::expand, fuse::fuse, grad::grad, memory::memory, parse::parse, schedule::schedule,
@@ -110,7 +111,7 @@ fn expand_replaces_ops_by_primitives() {
 
 #[test]
 fn grad_completes_training_functions() {
-    models("grad", After::Expand, After::Grad, grad);
+    models("grad", After::Expand, After::Grad, |model| grad(model, optimizer_of));
 }
 
 #[test]

@@ -9,13 +9,14 @@
     reason = "tests fail by panicking, and share a public module"
 )]
 
+use precast_compiler::ir::attr::Attrs;
 use precast_compiler::ir::graph::{Call, GROUPS};
 use precast_compiler::ir::model::{Argument, Binder, Effect, Init, NamedDim, Results, Signature};
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::prim::MapOp;
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, ParamId, Type, Value};
-use precast_compiler::ops::{Attrs, Builder, OpError, op, optimizer};
+use precast_compiler::ops::{Builder, OpError, optimizer, optimizer_of};
 use precast_compiler::oracle::{Env, Outputs, Tensor, run};
 use precast_compiler::stages::{expand::expand, grad::grad};
 use proc_macro2::{Ident, Span, TokenStream};
@@ -49,7 +50,7 @@ fn regression(rule: &str) -> Model {
     let inputs =
         [(Kind::Input(0), &x), (Kind::Param(ParamId(0)), &params[0].ty), (Kind::Param(ParamId(1)), &params[1].ty)];
     let args = inputs.map(|(kind, ty)| graph.push(kind, vec![], Some(ty.clone()), span)).to_vec();
-    let call = Call { op: op("linear").unwrap(), attrs: Attrs::default(), callee: "self.layer".into(), training: true };
+    let call = Call { op: "linear".into(), attrs: Attrs::default(), callee: "self.layer".into(), training: true };
     let guess = graph.push(Kind::Op(call), args, Some(y.clone()), span);
     let target = graph.push(Kind::Input(1), vec![], Some(y.clone()), span);
     let mut b = Builder { graph: &mut graph, span, training: true, sites: &mut 0, loops: vec![] };
@@ -59,7 +60,7 @@ fn regression(rule: &str) -> Model {
         name: ident("loss"),
         signature: Signature::default(),
         attrs: vec![],
-        mode: Mode::Train(optimizer(rule).unwrap()),
+        mode: Mode::Train(rule.to_owned().into()),
         args: vec![Argument { name: ident("x"), ty: x }, Argument { name: ident("y"), ty: y }],
         dims: vec![NamedDim { name: "B".into(), bound: None, binder: Binder::Extents }],
         results: Results::One,
@@ -133,7 +134,7 @@ fn step(env: &Env) -> Outputs {
 fn step_of(rule: &str, env: &Env) -> Outputs {
     let model = expand(regression(rule));
     verify(&model, After::Expand).unwrap();
-    let model = grad(model);
+    let model = grad(model, optimizer_of);
     verify(&model, After::Grad).unwrap();
     let text = model.to_string();
     assert_eq!(text.parse::<Model>().unwrap().to_string(), text);

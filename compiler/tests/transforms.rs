@@ -18,6 +18,7 @@ use precast_compiler::diag::Diags;
 use precast_compiler::dump::Dumps;
 use precast_compiler::ir::model::{Effect, Model};
 use precast_compiler::ir::verify::{After, verify};
+use precast_compiler::ops::optimizer_of;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor, run};
 use precast_compiler::pipeline::{compile, lower};
 use precast_compiler::stages::{expand::expand, grad::grad, parse::parse, shape::shape};
@@ -39,7 +40,7 @@ fn model(source: &str) -> Model {
 }
 
 fn resolved(model: Model) -> Model {
-    let model = grad(model);
+    let model = grad(model, optimizer_of);
     verify(&model, After::Grad).expect("sound graphs");
     model
 }

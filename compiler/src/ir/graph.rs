@@ -3,13 +3,13 @@
 //! Nodes stand in an order in which each uses only earlier ones. A body of a repeated region is a graph of
 //! its own. Until expand, nodes may be ops; afterwards only primitives, regions and sources remain.
 
+use super::attr::{Attrs, Name};
 use super::dim::Dim;
 use super::model::{ParamId, StateId};
 use super::prim::{MapOp, Prim};
 use super::transform::Transform;
 use super::ty::Type;
 use super::written::Written;
-use crate::ops::{Attrs, Op};
 use proc_macro2::Span;
 use std::slice;
 
@@ -138,7 +138,7 @@ pub const CHUNK: usize = 64;
 #[derive(Clone, Debug)]
 pub struct Call {
     /// Which op.
-    pub op: &'static Op,
+    pub op: Name,
     /// Its attributes, evaluated.
     pub attrs: Attrs,
     /// How the user calls it: `relu`, or `self.hidden` for a layer.

@@ -4,6 +4,7 @@
 
 pub mod algorithm;
 pub mod attend;
+pub mod attr;
 pub mod dim;
 pub mod dot;
 pub mod ellipses;

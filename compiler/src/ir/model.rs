@@ -1,10 +1,10 @@
 //! A model: its parameters and its public functions, each with a graph.
 
+use super::attr::Name;
 use super::dim::Dim;
 use super::graph::{Graph, Memory, Value};
 use super::precision::Precision;
 use super::ty::Type;
-use crate::ops::Optimizer;
 use proc_macro2::{Ident, Span, TokenStream};
 
 /// A parameter (stack) of a model.
@@ -114,7 +114,7 @@ pub enum Mode {
     /// Nothing.
     Evaluate,
     /// A step of training with that optimiser; the first result is the loss.
-    Train(&'static Optimizer),
+    Train(Name),
 }
 
 /// A value written to a pool that outlives the call. Effects take place after everything else.
@@ -286,7 +286,7 @@ pub struct Sketch {
     /// The number of arguments.
     pub args: usize,
     /// What trains it.
-    pub optimizers: Vec<&'static Optimizer>,
+    pub optimizers: Vec<Name>,
 }
 
 impl Model {

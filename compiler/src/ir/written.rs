@@ -7,12 +7,12 @@
 //! call (`D#3`). A `Fit` binds them to what the arguments have; shape substitutes them everywhere.
 
 use super::Dim;
+use super::attr::{Attr, Attrs, Name};
 use super::ellipses::Ellipses;
 use super::graph::{Call, Foreign};
 use super::transform::Transform;
 use super::ty::DType;
 use crate::diag::Place;
-use crate::ops::{Attr, Attrs, Layer};
 
 /// A node as the user wrote it.
 #[derive(Clone, Debug)]
@@ -204,7 +204,7 @@ pub struct Site {
 #[derive(Clone, Debug)]
 pub struct LayerSite {
     /// The layer's kind.
-    pub layer: &'static Layer,
+    pub layer: Name,
     /// The field's name; none for one of a list.
     pub field: Option<String>,
     /// The constructor's attributes, evaluated.
@@ -238,6 +238,6 @@ impl LayerSite {
         };
         let args: Vec<String> = self.written.iter().map(arg).collect();
         let name = self.field.as_ref().map_or(String::new(), |field| format!("{field}: "));
-        format!("{name}{}({})", self.layer.name, args.join(", "))
+        format!("{name}{}({})", self.layer, args.join(", "))
     }
 }

@@ -295,6 +295,6 @@ fn params(attrs: &Attrs) -> Result<Vec<LayerParam>, OpError> {
 
 fn op_attrs(attrs: &Attrs) -> Attrs {
     let mut attrs = attrs.only(&["eps", "momentum", "track_running_stats"]);
-    attrs.0.push(("training", super::Attr::Bool(false)));
+    attrs.0.push(("training".into(), super::Attr::Bool(false)));
     attrs
 }

@@ -174,7 +174,7 @@ pub(super) fn initial(attrs: &Attrs, name: &'static str, shape: &[Dim], own: Ini
         unreachable!("`fit_initial` made the list, which starts with a name");
     };
     let Some(of) = initializer(of) else { unreachable!("`fit_initial` found the initialiser") };
-    let numbers = of.attrs.iter().map(|decl| decl.name).zip(numbers.iter().cloned()).collect();
+    let numbers = of.attrs.iter().map(|decl| decl.name.into()).zip(numbers.iter().cloned()).collect();
     (of.rule)(&Attrs(numbers), &Fans::of(shape)).map_err(|error| OpError { attr: Some(name), ..error })
 }
 

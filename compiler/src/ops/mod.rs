@@ -21,9 +21,10 @@ mod signature;
 mod sliding;
 
 use crate::diag::Code;
+use crate::ir::attr::{Attr, Attrs};
 pub(crate) use attend::specification as attention;
 pub(crate) use attrs::{ABSENT, NONE};
-pub use attrs::{Attr, AttrDecl, AttrError, AttrKind, Attrs, resolve};
+pub use attrs::{AttrDecl, AttrError, AttrKind, resolve};
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use divisor::nearest_divisor;
@@ -31,7 +32,9 @@ pub use example::read_dim;
 pub use initial::{INITIALIZERS, Initializer, initial_value, initializer};
 pub use signature::{Bindings, Class, Signature, Slot, Times, check};
 
+use crate::ir::graph::Call;
 use crate::ir::model::Init;
+use crate::ir::written::LayerSite;
 use crate::ir::{Dim, Type, Value};
 
 /// Declares the modules of ops and the list of what they define. A new op is a new file and a line here.
@@ -402,6 +405,21 @@ pub fn op(name: &str) -> Option<&'static Op> {
         Item::Op(op) if op.name == name => Some(op),
         _ => None,
     })
+}
+
+/// The op of a call.
+pub fn op_of(call: &Call) -> &'static Op {
+    op(&call.op).unwrap_or_else(|| unreachable!("parse has found `{}`", call.op))
+}
+
+/// The layer of a declaration.
+pub fn layer_of(site: &LayerSite) -> &'static Layer {
+    layer(&site.layer).unwrap_or_else(|| unreachable!("parse has found `{}`", site.layer))
+}
+
+/// The optimiser of a training function.
+pub fn optimizer_of(name: &str) -> &'static Optimizer {
+    optimizer(name).unwrap_or_else(|| unreachable!("parse has found `{name}`"))
 }
 
 /// The layer of that name.

@@ -208,7 +208,7 @@ impl Run<'_> {
                 return made.into_iter().map(Rc::new).collect();
             }
             Kind::StopGradient => arg(0),
-            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
+            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         }]
     }

@@ -6,7 +6,7 @@ use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Sig
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::verify::verify_plans;
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, State, Type, Value};
+use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, Source, State, Type, Value};
 use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use precast_compiler::stages::memory;
@@ -140,12 +140,14 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     };
     let session = model.states.iter().map(|s| state(s, &mut numbers)).collect();
     let mut env = Env { args, params, session, dims: bound, key: [17, 23], ..Env::default() };
-    if let Mode::Train(optimizer) = function.mode {
+    if let Mode::Train(_) = &function.mode {
         let words = model.trained_len();
         // Whatever the optimiser, its second moments must not be negative.
-        env.states = optimizer.states.iter().map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
-        env.numbers =
-            optimizer.numbers.iter().map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
+        let count = |of: fn(&Kind) -> bool| function.graph.nodes.iter().filter(|node| of(&node.kind)).count();
+        let states = count(|kind| matches!(kind, Kind::Source(Source::State(_))));
+        env.states = (0..states).map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
+        let of_step = count(|kind| matches!(kind, Kind::Source(Source::Number(_))));
+        env.numbers = (0..of_step).map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
         env.groups = (0..words / CHUNK).map(|_| numbers.below(GROUPS as u32)).collect();
         env.clip_norm = Some(0.7);
         env.skip_nonfinite = true;

@@ -38,7 +38,3 @@ pub(crate) const CHOICES: Excuses = &[
     ("compiler/src/stages/emit/rust/plan.rs", "RESULTS", "it is emitted"),
     ("compiler/src/stages/emit/rust/scalar.rs", "LANES", "a test evaluates what is printed in lanes"),
 ];
-
-/// Imports against the order.
-pub(crate) const IMPORTS: Excuses =
-    &[("compiler/src/ir/", "use crate::ops::", "until expand, the nodes of a graph are calls of ops")];

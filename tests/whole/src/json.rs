@@ -2,8 +2,9 @@
 //! included, and extents are text in the named dimensions.
 
 use crate::program::{Body, Call, Derivative, Field, Local, Operand, Program, Step};
+use precast_compiler::ir::attr::{Attr, Attrs};
 use precast_compiler::ir::{Dim, Type};
-use precast_compiler::ops::{self, Attr, Attrs};
+use precast_compiler::ops::{self};
 use std::fmt;
 
 /// A value of JSON, with Python's `NaN` and `Infinity`.
@@ -139,7 +140,7 @@ fn declared(text: &str) -> Option<(&'static str, Attrs)> {
         }
     }
     let attrs = (layer.op_attrs)(&ops::resolve(layer.attrs, positional, named).ok()?);
-    let given = attrs.0.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
+    let given = attrs.0.into_iter().map(|(name, value)| (name.into_owned(), value)).collect();
     Some((layer.op.name, ops::resolve(layer.op.attrs, vec![], given).ok()?))
 }
 
@@ -236,7 +237,7 @@ fn body(body: &Body) -> Json {
 }
 
 fn attributes(attrs: &Attrs) -> Json {
-    Json::Object(attrs.0.iter().map(|(name, value)| ((*name).to_owned(), attribute(value))).collect())
+    Json::Object(attrs.0.iter().map(|(name, value)| (name.to_string(), attribute(value))).collect())
 }
 
 /// What depends on named dimensions is told apart from words.

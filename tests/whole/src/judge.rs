@@ -2,6 +2,7 @@
 
 use precast_compiler::ir::model::{Function, Mode};
 use precast_compiler::ir::{Dim, Model};
+use precast_compiler::ops::optimizer_of;
 use precast_compiler::oracle::{self, Data, Env, Outputs, Rounding, Tensor};
 use precast_compiler::pipeline::check;
 use precast_compiler::stages::{expand::expand, grad::grad};
@@ -58,7 +59,7 @@ pub fn checked(text: &str) -> Result<Model, String> {
 /// # Errors
 /// The diagnostics.
 pub fn model(text: &str) -> Result<Model, String> {
-    Ok(grad(expand(checked(text)?)))
+    Ok(grad(expand(checked(text)?), optimizer_of))
 }
 
 /// The function that evaluates, or the one that trains.

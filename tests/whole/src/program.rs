@@ -2,7 +2,8 @@
 //! `types` has the type of each.
 
 use precast_compiler::ir::Type;
-use precast_compiler::ops::{Attrs, Domain};
+use precast_compiler::ir::attr::Attrs;
+use precast_compiler::ops::Domain;
 use std::collections::BTreeSet;
 
 /// The number of a value of the program.

@@ -3,6 +3,7 @@
 use super::datum::{Datum, Fields, Read};
 use super::lex::{Cursor, Token};
 use super::{field_names, prims};
+use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, Signature, State, StateId, Wgsl};
 use crate::ir::precision::Precision;
@@ -11,7 +12,6 @@ use crate::ir::{
     Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
     Value,
 };
-use crate::ops::{self, Attr, Attrs, Op};
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
 
@@ -220,8 +220,7 @@ fn mode(fields: &Fields) -> Result<Mode, String> {
     if Read(fields).find("train").is_none() {
         return Ok(Mode::Evaluate);
     }
-    let name = Read(fields).word("train")?;
-    ops::optimizer(&name).map(Mode::Train).ok_or_else(|| format!("no optimiser `{name}`"))
+    Ok(Mode::Train(Read(fields).word("train")?.into()))
 }
 
 fn frozen(fields: &Fields) -> Result<Vec<ParamId>, String> {
@@ -347,16 +346,12 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
         }
         "branch" => Kind::Branch(Box::new(Branch { cases: cases(cursor)? })),
         "transform" => Kind::Transform(Box::new(Transform { how: parse_how(&read)?, body: body(cursor)? })),
-        "op" => {
-            let name = read.word("name")?;
-            let op = ops::op(&name).ok_or_else(|| format!("no op `{name}`"))?;
-            Kind::Op(Call {
-                op,
-                attrs: parse_attrs(op, read.get("attrs")?)?,
-                callee: read.text("callee")?.to_owned(),
-                training: read.flag("training")?,
-            })
-        }
+        "op" => Kind::Op(Call {
+            op: read.word("name")?.into(),
+            attrs: parse_attrs(read.get("attrs")?)?,
+            callee: read.text("callee")?.to_owned(),
+            training: read.flag("training")?,
+        }),
         "written" => return Err("what the user wrote does not parse from this form".into()),
         primitive => Kind::Prim(prims::parse(primitive, fields)?),
     })
@@ -414,17 +409,11 @@ fn taken(read: &Read<'_>) -> Result<Vec<Taken>, String> {
     read.dims("takes")?.iter().map(|d| one(d.as_name().unwrap_or_default())).collect()
 }
 
-/// Every declared attribute; those that did not print are absent.
-fn parse_attrs(op: &'static Op, datum: &Datum) -> Result<Attrs, String> {
+/// The attributes that have a value.
+fn parse_attrs(datum: &Datum) -> Result<Attrs, String> {
     let Datum::Record(fields) = datum else { return Err(format!("attrs={datum}")) };
-    if let Some((name, _)) = fields.iter().find(|(name, _)| !op.attrs.iter().any(|a| a.name == name)) {
-        return Err(format!("`{}` has no attribute `{name}`", op.name));
-    }
-    let value = |name: &'static str| match Read(fields).find(name) {
-        Some(datum) => Ok((name, parse_attr(datum)?)),
-        None => Ok((name, Attr::Absent)),
-    };
-    Ok(Attrs(op.attrs.iter().map(|a| value(a.name)).collect::<Result<_, String>>()?))
+    let given = fields.iter().map(|(name, datum)| Ok((name.clone().into(), parse_attr(datum)?)));
+    Ok(Attrs(given.collect::<Result<_, String>>()?))
 }
 
 fn parse_attr(datum: &Datum) -> Result<Attr, String> {

@@ -2,12 +2,12 @@
 
 use super::datum::{Datum, Fields};
 use super::{field_names, prims};
+use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
-use crate::ops::{Attr, Attrs};
 use std::fmt::{self, Write};
 
 impl fmt::Display for Model {
@@ -74,9 +74,9 @@ impl fmt::Display for Graph {
 
 fn header(function: &Function) -> Fields {
     let mut fields = vec![];
-    match function.mode {
+    match &function.mode {
         Mode::Evaluate => {}
-        Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer.name))),
+        Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(&**optimizer))),
     }
     if !function.frozen.is_empty() {
         let frozen = function.frozen.iter().map(|id| id.0 as usize);
@@ -253,7 +253,7 @@ fn head(kind: &Kind) -> (String, Fields) {
         }
         Kind::Op(call) => {
             let fields = [
-                ("name", Datum::word(call.op.name)),
+                ("name", Datum::word(&call.op)),
                 ("callee", Datum::Text(call.callee.clone())),
                 ("training", Datum::Scalar(Scalar::Bool(call.training))),
                 ("attrs", print_attrs(&call.attrs)),

@@ -117,7 +117,7 @@ impl Scope<'_> {
             Kind::Transform(_) if self.after >= After::Grad => Err("a transform after grad".into()),
             Kind::Transform(_) if expanded => untyped("transform"),
             Kind::Repeat(_) | Kind::Branch(_) | Kind::Transform(_) => Ok(()),
-            Kind::Op(call) => ensure(!expanded, || format!("the op `{}` after expand", call.op.name)),
+            Kind::Op(call) => ensure(!expanded, || format!("the op `{}` after expand", call.op)),
             Kind::Written(_) => Err("what the user wrote is left after shape".into()),
             Kind::Input(_)
             | Kind::Param(_)
@@ -418,9 +418,9 @@ fn stored(model: &Model, function: &Function) -> Vec<String> {
 
 /// The effects of a function after grad.
 fn effects(model: &Model, function: &Function) -> Vec<String> {
-    let Mode::Train(optimizer) = function.mode else {
+    if let Mode::Evaluate = function.mode {
         return stored(model, function);
-    };
+    }
     let mut want: Vec<(Effect, Type)> = vec![];
     let trained = model.trained().filter(|id| !function.frozen.contains(id));
     want.extend(trained.map(|id| (Effect::Gradient(id), model.param(id).stacked())));
@@ -432,7 +432,12 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
     want.extend(changed);
     let pool = source_type(Source::Weights, model.trained_len());
     want.push((Effect::Weights, pool.clone()));
-    want.extend((0..optimizer.states.len()).map(|k| (Effect::State(k), pool.clone())));
+    // Every state of the optimiser that is read is written.
+    for node in &function.graph.nodes {
+        if let Kind::Source(Source::State(k)) = node.kind {
+            want.push((Effect::State(k), pool.clone()));
+        }
+    }
     want.push((Effect::Updated, Type::scalar(DType::U32)));
     let graph = &function.graph;
     let mut errors = vec![];

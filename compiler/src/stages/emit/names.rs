@@ -25,7 +25,7 @@ pub(super) fn marker(function: &Function) -> Ident {
     let name = if name.split('_').all(small) { camel(name) } else { format!("__{name}__") };
     match &function.mode {
         Mode::Evaluate => format_ident!("{name}"),
-        Mode::Train(optimizer) => format_ident!("{name}_{}", optimizer.name),
+        Mode::Train(optimizer) => format_ident!("{name}_{}", &**optimizer),
     }
 }
 

@@ -6,7 +6,7 @@
 use crate::ir::graph::Call;
 use crate::ir::simplify::simplify;
 use crate::ir::{Branch, DType, Foreign, Graph, Kind, Model, Repeat, Transform, Type, Value};
-use crate::ops::Builder;
+use crate::ops::{self, Builder};
 use proc_macro2::Span;
 use std::collections::HashMap;
 
@@ -80,9 +80,9 @@ impl Expansion<'_> {
             |graph: &mut Graph, depth| graph.push(Kind::Counter(depth), vec![], Some(Type::scalar(DType::U32)), span);
         let loops = (0..self.depth).rev().map(|depth| counter(graph, depth)).collect();
         let mut builder = Builder { graph, span, training: call.training, sites: self.sites, loops };
-        match (call.op.body)(&mut builder, args, &call.attrs) {
+        match (ops::op_of(call).body)(&mut builder, args, &call.attrs) {
             Ok(results) => results,
-            Err(error) => unreachable!("shape has built `{}` before: {}", call.op.name, error.message),
+            Err(error) => unreachable!("shape has built `{}` before: {}", call.op, error.message),
         }
     }
 

@@ -35,7 +35,7 @@ pub(super) fn active(graph: &Graph, wrt: &[Value]) -> Vec<bool> {
             }
             Kind::Result(k) => float && regions.get(&node.args[0]).is_some_and(|r| r[*k]),
             Kind::Transform(_) => unreachable!("transforms are resolved before derivatives are taken"),
-            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
+            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         };
         active.push(flows || (float && wrt.contains(&value)));

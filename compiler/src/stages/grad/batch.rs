@@ -102,7 +102,7 @@ impl Varying {
                 Kind::Result(k) => varying.results[&node.args[0]][*k],
                 Kind::Foreign(_) => unreachable!("shape has reported foreign calls in transforms"),
                 Kind::Transform(_) => unreachable!("transforms are resolved from the inside out"),
-                Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
+                Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op),
                 Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
             };
             varying.nodes.push(varies);
@@ -204,7 +204,7 @@ impl<'a> Batch<'a> {
             }
             Kind::Foreign(_) => unreachable!("shape has reported foreign calls in transforms"),
             Kind::Transform(_) => unreachable!("transforms are resolved from the inside out"),
-            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op.name),
+            Kind::Op(call) => unreachable!("expand has replaced `{}`", call.op),
             Kind::Written(_) => unreachable!("shape has resolved what the user wrote"),
         })
     }

@@ -29,9 +29,10 @@ pub use transform::resolve;
 use crate::ir::model::Mode;
 use crate::ir::simplify::simplify;
 use crate::ir::{Graph, Kind, Memory, Model, Value};
+use crate::ops::Optimizer;
 
-/// Resolves what is mapped and differentiated, and completes every training function.
-pub fn grad(mut model: Model) -> Model {
+/// Resolves what is mapped and differentiated, and completes every training function by the optimiser of its name.
+pub fn grad(mut model: Model, optimizer: fn(&str) -> &'static Optimizer) -> Model {
     let mut functions = std::mem::take(&mut model.functions);
     for function in &mut functions {
         choose(&mut function.graph, model.memory);
@@ -39,13 +40,13 @@ pub fn grad(mut model: Model) -> Model {
             // The effects so far are new values of companions.
             function.change_graph(|graph| simplify(transform::resolve(&graph), &mut []));
         }
-        match function.mode {
+        match function.mode.clone() {
             Mode::Evaluate => {}
-            Mode::Train(optimizer) => {
+            Mode::Train(name) => {
                 if model.memory == Memory::Minimize {
                     function.change_graph(segments::cut);
                 }
-                train::complete(&model, function, optimizer);
+                train::complete(&model, function, optimizer(&name));
             }
         }
         pass_stops(&mut function.graph);

@@ -105,7 +105,7 @@ pub(super) fn pull_back(
                 _,
             ) => continue,
             (Kind::Transform(_), _) => unreachable!("transforms are resolved before derivatives are taken"),
-            (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op.name),
+            (Kind::Op(call), _) => unreachable!("expand has replaced `{}`", call.op),
             (Kind::Written(_), _) => unreachable!("shape has resolved what the user wrote"),
         };
         for ((arg, cotangent), _) in args.into_iter().zip(onward).zip(flows).filter(|(_, flows)| *flows) {

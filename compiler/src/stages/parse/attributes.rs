@@ -4,7 +4,8 @@ use super::ast::*;
 use super::{vocabulary, words};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::DType;
-use crate::ops::{self, Attr, AttrDecl, AttrError, AttrKind, Attrs};
+use crate::ir::attr::{Attr, Attrs};
+use crate::ops::{self, AttrDecl, AttrError, AttrKind};
 use proc_macro2::Ident;
 
 /// One given argument.

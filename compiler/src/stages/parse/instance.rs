@@ -13,12 +13,13 @@ use super::statics::{self, Wanted};
 use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
+use crate::ir::attr::Attr;
 use crate::ir::graph::CHUNK;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
 use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
 use crate::ir::{DType, Type};
-use crate::ops::{self, Attr, Item, Layer, LayerParam};
+use crate::ops::{self, Item, Layer, LayerParam};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
 use std::rc::Rc;
@@ -324,7 +325,8 @@ impl<'d, 'p> Instances<'d, 'p> {
         let line = diags.line(field.name.span().into());
         let is_alone = matches!(field.ty, FieldType::One { .. } | FieldType::Repeat { .. });
         let (name, places) = (is_alone.then(|| field.name.to_string()), bound.places);
-        let site = LayerSite { layer, field: name, attrs, written: bound.written, place, places, line };
+        let site =
+            LayerSite { layer: layer.name.into(), field: name, attrs, written: bound.written, place, places, line };
         let mut ids = vec![];
         for param in params {
             if param.name.is_empty() {

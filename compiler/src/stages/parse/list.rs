@@ -8,8 +8,8 @@ use super::statics::{self, Wanted};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::Dim;
+use crate::ir::attr::Attr;
 use crate::ir::limits::FIELDS;
-use crate::ops::Attr;
 use proc_macro2::Ident;
 use std::rc::Rc;
 

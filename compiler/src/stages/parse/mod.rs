@@ -180,7 +180,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
             None => sketches.push(Sketch {
                 name: function.name.clone(),
                 args: function.params.len(),
-                optimizers: optimizers.iter().map(|train| train.optimizer).collect(),
+                optimizers: optimizers.iter().map(|train| train.optimizer.name.into()).collect(),
             }),
         }
     }

@@ -2,7 +2,7 @@
 
 use super::ast::{Expr, ExprKind};
 use crate::diag::Place;
-use crate::ops::Attr;
+use crate::ir::attr::Attr;
 use std::collections::BTreeMap;
 use std::ops::{Deref, DerefMut};
 

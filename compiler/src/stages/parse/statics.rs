@@ -5,9 +5,10 @@ use super::attributes::{self, Given};
 use super::names::Names;
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, closest};
+use crate::ir::attr::Attr;
 use crate::ir::limits::INTEGER;
 use crate::ir::{DType, Dim};
-use crate::ops::{ABSENT, Attr, INITIALIZERS, initial_value, initializer, nearest_divisor};
+use crate::ops::{ABSENT, INITIALIZERS, initial_value, initializer, nearest_divisor};
 use proc_macro2::Ident;
 
 /// What a missing name is called in a report.

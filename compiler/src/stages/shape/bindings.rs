@@ -1,8 +1,8 @@
 //! What the dimensions of inlined calls stand for: names with `#` and the axes behind `..`.
 
 use crate::ir::Dim;
+use crate::ir::attr::{Attr, Attrs};
 use crate::ir::written::{Axis, Fit};
-use crate::ops::{Attr, Attrs};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bindings of one function's inlined calls.
@@ -80,7 +80,7 @@ impl Bindings {
     }
 
     pub(super) fn attrs(&self, attrs: &Attrs) -> Option<Attrs> {
-        let all: Option<Vec<_>> = attrs.0.iter().map(|(name, attr)| Some((*name, self.attr(attr)?))).collect();
+        let all: Option<Vec<_>> = attrs.0.iter().map(|(name, attr)| Some((name.clone(), self.attr(attr)?))).collect();
         all.map(Attrs)
     }
 

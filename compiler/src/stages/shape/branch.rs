@@ -3,10 +3,10 @@
 use super::report::{site_of, type_text};
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::prim::MapOp;
 use crate::ir::written::Site;
 use crate::ir::{Branch, DType, Graph, Kind, Node, Prim, Type, Value};
-use crate::ops::Attr;
 
 impl Shaper<'_> {
     pub(super) fn branch(&mut self, node: &Node, branch: &Branch) -> Known {

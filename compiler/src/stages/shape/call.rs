@@ -3,15 +3,16 @@
 use super::features::mended_results;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attrs;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{DType, Graph, Kind, Node, Type, Value};
-use crate::ops::{self, Attrs, Builder, Op, OpError, Signature};
+use crate::ops::{self, Builder, Op, OpError, Signature};
 use proc_macro2::Span;
 
 impl Shaper<'_> {
     pub(super) fn call(&mut self, node: &Node, call: &Call, site: &Site) -> Known {
-        let signature = match Signature::parse(call.op.signature) {
+        let signature = match Signature::parse(ops::op_of(call).signature) {
             Ok(signature) => signature,
             Err(why) => unreachable!("the item tests parse every signature: {why}"),
         };
@@ -24,8 +25,8 @@ impl Shaper<'_> {
             return Known::Unknown;
         };
         let types: Vec<Type> = args.iter().map(|&a| self.new.ty(a).clone()).collect();
-        let checked = check(call.op, &types, &own_names(site))
-            .and_then(|()| results(call.op, &types, &attrs, call.training, node.span));
+        let checked = check(ops::op_of(call), &types, &own_names(site))
+            .and_then(|()| results(ops::op_of(call), &types, &attrs, call.training, node.span));
         match checked {
             Ok(results) => {
                 let call = Call { attrs, ..call.clone() };
@@ -156,7 +157,7 @@ impl Shaper<'_> {
 
 /// The names of the called layer's parameters.
 fn own_names(site: &Site) -> Vec<&'static str> {
-    let params = site.layer.as_ref().and_then(|layer| (layer.layer.params)(&layer.attrs).ok());
+    let params = site.layer.as_ref().and_then(|layer| (ops::layer_of(layer).params)(&layer.attrs).ok());
     params.unwrap_or_default().iter().map(|param| param.name).collect()
 }
 
@@ -167,17 +168,17 @@ pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError
 
 /// The types of the results of a call that is right with these arguments and attributes.
 pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
-    check(call.op, types, own).ok()?;
-    results(call.op, types, attrs, call.training, Span::call_site()).ok()
+    check(ops::op_of(call), types, own).ok()?;
+    results(ops::op_of(call), types, attrs, call.training, Span::call_site()).ok()
 }
 
 /// The same where the call is that of a layer with other attributes, whose parameters follow the arguments.
 pub(super) fn results_of_layer(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> Option<Vec<Type>> {
-    let params = (layer.layer.params)(attrs).ok()?;
+    let params = (ops::layer_of(layer).params)(attrs).ok()?;
     let own: Vec<&str> = params.iter().map(|param| param.name).collect();
     let params = params.iter().map(|param| Type::new(DType::F32, param.shape.clone()));
     let types: Vec<Type> = args.iter().cloned().chain(params).collect();
-    results_of_call(call, &types, &own, &(layer.layer.op_attrs)(attrs))
+    results_of_call(call, &types, &own, &(ops::layer_of(layer).op_attrs)(attrs))
 }
 
 /// The types of the results, by building the body aside.

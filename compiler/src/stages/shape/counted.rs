@@ -20,7 +20,7 @@ enum Most {
 impl Shaper<'_> {
     /// Checks the index of a call that looks something up.
     pub(super) fn check_lookup(&mut self, call: &Call, args: &[Value], types: &[Type], site: &Site) {
-        let (index, table, axis) = match call.op.name {
+        let (index, table, axis) = match &*call.op {
             "embedding" => (0, 1, 0),
             "take" => (1, 0, call.attrs.known("axis")),
             _ => return,
@@ -77,7 +77,7 @@ impl Shaper<'_> {
             return first();
         }
         let Kind::Op(call) = &node.kind else { return None };
-        match call.op.name {
+        match &*call.op {
             "iota" => {
                 let (shape, axis) = (call.attrs.extents("shape"), call.attrs.known("axis"));
                 let axis = if axis < 0 { axis + shape.len() as i64 } else { axis };

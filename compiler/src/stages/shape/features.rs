@@ -3,10 +3,11 @@
 
 use super::call::results_of_layer;
 use crate::diag::Code;
+use crate::ir::attr::Attr;
 use crate::ir::graph::Call;
 use crate::ir::written::LayerSite;
 use crate::ir::{Dim, Type};
-use crate::ops::{Attr, OpError};
+use crate::ops::OpError;
 
 /// The types of the results of a layer whose input, the first of `args`, has another number of features than declared.
 ///
@@ -18,7 +19,7 @@ pub(super) fn mended_results(layer: &LayerSite, call: &Call, args: &[Type], erro
     }
     let shape = &args[0].shape;
     let numbers: Vec<(&str, i64)> =
-        layer.attrs.0.iter().filter_map(|(name, attr)| Some((*name, number(attr)?))).collect();
+        layer.attrs.0.iter().filter_map(|(name, attr)| Some((&**name, number(attr)?))).collect();
     let mut mended = vec![];
     for (name, declared) in &numbers {
         for found in shape.iter().filter_map(Dim::as_const).filter(|found| found != declared) {

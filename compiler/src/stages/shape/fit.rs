@@ -4,9 +4,9 @@ use super::bindings::{Misfit, shown};
 use super::report::type_text;
 use super::{Known, Shaper, literal};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::attr::Attr;
 use crate::ir::written::{Fit, Role, Site, What};
 use crate::ir::{Dim, Kind, Node, Type, Value};
-use crate::ops::Attr;
 
 impl Shaper<'_> {
     pub(super) fn fit(&mut self, node: &Node, fit: &Fit, site: &Site) -> Known {

@@ -44,7 +44,7 @@ impl Flow<'_> {
                 Kind::Input(k) => input(*k),
                 Kind::Param(id) => (self.trained)(*id),
                 Kind::State(_) | Kind::Source(_) | Kind::Counter(_) | Kind::StopGradient => false,
-                Kind::Op(call) => any && !MapOp::from_name(call.op.name).is_some_and(MapOp::is_step),
+                Kind::Op(call) => any && !MapOp::from_name(&call.op).is_some_and(MapOp::is_step),
                 Kind::Prim(_) | Kind::Transform(_) | Kind::Written(_) | Kind::Foreign(_) => any,
                 Kind::Repeat(repeat) => Flow::keep(&mut results, value, self.repeat(repeat, &args)),
                 Kind::Branch(branch) => Flow::keep(&mut results, value, self.branch(branch, &args)),

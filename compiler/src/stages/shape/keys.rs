@@ -18,7 +18,7 @@ fn graph(of: &Graph, diags: &mut Diags) {
     for node in &of.nodes {
         node.kind.bodies().iter().for_each(|body| graph(body, diags));
         let (Kind::Op(call), [key]) = (&node.kind, &node.args[..]) else { continue };
-        if !["normal", "uniform", "bernoulli"].contains(&call.op.name) {
+        if !["normal", "uniform", "bernoulli"].contains(&&*call.op) {
             continue;
         }
         let line = diags.line(node.span.into());

@@ -2,10 +2,11 @@
 
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic};
+use crate::ir::attr::Attr;
 use crate::ir::prim::Scalar;
 use crate::ir::written::Site;
 use crate::ir::{DType, Kind, Prim, Type, Value};
-use crate::ops::{Attr, Class, Signature};
+use crate::ops::{Class, Signature};
 use proc_macro2::Span;
 
 /// The element type of a number by itself.

@@ -4,14 +4,15 @@
 use super::report::type_text;
 use super::{Known, Shaper, call};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::graph::Call;
 use crate::ir::written::Site;
 use crate::ir::{DType, Node, Type, Value};
-use crate::ops::{Attr, OpError, Signature};
+use crate::ops::{self, OpError, Signature};
 
 /// Whether the op takes a key there.
 fn is_key(call: &Call, arg: usize) -> bool {
-    let signature = Signature::parse(call.op.signature);
+    let signature = Signature::parse(ops::op_of(call).signature);
     signature.is_ok_and(|signature| signature.args.get(arg).is_some_and(|slot| slot.name == "key"))
 }
 
@@ -73,7 +74,7 @@ impl Shaper<'_> {
         let mut types = types.to_vec();
         types.swap(0, 1);
         call::results_of_call(call, &types, &[], &self.bindings.attrs(&call.attrs)?)?;
-        let signature = Signature::parse(call.op.signature).ok()?;
+        let signature = Signature::parse(ops::op_of(call).signature).ok()?;
         let [a, b, ..] = &signature.args[..] else { return None };
         let message = format!("`{}` takes `{}` first and then `{}`", call.callee, a.name, b.name);
         // What is called as a method stands in front of the name.
@@ -81,7 +82,7 @@ impl Shaper<'_> {
         let (text, place) = match is_method {
             true => {
                 let rest: String = site.args[2..].iter().map(|(text, _)| format!(", {text}")).collect();
-                (format!("{}({second}, {first}{rest})", call.op.name), site.place)
+                (format!("{}({second}, {first}{rest})", call.op), site.place)
             }
             false => (format!("{second}, {first}"), from.to(*to)),
         };

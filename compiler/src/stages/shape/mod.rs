@@ -27,11 +27,11 @@ mod transform;
 mod untrained;
 
 use crate::diag::{Code, Diagnostic, Diags};
+use crate::ir::attr::Attr;
 use crate::ir::limits::{ELEMENTS, is_oversize};
 use crate::ir::model::{Mode, NamedDim};
 use crate::ir::written::{Role, What, Written};
 use crate::ir::{DType, Function, Graph, Kind, Model, Node, Type, Value};
-use crate::ops::Attr;
 use bindings::Bindings;
 
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.

@@ -3,10 +3,11 @@
 
 use super::Shaper;
 use super::suggest::accepts;
+use crate::ir::attr::Attr;
 use crate::ir::graph::Call;
 use crate::ir::written::{Fit, LayerSite, What};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{self, Attr};
+use crate::ops;
 use proc_macro2::Span;
 
 /// An op that a value may lack.
@@ -71,7 +72,7 @@ pub(super) fn features_axis(layer: &LayerSite, ty: &Type) -> usize {
 }
 
 fn takes_images(layer: &LayerSite) -> bool {
-    layer.layer.attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.name.contains("Norm2d")
+    ops::layer_of(layer).attrs.iter().any(|decl| decl.name == "kernel") || layer.layer.contains("Norm2d")
 }
 
 impl Lacking {

@@ -4,10 +4,11 @@
 use super::report::type_text;
 use super::{Shaper, call};
 use crate::diag::Diagnostic;
+use crate::ir::attr::Attrs;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What};
 use crate::ir::{Dim, Kind, Node, Type, Value};
-use crate::ops::Attrs;
+use crate::ops;
 
 /// A layer on the way to the guilty value.
 struct Step<'a> {
@@ -97,7 +98,7 @@ impl Shaper<'_> {
                 step.node.args.iter().map(|&arg| self.one_type(arg).cloned()).collect::<Option<_>>()?;
             let results = match (made.take(), step.layer) {
                 (None, Some(layer)) => {
-                    let params = (layer.layer.params)(attrs).ok()?.len();
+                    let params = (ops::layer_of(layer).params)(attrs).ok()?.len();
                     types.truncate(types.len().checked_sub(params)?);
                     call::results_of_layer(layer, attrs, step.call, &types)?
                 }

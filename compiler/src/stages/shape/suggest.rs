@@ -3,10 +3,11 @@
 
 use super::{Known, Shaper, call, prepare};
 use crate::diag::Diagnostic;
+use crate::ir::attr::Attrs;
 use crate::ir::graph::Call;
 use crate::ir::written::{LayerSite, Site, What, Written};
 use crate::ir::{Kind, Node, Type, Value};
-use crate::ops::{AttrKind, Attrs};
+use crate::ops::{self, AttrKind};
 
 /// A layer with one attribute changed.
 struct Changed {
@@ -108,7 +109,7 @@ impl Shaper<'_> {
 /// The change that makes the call right: only extents of the guilty argument are tried.
 fn changed(layer: &LayerSite, call: &Call, guilty: &Type, args: &[Type]) -> Option<Changed> {
     let extents: Vec<i64> = guilty.shape.iter().rev().filter_map(|d| d.as_const()).collect();
-    for decl in layer.layer.attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
+    for decl in ops::layer_of(layer).attrs.iter().filter(|decl| decl.kind == AttrKind::Int) {
         let Some(declared) = layer.attrs.int(decl.name) else { continue };
         for &asked in &extents {
             if accepts(layer, &layer.attrs.with(decl.name, asked), call, args) {

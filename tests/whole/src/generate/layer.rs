@@ -2,9 +2,10 @@
 
 use super::{ELEMENTS, Growing, fits, infer, resolved};
 use crate::program::{Field, Local, Step};
+use precast_compiler::ir::attr::Attrs;
 use precast_compiler::ir::dim::product;
 use precast_compiler::ir::{DType, Dim, Type};
-use precast_compiler::ops::{self, Attrs, Domain, Item, Layer};
+use precast_compiler::ops::{self, Domain, Item, Layer};
 
 /// A layer that a field declares, with the types that it was called with.
 #[derive(Clone, Debug)]

@@ -16,8 +16,9 @@ pub(crate) use template::split;
 use crate::program::{Call, Given, Local, Operand, Program, Step};
 use crate::random::Random;
 use precast_compiler::diag::Code;
+use precast_compiler::ir::attr::{Attr, Attrs};
 use precast_compiler::ir::{DType, Dim, Graph, Kind, Type, Value};
-use precast_compiler::ops::{self, Attr, AttrDecl, Attrs, Builder, Domain, Item, Op};
+use precast_compiler::ops::{self, AttrDecl, Builder, Domain, Item, Op};
 use proc_macro2::Span;
 use std::collections::BTreeSet;
 

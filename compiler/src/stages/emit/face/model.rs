@@ -348,13 +348,13 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
     let mut optimizers: Vec<&str> = vec![];
     for function in &model.functions {
         match &function.mode {
-            Mode::Train(optimizer) if !optimizers.contains(&optimizer.name) => optimizers.push(optimizer.name),
+            Mode::Train(optimizer) if !optimizers.contains(&&**optimizer) => optimizers.push(optimizer),
             Mode::Train(_) | Mode::Evaluate => {}
         }
     }
-    let sketched = model.sketches.iter().flat_map(|sketch| &sketch.optimizers).map(|optimizer| optimizer.name);
+    let sketched = model.sketches.iter().flat_map(|sketch| &sketch.optimizers);
     for name in sketched {
-        if !optimizers.contains(&name) {
+        if !optimizers.contains(&&**name) {
             optimizers.push(name);
         }
     }

@@ -36,7 +36,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
             });
             continue;
         };
-        let optimizer = Ident::new(optimizer.name, Span::call_site());
+        let optimizer = Ident::new(optimizer, Span::call_site());
         for marker in [marker, names::gradients(function)] {
             all.extend(quote! {
                 impl rt::Step for #marker {

@@ -17,7 +17,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let doc = format!("Trains a `{name}`.");
     let trained = || {
         model.functions.iter().filter_map(|function| match &function.mode {
-            Mode::Train(optimizer) => Some((function, Ident::new(optimizer.name, Span::call_site()))),
+            Mode::Train(optimizer) => Some((function, Ident::new(optimizer, Span::call_site()))),
             Mode::Evaluate => None,
         })
     };

@@ -38,7 +38,7 @@ pub(super) fn plan(
     let printer = Printer { model, number, function, plan, launched: *launched, keeping: Cell::new(0) };
     match &function.mode {
         Mode::Evaluate => printer.evaluate(),
-        Mode::Train(optimizer) => printer.train(&format_ident!("{}", optimizer.name)),
+        Mode::Train(optimizer) => printer.train(&format_ident!("{}", &**optimizer)),
     }
 }
 

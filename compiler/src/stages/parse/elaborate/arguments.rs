@@ -6,7 +6,8 @@ use super::super::instance::count;
 use super::super::words;
 use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
-use crate::ops::{Attr, AttrKind, NONE, Op, Signature, Slot, Times, takes_none};
+use crate::ir::attr::Attr;
+use crate::ops::{AttrKind, NONE, Op, Signature, Slot, Times, takes_none};
 use proc_macro2::Ident;
 
 /// The arguments of an op, told apart.

@@ -10,9 +10,9 @@ use super::loops::{assigned, assigned_in};
 use super::state::{Held, branch_states};
 use super::{Elaborator, Frame, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::written::{Site, What};
 use crate::ir::{Branch, Kind, Value, Written};
-use crate::ops::Attr;
 use proc_macro2::Ident;
 
 /// What an arm runs.

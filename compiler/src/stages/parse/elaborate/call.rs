@@ -10,9 +10,10 @@ use super::scan::Form;
 use super::transform::Maker;
 use super::{Argument, Elaborator, Module, Tensor, Val, block_of};
 use crate::diag::{Code, Diagnostic, closest};
+use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::Call;
 use crate::ir::written::{Site, What};
-use crate::ops::{self, Attr, Attrs, Op};
+use crate::ops::{self, Op};
 use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {
@@ -327,7 +328,7 @@ impl Elaborator<'_, '_> {
     }
 
     fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {
-        let call = Call { op, attrs, callee: callee.to_owned(), training: self.training };
+        let call = Call { op: op.name.into(), attrs, callee: callee.to_owned(), training: self.training };
         Val::Tensor(self.write(What::Call(call), site, tensors))
     }
 }

@@ -7,9 +7,9 @@ use super::state::Lasting;
 use super::{Elaborator, Module, Tensor, Val};
 use crate::diag::Place;
 use crate::ir::Kind;
+use crate::ir::attr::{Attr, Attrs};
 use crate::ir::model::ParamId;
 use crate::ir::written::Site;
-use crate::ops::{Attr, Attrs};
 
 impl Elaborator<'_, '_> {
     /// The companions among a layer's parameters, where the call is one of training.

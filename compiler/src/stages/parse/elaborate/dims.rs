@@ -6,8 +6,8 @@ use super::super::words;
 use super::fit;
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::Dim;
+use crate::ir::attr::Attr;
 use crate::ir::model::{Binder, NamedDim};
-use crate::ops::Attr;
 use proc_macro2::Ident;
 
 /// Finds the capital names in the extents of types that are not constants. Gives each occurrence, and whether the name

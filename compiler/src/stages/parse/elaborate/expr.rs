@@ -5,8 +5,9 @@ use super::super::words;
 use super::{Elaborator, Module, Val, block_of};
 use crate::diag::{Code, Diagnostic};
 use crate::ir::Dim;
+use crate::ir::attr::Attr;
 use crate::ir::limits::{EXPRESSIONS, NESTED_EXPRESSIONS};
-use crate::ops::{self, Attr};
+use crate::ops;
 use proc_macro2::Ident;
 
 impl Elaborator<'_, '_> {

@@ -9,10 +9,10 @@ use super::graph::plain_site;
 use super::stmt::without_result;
 use super::{Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
+use crate::ir::attr::Attr;
 use crate::ir::limits::INTEGER;
 use crate::ir::written::{Axis, Fit, Role, Site, What};
 use crate::ir::{DType, Dim};
-use crate::ops::Attr;
 use proc_macro2::Ident;
 
 /// The element type of that name; reports where there is none.

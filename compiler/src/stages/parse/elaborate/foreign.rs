@@ -8,10 +8,10 @@ use super::inner::is_known;
 use super::loops::leaves;
 use super::{Argument, Elaborator, Frame, Scope, Tensor, Val};
 use crate::diag::Place;
+use crate::ir::attr::Attr;
 use crate::ir::graph::{ForeignGradient, GradientBy};
 use crate::ir::written::{Role, What};
 use crate::ir::{Dim, Foreign, Graph, Kind, Type, Value};
-use crate::ops::Attr;
 use std::collections::BTreeMap;
 
 impl<'e, 'p> Elaborator<'e, 'p> {

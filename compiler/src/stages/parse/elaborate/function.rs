@@ -10,10 +10,11 @@ use super::fit;
 use super::frozen::Only;
 use super::{Argument, Elaborator, Frame, Module, Scope, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
+use crate::ir::attr::Attr;
 use crate::ir::model::{self, Binder, Function, Mode, NamedDim, Param, Results, State};
 use crate::ir::written::Role;
 use crate::ir::{DType, Dim, Kind, Type};
-use crate::ops::{Attr, Optimizer};
+use crate::ops::Optimizer;
 use quote::{ToTokens, format_ident};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -37,7 +38,7 @@ pub(in super::super) fn entry<'p>(
     if training {
         report_loss(function, diags);
     }
-    let mode = train.map_or(Mode::Evaluate, |train| Mode::Train(train.optimizer));
+    let mode = train.map_or(Mode::Evaluate, |train| Mode::Train(train.optimizer.name.into()));
     let before = diags.list().len();
     let chosen = train.and_then(|train| train.chosen);
     let only = chosen.map_or(Only::default(), |chosen| Only::of(chosen, this, params, diags));

@@ -6,10 +6,10 @@ use super::super::words;
 use super::state::Lasting;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::model::ParamId;
 use crate::ir::written::{Item, Site, What};
 use crate::ir::{Kind, Type, Value, Written};
-use crate::ops::Attr;
 
 impl Elaborator<'_, '_> {
     pub(super) fn top(&mut self) -> &mut Frame {

@@ -7,9 +7,9 @@ use super::graph::site_of;
 use super::{Elaborator, Pick, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Dim;
+use crate::ir::attr::Attr;
 use crate::ir::ellipses::Ellipses;
 use crate::ir::written::{Item, Site, What};
-use crate::ops::Attr;
 
 impl Elaborator<'_, '_> {
     pub(super) fn index(&mut self, expr: &Expr, of: &Expr, items: &[Index]) -> Val {

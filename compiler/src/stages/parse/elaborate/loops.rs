@@ -6,8 +6,8 @@ use super::super::words;
 use super::state::Regional;
 use super::{Elaborator, Frame, Module, Pick, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::{Dim, Kind, Memory, Repeat, Value};
-use crate::ops::Attr;
 
 /// The most iterations that are written out.
 const MOST_WRITTEN_OUT: i64 = 256;

@@ -5,7 +5,8 @@ use super::super::{statics, words};
 use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Dim;
-use crate::ops::{self, Attr};
+use crate::ir::attr::Attr;
+use crate::ops;
 
 impl Elaborator<'_, '_> {
     pub(super) fn unary(&mut self, expr: &Expr, op: Unary, of: &Expr) -> Val {

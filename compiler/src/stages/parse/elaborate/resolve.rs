@@ -9,7 +9,8 @@ use super::callable::Function;
 use super::{Elaborator, Local, Module, Pick, Val, block_of};
 use crate::diag::{Code, Diagnostic, Place, closest};
 use crate::ir::DType;
-use crate::ops::{self, Attr, Item};
+use crate::ir::attr::Attr;
+use crate::ops::{self, Item};
 use proc_macro2::Ident;
 use std::rc::Rc;
 

@@ -10,9 +10,10 @@ use super::graph::plain_site;
 use super::loops::{assigned_in, declare, leaves, replace};
 use super::{Elaborator, Frame, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
+use crate::ir::attr::Attr;
 use crate::ir::written::{Role, Site, What};
 use crate::ir::{Dim, Kind, Memory, Value};
-use crate::ops::{Attr, Signature};
+use crate::ops::{self, Signature};
 use proc_macro2::Ident;
 
 /// What a call gives.
@@ -357,7 +358,7 @@ impl Elaborator<'_, '_> {
             kind => return matches!(kind, Kind::Input(_) | Kind::Param(_) | Kind::State(_)),
         };
         match &written.what {
-            What::Call(call) => Signature::parse(call.op.signature)
+            What::Call(call) => Signature::parse(ops::op_of(call).signature)
                 .is_ok_and(|signature| signature.results.is_some_and(|results| results.len() == 1)),
             What::Index(_) | What::Part { .. } | What::Fit(_) | What::Outcome => true,
             _ => false,

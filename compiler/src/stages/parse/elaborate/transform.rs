@@ -9,8 +9,8 @@ use super::loops::{leaves, replace};
 use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::Kind;
+use crate::ir::attr::Attr;
 use crate::ir::transform::How;
-use crate::ops::Attr;
 use std::rc::Rc;
 
 /// What is made of a function.
