@@ -42,7 +42,8 @@ impl fmt::Display for Attr {
     }
 }
 
-/// The attributes of a call: every declared one, in order.
+/// The attributes of a call, in the order of their declarations: every one, but that the text form leaves out those without a
+/// value.
 #[derive(Clone, PartialEq, Default, Debug)]
 pub struct Attrs(pub Vec<(Name, Attr)>);
 

@@ -66,9 +66,9 @@ table! {
         |b, x| b.unary(MapOp::Cos, x);
     TAN = "tan" "float" Some("Tan"), Unit, "The tangent of `x` radians.",
         |b, x| { let (sine, cosine) = (b.unary(MapOp::Sin, x)?, b.unary(MapOp::Cos, x)?); b.div(sine, cosine) };
-    ASIN = "asin" "float" Some("Asin"), Unit, "The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1.",
+    ASIN = "asin" "float" Some("Asin"), Unit, "The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1, as is its derivative at their ends.",
         asin;
-    ACOS = "acos" "float" Some("Acos"), Unit, "The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1.",
+    ACOS = "acos" "float" Some("Acos"), Unit, "The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1, as is its derivative at their ends.",
         acos;
     ATAN = "atan" "float" Some("Atan"), Normal, "The angle in radians, from −π/2 to π/2, whose tangent is `x`.",
         |b, x| b.unary(MapOp::Atan, x);
@@ -96,7 +96,7 @@ table! {
         |b, x| b.unary(MapOp::Round, x);
 }
 
-/// `atan(x/√((1 − x)(1 + x)))`: the factors are exact where the root is small.
+/// `atan(x/√((1 − x)(1 + x)))`: where the root is small, the factor that makes it so is exact.
 fn asin(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
     let (less, more) = around_one(b, x)?;
     let square = b.mul(less, more)?;

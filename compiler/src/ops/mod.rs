@@ -409,17 +409,17 @@ pub fn op(name: &str) -> Option<&'static Op> {
 
 /// The op of a call.
 pub fn op_of(call: &Call) -> &'static Op {
-    op(&call.op).unwrap_or_else(|| unreachable!("parse has found `{}`", call.op))
+    op(&call.op).unwrap_or_else(|| unreachable!("a call of `{}`, which is no op", call.op))
 }
 
 /// The layer of a declaration.
 pub fn layer_of(site: &LayerSite) -> &'static Layer {
-    layer(&site.layer).unwrap_or_else(|| unreachable!("parse has found `{}`", site.layer))
+    layer(&site.layer).unwrap_or_else(|| unreachable!("a field of type `{}`, which is no layer", site.layer))
 }
 
 /// The optimiser of a training function.
 pub fn optimizer_of(name: &str) -> &'static Optimizer {
-    optimizer(name).unwrap_or_else(|| unreachable!("parse has found `{name}`"))
+    optimizer(name).unwrap_or_else(|| unreachable!("training by `{name}`, which is no optimiser"))
 }
 
 /// The layer of that name.

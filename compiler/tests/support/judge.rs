@@ -143,11 +143,19 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     if let Mode::Train(_) = &function.mode {
         let words = model.trained_len();
         // Whatever the optimiser, its second moments must not be negative.
-        let count = |of: fn(&Kind) -> bool| function.graph.nodes.iter().filter(|node| of(&node.kind)).count();
-        let states = count(|kind| matches!(kind, Kind::Source(Source::State(_))));
-        env.states = (0..states).map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
-        let of_step = count(|kind| matches!(kind, Kind::Source(Source::Number(_))));
-        env.numbers = (0..of_step).map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
+        let sources = || {
+            function.graph.nodes.iter().filter_map(|node| match node.kind {
+                Kind::Source(source) => Some(source),
+                _ => None,
+            })
+        };
+        let states =
+            sources().filter_map(|source| if let Source::State(k) = source { Some(k + 1) } else { None }).max();
+        env.states = (0..states.unwrap_or(0)).map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
+        let of_step =
+            sources().filter_map(|source| if let Source::Number(k) = source { Some(k + 1) } else { None }).max();
+        env.numbers =
+            (0..of_step.unwrap_or(0)).map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
         env.groups = (0..words / CHUNK).map(|_| numbers.below(GROUPS as u32)).collect();
         env.clip_norm = Some(0.7);
         env.skip_nonfinite = true;

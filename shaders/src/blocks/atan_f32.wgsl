@@ -2,7 +2,7 @@
 fn atan_f32(x: f32) -> f32 {
     let t = abs(x);
     let steep = t > 1.0;
-    let u = select(t, 1.0 / max(t, 1.0), steep);
+    let u = select(t, 1.0 / clamp(t, 1.0, 1e30), steep);
     let z = u * u;
     var p = -1.7936218e-3;
     p = p * z + 1.0914606e-2;

@@ -4,7 +4,7 @@
 use crate::program::{Body, Call, Derivative, Field, Local, Operand, Program, Step};
 use precast_compiler::ir::attr::{Attr, Attrs};
 use precast_compiler::ir::{Dim, Type};
-use precast_compiler::ops::{self};
+use precast_compiler::ops;
 use std::fmt;
 
 /// A value of JSON, with Python's `NaN` and `Infinity`.

@@ -416,6 +416,19 @@ fn stored(model: &Model, function: &Function) -> Vec<String> {
     wrong.map(|(effect, _)| format!("{effect:?} of an evaluation")).collect()
 }
 
+/// How many states of the optimiser a function reads or writes, with those of smaller numbers.
+fn states(function: &Function) -> usize {
+    let read = function.graph.nodes.iter().filter_map(|node| {
+        let Kind::Source(Source::State(k)) = node.kind else { return None };
+        Some(k + 1)
+    });
+    let written = function.effects.iter().filter_map(|(effect, _)| {
+        let Effect::State(k) = effect else { return None };
+        Some(k + 1)
+    });
+    read.chain(written).max().unwrap_or(0)
+}
+
 /// The effects of a function after grad.
 fn effects(model: &Model, function: &Function) -> Vec<String> {
     if let Mode::Evaluate = function.mode {
@@ -432,12 +445,7 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
     want.extend(changed);
     let pool = source_type(Source::Weights, model.trained_len());
     want.push((Effect::Weights, pool.clone()));
-    // Every state of the optimiser that is read is written.
-    for node in &function.graph.nodes {
-        if let Kind::Source(Source::State(k)) = node.kind {
-            want.push((Effect::State(k), pool.clone()));
-        }
-    }
+    want.extend((0..states(function)).map(|k| (Effect::State(k), pool.clone())));
     want.push((Effect::Updated, Type::scalar(DType::U32)));
     let graph = &function.graph;
     let mut errors = vec![];

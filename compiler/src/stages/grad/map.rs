@@ -46,8 +46,7 @@ pub(super) fn pull_back(
         }
         (Atan, _) => {
             let square = b.mul(x, x)?;
-            let one = b.constant(g, 1.0)?;
-            let slope = b.add(square, one)?;
+            let slope = b.with(Add, square, 1.0)?;
             b.div(g, slope)?
         }
         (Tanh, _) => {

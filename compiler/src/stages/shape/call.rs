@@ -12,7 +12,8 @@ use proc_macro2::Span;
 
 impl Shaper<'_> {
     pub(super) fn call(&mut self, node: &Node, call: &Call, site: &Site) -> Known {
-        let signature = match Signature::parse(ops::op_of(call).signature) {
+        let op = ops::op_of(call);
+        let signature = match Signature::parse(op.signature) {
             Ok(signature) => signature,
             Err(why) => unreachable!("the item tests parse every signature: {why}"),
         };
@@ -25,8 +26,8 @@ impl Shaper<'_> {
             return Known::Unknown;
         };
         let types: Vec<Type> = args.iter().map(|&a| self.new.ty(a).clone()).collect();
-        let checked = check(ops::op_of(call), &types, &own_names(site))
-            .and_then(|()| results(ops::op_of(call), &types, &attrs, call.training, node.span));
+        let checked =
+            check(op, &types, &own_names(site)).and_then(|()| results(op, &types, &attrs, call.training, node.span));
         match checked {
             Ok(results) => {
                 let call = Call { attrs, ..call.clone() };
@@ -168,8 +169,9 @@ pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError
 
 /// The types of the results of a call that is right with these arguments and attributes.
 pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
-    check(ops::op_of(call), types, own).ok()?;
-    results(ops::op_of(call), types, attrs, call.training, Span::call_site()).ok()
+    let op = ops::op_of(call);
+    check(op, types, own).ok()?;
+    results(op, types, attrs, call.training, Span::call_site()).ok()
 }
 
 /// The same where the call is that of a layer with other attributes, whose parameters follow the arguments.

@@ -1,8 +1,8 @@
 //! Whole operands, packed once.
 //!
-//! In: a plan whose operand is packed and is the same for all batch indices. Out: where its packed words are: those that the
-//! session keeps if it is a parameter, otherwise nothing. Always: the layout is the one that a job would pack for itself, so
-//! sums are the same with and without a copy.
+//! In: a plan one of whose operands is the same for all batch indices. Out: where its packed words are: those that the session
+//! keeps if it is a parameter, otherwise nothing. Always: sums are the same with and without a copy, whether a job would pack
+//! the operand for itself or read it in place.
 
 use super::drive::Call;
 use super::left;

@@ -9,6 +9,7 @@ use core::ops::Range;
 use super::long_row::LongRow;
 use super::parted::Parted;
 use super::place::{Group, Place, Side, Walk};
+use super::plan::Plan;
 use super::stage::{Stage, image};
 use super::{Axis, Role};
 use crate::Simd;
@@ -118,5 +119,51 @@ impl<'a> Image<'a> {
                 Image::Parted(parted) => parted.fill(s, operand, base, channels, copy),
             }
         }
+    }
+}
+
+/// An image as the right operand of a product.
+#[derive(Clone, Copy)]
+pub(super) struct Gathered<'a> {
+    pub(super) image: &'a Image<'a>,
+    /// Where each index of K starts. From there on the columns of all whole panels may be read: a copy has a panel of vectors
+    /// beyond its last column, and the panels of an image in place end with it.
+    pub(super) list: *const isize,
+    /// The copy that serves all batch indices; otherwise a thread makes one for each.
+    pub(super) copy: Option<*const f32>,
+    /// Words beyond the end of a copy.
+    pub(super) beyond: usize,
+}
+
+impl Gathered<'_> {
+    /// Words that a thread needs for a copy of its own.
+    pub(super) fn own_words(&self) -> usize {
+        if self.copy.is_none() { self.image.copy_words(self.beyond) } else { 0 }
+    }
+
+    /// Whether vectors may go beyond its last column.
+    pub(super) fn is_copied(&self) -> bool {
+        self.image.is_copied()
+    }
+
+    /// Where the batch index at `base` of the operand starts, which is copied to `own` first if `fills`.
+    ///
+    /// # Safety
+    /// If there are [`Gathered::own_words`], `own` must have them, and the copy of this batch index unless it is to be filled.
+    /// `plan` must be the one that this was made for.
+    #[inline(always)]
+    pub(super) unsafe fn start<S: Simd>(
+        &self,
+        s: S,
+        plan: &Plan<'_>,
+        base: Place,
+        own: *mut f32,
+        fills: bool,
+    ) -> *const f32 {
+        if fills {
+            // SAFETY: `own` has the words of a copy by this function's contract, and these are all channels.
+            unsafe { self.image.fill(s, &plan.rhs, base, 0..self.image.channels(), own) };
+        }
+        self.image.start(&plan.rhs, base, self.copy.unwrap_or(own))
     }
 }

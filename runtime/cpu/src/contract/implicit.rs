@@ -2,12 +2,12 @@
 //!
 //! In: a contraction whose columns are the rows of an image, one after the other. Out: its outputs. Always: columns between
 //! the rows of the image are computed too, as if the image were one long row, and dropped; nothing is packed for each window,
-//! and a left operand that is contiguous along K is read where it lies.
+//! and a left operand that is contiguous along K is read where it lies, unless a session keeps it packed.
 
 use core::ops::Range;
 
 use super::drive::{CALL, Call};
-use super::image::Image;
+use super::image::{Gathered, Image};
 use super::kernel::PANEL;
 use super::long_row::LongRow;
 use super::panels::cut::Cut;
@@ -31,10 +31,10 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     let Some(setup) = Setup::new(call, plan, axes) else {
         return false;
     };
-    let plan = &plan.gathered(setup.left);
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);
+    let kept = hold::left(call, &plan.gathered(setup.left), cut.tiles);
+    let plan = &plan.gathered(if kept.is_some() { Left::Packed } else { setup.left });
     let list = (2 * plan.k.total).next_multiple_of(LINE);
-    let kept = hold::left(call, plan, cut.tiles);
     let packs = kept.is_none() && plan.left == Left::Packed;
     let rows = if packs { left::words(plan) } else { 0 };
     let copied = if setup.once { setup.copy_words() } else { 0 };
@@ -49,57 +49,11 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         if setup.once {
             pool::parallel(call.threads, setup.image.channels(), &Copies { call, plan, image: &setup.image, copy });
         }
-        let copy = if setup.once { copy.cast_const() } else { core::ptr::null() };
+        let copy = setup.once.then_some(copy.cast_const());
         let whole = if packs { memory.cast_const() } else { kept.unwrap_or(core::ptr::null()) };
-        let own = if setup.once { 0 } else { setup.copy_words() };
-        gathered(call, plan, whole, Gathered { image: &setup.image, list, copy, own }, cut);
+        gathered(call, plan, whole, Gathered { image: &setup.image, list, copy, beyond: setup.beyond() }, cut);
     });
     true
-}
-
-/// An image as the right operand of a product.
-#[derive(Clone, Copy)]
-pub(super) struct Gathered<'a> {
-    image: &'a Image<'a>,
-    /// Where each index of K starts.
-    pub(super) list: *const isize,
-    /// The copy that serves all batch indices, or null.
-    copy: *const f32,
-    /// Words of the copy that a thread makes for a batch index.
-    own: usize,
-}
-
-impl Gathered<'_> {
-    /// Words that a thread needs for a copy of its own.
-    pub(super) fn own_words(&self) -> usize {
-        self.own
-    }
-
-    /// Whether vectors may go beyond its last column.
-    pub(super) fn is_copied(&self) -> bool {
-        self.image.is_copied()
-    }
-
-    /// Where the batch index at `base` of the operand starts, which is copied to `own` first if `fills`.
-    ///
-    /// # Safety
-    /// If there are [`Gathered::own_words`], `own` must have them, and the copy of this batch index unless it is to be filled.
-    /// `plan` must be the one that this was made for.
-    #[inline(always)]
-    pub(super) unsafe fn start<S: Simd>(
-        &self,
-        s: S,
-        plan: &Plan<'_>,
-        base: Place,
-        own: *mut f32,
-        fills: bool,
-    ) -> *const f32 {
-        if fills {
-            // SAFETY: `own` has the words of a copy by this function's contract, and these are all channels.
-            unsafe { self.image.fill(s, &plan.rhs, base, 0..self.image.channels(), own) };
-        }
-        self.image.start(&plan.rhs, base, if self.own > 0 { own } else { self.copy })
-    }
 }
 
 struct Setup<'a> {
@@ -125,7 +79,7 @@ impl<'a> Setup<'a> {
                 return None;
             }
         }
-        let left = left(plan);
+        let left = read_left(plan);
         let small = left != Left::Packed || plan.m.total * plan.k.total <= HELD;
         if plan.k.total > LONGEST || !small || !plan.shares_left() {
             return None;
@@ -143,14 +97,19 @@ impl<'a> Setup<'a> {
         (setup.copy_words() <= if once { ONCE } else { OWN }).then_some(setup)
     }
 
-    /// Words of a copy, of which whole panels are read.
+    /// Words of a copy.
     fn copy_words(&self) -> usize {
-        self.image.copy_words(PANEL * self.lanes)
+        self.image.copy_words(self.beyond())
+    }
+
+    /// Words beyond the end of a copy, of which whole panels are read.
+    fn beyond(&self) -> usize {
+        PANEL * self.lanes
     }
 }
 
 /// In place if each row is contiguous along all of K.
-fn left(plan: &Plan<'_>) -> Left {
+fn read_left(plan: &Plan<'_>) -> Left {
     match plan.left {
         Left::InPlace { row, step: 1 } if plan.lhs.even_run(&plan.k).0 == plan.k.total => {
             Left::InPlace { row, step: 1 }

@@ -35,6 +35,7 @@ impl Found {
         let Left::InPlace { row, step } = plan.left else {
             return Found::packed(whole.wrapping_add(plan.m.total * k0), count);
         };
+        debug_assert!(whole.is_null(), "rows in place are not packed");
         let offset = left.offset + Walk::new(&plan.lhs, &plan.k, k0).place.offset;
         let base = plan.lhs.data.as_ptr().wrapping_offset(offset);
         Found { base, per_row: row, lies: Some((row, step)) }
@@ -81,8 +82,8 @@ struct Task<'a> {
     memory: *mut f32,
 }
 
-// SAFETY: each tile is written by the job that packs it; tiles beyond whose end less than a line is the same job's go by way
-// of memory of its own.
+// SAFETY: each tile is written by the job that packs it; pieces of tiles beyond whose end less than a line is the same job's go
+// by way of memory of its own.
 unsafe impl Sync for Task<'_> {}
 
 impl pool::Task for Task<'_> {

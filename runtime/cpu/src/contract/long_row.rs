@@ -19,8 +19,9 @@ pub(super) struct LongRow {
 
 /// Columns of a long row that are of one row.
 pub(super) struct Piece {
-    /// The first of them in the long row, and among those that count.
+    /// The first of them in the long row.
     pub(super) at: usize,
+    /// The same among those that count.
     pub(super) n: usize,
     pub(super) cols: usize,
 }

@@ -8,7 +8,8 @@
 //! lies (or packed, if its rows are not evenly spaced), and a register tile of `ROWS` × 2 vectors runs down K. The scheme is
 //! that of Goto and van de Geijn, *Anatomy of high-performance matrix multiplication*, 2008. Before it, `drive` asks
 //! algorithms that suit fewer shapes: `dot`, `few` and `gemv` where there are few rows, `small` for two small matrices,
-//! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions.
+//! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions. Of these `implicit` is the same loops with
+//! a right operand that is gathered: an image, each k of which starts at an offset of its own.
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
 mod across;

@@ -1,7 +1,8 @@
 //! The loops around the register tile, for any contraction.
 //!
-//! In: a plan. Out: its outputs. Always: jobs (a batch index, some row tiles, some column panels) may run in any order, and how
-//! many there are changes nothing in any sum; a thread whose last job has packed the same rows reads them again.
+//! In: a plan, and the image if the right operand is gathered. Out: its outputs. Always: jobs (a batch index, some row tiles,
+//! some column panels) may run in any order, and how many there are changes nothing in any sum; a thread whose last job has
+//! packed the same rows, or copied the same image, reads them again.
 
 pub(super) mod cut;
 mod memory;
@@ -15,7 +16,7 @@ use super::drive::{CALL, Call, JOB};
 use super::finish::Destination;
 use super::halves;
 use super::hold;
-use super::implicit::Gathered;
+use super::image::Gathered;
 use super::kernel::{Steps, WIDE};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source};
@@ -92,7 +93,8 @@ struct Task<'a, const GATHERED: bool> {
     cut: Cut,
 }
 
-// SAFETY: the packed operands are only read while jobs run, and each job has sums of its own.
+// SAFETY: packed operands, the list of a gathered one and the copy that serves all are only read while jobs run, and each job
+// has sums of its own.
 unsafe impl<const GATHERED: bool> Sync for Task<'_, GATHERED> {}
 
 impl<const GATHERED: bool> Task<'_, GATHERED> {
@@ -224,8 +226,8 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
 /// # Safety
 /// `scope.memory` must have the regions of [`Memory::new`] for the rows and panels of the job, or the sums of halves, where the
 /// job packs its rows with a word for each of them and index of a block, or of K if `a_step` is not 0, and a line more; if
-/// they are packed, they must be there. `table` must have twice [`BLOCK`] places, and `scope.whole` the packed operands of the plan where they are not null; `block` must
-/// be one of the plan's.
+/// they are packed, they must be there. `table` must have twice [`BLOCK`] places, and `scope.whole` the packed operands of the
+/// plan where they are not null; `block` must be one of the plan's.
 #[inline(always)]
 unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
     let plan = scope.plan;
@@ -312,7 +314,8 @@ impl Scope<'_> {
         let steps = Steps::Even((vectors * self.lanes).cast_signed());
         let mut strip = Strip { found, b, steps, first, cols, skip: 0, vectors, count, block };
         if let Some((gathered, start)) = self.gathered {
-            // An image in place has no more than whole vectors: its last panel overlaps the one before.
+            // A copy has vectors beyond its last column; in place the last panel overlaps the one before, so that it ends
+            // with the image.
             if !gathered.is_copied() {
                 (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
             }

@@ -1,7 +1,8 @@
 //! What a job has in scratch memory.
 //!
 //! In: how many rows and panels the job has. Out: [`Memory`]: regions for what it packs, and its sums. Always: regions do not
-//! overlap, and what the job packs of the left operand comes first, so that a later job of the same rows finds it there.
+//! overlap, and what the job packs of the left operand, or copies of an image, comes first, so that a later job of the same
+//! rows or image finds it there.
 
 use super::GROUP;
 use super::cut::Cut;
@@ -32,8 +33,8 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Regions for `a` words of the left operand or of an image, `rows` rows and `panels` panels of `width` columns, and a table of places
-    /// for each operand.
+    /// Regions for `a` words of the left operand or of an image, `rows` rows and `panels` panels of `width` columns, and a table
+    /// of places for each operand.
     pub(super) fn new<'s>(
         scratch: &'s mut Scratch<Place>,
         (plan, cut): (&Plan<'_>, &Cut),

@@ -51,7 +51,7 @@ pub(super) struct Strip {
 /// Sums some row tiles with a panel in a block of K, and hands sums on after the last block.
 ///
 /// # Safety
-/// `strip.found` must have the rows of the tiles, and `strip.b` `vectors` vectors for each index of the block.
+/// `strip.found` must have the rows of the tiles, and `strip.b` `vectors` vectors for each index of the block, at its steps.
 /// `scope.memory.c` must have the sums of the job, or of a tile if there is one block, and what these lose if long.
 #[inline(always)]
 pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles: Range<usize>) {
