@@ -290,7 +290,7 @@ pub mod functions {
     /// acos(x: float[..]) -> float[..]
     /// ```
     ///
-    /// The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1.
+    /// The angle in radians, from 0 to π, whose cosine is `x`; NaN outside of −1 to 1, as is its derivative at their ends.
     ///
     /// In PyTorch `torch.acos`, in ONNX `Acos`.
     ///
@@ -471,7 +471,7 @@ pub mod functions {
     /// asin(x: float[..]) -> float[..]
     /// ```
     ///
-    /// The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1.
+    /// The angle in radians, from −π/2 to π/2, whose sine is `x`; NaN outside of −1 to 1, as is its derivative at their ends.
     ///
     /// In PyTorch `torch.asin`, in ONNX `Asin`.
     ///

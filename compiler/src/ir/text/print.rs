@@ -76,7 +76,7 @@ fn header(function: &Function) -> Fields {
     let mut fields = vec![];
     match &function.mode {
         Mode::Evaluate => {}
-        Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(&**optimizer))),
+        Mode::Train(optimizer) => fields.push(("train".to_owned(), Datum::word(optimizer))),
     }
     if !function.frozen.is_empty() {
         let frozen = function.frozen.iter().map(|id| id.0 as usize);
