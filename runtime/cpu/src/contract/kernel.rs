@@ -76,6 +76,12 @@ impl Ahead {
         Ahead { from, step: 0 }
     }
 
+    /// What tile `number` of several asks for, each of which has `k` indices of K.
+    #[inline(always)]
+    pub(crate) fn part(self, number: usize, k: usize) -> Ahead {
+        Ahead { from: self.from.wrapping_add(number * k * self.step), step: self.step }
+    }
+
     /// Asks for the next line. A single row has no time to spare: it is read as fast as it comes.
     #[inline(always)]
     fn ask<S: Simd, const ROWS: usize>(&mut self, s: S) {

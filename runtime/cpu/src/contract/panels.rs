@@ -17,7 +17,7 @@ use super::finish::Destination;
 use super::halves;
 use super::hold;
 use super::image::Gathered;
-use super::kernel::{Steps, WIDE};
+use super::kernel::WIDE;
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source};
 use super::place::{Place, Walk};
@@ -133,7 +133,7 @@ struct Filled {
 }
 
 /// What a job does in all its blocks of K.
-struct Scope<'a> {
+struct Scope<'a, const GATHERED: bool> {
     plan: &'a Plan<'a>,
     cut: Cut,
     /// Lanes of a vector.
@@ -195,7 +195,7 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         // SAFETY: where sums are long, those of the job or of both halves have these columns in each row of the job,
         // `pitch` words apart, and so has what they lose.
         unsafe { memory.start(s, rows, panels.len() * width) }
-        let scope = Scope {
+        let scope = Scope::<GATHERED> {
             plan,
             cut,
             lanes: S::LANES,
@@ -229,7 +229,12 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
 /// they are packed, they must be there. `table` must have twice [`BLOCK`] places, and `scope.whole` the packed operands of the
 /// plan where they are not null; `block` must be one of the plan's.
 #[inline(always)]
-unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut [Place]) {
+unsafe fn block_of_k<S: Simd, const GATHERED: bool>(
+    s: S,
+    scope: &Scope<'_, GATHERED>,
+    block: usize,
+    table: &mut [Place],
+) {
     let plan = scope.plan;
     let (k0, count) = plan.block(block);
     // Only what is packed has places, of a block at most.
@@ -277,7 +282,13 @@ unsafe fn block_of_k<S: Simd>(s: S, scope: &Scope<'_>, block: usize, table: &mut
     }
 }
 
-impl Scope<'_> {
+impl<const GATHERED: bool> Scope<'_, GATHERED> {
+    /// The gathered right operand, if this is compiled for one.
+    #[inline(always)]
+    fn gathered(&self) -> Option<(Gathered<'_>, *const f32)> {
+        self.gathered.filter(|_| GATHERED)
+    }
+
     fn width(&self) -> usize {
         self.cut.vectors * self.lanes
     }
@@ -311,15 +322,15 @@ impl Scope<'_> {
             few => few,
         };
         let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip).cast_const();
-        let steps = Steps::Even((vectors * self.lanes).cast_signed());
-        let mut strip = Strip { found, b, steps, first, cols, skip: 0, vectors, count, block };
-        if let Some((gathered, start)) = self.gathered {
+        let b_step = (vectors * self.lanes).cast_signed();
+        let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
+        if let Some((gathered, start)) = self.gathered() {
             // A copy has vectors beyond its last column; in place the last panel overlaps the one before, so that it ends
             // with the image.
             if !gathered.is_copied() {
                 (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
             }
-            (strip.b, strip.steps) = (start.wrapping_add(first - strip.skip), Steps::Listed(gathered.list));
+            strip.b = start.wrapping_add(first - strip.skip);
             return strip;
         }
         if !self.whole.1.is_null() {
@@ -329,7 +340,7 @@ impl Scope<'_> {
             let place = self.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
             (strip.skip, strip.vectors) = (width - cols, self.cut.vectors);
             strip.b = plan.rhs.data.as_ptr().wrapping_offset(place).wrapping_add(first - strip.skip);
-            strip.steps = Steps::Even(step);
+            strip.b_step = step;
         }
         strip
     }
@@ -341,7 +352,13 @@ impl Scope<'_> {
 /// If the job packs, `strip.b` must be valid for writing its vectors for each index of the block, and a line more,
 /// `table` must be the block's, and `scope.memory.temp` must have [`pack::TRANSPOSE`] words.
 #[inline(always)]
-unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize, table: &[Place]) {
+unsafe fn pack_strip<S: Simd, const GATHERED: bool>(
+    s: S,
+    scope: &Scope<'_, GATHERED>,
+    strip: &Strip,
+    k0: usize,
+    table: &[Place],
+) {
     if !scope.packs() {
         return;
     }
@@ -359,7 +376,13 @@ unsafe fn pack_strip<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, k0: usize,
 /// `scope.memory.b` must have so many panels for each place of `table`, which must be the block's, and a line more, and
 /// `scope.memory.temp` [`pack::TRANSPOSE`] words.
 #[inline(always)]
-unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: usize, table: &[Place]) {
+unsafe fn pack_strips<S: Simd, const GATHERED: bool>(
+    s: S,
+    scope: &Scope<'_, GATHERED>,
+    some: Range<usize>,
+    k0: usize,
+    table: &[Place],
+) {
     let width = scope.width();
     let columns = some.start * width..scope.plan.n.total.min(some.end * width);
     let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: scope.memory.b };
@@ -375,7 +398,12 @@ unsafe fn pack_strips<S: Simd>(s: S, scope: &Scope<'_>, some: Range<usize>, k0: 
 /// is not 0, and a line more, and `scope.memory.temp` [`pack::TRANSPOSE`] words; if they are packed, they must be in it. `table`
 /// must have `count` places.
 #[inline(always)]
-unsafe fn left_rows<S: Simd>(s: S, scope: &Scope<'_>, (k0, count): (usize, usize), table: &mut [Place]) -> Found {
+unsafe fn left_rows<S: Simd, const GATHERED: bool>(
+    s: S,
+    scope: &Scope<'_, GATHERED>,
+    (k0, count): (usize, usize),
+    table: &mut [Place],
+) -> Found {
     let plan = scope.plan;
     let whole = scope.whole.0;
     if plan.left != Left::Packed || !whole.is_null() {

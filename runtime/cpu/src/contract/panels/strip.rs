@@ -17,20 +17,19 @@ use crate::sums::LongSums;
 /// Words ahead at which a packed left operand is asked for, which may come from memory: hardware stops at the end of a page.
 const AHEAD: usize = 1 << 10;
 
-impl Scope<'_> {
-    /// What tile `number` of the `tiles` of a strip asks for: its share of the panel after this one, where panels lie one after
-    /// the other; its own rows further on, where these are packed and the panel is gathered.
-    #[inline(always)]
-    fn ahead(&self, strip: &Strip, (number, tiles): (usize, usize), (a, rows): (*const f32, usize)) -> Ahead {
-        let (width, count) = (self.width(), strip.count);
-        if self.gathered.is_some() && !self.whole.0.is_null() {
-            return Ahead { from: a.wrapping_add(AHEAD), step: rows };
-        }
+impl<const GATHERED: bool> Scope<'_, GATHERED> {
+    /// What the tiles of a strip ask for, each for its share: the panel after this one, where panels lie one after the other.
+    fn ahead(&self, strip: &Strip, tiles: usize) -> Ahead {
         if self.whole.1.is_null() {
             return Ahead::nothing(strip.b);
         }
-        let step = width.div_ceil(tiles).min(LINE);
-        Ahead { from: strip.b.wrapping_add(width * count + number * count * step), step }
+        let (width, count) = (self.width(), strip.count);
+        Ahead { from: strip.b.wrapping_add(width * count), step: width.div_ceil(tiles).min(LINE) }
+    }
+
+    /// Whether a tile asks for its own rows instead: those of a gathered product are packed for all of K.
+    fn asks_for_rows(&self) -> bool {
+        GATHERED && !self.whole.0.is_null()
     }
 }
 
@@ -38,7 +37,8 @@ impl Scope<'_> {
 pub(super) struct Strip {
     pub(super) found: Found,
     pub(super) b: *const f32,
-    pub(super) steps: Steps,
+    /// Words from k to k, unless it is gathered.
+    pub(super) b_step: isize,
     pub(super) first: usize,
     pub(super) cols: usize,
     /// Columns of the panel before the first one that counts.
@@ -54,7 +54,12 @@ pub(super) struct Strip {
 /// `strip.found` must have the rows of the tiles, and `strip.b` `vectors` vectors for each index of the block, at its steps.
 /// `scope.memory.c` must have the sums of the job, or of a tile if there is one block, and what these lose if long.
 #[inline(always)]
-pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &Strip, tiles: Range<usize>) {
+pub(super) unsafe fn strip_of_tiles<S: Simd, const GATHERED: bool>(
+    s: S,
+    scope: &Scope<'_, GATHERED>,
+    strip: &Strip,
+    tiles: Range<usize>,
+) {
     let (plan, memory) = (scope.plan, &scope.memory);
     let blocks = plan.blocks();
     let start = plan.row(scope.cut.tiles, scope.tiles.start);
@@ -63,15 +68,16 @@ pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &St
     let is_straight = last && strip.cols == width && memory.long.is_none();
     let straight = if is_straight && scope.cut.columns.is_whole() { scope.destination.straight() } else { None };
     let column = strip.first - scope.panels.start * scope.cut.vectors * S::LANES;
-    let count = tiles.len();
+    let steps = scope.gathered().map_or(Steps::Even(strip.b_step), |(gathered, _)| Steps::Listed(gathered.list));
+    let (ahead, asks_for_rows) = (scope.ahead(strip, tiles.len()), scope.asks_for_rows());
     for (number, tile) in tiles.enumerate() {
         let first = plan.row(scope.cut.tiles, tile);
         let rows = plan.row(scope.cut.tiles, tile + 1) - first;
         let a = strip.found.tile(first);
-        let (waiting, pitch) = if blocks == 1 {
-            (memory.c, width)
-        } else {
-            (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch)
+        let later_rows = Ahead { from: a.wrapping_add(AHEAD), step: rows };
+        let (waiting, pitch) = match blocks {
+            1 => (memory.c, width),
+            _ => (memory.c.wrapping_add((first - start) * memory.pitch + column), memory.pitch),
         };
         let (c, c_row) = match (straight, memory.long) {
             (Some(target), _) => {
@@ -87,8 +93,8 @@ pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &St
             a,
             rows: strip.found.rows(rows),
             b: strip.b,
-            steps: strip.steps,
-            ahead: scope.ahead(strip, (number, count), (a, rows)),
+            steps,
+            ahead: if asks_for_rows { later_rows } else { ahead.part(number, strip.count) },
             c,
             c_row,
             before: adds.then_some((waiting.cast_const(), pitch.cast_signed())),
@@ -98,16 +104,26 @@ pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &St
         unsafe { kernel::tile(s, rows, strip.vectors, block) }
         if let Some((block, lost)) = memory.long {
             let sums = LongSums { total: waiting, lost: waiting.wrapping_add(lost) };
-            for row in 0..rows {
-                // SAFETY: `block` has the tile's sums, and `waiting` and what it loses `width` words for each row of the
-                // tile, by this function's contract; a panel is whole vectors.
-                unsafe { sums.at(row * pitch).add(s, block.wrapping_add(row * width), width) }
-            }
+            // SAFETY: `block` has the tile's sums, and `waiting` and what it loses `width` words for each of its rows, by this
+            // function's contract; a panel is whole vectors.
+            unsafe { add_rows(s, &sums, pitch, (block, width), rows) }
         }
         if last && straight.is_none() {
             // SAFETY: the last block is summed, so `waiting` holds the sums of the tile's rows and the panel's columns.
             unsafe { hand_on(s, scope, strip, (first, rows), (waiting, pitch)) }
         }
+    }
+}
+
+/// Adds the sums of a tile in one block of K to those of all.
+///
+/// # Safety
+/// `sums` must have `width` words, whole vectors, in each of `rows` rows, `pitch` apart, and `block` as many after each other.
+#[inline(always)]
+unsafe fn add_rows<S: Simd>(s: S, sums: &LongSums, pitch: usize, (block, width): (*const f32, usize), rows: usize) {
+    for row in 0..rows {
+        // SAFETY: both have `width` words in each of `rows` rows, by this function's contract.
+        unsafe { sums.at(row * pitch).add(s, block.wrapping_add(row * width), width) }
     }
 }
 
@@ -117,9 +133,9 @@ pub(super) unsafe fn strip_of_tiles<S: Simd>(s: S, scope: &Scope<'_>, strip: &St
 /// `sums` must have `rows` rows of the contraction from `first` on, each of the panel's vectors, with so many words from one to
 /// the next.
 #[inline(always)]
-unsafe fn hand_on<S: Simd>(
+unsafe fn hand_on<S: Simd, const GATHERED: bool>(
     s: S,
-    scope: &Scope<'_>,
+    scope: &Scope<'_, GATHERED>,
     strip: &Strip,
     (first, rows): (usize, usize),
     (sums, pitch): (*const f32, usize),
