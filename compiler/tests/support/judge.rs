@@ -142,20 +142,18 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     let mut env = Env { args, params, session, dims: bound, key: [17, 23], ..Env::default() };
     if let Mode::Train(_) = &function.mode {
         let words = model.trained_len();
-        // Whatever the optimiser, its second moments must not be negative.
-        let sources = || {
-            function.graph.nodes.iter().filter_map(|node| match node.kind {
-                Kind::Source(source) => Some(source),
+        let count = |number: fn(Source) -> Option<usize>| {
+            let sources = function.graph.nodes.iter().filter_map(|node| match node.kind {
+                Kind::Source(source) => number(source),
                 _ => None,
-            })
+            });
+            sources.max().map_or(0, |last| last + 1)
         };
-        let states =
-            sources().filter_map(|source| if let Source::State(k) = source { Some(k + 1) } else { None }).max();
-        env.states = (0..states.unwrap_or(0)).map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
-        let of_step =
-            sources().filter_map(|source| if let Source::Number(k) = source { Some(k + 1) } else { None }).max();
-        env.numbers =
-            (0..of_step.unwrap_or(0)).map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
+        let states = count(|source| if let Source::State(k) = source { Some(k) } else { None });
+        let of_step = count(|source| if let Source::Number(k) = source { Some(k) } else { None });
+        // Whatever the optimiser, its second moments must not be negative.
+        env.states = (0..states).map(|_| (0..words).map(|_| numbers.float().abs()).collect()).collect();
+        env.numbers = (0..of_step).map(|_| std::array::from_fn(|_| 0.1 + 0.2 * numbers.float().abs())).collect();
         env.groups = (0..words / CHUNK).map(|_| numbers.below(GROUPS as u32)).collect();
         env.clip_norm = Some(0.7);
         env.skip_nonfinite = true;

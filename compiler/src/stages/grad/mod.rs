@@ -40,14 +40,12 @@ pub fn grad(mut model: Model, optimizer: fn(&str) -> &'static Optimizer) -> Mode
             // The effects so far are new values of companions.
             function.change_graph(|graph| simplify(transform::resolve(&graph), &mut []));
         }
-        match function.mode.clone() {
-            Mode::Evaluate => {}
-            Mode::Train(name) => {
-                if model.memory == Memory::Minimize {
-                    function.change_graph(segments::cut);
-                }
-                train::complete(&model, function, optimizer(&name));
+        if let Mode::Train(name) = &function.mode {
+            let optimizer = optimizer(name);
+            if model.memory == Memory::Minimize {
+                function.change_graph(segments::cut);
             }
+            train::complete(&model, function, optimizer);
         }
         pass_stops(&mut function.graph);
         forget_gradients(&mut function.graph);

@@ -9,7 +9,6 @@ use core::ops::Range;
 use super::long_row::LongRow;
 use super::parted::Parted;
 use super::place::{Group, Place, Side, Walk};
-use super::plan::Plan;
 use super::stage::{Stage, image};
 use super::{Axis, Role};
 use crate::Simd;
@@ -150,20 +149,20 @@ impl Gathered<'_> {
     ///
     /// # Safety
     /// If there are [`Gathered::own_words`], `own` must have them, and the copy of this batch index unless it is to be filled.
-    /// `plan` must be the one that this was made for.
+    /// `operand` must be the one that the image was found for.
     #[inline(always)]
     pub(super) unsafe fn start<S: Simd>(
         &self,
         s: S,
-        plan: &Plan<'_>,
+        operand: &Side<'_>,
         base: Place,
         own: *mut f32,
         fills: bool,
     ) -> *const f32 {
         if fills {
             // SAFETY: `own` has the words of a copy by this function's contract, and these are all channels.
-            unsafe { self.image.fill(s, &plan.rhs, base, 0..self.image.channels(), own) };
+            unsafe { self.image.fill(s, operand, base, 0..self.image.channels(), own) };
         }
-        self.image.start(&plan.rhs, base, self.copy.unwrap_or(own))
+        self.image.start(operand, base, self.copy.unwrap_or(own))
     }
 }

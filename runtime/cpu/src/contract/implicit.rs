@@ -32,12 +32,16 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         return false;
     };
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);
-    let kept = hold::left(call, &plan.gathered(setup.left), cut.tiles);
-    let plan = &plan.gathered(if kept.is_some() { Left::Packed } else { setup.left });
-    let list = (2 * plan.k.total).next_multiple_of(LINE);
+    let mut plan = plan.gathered(setup.left);
+    let kept = hold::left(call, &plan, cut.tiles);
     let packs = kept.is_none() && plan.left == Left::Packed;
+    if kept.is_some() {
+        plan.left = Left::Packed;
+    }
+    let plan = &plan;
+    let list = (2 * plan.k.total).next_multiple_of(LINE);
     let rows = if packs { left::words(plan) } else { 0 };
-    let copied = if setup.once { setup.copy_words() } else { 0 };
+    let copied = if setup.once { setup.image.copy_words(setup.beyond) } else { 0 };
     lend(&CALL, |scratch| {
         let (memory, _) = scratch.provide(rows + list + copied, 0, Place::NOWHERE);
         let (list, copy) = (memory.wrapping_add(rows).cast::<isize>(), memory.wrapping_add(rows + list));
@@ -51,7 +55,7 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
         }
         let copy = setup.once.then_some(copy.cast_const());
         let whole = if packs { memory.cast_const() } else { kept.unwrap_or(core::ptr::null()) };
-        gathered(call, plan, whole, Gathered { image: &setup.image, list, copy, beyond: setup.beyond() }, cut);
+        gathered(call, plan, whole, Gathered { image: &setup.image, list, copy, beyond: setup.beyond }, cut);
     });
     true
 }
@@ -65,8 +69,8 @@ struct Setup<'a> {
     vectors: usize,
     /// Whether one copy serves all batch indices.
     once: bool,
-    /// Lanes of a vector.
-    lanes: usize,
+    /// Words beyond the end of a copy, of which whole panels are read.
+    beyond: usize,
 }
 
 impl<'a> Setup<'a> {
@@ -93,27 +97,16 @@ impl<'a> Setup<'a> {
             2.. => PANEL,
         };
         let once = copied && plan.rhs.ignores(plan.moving());
-        let setup = Setup { image, row, left, vectors, once, lanes: call.lanes };
-        (setup.copy_words() <= if once { ONCE } else { OWN }).then_some(setup)
-    }
-
-    /// Words of a copy.
-    fn copy_words(&self) -> usize {
-        self.image.copy_words(self.beyond())
-    }
-
-    /// Words beyond the end of a copy, of which whole panels are read.
-    fn beyond(&self) -> usize {
-        PANEL * self.lanes
+        let beyond = PANEL * call.lanes;
+        let fits = image.copy_words(beyond) <= if once { ONCE } else { OWN };
+        fits.then_some(Setup { image, row, left, vectors, once, beyond })
     }
 }
 
 /// In place if each row is contiguous along all of K.
 fn read_left(plan: &Plan<'_>) -> Left {
     match plan.left {
-        Left::InPlace { row, step: 1 } if plan.lhs.even_run(&plan.k).0 == plan.k.total => {
-            Left::InPlace { row, step: 1 }
-        }
+        Left::InPlace { step: 1, .. } if plan.lhs.even_run(&plan.k).0 == plan.k.total => plan.left,
         Left::InPlace { .. } | Left::Packed => Left::Packed,
     }
 }

@@ -37,9 +37,10 @@ const GROUP: usize = MACHINE.l2 / 8;
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
     let nowhere = (ptr::null(), ptr::null());
+    let dense = |whole, sums, cut| Task::<false> { call, plan, whole, gathered: None, sums, cut };
     if plan.left != Left::Packed && plan.right != Right::Packed {
         let cut = Cut::new(call, plan, Columns::Own);
-        return Task::<false> { call, plan, whole: nowhere, gathered: None, sums: ptr::null_mut(), cut }.run();
+        return dense(nowhere, ptr::null_mut(), cut).run();
     }
     lend(&CALL, |scratch| {
         let width = cut::vectors(call, plan) * call.lanes;
@@ -57,20 +58,21 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         }
         let cut = Cut::new(call, plan, columns);
         if plan.is_left_small() {
-            whole.0 = hold::left(call, plan, cut.tiles).unwrap_or(whole.0);
-        }
-        // What all batch indices read is packed for all of them.
-        if whole.0.is_null() && plan.batch.total > 1 && plan.shares_left() && plan.is_left_small() {
-            let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
-            left::share(call, plan, cut.tiles, memory);
-            whole.0 = memory;
+            if let Some(left) = hold::left(call, plan, cut.tiles) {
+                whole.0 = left;
+            } else if plan.batch.total > 1 && plan.shares_left() {
+                // What all batch indices read is packed for all of them.
+                let (memory, _) = scratch.provide(left::words(plan), 0, Place::NOWHERE);
+                left::share(call, plan, cut.tiles, memory);
+                whole.0 = memory;
+            }
         }
         if cut.halves == 1 {
-            return Task::<false> { call, plan, whole, gathered: None, sums: ptr::null_mut(), cut }.run();
+            return dense(whole, ptr::null_mut(), cut).run();
         }
         let pitch = cut.panels * width;
         let (sums, _) = scratch.provide(if plan.is_long() { 4 } else { 2 } * plan.m.total * pitch, 0, Place::NOWHERE);
-        Task::<false> { call, plan, whole, gathered: None, sums, cut }.run();
+        dense(whole, sums, cut).run();
         halves::join(call, plan, cut.tiles, (sums, pitch));
     });
 }
@@ -180,7 +182,7 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
             // SAFETY: `Memory::new` has made `own_words` words at `a`, where no rows are packed.
-            (gathered, unsafe { gathered.start(s, plan, right, memory.a, fills) })
+            (gathered, unsafe { gathered.start(s, &plan.rhs, right, memory.a, fills) })
         });
         memory.a_step = if keeps { rows } else { 0 };
         let key = keeps.then_some((row_part, batch));
@@ -396,7 +398,7 @@ unsafe fn pack_strips<S: Simd, const GATHERED: bool>(
 /// # Safety
 /// If the job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, or of K if its step
 /// is not 0, and a line more, and `scope.memory.temp` [`pack::TRANSPOSE`] words; if they are packed, they must be in it. `table`
-/// must have `count` places.
+/// must have `count` places if the job packs.
 #[inline(always)]
 unsafe fn left_rows<S: Simd, const GATHERED: bool>(
     s: S,

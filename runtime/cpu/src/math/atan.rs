@@ -20,7 +20,7 @@ const BEND: [f32; 9] = [
     0.010_914_606,
     -0.001_793_621_8,
 ];
-/// π/2, and what that is too much.
+/// π/2, and what is to be added to that.
 const QUARTER: [f32; 2] = [core::f32::consts::FRAC_PI_2, -4.371_139e-8];
 
 /// atan x within 1.5 ULP, or 2 without fused multiply-adds. Beyond 1 it is `π/2 - atan 1/x`.
