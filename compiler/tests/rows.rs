@@ -86,6 +86,31 @@ fn what_loops_cannot_do_is_refused() {
 }
 
 #[test]
+fn what_workgroups_cannot_do_is_refused() {
+    let text = "pub struct Net { hidden: Linear(640, 48) }
+        impl Net {
+            pub fn product(&self, x: f32[B, 640]) -> f32[B, 48] { self.hidden(x) }
+            pub fn whole(x: f32[B, T]) -> f32[B] { sum(x, axis = 1) }
+            pub fn attended(x: f32[B, 2, T, 8]) -> f32[B, 2, T, 8] { attend(x, x, x) }
+        }";
+    let compiled = compile(text).remove(0);
+    let text = compiled.plans.to_string();
+    for (from, to, why) in [
+        ("grid=", "grid=3", "invocations"),
+        ("cooperative=true chain=16", "cooperative=true", "a long sum in one chain"),
+        ("cell=[4, 4]", "cell=[4, 6]", "not made of cells"),
+        ("slices=", "slices=3", "do not fit its slices"),
+        ("tile=[16, ", "tile=[256, ", "invocations"),
+        ("heads=64 met=32", "heads=64", "not one query"),
+        ("heads=64 met=32", "heads=16 met=32", "more than a workgroup brings"),
+        ("heads=64 met=32", "grid=64", "workgroups of another kernel"),
+    ] {
+        let found = damaged_text(&text, from, to).unwrap_or_else(|| panic!("`{to}` passes\n{text}"));
+        assert!(found.contains(why), "{found}");
+    }
+}
+
+#[test]
 fn an_operand_that_moves_is_not_packed_once() {
     let text = "pub struct Net { state: Linear(8, 8) }
         impl Net {

@@ -36,6 +36,7 @@ pub mod ty;
 pub mod varying;
 pub mod verify;
 pub mod wgsl;
+pub mod workgroup;
 pub mod written;
 
 pub use dim::Dim;

@@ -8,16 +8,15 @@ use super::algorithm::Algorithm;
 use super::dim::{Dim, product};
 use super::kernel::{ExprId, Kernel, Skeleton};
 use super::precision::{Factor, Precision};
+use super::workgroup::Workgroup;
 
 /// How a kernel runs.
 #[derive(Clone, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Schedule {
     /// The axis whose neighbours share a vector (CPU) or a group of invocations (GPU).
     pub vector: Option<usize>,
-    /// Rows, columns and depth of a workgroup's tile of a contraction (GPU).
-    pub tile: Option<[u32; 3]>,
-    /// Whether a workgroup shares the reduction of a row (GPU); otherwise an invocation does it alone.
-    pub cooperative: bool,
+    /// How the work is spread over workgroups, and what their invocations share (GPU).
+    pub workgroup: Option<Workgroup>,
     /// Slots that are written past the caches where they are large (CPU).
     pub streamed: Vec<usize>,
     /// The algorithms that a call of a contraction asks in order, up to the first that suits (CPU); none for fewer bits.

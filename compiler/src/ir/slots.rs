@@ -39,8 +39,7 @@ impl Kernel {
         }
         let Schedule {
             vector: _,
-            tile: _,
-            cooperative: _,
+            workgroup: _,
             streamed,
             algorithms: _,
             narrow: _,

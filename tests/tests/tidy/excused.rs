@@ -32,9 +32,11 @@ pub(crate) const CATCH_ALL: Excuses = &[
     ("compiler/src/stages/grad/transform.rs", "kind =>", "all nodes but transforms and their results are copied"),
 ];
 
-/// Numbers by which a printer of Rust chooses.
+/// Numbers in printers.
 pub(crate) const CHOICES: Excuses = &[
     ("compiler/src/stages/emit/rust/mod.rs", "INLINED", "it is about what LLVM takes, and the same kernels run"),
     ("compiler/src/stages/emit/rust/plan.rs", "RESULTS", "it is emitted"),
     ("compiler/src/stages/emit/rust/scalar.rs", "LANES", "a test evaluates what is printed in lanes"),
+    ("compiler/src/stages/emit/wgsl/choose.rs", "SLOTS", "the runtime fills them"),
+    ("compiler/src/stages/emit/wgsl/mod.rs", "NEVER", "it stands for work that no device has memory for"),
 ];

@@ -76,6 +76,14 @@ impl<'a> Read<'a> {
         self.find(key).ok_or_else(|| format!("no `{key}`"))
     }
 
+    /// An error if there are others than these.
+    pub(super) fn only(&self, keys: &[&str]) -> Result<(), String> {
+        match self.0.iter().find(|(key, _)| !keys.contains(&key.as_str())) {
+            Some((key, _)) => Err(format!("no field is called `{key}` here")),
+            None => Ok(()),
+        }
+    }
+
     pub(super) fn dim(&self, key: &str) -> Result<Dim, String> {
         match self.get(key)? {
             Datum::Dim(dim) => Ok(dim.clone()),

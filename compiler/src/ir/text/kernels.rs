@@ -34,9 +34,11 @@ impl Display for Kernel {
             writeln!(f, "v{k} = {}", scalar_text(scalar))?;
         }
         skeleton(f, &self.skeleton)?;
-        for (word, fields) in
-            [("schedule", schedule::print(&self.schedule)), ("rows", schedule::print_rows(&self.schedule.rows))]
-        {
+        for (word, fields) in [
+            ("schedule", schedule::print(&self.schedule)),
+            ("rows", schedule::print_rows(&self.schedule.rows)),
+            ("workgroup", schedule::print_workgroup(self.schedule.workgroup)),
+        ] {
             if !fields.is_empty() {
                 writeln!(f, "{word}{}", Listed(&fields))?;
             }

@@ -197,6 +197,9 @@ fn kernel(cursor: &mut Cursor, name: String) -> Parsed<Kernel> {
     if cursor.keyword("rows") {
         schedule.rows = schedule::parse_rows(&Read(&cursor.fields()?))?;
     }
+    if cursor.keyword("workgroup") {
+        schedule.workgroup = Some(schedule::parse_workgroup(&Read(&cursor.fields()?))?);
+    }
     cursor.expect('}')?;
     Ok(Kernel { name, slots, axes, scalars, skeleton, schedule })
 }

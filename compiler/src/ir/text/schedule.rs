@@ -7,6 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
+use crate::ir::workgroup::{Grid, Heads, Tile, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -34,8 +35,6 @@ fn yes() -> Datum {
 pub(super) fn print(schedule: &Schedule) -> Fields {
     let mut fields = vec![];
     fields.extend(schedule.vector.map(|axis| field("vector", atom('i', axis))));
-    fields.extend(schedule.tile.map(|tile| field("tile", Datum::numbers(tile.map(|n| n as usize)))));
-    fields.extend(schedule.cooperative.then(|| field("cooperative", yes())));
     if !schedule.streamed.is_empty() {
         fields.push(field("streamed", Datum::numbers(schedule.streamed.iter().copied())));
     }
@@ -49,6 +48,28 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
         fields.push(field(factor.name(), Datum::word(precision.name())));
     }
     fields
+}
+
+/// The fields of the line `workgroup`.
+pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
+    let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
+    let of = |key: &str, n: u32| field(key, number(n as usize));
+    let chain = |chain: Option<u32>| chain.map(|n| of("chain", n));
+    match workgroup {
+        None => vec![],
+        Some(Workgroup::Grid(grid)) => {
+            let cooperative = grid.cooperative.then(|| field("cooperative", yes()));
+            [of("grid", grid.invocations)].into_iter().chain(cooperative).chain(chain(grid.chain)).collect()
+        }
+        Some(Workgroup::Tile(tile)) => {
+            let sides = field("tile", numbers(&[tile.rows, tile.columns, tile.depth]));
+            let slices = (tile.slices > 1).then(|| of("slices", tile.slices));
+            [sides, field("cell", numbers(&tile.cell))].into_iter().chain(slices).chain(chain(tile.chain)).collect()
+        }
+        Some(Workgroup::Attend(heads)) => {
+            [of("heads", heads.invocations)].into_iter().chain(heads.met.map(|met| of("met", met))).collect()
+        }
+    }
 }
 
 /// The fields of the line `rows`.
@@ -81,9 +102,9 @@ pub(super) fn print_rows(rows: &Rows) -> Fields {
 
 /// A schedule without its rows.
 pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
+    read.only(&["vector", "streamed", "algorithms", "packed_once", "plain_sources", "left", "right"])?;
     let has = |key: &str| read.find(key).is_some();
-    let (cooperative, packed_once) = (has("cooperative"), has("packed_once"));
-    let mut schedule = Schedule { cooperative, packed_once, ..Schedule::default() };
+    let mut schedule = Schedule { packed_once: has("packed_once"), ..Schedule::default() };
     schedule.vector = read.find("vector").map(|_| word_of(&read.word("vector")?, 'i')).transpose()?;
     if read.find("plain_sources").is_some() {
         schedule.plain_sources = Some(read.index("plain_sources")?);
@@ -105,15 +126,31 @@ pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
             schedule.narrow = Some((factor, precision));
         }
     }
-    if read.find("tile").is_some() {
-        let tile: Vec<u32> = read.indices("tile")?.into_iter().map(|n| n as u32).collect();
-        schedule.tile = Some(tile.try_into().map_err(|_| "a tile has three extents")?);
-    }
     Ok(schedule)
+}
+
+/// How a kernel runs on a GPU.
+pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
+    read.only(&["grid", "cooperative", "tile", "cell", "slices", "chain", "heads", "met"])?;
+    let has = |key: &str| read.find(key).is_some();
+    let optional = |key: &str| if has(key) { read.index(key).map(|n| Some(n as u32)) } else { Ok(None) };
+    let chain = optional("chain")?;
+    if let Some(invocations) = optional("grid")? {
+        return Ok(Workgroup::Grid(Grid { invocations, cooperative: has("cooperative"), chain }));
+    }
+    if let Some(invocations) = optional("heads")? {
+        return Ok(Workgroup::Attend(Heads { invocations, met: optional("met")? }));
+    }
+    let numbers = |key: &str| Ok::<_, String>(read.indices(key)?.into_iter().map(|n| n as u32).collect::<Vec<_>>());
+    let [rows, columns, depth] = numbers("tile")?.try_into().map_err(|_| "a tile has three extents")?;
+    let cell = numbers("cell")?.try_into().map_err(|_| "a cell has two extents")?;
+    let slices = optional("slices")?.unwrap_or(1);
+    Ok(Workgroup::Tile(Tile { rows, columns, depth, cell, slices, chain }))
 }
 
 /// The loops of a row kernel.
 pub(super) fn parse_rows(read: &Read<'_>) -> Parsed<Rows> {
+    read.only(&["threads", "unroll", "blocks", "buffers", "prefetches", "pipelined"])?;
     let mut rows = Rows { pipelined: read.find("pipelined").is_some(), ..Rows::default() };
     rows.threads = match read.find("threads") {
         None => None,

@@ -3,6 +3,7 @@
 use super::ensure;
 use crate::ir::DType;
 use crate::ir::algorithm::{self, Algorithm};
+use crate::ir::dim::product;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
 use crate::ir::precision::Precision;
@@ -10,6 +11,7 @@ use crate::ir::recurrence::{Recurrence, Recurrent};
 use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Rows};
 use crate::ir::varying::Varying;
+use crate::ir::workgroup::{self, Workgroup};
 
 type Checked = Result<(), String>;
 
@@ -196,7 +198,7 @@ impl Checker<'_> {
         let is_product = matches!(kernel.skeleton, Skeleton::Contract { .. });
         let row = Row::of(kernel);
         ensure(schedule.vector.is_none_or(|axis| axis < kernel.axes.len()), || "vectors along no axis".into())?;
-        ensure(is_product || schedule.tile.is_none(), || "tiles of no product".into())?;
+        schedule.workgroup.map_or(Ok(()), |workgroup| self.workgroup(workgroup))?;
         let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
         ensure(narrow, || "fewer bits of no product".into())?;
         let can = algorithm::possible(kernel);
@@ -215,8 +217,45 @@ impl Checker<'_> {
         ensure(schedule.streamed.iter().all(passed), || "streams what is read".into())?;
         match row {
             Some(row) => self.rows(row),
-            None => ensure(schedule.rows == Rows::default() && !schedule.cooperative, || "rows of no row".into()),
+            None => ensure(schedule.rows == Rows::default(), || "rows of no row".into()),
         }
+    }
+
+    /// A workgroup is one of this kernel, within the limits of every GPU, and adds up no long sum of floats in one chain.
+    fn workgroup(&self, workgroup: Workgroup) -> Checked {
+        let kernel = self.kernel;
+        let terms = |list: &[usize], sharing: u32, most: u32, chain: Option<u32>| {
+            let all = product(list.iter().map(|&axis| &kernel.axes[axis])).as_const();
+            let short = all.is_some_and(|all| all <= i64::from(sharing) * i64::from(most));
+            ensure(short || chain.is_some(), || "a workgroup makes a long sum in one chain".into())
+        };
+        match (&kernel.skeleton, workgroup) {
+            (Skeleton::Row { reduced, .. }, Workgroup::Grid(grid)) => {
+                let sharing = if grid.cooperative { grid.invocations } else { 1 };
+                terms(reduced, sharing, workgroup::CHAIN, grid.chain)?;
+            }
+            // Each addition of a scatter is compensated.
+            (Skeleton::Scatter { .. }, Workgroup::Grid(grid)) => {
+                ensure(!grid.cooperative, || "workgroups share a scatter".into())?;
+            }
+            (Skeleton::Contract { k, .. }, Workgroup::Tile(tile)) => {
+                tile.error().map_or(Ok(()), |error| Err(error.to_owned()))?;
+                terms(k, tile.slices, workgroup::LONG, tile.chain)?;
+            }
+            (Skeleton::Attend(attention), Workgroup::Attend(heads)) => {
+                let single = attention.is_single(&kernel.axes);
+                ensure(heads.met.is_none_or(|met| (1..=heads.invocations).contains(&met)), || {
+                    "rows meet more than a workgroup brings".into()
+                })?;
+                ensure(single == heads.met.is_none(), || "invocations share what is not one query".into())?;
+            }
+            (_, workgroup) => Err(format!("workgroups of another kernel: {workgroup:?}"))?,
+        }
+        let (invocations, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
+        ensure(invocations.is_power_of_two() && invocations <= workgroup::INVOCATIONS, || {
+            format!("a workgroup of {invocations} invocations")
+        })?;
+        ensure(bytes <= workgroup::SHARED, || format!("a workgroup shares {bytes} bytes"))
     }
 
     fn rows(&self, row: Row<'_>) -> Checked {

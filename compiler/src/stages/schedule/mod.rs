@@ -2,14 +2,15 @@
 //!
 //! In: programs of kernels as fuse left them. Out: the same work: products out of loops that need not wait for them, axes split
 //! where indices divide them and neighbouring ones merged, the operands of products in the order in which results are
-//! contiguous, values in the place of those that die with them; the vector axis, tiles, algorithms, cooperation, precision,
-//! packing and loops chosen; steps fused that a CPU runs as one kernel. Always: a kernel computes what it computed before, as precisely as the model asks for.
+//! contiguous, values in the place of those that die with them; the vector axis, algorithms, precision, packing, loops and
+//! workgroups chosen; steps fused that a CPU runs as one kernel. Always: a kernel computes what it computed before, as precisely as the model asks for.
 
 mod attend;
 mod axes;
 mod carry;
 mod coalesce;
 mod hoist;
+mod machine;
 mod narrow;
 mod pack_once;
 mod product;
@@ -19,6 +20,7 @@ mod scatter;
 mod split;
 mod stream;
 mod vector;
+mod workgroups;
 
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::program::{Program, for_each_launch};
@@ -36,6 +38,7 @@ pub fn schedule(mut programs: Vec<Program>) -> Vec<Program> {
         attend::fuse(program);
         recurrent::fuse(program);
         pack_once::choose(program);
+        workgroups::choose(program);
     }
     programs
 }
@@ -48,12 +51,11 @@ fn numbers(kernel: &mut Kernel) {
     axes::merge(kernel);
     match kernel.skeleton {
         Skeleton::Contract { .. } => {
-            product::tiles(kernel);
             product::algorithms(kernel);
         }
         Skeleton::Row { .. } => vector::choose(kernel),
         Skeleton::Scatter { .. } => scatter::choose(kernel),
-        // Drivers choose tiles by the registers that they have.
+        // Drivers of a CPU choose tiles by the registers that they have.
         Skeleton::Attend(_) | Skeleton::Recur(_) => {}
     }
 }

@@ -1,7 +1,7 @@
-//! Contractions: which operand is left, which axes form rows and columns, and the tiles of a workgroup.
+//! Contractions: which operand is left, which axes form rows and columns, and the algorithms that can compute them.
 
 use crate::ir::algorithm;
-use crate::ir::dim::{Dim, product};
+use crate::ir::dim::Dim;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Kernel, Skeleton, Store};
 
@@ -51,18 +51,4 @@ fn stride(store: &Store, axis: usize) -> Dim {
 /// The algorithms that a CPU asks: those that can compute it, as runtime orders them.
 pub(super) fn algorithms(kernel: &mut Kernel) {
     kernel.schedule.algorithms = algorithm::possible(kernel);
-}
-
-/// Rows, columns and depth of a workgroup's tile. Large tiles reuse more of what they load; small ones leave
-/// more workgroups where there is little to do.
-pub(super) fn tiles(kernel: &mut Kernel) {
-    let Skeleton::Contract { m, n, k, .. } = &kernel.skeleton else { return };
-    let extent = |list: &[usize]| product(list.iter().map(|&a| &kernel.axes[a])).as_const().unwrap_or(256);
-    let side = |extent: i64| match extent {
-        ..=16 => 16,
-        17..=32 => 32,
-        _ => 64,
-    };
-    let depth = if extent(k) <= 8 { 8 } else { 16 };
-    kernel.schedule.tile = Some([side(extent(m)), side(extent(n)), depth]);
 }

@@ -3,6 +3,7 @@
 //! In: a program whose row kernels have their vector axis. Out: the same with threads, vectors at a time, blocks of sums,
 //! buffers, pipelined passes and prefetches chosen. Always: what is chosen is what `ir/rows.rs` says can be.
 
+use super::machine::CPU;
 use crate::ir::DType;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Expr, ExprId, Kernel};
@@ -12,19 +13,13 @@ use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Prefetch, Rows, Threads, Unroll};
 use crate::ir::varying::Varying;
 
-/// Element operations below which a second thread costs more than it saves.
-const WORTH: i64 = 1 << 17;
 /// The longest row of which scalars are stored for later passes: it stays in a first-level cache beside what is read.
-const BUFFERED: i64 = 4096;
-/// The cost from which on it is better to store a scalar than to compute it again: that of an exponential.
-const MUCH: i64 = 16;
+const BUFFERED: i64 = CPU.l1 / 2;
 /// The shortest axis that fills two vectors often enough.
 const TWICE: i64 = 64;
 /// The fewest columns that are summed four vectors at a time, and the most scalars that then find registers.
 const COLUMNS: i64 = 128;
 const FEW: usize = 6;
-/// How many words ahead a map asks for: far enough to hide the way from the last cache.
-const AHEAD: i64 = 1024;
 
 /// Chooses for all rows of the program.
 pub(super) fn choose(program: &mut Program) {
@@ -61,7 +56,7 @@ impl<'k> Chooser<'k> {
         let others = self.kernel.axes.iter().enumerate().filter(|(a, _)| *a != axis).map(|(_, extent)| extent);
         let work = product(others) * Dim::from(lanes::price(self.kernel, vector) * LANES / 1000);
         let all = work.clone() * self.kernel.axes[axis].clone();
-        let is_worth = all.as_const().is_none_or(|n| n >= WORTH);
+        let is_worth = all.as_const().is_none_or(|n| n >= CPU.thread);
         Some(Threads { axis, slots: self.row.parts(axis).filter(|_| is_worth)?, work })
     }
 
@@ -95,7 +90,7 @@ impl<'k> Chooser<'k> {
 
     fn costs_much(&self, id: ExprId) -> bool {
         match &self.kernel.scalars[id] {
-            Expr::Map(op, _) => self.dtypes[id] == DType::F32 && op.cost() >= MUCH,
+            Expr::Map(op, _) => self.dtypes[id] == DType::F32 && op.cost() >= CPU.stored,
             Expr::Load { .. }
             | Expr::Const(_)
             | Expr::Extent(_)
@@ -142,7 +137,7 @@ impl<'k> Chooser<'k> {
         let rows = if self.kernel.schedule.rows.pipelined && passes == 2 { 2 } else { 1 };
         let varying = Varying::of(self.kernel);
         let distance = |load: ExprId| match self.row.reduced.is_empty() {
-            true => Some(Dim::from(AHEAD)),
+            true => Some(Dim::from(CPU.ahead)),
             false => Some(self.kernel.scalars[load].load()?.index.stride(outer)? * Dim::from(rows)),
         };
         let loads = (0..self.kernel.scalars.len()).filter(|&load| self.row.can_be_prefetched(load, &varying));

@@ -1,13 +1,14 @@
 //! Which writes go past the caches (CPU): those of results, where the program does not read them again. What is read
 //! afterwards then stays in the caches, and no line is fetched only to be overwritten.
 
+use super::machine::CPU;
 use crate::ir::DType;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::program::{BufferId, Program, Role, Step};
 use std::collections::BTreeSet;
 
 /// Slots of fewer words than this are never streamed: they fit into the caches together with what is read.
-const LARGE: i64 = 1 << 21;
+const LARGE: i64 = CPU.l3;
 
 /// Chooses for the launches that run once in each call.
 pub(super) fn choose(program: &mut Program) {

@@ -1,12 +1,8 @@
-//! Rows and maps: which axis runs through the vector lanes, and which rows a workgroup shares.
+//! Rows and maps: which axis runs through the vector lanes, or through neighbouring invocations.
 
 use super::axes::lists;
-use crate::ir::dim::product;
 use crate::ir::kernel::{AccumulatorOp, Kernel, Skeleton};
 use crate::ir::lanes;
-
-/// Rows of at least this many elements are reduced by a whole workgroup.
-const COOPERATE: i64 = 64;
 
 /// Chooses the axis along which an element costs least, and makes it the innermost of its list.
 pub(super) fn choose(kernel: &mut Kernel) {
@@ -23,8 +19,6 @@ pub(super) fn choose(kernel: &mut Kernel) {
             best = Some((price, axis));
         }
     }
-    let elements = product(reduced.iter().map(|&a| &kernel.axes[a]));
-    kernel.schedule.cooperative = !reduced.is_empty() && elements.as_const().is_none_or(|n| n >= COOPERATE);
     kernel.schedule.vector = best.map(|(_, axis)| axis);
     if let Some((_, axis)) = best {
         for list in lists(&mut kernel.skeleton) {

@@ -12,20 +12,15 @@ use crate::ir::dim::product;
 use crate::ir::kernel::{Expr, ExprId, Store};
 use crate::ir::prim::Scalar;
 use crate::ir::ty::DType;
+use crate::ir::workgroup::Heads;
 use std::fmt::Write;
-
-/// Invocations of a workgroup.
-pub(super) const THREADS: u32 = 64;
-/// Bytes of shared memory that every device has.
-const SHARED: u32 = 16_384;
-/// Most rows of a tile in shared memory.
-const MOST: u32 = 32;
 
 /// An attention kernel as its printer sees it.
 pub(super) struct Attend<'a> {
     pub(super) scalars: &'a Scalars<'a>,
     pub(super) name: &'a str,
     pub(super) attention: &'a Attention,
+    pub(super) heads: Heads,
 }
 
 /// The names of the reads, in their order.
@@ -40,18 +35,12 @@ impl Attend<'_> {
         }
         text += &self.mask();
         text += &self.results();
-        text + &match (self.is_single(), self.attention.attend.part) {
-            (true, _) => self.single(),
-            (false, Part::Output | Part::Max | Part::Reciprocal) => self.output(),
-            (false, Part::Query) => self.query(),
-            (false, Part::Key | Part::Value) => self.key(),
+        text + &match (self.heads.met, self.attention.attend.part) {
+            (None, _) => self.single(),
+            (Some(_), Part::Output | Part::Max | Part::Reciprocal) => self.output(),
+            (Some(_), Part::Query) => self.query(),
+            (Some(_), Part::Key | Part::Value) => self.key(),
         }
-    }
-
-    /// Whether each head has one query only, for which a workgroup shares the keys.
-    pub(super) fn is_single(&self) -> bool {
-        let of_output = matches!(self.attention.attend.part, Part::Output | Part::Max | Part::Reciprocal);
-        of_output && self.attention.queries.iter().all(|&a| self.scalars.kernel.axes[a].is(1))
     }
 
     pub(super) fn names(&self) -> &Names {
@@ -67,21 +56,20 @@ impl Attend<'_> {
     }
 
     /// All axes of query heads.
-    pub(super) fn heads(&self) -> Vec<usize> {
+    pub(super) fn head_axes(&self) -> Vec<usize> {
         [&self.attention.batch[..], &self.attention.shared].concat()
     }
 
     /// Words of four in a row of features (0) or values (1).
     pub(super) fn words(&self, side: usize) -> u32 {
-        let axes = [&self.attention.features, &self.attention.values][side];
-        match self.extent(axes).as_const() {
-            Some(n) => (n as u32).div_ceil(4),
+        match self.attention.vectors(&self.scalars.kernel.axes) {
+            Some(vectors) => vectors[side],
             None => unreachable!("the op gives kernels heads of a known size"),
         }
     }
 
     fn is_of_keys(&self) -> bool {
-        matches!(self.attention.attend.part, Part::Key | Part::Value)
+        self.attention.is_of_keys()
     }
 
     /// The axis of the rows, and that of what they meet.
@@ -94,27 +82,17 @@ impl Attend<'_> {
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.heads() };
-        let blocks = if self.is_single() { Dim::from(1) } else { self.extent(self.rows()[0]).ceil_div(THREADS.into()) };
+        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.head_axes() };
+        let blocks = match self.heads.met {
+            None => Dim::from(1),
+            Some(_) => self.extent(self.rows()[0]).ceil_div(self.heads.invocations.into()),
+        };
         self.extent(&heads) * blocks
     }
 
-    /// Bytes of shared memory of a workgroup.
-    pub(super) fn bytes(&self) -> u32 {
-        match self.is_single() {
-            true => super::attend_single::BYTES,
-            false => self.tile() * self.row_bytes(),
-        }
-    }
-
-    fn row_bytes(&self) -> u32 {
-        16 * (self.words(0) + self.words(1)) + if self.is_of_keys() { 8 } else { 0 }
-    }
-
-    /// Rows of a tile in shared memory, a power of two.
-    fn tile(&self) -> u32 {
-        let fit = (SHARED / self.row_bytes()).clamp(1, MOST);
-        if fit.is_power_of_two() { fit } else { fit.next_power_of_two() / 2 }
+    /// Rows of a tile in shared memory.
+    fn met(&self) -> u32 {
+        self.heads.met.unwrap_or(1)
     }
 
     fn scale(&self) -> String {
@@ -123,7 +101,7 @@ impl Attend<'_> {
 
     /// Defines the axes of a head, a position, and maybe more.
     fn axes(&self, body: &mut Body<'_, '_>, parts: &[(&str, &[usize])]) {
-        body.split("head", &self.heads());
+        body.split("head", &self.head_axes());
         parts.iter().for_each(|(position, axes)| body.split(position, axes));
     }
 
@@ -221,8 +199,9 @@ impl Attend<'_> {
 
     /// The entry point up to the row that an invocation has.
     fn head(&self, w: &mut Lines) {
+        let threads = self.heads.invocations;
         let name = self.name;
-        let (tile, rows) = (self.tile(), self.size(self.rows()[0]));
+        let (tile, rows) = (self.met(), self.size(self.rows()[0]));
         for (side, other) in OTHER.iter().enumerate() {
             w.line(format!("var<workgroup> {name}_{other}: array<vec4<f32>, {}>;", tile * self.words(side)));
         }
@@ -230,16 +209,16 @@ impl Attend<'_> {
             w.line(format!("var<workgroup> {name}_numbers: array<vec2<f32>, {tile}>;"));
         }
         w.line("");
-        w.line(format!("@compute @workgroup_size({THREADS})"));
+        w.line(format!("@compute @workgroup_size({threads})"));
         w.open(format!(
             "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
         ));
-        let blocks = self.names().dim(&self.extent(self.rows()[0]).ceil_div(THREADS.into()));
-        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.heads() };
+        let blocks = self.names().dim(&self.extent(self.rows()[0]).ceil_div(threads.into()));
+        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.head_axes() };
         w.line("let job = i32(group.y * 65535u + group.x);");
         w.line(format!("let own = job / {blocks};"));
         w.line(format!("if own >= {} {{ return; }}", self.size(&heads)));
-        w.line(format!("let start = job % {blocks} * {THREADS};"));
+        w.line(format!("let start = job % {blocks} * {threads};"));
         w.line(format!("let row = min(start + i32(lane), {rows} - 1);"));
     }
 
@@ -257,17 +236,18 @@ impl Attend<'_> {
 
     /// Opens the loop over tiles of what rows meet, and brings a tile of reads `k` into shared memory.
     fn tiles(&self, w: &mut Lines, reads: [usize; 2]) {
-        let (name, tile) = (self.name, self.tile());
+        let threads = self.heads.invocations;
+        let (name, tile) = (self.name, self.met());
         let columns = self.size(self.rows()[1]);
         let (from, to) = match (self.attention.attend.causal, self.is_of_keys()) {
             (false, _) => ("0".to_owned(), columns.clone()),
-            (true, false) => ("0".to_owned(), format!("min({columns}, start + {THREADS})")),
+            (true, false) => ("0".to_owned(), format!("min({columns}, start + {threads})")),
             (true, true) => (format!("start / {tile} * {tile}"), columns.clone()),
         };
         w.open(format!("for (var first = {from}; first < {to}; first += {tile})"));
         for (side, k) in reads.into_iter().enumerate() {
             let words = self.words(side);
-            w.open(format!("for (var e = lane; e < {}u; e += {THREADS}u)", tile * words));
+            w.open(format!("for (var e = lane; e < {}u; e += {threads}u)", tile * words));
             w.line(format!("let at = min(first + i32(e / {words}u), {columns} - 1);"));
             w.line(format!("{name}_{}[e] = {name}_{}(head, at, 4 * i32(e % {words}u));", OTHER[side], READS[k]));
             w.close();

@@ -1,26 +1,22 @@
 //! Attention of one query for each head: a workgroup shares the keys, and adds up what its invocations found.
 
-use super::attend::{Attend, LOWEST, Lines, THREADS};
-
-/// Vectors of results that are added up at a time.
-const AT_ONCE: u32 = 4;
-
-/// Bytes of shared memory of a workgroup.
-pub(super) const BYTES: u32 = THREADS * (4 + 4 + 16 * AT_ONCE);
+use super::attend::{Attend, LOWEST, Lines};
+use crate::ir::workgroup::AT_ONCE;
 
 impl Attend<'_> {
     pub(super) fn single(&self) -> String {
+        let threads = self.heads.invocations;
         let (mut w, name) = (Lines::default(), self.name);
-        w.line(format!("var<workgroup> {name}_most: array<f32, {THREADS}>;"));
-        w.line(format!("var<workgroup> {name}_total: array<f32, {THREADS}>;"));
-        w.line(format!("var<workgroup> {name}_sums: array<vec4<f32>, {}>;", THREADS * AT_ONCE));
+        w.line(format!("var<workgroup> {name}_most: array<f32, {threads}>;"));
+        w.line(format!("var<workgroup> {name}_total: array<f32, {threads}>;"));
+        w.line(format!("var<workgroup> {name}_sums: array<vec4<f32>, {}>;", threads * AT_ONCE));
         w.line("");
-        w.line(format!("@compute @workgroup_size({THREADS})"));
+        w.line(format!("@compute @workgroup_size({threads})"));
         w.open(format!(
             "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
         ));
         w.line("let head = i32(group.y * 65535u + group.x);");
-        w.line(format!("if head >= {} {{ return; }}", self.size(&self.heads())));
+        w.line(format!("if head >= {} {{ return; }}", self.size(&self.head_axes())));
         self.own_keys(&mut w);
         self.meet(&mut w);
         self.store_sums(&mut w);
@@ -32,8 +28,9 @@ impl Attend<'_> {
         w.text
     }
 
-    /// The softmax over every 64th key.
+    /// The softmax over every key whose turn it is.
     fn own_keys(&self, w: &mut Lines) {
+        let threads = self.heads.invocations;
         let (name, keys) = (self.name, self.size(&self.attention.keys));
         for c in 0..self.words(0) {
             w.line(format!("let q{c} = {name}_q(head, 0, {});", 4 * c));
@@ -41,7 +38,7 @@ impl Attend<'_> {
         (0..self.words(1)).for_each(|c| w.line(format!("var o{c} = vec4<f32>();")));
         w.line(format!("var own_most = {LOWEST};"));
         w.line("var own_total = 0.0f;");
-        w.open(format!("for (var key = i32(lane); key < {keys}; key += {THREADS})"));
+        w.open(format!("for (var key = i32(lane); key < {keys}; key += {threads})"));
         let term = |c: u32| format!("dot(q{c}, {name}_k(head, key, {}))", 4 * c);
         let product = (0..self.words(0)).map(term).collect::<Vec<_>>().join(" + ");
         w.line(format!("let score = {name}_masked(head, 0, key, {product});"));
@@ -61,35 +58,37 @@ impl Attend<'_> {
 
     /// The largest score and the sum of all invocations.
     fn meet(&self, w: &mut Lines) {
+        let threads = self.heads.invocations;
         let name = self.name;
         w.line(format!("{name}_most[lane] = own_most;"));
         w.line("workgroupBarrier();");
         w.line(format!("var most = {LOWEST};"));
-        w.line(format!("for (var j = 0; j < {THREADS}; j++) {{ most = max_nan(most, {name}_most[j]); }}"));
+        w.line(format!("for (var j = 0; j < {threads}; j++) {{ most = max_nan(most, {name}_most[j]); }}"));
         w.line("let share = select(exp_f32(own_most - most), 0.0f, own_total == 0.0f);");
         w.line(format!("{name}_total[lane] = own_total * share;"));
         w.line("workgroupBarrier();");
         w.line("var total = 0.0f;");
-        w.line(format!("for (var j = 0; j < {THREADS}; j++) {{ total += {name}_total[j]; }}"));
+        w.line(format!("for (var j = 0; j < {threads}; j++) {{ total += {name}_total[j]; }}"));
         w.line("let nothing = total == 0.0f;");
         w.line("let inverse = select(1.0f / total, 0.0f, nothing);");
     }
 
     /// Adds up a few vectors at a time, in halves, and stores them.
     fn store_sums(&self, w: &mut Lines) {
+        let threads = self.heads.invocations;
         let name = self.name;
         for first in (0..self.words(1)).step_by(AT_ONCE as usize) {
             let vectors: Vec<u32> = (first..self.words(1).min(first + AT_ONCE)).collect();
-            let at = |n: usize| format!("{name}_sums[{}u + lane]", n as u32 * THREADS);
+            let at = |n: usize| format!("{name}_sums[{}u + lane]", n as u32 * threads);
             for (n, c) in vectors.iter().enumerate() {
                 w.line(format!("{} = o{c} * share;", at(n)));
             }
-            let mut half = THREADS / 2;
+            let mut half = threads / 2;
             while half > 0 {
                 w.line("workgroupBarrier();");
                 w.open(format!("if lane < {half}u"));
                 for n in 0..vectors.len() {
-                    w.line(format!("{} += {name}_sums[{}u + lane];", at(n), n as u32 * THREADS + half));
+                    w.line(format!("{} += {name}_sums[{}u + lane];", at(n), n as u32 * threads + half));
                 }
                 w.close();
                 half /= 2;

@@ -5,12 +5,10 @@
 //! the runtime's `gpu::Program`; a case inside of a case that does not run does not run either.
 
 use super::names::Pool;
+use crate::ir::workgroup::PLAIN;
 
 /// Slots of the `call` uniform that a choice takes.
 pub(super) const SLOTS: usize = 7;
-
-/// Invocations of a choice.
-pub(super) const THREADS: u32 = 64;
 
 /// The name of the entry point that reads selectors from a buffer.
 pub(super) fn name(pool: Pool) -> String {
@@ -21,7 +19,7 @@ pub(super) fn name(pool: Pool) -> String {
 pub(super) fn print(pool: Pool) -> String {
     let (name, selector) = (name(pool), pool.variable(false));
     format!(
-        "@compute @workgroup_size({THREADS})
+        "@compute @workgroup_size({PLAIN})
 fn {name}(@builtin(local_invocation_index) lane: u32) {{
     var chosen = min({selector}[slot0()], u32(slot1()));
     let outer = slot2();
@@ -29,7 +27,7 @@ fn {name}(@builtin(local_invocation_index) lane: u32) {{
         if dispatch_w[outer] != u32(slot3()) {{ chosen = 0xffffffffu; }}
     }}
     if lane == 0u {{ dispatch_w[slot4()] = chosen; }}
-    for (var n = i32(lane); n < slot6(); n += {THREADS}) {{
+    for (var n = i32(lane); n < slot6(); n += {PLAIN}) {{
         let record = slot5() + 6 * n;
         let runs = dispatch_w[record + 5] == chosen;
         dispatch_w[record] = select(0u, dispatch_w[record + 3], runs);

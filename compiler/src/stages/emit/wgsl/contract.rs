@@ -1,24 +1,24 @@
 //! The contract skeleton: matrix products and convolutions, tiled over workgroups and registers.
 //!
-//! Comes in: a contract kernel and its tiles. Goes out: two loaders, a function for the result's elements, and an entry
+//! Comes in: a contract kernel and its tile. Goes out: two loaders, a function for the result's elements, and an entry
 //! point. Always holds: each step brings a slab of both operands into shared memory, groups of four rows or columns to
 //! a word, and each invocation multiplies its cell from there; slices of the sum are added up in a fixed order,
 //! and so are blocks of long sums, with compensation.
 
 use super::names::Names;
-use super::numbers::{Sides, Tiles};
 use super::scalars::{Body, Scalars, from_word};
 use crate::ir::Dim;
 use crate::ir::dim::product;
 use crate::ir::kernel::{Operand, Reach, Store};
 use crate::ir::ty::DType;
+use crate::ir::workgroup::{Sides, Tile};
 use std::fmt::Write;
 
 /// A contract kernel as its printer sees it.
 pub(super) struct Contract<'a> {
     pub(super) scalars: &'a Scalars<'a>,
     pub(super) name: &'a str,
-    pub(super) tiles: Tiles,
+    pub(super) tile: Tile,
     pub(super) sides: Sides<'a>,
     pub(super) terms: &'a [usize],
     /// The operand of the rows and that of the columns.
@@ -48,8 +48,8 @@ impl Contract<'_> {
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        let rows = self.extent(self.sides.rows).ceil_div(self.tiles.rows.into());
-        let columns = self.extent(self.sides.columns).ceil_div(self.tiles.columns.into());
+        let rows = self.extent(self.sides.rows).ceil_div(self.tile.rows.into());
+        let columns = self.extent(self.sides.columns).ceil_div(self.tile.columns.into());
         self.extent(self.sides.batch) * rows * columns
     }
 
@@ -82,9 +82,9 @@ impl Contract<'_> {
     fn bound(&self, position: &str, axes: &[usize], side: &str) -> Option<String> {
         let extent = self.extent(axes);
         let tile = match (position, side) {
-            ("k", _) => self.tiles.depth,
-            (_, "rows") => self.tiles.rows,
-            (_, _) => self.tiles.columns,
+            ("k", _) => self.tile.depth,
+            (_, "rows") => self.tile.rows,
+            (_, _) => self.tile.columns,
         };
         let exact = extent.exact_div(&Dim::from(i64::from(tile))).is_some();
         (!exact).then(|| format!("{position} >= {}", self.names().dim(&extent)))
@@ -136,7 +136,7 @@ impl Contract<'_> {
 
     /// The shared memory: a slab of each operand, and the blocks of slices on their way to be added.
     fn memory(&self) -> String {
-        let Tiles { rows, columns, depth, slices, .. } = self.tiles;
+        let Tile { rows, columns, depth, slices, .. } = self.tile;
         let name = self.name;
         let mut w = format!(
             "var<workgroup> {name}_a: array<vec4<f32>, {}>;\nvar<workgroup> {name}_b: array<vec4<f32>, {}>;\n",
@@ -155,7 +155,7 @@ impl Contract<'_> {
         let (name, array, function) = (self.name, ARRAYS[side], SIDES[side]);
         let mut w = format!("fn {name}_{array}_word(batch: i32, first: i32, k: i32, e: u32) -> vec4<f32> {{\n");
         let words = self.words(side);
-        if !words.is_multiple_of(self.tiles.threads()) {
+        if !words.is_multiple_of(self.tile.invocations()) {
             line(&mut w, 1, format!("if e >= {words}u {{ return vec4<f32>(); }}"));
         }
         let (d, g) = self.place(side, "e");
@@ -168,13 +168,13 @@ impl Contract<'_> {
     }
 
     fn entry(&self) -> String {
-        let Tiles { rows, columns, cell, slices, .. } = self.tiles;
+        let Tile { rows, columns, cell, slices, .. } = self.tile;
         let (name, names) = (self.name, self.names());
         let across = columns / cell[1];
         let mut w = format!(
             "@compute @workgroup_size({})\n\
              fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n",
-            self.tiles.threads()
+            self.tile.invocations()
         );
         let high = names.dim(&self.extent(self.sides.rows).ceil_div(rows.into()));
         let wide = names.dim(&self.extent(self.sides.columns).ceil_div(columns.into()));
@@ -187,12 +187,12 @@ impl Contract<'_> {
         line(&mut w, 1, format!("let x = lane % {across}u;"));
         line(&mut w, 1, format!("let y = lane / {across}u % {}u;", rows / cell[0]));
         if slices > 1 {
-            line(&mut w, 1, format!("let slice = lane / {}u;", self.tiles.slice_threads()));
+            line(&mut w, 1, format!("let slice = lane / {}u;", self.tile.of_slice()));
         }
         self.each_block(|i, h| line(&mut w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
-        match self.is_long() {
-            true => self.blocks(&mut w),
-            false => self.steps(&mut w, 1, "0", &self.names().dim(&self.extent(self.terms))),
+        match self.tile.chain {
+            Some(chain) => self.blocks(&mut w, chain),
+            None => self.steps(&mut w, 1, "0", &self.names().dim(&self.extent(self.terms))),
         }
         self.add_slices(&mut w);
         self.finish(&mut w);
@@ -201,21 +201,16 @@ impl Contract<'_> {
 
     /// The blocks of 4 × 4 results that an invocation holds.
     fn each_block(&self, mut see: impl FnMut(u32, u32)) {
-        for i in 0..self.tiles.cell[0] / 4 {
-            for h in 0..self.tiles.cell[1] / 4 {
+        for i in 0..self.tile.cell[0] / 4 {
+            for h in 0..self.tile.cell[1] / 4 {
                 see(i, h);
             }
         }
     }
 
-    /// Whether the sum may have more terms than are added up in one chain.
-    fn is_long(&self) -> bool {
-        self.extent(self.terms).as_const().is_none_or(|terms| terms > LONG * i64::from(self.tiles.slices))
-    }
-
     /// The loop over blocks of the terms, whose sums are added up with compensation.
-    fn blocks(&self, w: &mut String) {
-        let (terms, step) = (self.names().dim(&self.extent(self.terms)), CHAIN * i64::from(self.tiles.slices));
+    fn blocks(&self, w: &mut String, chain: u32) {
+        let (terms, step) = (self.names().dim(&self.extent(self.terms)), chain * self.tile.slices);
         self.each_block(|i, h| {
             line(w, 1, format!("var total{i}{h} = mat4x4<f32>();"));
             line(w, 1, format!("var lost{i}{h} = mat4x4<f32>();"));
@@ -237,14 +232,14 @@ impl Contract<'_> {
 
     /// The loop over slabs. The next slab is on its way to registers while the present one is multiplied.
     fn steps(&self, w: &mut String, indent: usize, from: &str, to: &str) {
-        let depth = self.tiles.depth;
+        let depth = self.tile.depth;
         self.each_word(|side, j, register| line(w, indent, format!("var {register} = {};", self.fetch(side, j, from))));
         line(w, indent, format!("for (var k = {from}; k < {to}; k += {depth}) {{"));
         self.each_word(|side, j, register| {
             let words = self.words(side);
-            let e = format!("lane + {}u", j * self.tiles.threads());
+            let e = format!("lane + {}u", j * self.tile.invocations());
             let at = format!("{}_{}[{}]", self.name, ARRAYS[side], self.address(side, &e));
-            let whole = (j + 1) * self.tiles.threads() <= words;
+            let whole = (j + 1) * self.tile.invocations() <= words;
             let guard = if whole { String::new() } else { format!("if {e} < {words}u ") };
             line(w, indent + 1, format!("{guard}{{ {at} = {register}; }}"));
         });
@@ -262,13 +257,13 @@ impl Contract<'_> {
 
     /// Words of four in a slab.
     fn words(&self, side: usize) -> u32 {
-        self.tiles.depth * [self.tiles.rows, self.tiles.columns][side] / 4
+        self.tile.depth * [self.tile.rows, self.tile.columns][side] / 4
     }
 
     /// The words that each invocation brings: side, number, and the register that holds it.
     fn each_word(&self, mut see: impl FnMut(usize, u32, &str)) {
         for (side, prefix) in ["p", "q"].into_iter().enumerate() {
-            for j in 0..self.words(side).div_ceil(self.tiles.threads()) {
+            for j in 0..self.words(side).div_ceil(self.tile.invocations()) {
                 see(side, j, &format!("{prefix}{j}"));
             }
         }
@@ -276,12 +271,12 @@ impl Contract<'_> {
 
     fn fetch(&self, side: usize, j: u32, k: &str) -> String {
         let (first, array) = (["row", "column"][side], ARRAYS[side]);
-        format!("{}_{array}_word(batch, {first}, {k}, lane + {}u)", self.name, j * self.tiles.threads())
+        format!("{}_{array}_word(batch, {first}, {k}, lane + {}u)", self.name, j * self.tile.invocations())
     }
 
     /// Depth and group of four of word `e`. Neighbouring invocations read neighbouring elements of the operand.
     fn place(&self, side: usize, e: &str) -> (String, String) {
-        let (depth, groups) = (self.tiles.depth, [self.tiles.rows, self.tiles.columns][side] / 4);
+        let (depth, groups) = (self.tile.depth, [self.tile.rows, self.tile.columns][side] / 4);
         match self.along_terms(side) {
             true => (format!("({e}) % {depth}u"), format!("({e}) / {depth}u")),
             false => (format!("({e}) / {groups}u"), format!("({e}) % {groups}u")),
@@ -290,7 +285,7 @@ impl Contract<'_> {
 
     /// Where word `e` lies in shared memory: by depth, then by group.
     fn address(&self, side: usize, e: &str) -> String {
-        let groups = [self.tiles.rows, self.tiles.columns][side] / 4;
+        let groups = [self.tile.rows, self.tile.columns][side] / 4;
         match self.along_terms(side) {
             true => {
                 let (d, g) = self.place(side, e);
@@ -317,7 +312,7 @@ impl Contract<'_> {
     }
 
     fn multiply(&self, w: &mut String, indent: usize) {
-        let Tiles { rows, columns, depth, cell, slices } = self.tiles;
+        let Tile { rows, columns, depth, cell, slices, chain: _ } = self.tile;
         let own = depth / slices;
         // Four steps in the text: the loop itself costs as much as one.
         line(w, indent, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
@@ -338,12 +333,12 @@ impl Contract<'_> {
 
     /// Adds the slices' blocks pairwise; the first slice ends up with the sum.
     fn add_slices(&self, w: &mut String) {
-        let threads = self.tiles.slice_threads();
-        let mut half = self.tiles.slices / 2;
+        let threads = self.tile.of_slice();
+        let mut half = self.tile.slices / 2;
         while half > 0 {
             let others = half * threads;
             let block = |i: u32, h: u32| {
-                format!("{}_c[{}u + lane % {others}u]", self.name, (i * self.tiles.cell[1] / 4 + h) * others)
+                format!("{}_c[{}u + lane % {others}u]", self.name, (i * self.tile.cell[1] / 4 + h) * others)
             };
             line(w, 1, format!("if slice >= {half}u && slice < {}u {{", 2 * half));
             self.each_block(|i, h| line(w, 2, format!("{} = c{i}{h};", block(i, h))));
@@ -358,7 +353,7 @@ impl Contract<'_> {
     }
 
     fn finish(&self, w: &mut String) {
-        let Tiles { rows, columns, cell, slices, .. } = self.tiles;
+        let Tile { rows, columns, cell, slices, .. } = self.tile;
         if slices > 1 {
             line(w, 1, "if slice > 0u { return; }");
         }
@@ -370,12 +365,6 @@ impl Contract<'_> {
         });
     }
 }
-
-/// Terms that one invocation adds up in one chain where there are many: a chain of equal numbers is off by 8 · 10⁻⁶ then.
-const CHAIN: i64 = 512;
-
-/// Terms of one invocation from which on they are cut into such chains.
-const LONG: i64 = 4096;
 
 /// The names of the slabs of rows and columns in shared memory, and of their loaders.
 const ARRAYS: [&str; 2] = ["a", "b"];

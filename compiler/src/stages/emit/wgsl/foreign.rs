@@ -11,11 +11,9 @@ use crate::ir::dim::Dim;
 use crate::ir::model::{ForeignFn, Wgsl};
 use crate::ir::plan::Plan;
 use crate::ir::program::BufferId;
+use crate::ir::workgroup::PLAIN;
 use crate::ir::{DType, Type};
 use std::fmt::Write;
-
-/// Invocations of a workgroup.
-pub(super) const THREADS: u32 = 64;
 
 /// A foreign function bound to buffers of the device.
 #[derive(PartialEq, Eq)]
@@ -77,9 +75,9 @@ impl ForeignEntry {
         let (start, count) = (names.slot(first), names.slot(first + 1));
         let _ = writeln!(
             out,
-            "@compute @workgroup_size({THREADS})\n\
+            "@compute @workgroup_size({PLAIN})\n\
              fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n\
-             \x20   let at = (group.y * 65535u + group.x) * {THREADS}u + lane;\n\
+             \x20   let at = (group.y * 65535u + group.x) * {PLAIN}u + lane;\n\
              \x20   if at >= u32({count}) {{ return; }}\n{extents}{position}    {to}[u32({start}) + at] = {value};\n}}"
         );
         out

@@ -9,6 +9,7 @@ mod attend_single;
 mod choose;
 mod contract;
 mod foreign;
+mod grid;
 mod names;
 mod numbers;
 mod row;
@@ -22,12 +23,13 @@ use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::{Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
+use crate::ir::workgroup::{Sides, Workgroup};
 use contract::Contract;
 use foreign::ForeignEntry;
+use grid::Grid;
 use names::Names;
 
 pub use names::Pool;
-use numbers::{Grid, Tiles, sides};
 use proc_macro2::TokenStream;
 use scalars::Scalars;
 
@@ -218,41 +220,33 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
 }
 
 fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
+    let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
+    let (threads, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
     let written = entry.bound(kernel, true);
     let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
     let scalars = Scalars::new(names, kernel, pools);
     let name = &entry.name;
-    let of_grid = |text: String, grid: &Grid| {
-        // A row's accumulators pass through two arrays of 256 words.
-        let bytes = if grid.cooperative { 2 * 4 * 256 } else { 0 };
-        Printed { text, groups: grid.groups(), threads: grid.threads, bytes }
-    };
-    match &kernel.skeleton {
-        Skeleton::Row { parallel, reduced, passes, stores } => {
-            let grid = Grid::new(kernel, parallel, reduced, !passes.is_empty());
-            of_grid(row::row(&scalars, name, &grid, parallel, reduced, passes, stores), &grid)
+    let (text, groups) = match (&kernel.skeleton, workgroup) {
+        (Skeleton::Row { parallel, reduced, passes, stores }, Workgroup::Grid(chosen)) => {
+            let grid = Grid::new(kernel, chosen, parallel, reduced);
+            (row::row(&scalars, name, &grid, parallel, reduced, passes, stores), grid.groups())
         }
-        Skeleton::Scatter { outer, target, source, inner, index, store } => {
+        (Skeleton::Scatter { outer, target, source, inner, index, store }, Workgroup::Grid(chosen)) => {
             let axes = scatter::Axes { outer, target: *target, source, inner };
-            let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
-            let grid = Grid::new(kernel, &elements, source, false);
-            of_grid(scatter::scatter(&scalars, name, &grid, &axes, *index, store), &grid)
+            let grid = Grid::new(kernel, chosen, &axes.elements(), source);
+            (scatter::scatter(&scalars, name, &grid, &axes, *index, store), grid.groups())
         }
-        Skeleton::Recur(_) => unreachable!("a GPU runs the turns of a recurrence"),
-        Skeleton::Attend(attention) => {
-            let attend = attend::Attend { scalars: &scalars, name, attention };
-            let (groups, bytes) = (attend.groups(), attend.bytes());
-            Printed { text: attend.print(), groups, threads: attend::THREADS, bytes }
+        (Skeleton::Attend(attention), Workgroup::Attend(heads)) => {
+            let attend = attend::Attend { scalars: &scalars, name, attention, heads };
+            (attend.print(), attend.groups())
         }
-        Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
-            let Some(sides) = sides(kernel) else { unreachable!("the skeleton is a contraction") };
-            let extent = |axes: &[usize]| crate::ir::dim::product(axes.iter().map(|&axis| &kernel.axes[axis]));
-            let [batch, rows, columns, terms] = [sides.batch, sides.rows, sides.columns, k].map(extent);
-            let tiles = Tiles::new(kernel, &batch, &rows, &columns, &terms);
+        (Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores }, Workgroup::Tile(tile)) => {
+            let Some(sides) = Sides::of(kernel) else { unreachable!("the skeleton is a contraction") };
             let operands = if sides.swapped { [rhs, lhs] } else { [lhs, rhs] };
-            let contract = Contract { scalars: &scalars, name, tiles, sides, terms: k, operands, stores };
-            let groups = contract.groups();
-            Printed { text: contract.print(), groups, threads: tiles.threads(), bytes: tiles.bytes() }
+            let contract = Contract { scalars: &scalars, name, tile, sides, terms: k, operands, stores };
+            (contract.print(), contract.groups())
         }
-    }
+        (skeleton, workgroup) => unreachable!("verify holds: {skeleton:?} {workgroup:?}"),
+    };
+    Printed { text, groups, threads, bytes }
 }

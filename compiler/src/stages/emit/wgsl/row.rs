@@ -2,9 +2,9 @@
 //!
 //! Comes in: a row kernel. Goes out: one entry point. Always holds: an element that a pass stores is stored by the
 //! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups;
-//! sums of floats are chains of at most [`BLOCK`] addends, whose totals are added with compensation.
+//! long sums of floats are chains, whose totals are added with compensation.
 
-use super::numbers::{BLOCK, Grid};
+use super::grid::Grid;
 use super::scalars::{Body, Scalars, literal, type_name};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
@@ -21,9 +21,9 @@ pub(super) fn row(
     stores: &[Store],
 ) -> String {
     let mut body = Body::new(scalars);
-    let threads = grid.threads;
+    let threads = grid.chosen.invocations;
     let rows = scalars.names.dim(&grid.items);
-    if grid.cooperative {
+    if grid.chosen.cooperative {
         body.line("let row = i32(group.y * 65535u + group.x);");
     } else {
         body.line(format!("let row = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
@@ -34,7 +34,7 @@ pub(super) fn row(
         let mut printer = PassPrinter { body: &mut body, number, pass, reduced, grid };
         printer.print();
     }
-    if grid.cooperative && !stores.is_empty() {
+    if grid.chosen.cooperative && !stores.is_empty() {
         body.open("if lane == 0u");
         body.stores(stores);
         body.close();
@@ -77,7 +77,7 @@ impl PassPrinter<'_, '_, '_> {
                 self.body.line(format!("var {partial}_total = vec2<f32>();"));
             }
         }
-        match self.grid.cooperative {
+        match self.grid.chosen.cooperative {
             true => self.share(),
             false => self.run_alone(),
         }
@@ -93,7 +93,7 @@ impl PassPrinter<'_, '_, '_> {
     /// Whether an accumulator is a sum of floats in blocks.
     fn is_blocked(&self, accumulator: &Accumulator) -> bool {
         let float = self.body.scalars.dtype(accumulator.value).is_float();
-        self.grid.is_long() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
+        self.grid.chosen.chain.is_some() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
     }
 
     /// The accumulators that are sums in blocks.
@@ -120,9 +120,10 @@ impl PassPrinter<'_, '_, '_> {
     /// where the innermost one has many, it is cut into blocks.
     fn run_alone(&mut self) {
         let (mut outer, mut positions) = (self.reduced.len(), 1);
+        let chain = self.grid.chosen.chain.map_or(i64::MAX, i64::from);
         while let Some(axis) = outer.checked_sub(1)
             && let Some(extent) = self.body.scalars.kernel.axes[self.reduced[axis]].as_const()
-            && extent.saturating_mul(positions) <= BLOCK
+            && extent.saturating_mul(positions) <= chain
         {
             (outer, positions) = (axis, extent * positions);
         }
@@ -136,9 +137,9 @@ impl PassPrinter<'_, '_, '_> {
         }
         if let Some((axis, _)) = cut {
             let extent = self.extent(*axis);
-            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {BLOCK})"));
+            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {chain})"));
             self.begin_block();
-            self.body.line(format!("let e{axis} = min(b{axis} + {BLOCK}, {extent});"));
+            self.body.line(format!("let e{axis} = min(b{axis} + {chain}, {extent});"));
             self.body.open(format!("for (var i{axis} = b{axis}; i{axis} < e{axis}; i{axis}++)"));
             self.element();
             self.body.close();
@@ -159,15 +160,15 @@ impl PassPrinter<'_, '_, '_> {
     /// Loops over the elements that fall to this invocation of the workgroup, a block of them at a time where there are
     /// many: loads then do not wait for each other, and no loop has more turns than software adapters let it.
     fn share(&mut self) {
-        let (number, threads) = (self.number, self.grid.threads);
+        let (number, threads) = (self.number, self.grid.chosen.invocations);
         let count = self.body.scalars.names.dim(&self.grid.reduced);
         let mut start = "i32(lane)".to_owned();
-        if self.grid.is_long() {
-            let step = BLOCK * i64::from(threads);
+        if let Some(chain) = self.grid.chosen.chain {
+            let step = i64::from(chain) * i64::from(threads);
             self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
             self.body.open(format!("for (var first = i32(lane); first < whole{number}; first += {step})"));
             self.begin_block();
-            self.body.open(format!("for (var u = 0; u < {BLOCK}; u++)"));
+            self.body.open(format!("for (var u = 0; u < {chain}; u++)"));
             self.body.line(format!("let at = first + u * {threads};"));
             self.body.split("at", self.reduced);
             self.element();
@@ -217,7 +218,7 @@ impl PassPrinter<'_, '_, '_> {
 
     /// The row-major position over the reduced axes.
     fn position(&self) -> String {
-        if self.grid.cooperative {
+        if self.grid.chosen.cooperative {
             return "u32(at)".to_owned();
         }
         let axes = &self.body.scalars.kernel.axes;
@@ -233,9 +234,9 @@ impl PassPrinter<'_, '_, '_> {
         if self.is_blocked(accumulator) {
             partial = format!("({partial}_total.x + {partial}_total.y)");
         }
-        let (number, threads) = (self.number, self.grid.threads);
+        let (number, threads) = (self.number, self.grid.chosen.invocations);
         let dtype = type_name(self.body.scalars.dtype(accumulator.value));
-        let finished = match (self.grid.cooperative, accumulator.op) {
+        let finished = match (self.grid.chosen.cooperative, accumulator.op) {
             (false, AccumulatorOp::Reduce(_)) => partial,
             (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),
             (true, AccumulatorOp::Reduce(op)) => {

@@ -3,7 +3,7 @@
 //! Comes in: a scatter kernel. Goes out: one entry point. Always holds: sources are added in their order, so that
 //! results repeat; nothing needs floating-point atomics.
 
-use super::numbers::Grid;
+use super::grid::Grid;
 use super::scalars::{Body, Scalars, to_word, type_name};
 use crate::ir::kernel::{ExprId, Store};
 
@@ -13,6 +13,13 @@ pub(super) struct Axes<'a> {
     pub(super) target: usize,
     pub(super) source: &'a [usize],
     pub(super) inner: &'a [usize],
+}
+
+impl Axes<'_> {
+    /// Those of the result's elements.
+    pub(super) fn elements(&self) -> Vec<usize> {
+        self.outer.iter().chain([&self.target]).chain(self.inner).copied().collect()
+    }
 }
 
 /// Prints a scatter kernel as the entry point `name`.
@@ -25,11 +32,10 @@ pub(super) fn scatter(
     store: &Store,
 ) -> String {
     let mut body = Body::new(scalars);
-    let threads = grid.threads;
+    let threads = grid.chosen.invocations;
     body.line(format!("let at = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
     body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
-    let elements: Vec<usize> = axes.outer.iter().chain([&axes.target]).chain(axes.inner).copied().collect();
-    body.split("at", &elements);
+    body.split("at", &axes.elements());
     let dtype = scalars.dtype(store.value);
     body.line(format!("var sum = {}(0);", type_name(dtype)));
     if dtype.is_float() {

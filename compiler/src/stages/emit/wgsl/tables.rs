@@ -10,6 +10,7 @@ use crate::ir::dim::{Atom, Dim};
 use crate::ir::model::Function;
 use crate::ir::plan::{self, Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Role, Step};
+use crate::ir::workgroup::PLAIN;
 use crate::ir::{Model, Type};
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -48,8 +49,8 @@ pub(super) fn tables(
     let listed = listed.chain(choices).chain(foreign);
     let first_foreign = entries.first_foreign();
     let bytes = entries.list.iter().map(|entry| entry.bytes).max().unwrap_or(0);
-    let of_choice = if entries.choices.is_empty() { 0 } else { choose::THREADS };
-    let of_foreign = if entries.foreign.is_empty() { 0 } else { foreign::THREADS };
+    let of_choice = if entries.choices.is_empty() { 0 } else { PLAIN };
+    let of_foreign = if entries.foreign.is_empty() { 0 } else { PLAIN };
     let threads = entries.list.iter().map(|entry| entry.threads).max().unwrap_or(0).max(of_choice).max(of_foreign);
     let functions = model.functions.iter().zip(&plans.plans).map(|(function, plan)| tables.plan(function, plan));
     let count = plans.plans.len();
@@ -162,7 +163,7 @@ impl Tables<'_> {
             unreachable!("an entry point was made for every call")
         };
         let numbers = foreign::numbers(&self.model.foreign[entry.function], args, results);
-        let groups = numbers[0].ceil_div(foreign::THREADS.into());
+        let groups = numbers[0].ceil_div(PLAIN.into());
         let buffers = args.iter().chain(results).map(|(buffer, _)| self.offset(*buffer, function, plan));
         let launch = launch(&groups, buffers.chain(numbers), function);
         let entry = (self.entries.first_foreign() + number) as u16;

@@ -1,0 +1,30 @@
+//! What schedule supposes of the machines that a model runs on, from which it derives what it chooses. Limits that every GPU has
+//! are those of [`crate::ir::workgroup`]; what the drivers of a CPU choose by a call's shapes asks
+//! `runtime/cpu/src/machine.rs`.
+
+/// A CPU.
+pub(super) struct Cpu {
+    /// Words of the first cache for data.
+    pub(super) l1: i64,
+    /// Words of the last cache that a core may take for itself.
+    pub(super) l3: i64,
+    /// Element operations of a vector's lane below which a second thread costs more than it saves.
+    pub(super) thread: i64,
+    /// The cost of an element operation from which on it is better to store a value in the first cache and read it back: that
+    /// of an exponential.
+    pub(super) stored: i64,
+    /// Words ahead of a stream that hide the way from the last cache.
+    pub(super) ahead: i64,
+}
+
+/// All of them: 32 KiB and 8 MiB of caches.
+pub(super) const CPU: Cpu = Cpu { l1: 1 << 13, l3: 1 << 21, thread: 1 << 17, stored: 16, ahead: 1 << 10 };
+
+/// A GPU.
+pub(super) struct Gpu {
+    /// Invocations that keep it busy.
+    pub(super) busy: i64,
+}
+
+/// All of them, with what a large discrete one takes: 128 multiprocessors, each with a workgroup of 256.
+pub(super) const GPU: Gpu = Gpu { busy: 128 * 256 };
