@@ -2,9 +2,13 @@
 //!
 //! In: the words of the command. Out: a [`Command`]. Always: what is not understood is an error with the usage.
 
+#[cfg(feature = "search")]
+use crate::search;
 use crate::tables::TABLES;
 use crate::workloads::{self, Workload};
 use lexopt::{Arg, Parser, ValueExt};
+#[cfg(feature = "search")]
+use precast::__rt::machine::Machine;
 use std::error::Error;
 use std::path::PathBuf;
 
@@ -14,6 +18,9 @@ pub(crate) enum Command {
     Rows(Rows),
     /// Workloads, ours and those of others in turns.
     Compare(Rows, Peers),
+    /// Workloads, by which what drivers suppose of the machine is searched.
+    #[cfg(feature = "search")]
+    Search(Rows, Search),
     /// The errors of workloads.
     Accuracy(Vec<&'static Workload>),
     /// A part of networks.
@@ -40,6 +47,17 @@ pub(crate) struct Peers {
     pub(crate) page: Option<PathBuf>,
 }
 
+/// How to search.
+#[cfg(feature = "search")]
+pub(crate) struct Search {
+    /// Where to start.
+    pub(crate) from: Machine,
+    /// Turns of each candidate.
+    pub(crate) turns: usize,
+    /// Only numbers with one of these names, or all.
+    pub(crate) only: Vec<String>,
+}
+
 /// What of a table is shown.
 pub(crate) struct Part {
     pub(crate) threads: usize,
@@ -54,6 +72,7 @@ pub(crate) fn usage() -> String {
     let mut text = String::from(
         "benches ROWS [--threads N] [--seconds S]\n\
          benches compare ROWS [--threads N] [--seconds S] [--turns N] [--peers FILE] [--page FILE]\n\
+         benches search ROWS [--threads N] [--seconds S] [--turns N] [--only NAMES] [--machine NAME=N,…]\n\
          benches accuracy ROWS\n\
          benches TABLE [--threads N] [--only NAME] [--isa NAME]\n\nROWS are names with commas between, or all:\n",
     );
@@ -73,6 +92,8 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
     let (mut words, mut threads, mut seconds, mut turns) = (vec![], 1, 1.0, 5);
     let (mut file, mut page) = (PathBuf::from("benches/peers.txt"), None);
     let (mut only, mut isa) = (String::new(), String::new());
+    #[cfg(feature = "search")]
+    let mut machine = Machine::SUPPOSED;
     while let Some(argument) = parser.next()? {
         match argument {
             Arg::Long("threads") => threads = parser.value()?.parse()?,
@@ -82,16 +103,33 @@ pub(crate) fn read() -> Result<Command, Box<dyn Error>> {
             Arg::Long("page") => page = Some(parser.value()?.into()),
             Arg::Long("only") => only = parser.value()?.string()?,
             Arg::Long("isa") => isa = parser.value()?.string()?,
+            #[cfg(feature = "search")]
+            Arg::Long("machine") => machine = search::read(&parser.value()?.string()?)?,
             Arg::Long("help") | Arg::Short('h') => return Ok(Command::Help),
             Arg::Value(word) => words.push(word.string()?),
             Arg::Long(_) | Arg::Short(_) => return Err(format!("{}\n\n{}", argument.unexpected(), usage()).into()),
         }
+    }
+    // The process that searches computes nothing itself.
+    #[cfg(feature = "search")]
+    if words.first().is_none_or(|word| word != "search") {
+        search::set(machine)?;
     }
     match words.iter().map(String::as_str).collect::<Vec<_>>()[..] {
         [] => Ok(Command::Help),
         ["accuracy", names] => Ok(Command::Accuracy(named(names)?)),
         #[cfg(not(feature = "cliffs"))]
         ["cliffs"] => Err("`cliffs` needs its models: `cargo run --release -p benches --features cliffs`".into()),
+        #[cfg(not(feature = "search"))]
+        ["search", _] => Err("`search` needs its feature: `cargo run --release -p benches --features search`".into()),
+        #[cfg(feature = "search")]
+        ["search", names] => {
+            let only = only.split(',').filter(|name| !name.is_empty()).map(String::from).collect();
+            Ok(Command::Search(
+                Rows { workloads: named(names)?, threads, seconds },
+                Search { from: machine, turns, only },
+            ))
+        }
         ["compare", names] => {
             Ok(Command::Compare(Rows { workloads: named(names)?, threads, seconds }, Peers { file, turns, page }))
         }

@@ -9,6 +9,8 @@ mod command;
 mod compare;
 mod measure;
 mod rows;
+#[cfg(feature = "search")]
+mod search;
 mod tables;
 mod workloads;
 
@@ -18,6 +20,8 @@ fn main() {
     let done = command::read().and_then(|command| match command {
         Command::Rows(rows) => rows::run(&rows),
         Command::Compare(rows, peers) => compare::run(&rows, &peers),
+        #[cfg(feature = "search")]
+        Command::Search(rows, wanted) => search::run(&rows, &wanted),
         Command::Accuracy(workloads) => {
             accuracy::run(&workloads.iter().map(|workload| workload.name).collect::<Vec<_>>())
         }

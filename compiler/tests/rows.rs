@@ -95,19 +95,34 @@ fn what_workgroups_cannot_do_is_refused() {
         }";
     let compiled = compile(text).remove(0);
     let text = compiled.plans.to_string();
+    assert_eq!(damaged_text(&text, "slot s0", "slot s0"), None);
     for (from, to, why) in [
-        ("grid=", "grid=3", "invocations"),
-        ("cooperative=true chain=16", "cooperative=true", "a long sum in one chain"),
-        ("cell=[4, 4]", "cell=[4, 6]", "not made of cells"),
+        ("of=rows invocations=", "of=rows invocations=3", "a workgroup of 3"),
+        ("cooperative=true block=16", "cooperative=true", "a long sum without blocks"),
+        ("cooperative=true block=16", "cooperative=true block=0", "a long sum without blocks"),
+        ("cooperative=true block=16", "cooperative=true block=32", "a long sum without blocks"),
+        ("thread_tile=[4, 4]", "thread_tile=[4, 6]", "not made of those of its threads"),
         ("slices=", "slices=3", "do not fit its slices"),
-        ("tile=[16, ", "tile=[256, ", "invocations"),
-        ("heads=64 met=32", "heads=64", "not one query"),
-        ("heads=64 met=32", "heads=16 met=32", "more than a workgroup brings"),
-        ("heads=64 met=32", "grid=64", "workgroups of another kernel"),
+        ("sides=[16, ", "sides=[4294967295, ", "no such sides"),
+        ("sides=[16, ", "sides=[256, ", "a workgroup of "),
+        ("of=attend invocations=64 tile=32", "of=attend invocations=64", "a workgroup of its own kind"),
+        ("of=attend invocations=64 tile=32", "of=attend invocations=16 tile=32", "larger than its workgroup"),
+        ("of=attend invocations=64 tile=32", "of=rows invocations=64", "workgroups of another kernel"),
+        ("workgroup of=attend invocations=64 tile=32", "", "does not say how a GPU runs it"),
     ] {
         let found = damaged_text(&text, from, to).unwrap_or_else(|| panic!("`{to}` passes\n{text}"));
         assert!(found.contains(why), "{found}");
     }
+}
+
+#[test]
+fn tiles_beyond_all_numbers_are_counted() {
+    let text = "pub struct Net {}
+        impl Net {
+            pub fn out(x: f32[A, B, C, D, E, F, 1048576, 8], y: f32[A, B, C, D, E, F, 8, 1048576])
+                -> f32[A, B, C, D, E, F, 1048576, 1048576] { matmul(x, y) }
+        }";
+    assert!(any(&compile(text).remove(0), |kernel| kernel.schedule.workgroup.is_some()));
 }
 
 #[test]

@@ -108,7 +108,7 @@ const PLANS: &str = r#"kernel k0 row {
     store s1[T] = v1
   }
   schedule vector=i0
-  workgroup grid=64 cooperative=true chain=16
+  workgroup of=rows invocations=64 cooperative=true block=16
 }
 plan run scratch=64*B {
   b0: f32[B*T] argument index=1 in argument index=1 offset=0
@@ -128,7 +128,8 @@ fn plans_print_and_parse_back() {
     assert_eq!(refused("multiple", "odd"), "line 6: no condition `odd`");
     assert_eq!(refused("i0 - i1", "i0 * i1"), "line 6: a product of two indices");
     assert_eq!(refused("vector=i0", "vectors=i0"), "no field is called `vectors` here");
-    assert_eq!(refused("grid=64 cooperative", "tile=[16, 16, 16] cooperative"), "no `cell`");
+    assert_eq!(refused("of=rows", "of=attend"), "no field is called `cooperative` here");
+    assert_eq!(refused("invocations=64", "invocations=4294967360"), "a workgroup of 4294967360");
 }
 
 /// What stands beside a line of a dump, behind three spaces, is about it.

@@ -126,6 +126,13 @@ fn guards_of_constant_positions_are_valid() {
 }
 
 #[test]
+fn sums_over_nothing_are_loops() {
+    let text = "pub struct Net {} impl Net { pub fn none(x: f32[0, B, T]) -> f32[B] { sum(x, axis = [0, 2]) } }";
+    let emitted = emitted(text);
+    assert!(emitted.contains("var p0_0 = 0.0f;") && !emitted.contains("9223372036854775807"), "{emitted}");
+}
+
+#[test]
 fn constants_that_are_not_finite_are_computed_at_run_time() {
     for value in [
         "zeros([B, 5]) / zeros([B, 5])",

@@ -40,8 +40,6 @@ impl Parametric {
 pub fn parametrize(kernels: &mut [Kernel]) -> Vec<Parametric> {
     let mut alike: HashMap<Kernel, Vec<usize>> = HashMap::new();
     let mut all = vec![];
-    // How a GPU runs them makes no difference.
-    kernels.iter_mut().for_each(|kernel| kernel.schedule.workgroup = None);
     for (number, kernel) in kernels.iter().enumerate() {
         let mut form = kernel.clone();
         let numbers = if has_parameters(kernel) { take_numbers(&mut form) } else { vec![] };

@@ -14,36 +14,38 @@ pub const PLAIN: u32 = 64;
 /// Bytes of shared memory that every device has.
 pub const SHARED: u32 = 16_384;
 
-/// Elements of a row that an invocation adds up in one chain of f32. Its error, that of the 8 levels of a workgroup's tree, and
-/// that of totals of chains with compensation stay below 16 half ulps together: 10⁻⁶.
-pub const CHAIN: u32 = 16;
-/// Terms of a contraction that an invocation adds up in one chain where it has more than [`LONG`]: a chain of equal numbers is
-/// off by 8 · 10⁻⁶ then.
-pub const TERMS: u32 = 512;
-/// The most terms of a contraction that an invocation adds up without such chains.
-pub const LONG: u32 = 4096;
+/// Elements of a row that an invocation adds up in one block, in f32. Its error, that of the 8 levels of a workgroup's tree, and
+/// that of totals of blocks with compensation stay below 16 half ulps together: 10⁻⁶.
+pub const ROW_BLOCK: u32 = 16;
+/// Terms of a contraction that an invocation adds up in one block where it has more than [`PLAIN_TERMS`]: a block of equal numbers
+/// is off by 8 · 10⁻⁶ then.
+pub const TILE_BLOCK: u32 = 512;
+/// The most terms of a contraction that an invocation adds up without blocks.
+pub const PLAIN_TERMS: u32 = 4096;
+/// The most rows, columns or terms of a tile.
+const LONGEST_SIDE: u32 = 1024;
 
 /// How the work of a kernel is spread over workgroups.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Workgroup {
-    /// Rows, or elements of a scatter.
-    Grid(Grid),
-    /// A tile of a contraction.
+    /// Of rows, or of elements of a scatter.
+    Rows(RowGroup),
+    /// Of a contraction.
     Tile(Tile),
-    /// Queries of an attention, or its keys.
-    Attend(Heads),
+    /// Of an attention: queries, or keys.
+    Attend(AttendGroup),
 }
 
 /// How rows or elements are spread over invocations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Grid {
+pub struct RowGroup {
     /// Invocations of a workgroup, a power of two.
     pub invocations: u32,
     /// Whether a workgroup shares the reduction of a row; otherwise an invocation does it alone.
     pub cooperative: bool,
-    /// The most terms of a sum of floats that are added up in one chain, where there may be more: totals of chains are added
-    /// with compensation.
-    pub chain: Option<u32>,
+    /// Elements of a row that an invocation takes at a time, where it may have more: sums of floats are added up plainly in a
+    /// block, and the totals of blocks with compensation.
+    pub block: Option<u32>,
 }
 
 /// A tile of a contraction's result. Rows and columns are those of the result as it lies in memory ([`Sides`]).
@@ -56,22 +58,22 @@ pub struct Tile {
     /// Terms of the sum that are in shared memory at once, over all slices.
     pub depth: u32,
     /// Rows and columns of an invocation, multiples of four.
-    pub cell: [u32; 2],
-    /// Parts of the sum that run beside each other in one workgroup.
+    pub thread_tile: [u32; 2],
+    /// Parts of the sum that run beside each other in one workgroup (sliced K), a power of two.
     pub slices: u32,
-    /// The most terms that an invocation adds up in one chain, where there may be many more: totals of chains are added with
+    /// Terms that an invocation adds up plainly, where it may have many more: totals of such blocks are added with
     /// compensation.
-    pub chain: Option<u32>,
+    pub block: Option<u32>,
 }
 
 /// How an attention is spread over invocations.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Heads {
-    /// Invocations of a workgroup, a power of two.
+pub struct AttendGroup {
+    /// Invocations of a workgroup, a power of two: each has a query, or in the kernel of keys a key.
     pub invocations: u32,
-    /// How many of the rows that its own meet are in shared memory at once, at most one for each invocation; `None` where each head has one query,
-    /// whose keys the invocations share out.
-    pub met: Option<u32>,
+    /// How many of the keys that all of its queries see, or of the queries that see its keys, are in shared memory at once, at
+    /// most one for each invocation; `None` where each head has one query, whose keys the invocations share out.
+    pub tile: Option<u32>,
 }
 
 /// Vectors of results that are added up at a time where invocations share out the keys of a query.
@@ -81,37 +83,58 @@ impl Workgroup {
     /// Invocations.
     pub fn invocations(self) -> u32 {
         match self {
-            Workgroup::Grid(grid) => grid.invocations,
+            Workgroup::Rows(rows) => rows.invocations,
             Workgroup::Tile(tile) => tile.invocations(),
-            Workgroup::Attend(heads) => heads.invocations,
+            Workgroup::Attend(group) => group.invocations,
         }
     }
 
-    /// Bytes of shared memory, where it runs this kernel.
+    /// Bytes of shared memory.
     pub fn bytes(self, kernel: &Kernel) -> u32 {
-        match (self, &kernel.skeleton) {
+        match self {
             // A row's accumulators pass through two arrays of a word for each invocation.
-            (Workgroup::Grid(grid), _) => {
-                if grid.cooperative {
+            Workgroup::Rows(rows) => {
+                if rows.cooperative {
                     2 * 4 * INVOCATIONS
                 } else {
                     0
                 }
             }
-            (Workgroup::Tile(tile), _) => tile.bytes(),
-            (Workgroup::Attend(Heads { invocations, met: None }), _) => invocations * (4 + 4 + 16 * AT_ONCE),
-            (Workgroup::Attend(Heads { met: Some(met), .. }), Skeleton::Attend(attention)) => {
-                met.saturating_mul(attention.bytes_met(&kernel.axes).unwrap_or(u32::MAX))
+            Workgroup::Tile(tile) => tile.bytes(),
+            Workgroup::Attend(AttendGroup { invocations, tile: None }) => invocations * (4 + 4 + 16 * AT_ONCE),
+            Workgroup::Attend(AttendGroup { tile: Some(tile), .. }) => {
+                let of_row = match &kernel.skeleton {
+                    Skeleton::Attend(attention) => attention.shared_bytes(&kernel.axes),
+                    Skeleton::Row { .. }
+                    | Skeleton::Contract { .. }
+                    | Skeleton::Scatter { .. }
+                    | Skeleton::Recur(_) => None,
+                };
+                of_row.map_or(u32::MAX, |bytes| tile.saturating_mul(bytes))
             }
-            (Workgroup::Attend(_), _) => u32::MAX,
         }
+    }
+
+    /// What is wrong with its numbers, if no device runs it or no printer prints it.
+    pub(super) fn error(self, kernel: &Kernel) -> Option<String> {
+        if let Workgroup::Tile(tile) = self
+            && let Some(error) = tile.error()
+        {
+            return Some(error.to_owned());
+        }
+        let invocations = self.invocations();
+        if !invocations.is_power_of_two() || invocations > INVOCATIONS {
+            return Some(format!("a workgroup of {invocations} invocations"));
+        }
+        let bytes = self.bytes(kernel);
+        (bytes > SHARED).then(|| format!("a workgroup shares {bytes} bytes"))
     }
 }
 
 impl Tile {
     /// Invocations of one slice.
     pub fn of_slice(&self) -> u32 {
-        (self.rows / self.cell[0]) * (self.columns / self.cell[1])
+        (self.rows / self.thread_tile[0]) * (self.columns / self.thread_tile[1])
     }
 
     /// Invocations of a workgroup.
@@ -124,18 +147,20 @@ impl Tile {
         4 * (self.depth * (self.rows + self.columns) + self.slices / 2 * self.rows * self.columns)
     }
 
-    /// What is wrong with it, if it is no tile that can be printed.
-    pub(super) fn error(&self) -> Option<&'static str> {
-        let Tile { rows, columns, depth, cell, slices, chain } = *self;
-        let fours = cell.iter().all(|side| *side > 0 && side.is_multiple_of(4));
-        let cells = fours && rows.is_multiple_of(cell[0]) && columns.is_multiple_of(cell[1]);
-        let steps = slices.is_power_of_two() && depth.is_multiple_of(4 * slices) && depth > 0;
-        let cut = chain.is_none_or(|chain| steps && (chain * slices).is_multiple_of(depth) && chain > 0);
-        match (cells, steps && cut) {
-            (false, _) => Some("a tile is not made of cells"),
-            (_, false) => Some("a tile's steps do not fit its slices"),
-            (true, true) => None,
+    /// What is wrong with it, if its parts do not make a whole.
+    fn error(&self) -> Option<&'static str> {
+        let Tile { rows, columns, depth, thread_tile, slices, block } = *self;
+        let sides = [rows, columns, depth, slices, thread_tile[0], thread_tile[1]];
+        if !sides.iter().all(|side| (1..=LONGEST_SIDE).contains(side)) {
+            return Some("a tile has no such sides");
         }
+        let fours = thread_tile.iter().all(|side| side.is_multiple_of(4));
+        if !(fours && rows.is_multiple_of(thread_tile[0]) && columns.is_multiple_of(thread_tile[1])) {
+            return Some("a tile is not made of those of its threads");
+        }
+        let steps = slices.is_power_of_two() && depth.is_multiple_of(4 * slices);
+        let whole = block.is_none_or(|block| block <= TILE_BLOCK && (block * slices).is_multiple_of(depth));
+        (!(steps && whole)).then_some("the steps of a tile do not fit its slices")
     }
 }
 
@@ -157,8 +182,8 @@ impl Attention {
         Some([of(&self.features)?.div_ceil(4), of(&self.values)?.div_ceil(4)])
     }
 
-    /// Bytes of shared memory that a row takes which others meet.
-    pub fn bytes_met(&self, axes: &[Dim]) -> Option<u32> {
+    /// Bytes of shared memory that a key takes, or in the kernel of keys a query.
+    pub fn shared_bytes(&self, axes: &[Dim]) -> Option<u32> {
         let [features, values] = self.vectors(axes)?;
         Some(16 * (features + values) + if self.is_of_keys() { 8 } else { 0 })
     }

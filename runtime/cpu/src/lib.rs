@@ -22,7 +22,7 @@ mod contract;
 mod floor;
 mod isa;
 mod kept;
-mod machine;
+pub mod machine;
 mod pages;
 mod parallel;
 mod pool;

@@ -8,7 +8,7 @@ use core::cell::{Cell, UnsafeCell};
 use core::ops::Range;
 
 use super::{Family, Kernel, Simd, pool, run};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 /// A kernel whose outer axis can be cut.
 pub trait Split: Kernel + Sized + Send {
@@ -28,7 +28,9 @@ pub trait Split: Kernel + Sized + Send {
 }
 
 /// Element operations below which a second thread costs more than it saves: 16 in a cycle.
-const WORTH: usize = 16 * MACHINE.thread;
+fn worth() -> usize {
+    16 * machine().thread
+}
 /// The most parts.
 const MOST: usize = 32;
 
@@ -100,7 +102,7 @@ pub fn run_streaming<I: Family, K: Kernel>(isa: I, kernel: K) {
 /// Runs `kernel` on `isa`, on at most `threads` threads.
 pub fn parallel<I: Family, K: Split>(isa: I, threads: usize, kernel: K) {
     let count = threads.min(kernel.len()).min(MOST);
-    let is_large = kernel.work() >= WORTH;
+    let is_large = kernel.work() >= worth();
     if count <= 1 || !is_large {
         run(isa, Settling { kernel, streams: is_large });
         return;

@@ -6,10 +6,12 @@ use core::marker::PhantomData;
 
 use super::parallel::streams;
 use super::{At, Vectors};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 /// Slices of fewer words are written through the caches.
-const LARGE: usize = MACHINE.l3;
+fn large_words() -> usize {
+    machine().l3
+}
 
 /// The most lanes that a kernel sees at once.
 pub(super) const MAX_LANES: usize = 4 * super::vectors::MAX_LANES;
@@ -113,7 +115,7 @@ pub trait Simd: Vectors {
     /// where the slice is small or nothing orders stores behind the kernel.
     #[inline(always)]
     fn skip(self, len: usize) -> Skip<Self> {
-        let bits = if len < LARGE || !streams() { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
+        let bits = if len < large_words() || !streams() { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
         Skip { bits, of: PhantomData }
     }
     /// As [`Simd::store_f`], past the caches where `skip` allows.
@@ -594,7 +596,7 @@ mod tests {
     fn what_goes_past_the_caches_arrives() {
         let from: Vec<f32> = (0..150).map(|n| n as f32).collect();
         for isa in Isa::available() {
-            for (start, size) in (0..20).flat_map(|start| [(start, 0), (start, LARGE)]) {
+            for (start, size) in (0..20).flat_map(|start| [(start, 0), (start, large_words())]) {
                 let mut to = vec![-1.0; 150 + 40];
                 run_streaming(isa, Stream(&from, &mut to[start..start + 150], size));
                 assert_eq!(to[start..start + 150], from, "{isa:?} {start} {size}");
@@ -608,7 +610,7 @@ mod tests {
     impl Kernel for Skips {
         #[inline(always)]
         fn run<S: Simd>(self, s: S) {
-            assert_eq!(s.skip(LARGE).bits < usize::MAX, self.0);
+            assert_eq!(s.skip(large_words()).bits < usize::MAX, self.0);
         }
     }
 

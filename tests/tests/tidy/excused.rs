@@ -40,3 +40,9 @@ pub(crate) const CHOICES: Excuses = &[
     ("compiler/src/stages/emit/wgsl/choose.rs", "SLOTS", "the runtime fills them"),
     ("compiler/src/stages/emit/wgsl/mod.rs", "NEVER", "it stands for work that no device has memory for"),
 ];
+
+/// Large numbers in drivers of the CPU.
+pub(crate) const THRESHOLDS: Excuses = &[
+    ("runtime/cpu/src/contract/narrow/amx.rs", ": u32 = 1 <<", "they are bits of CPUID"),
+    ("runtime/cpu/src/simd.rs", "reachable", "lanes count in 32 bits"),
+];

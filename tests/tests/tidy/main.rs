@@ -202,10 +202,14 @@ fn is_closed(pattern: &str) -> bool {
     })
 }
 
-/// Whether a pattern takes everything.
+/// Whether a pattern takes everything: a name, or a pair of names.
 fn is_any(pattern: &str) -> bool {
-    let name = pattern.trim();
-    name == "_" || (name.chars().all(is_word) && name.starts_with(|c: char| c.is_lowercase()))
+    let pattern = pattern.trim();
+    let parts = pattern.strip_prefix('(').and_then(|inside| inside.strip_suffix(')')).unwrap_or(pattern);
+    parts
+        .split(',')
+        .map(str::trim)
+        .all(|name| name == "_" || (name.chars().all(is_word) && name.starts_with(|c: char| c.is_lowercase())))
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::ir::algorithm::Algorithm;
 use crate::ir::precision::{Factor, Precision};
 use crate::ir::prim::Scalar;
 use crate::ir::schedule::{Block, Buffered, Prefetch, Rows, Schedule, Threads, Unroll};
-use crate::ir::workgroup::{Grid, Heads, Tile, Workgroup};
+use crate::ir::workgroup::{AttendGroup, RowGroup, Tile, Workgroup};
 
 type Parsed<T> = Result<T, String>;
 
@@ -52,22 +52,25 @@ pub(super) fn print(schedule: &Schedule) -> Fields {
 
 /// The fields of the line `workgroup`.
 pub(super) fn print_workgroup(workgroup: Option<Workgroup>) -> Fields {
+    let of = |name: &str| field("of", Datum::word(name));
     let numbers = |list: &[u32]| Datum::numbers(list.iter().map(|&n| n as usize));
-    let of = |key: &str, n: u32| field(key, number(n as usize));
-    let chain = |chain: Option<u32>| chain.map(|n| of("chain", n));
+    let count = |key: &str, n: u32| field(key, number(n as usize));
+    let optional = |key: &str, n: Option<u32>| n.map(|n| count(key, n));
     match workgroup {
         None => vec![],
-        Some(Workgroup::Grid(grid)) => {
-            let cooperative = grid.cooperative.then(|| field("cooperative", yes()));
-            [of("grid", grid.invocations)].into_iter().chain(cooperative).chain(chain(grid.chain)).collect()
+        Some(Workgroup::Rows(RowGroup { invocations, cooperative, block })) => {
+            let cooperative = cooperative.then(|| field("cooperative", yes()));
+            let invocations = [of("rows"), count("invocations", invocations)];
+            invocations.into_iter().chain(cooperative).chain(optional("block", block)).collect()
         }
-        Some(Workgroup::Tile(tile)) => {
-            let sides = field("tile", numbers(&[tile.rows, tile.columns, tile.depth]));
-            let slices = (tile.slices > 1).then(|| of("slices", tile.slices));
-            [sides, field("cell", numbers(&tile.cell))].into_iter().chain(slices).chain(chain(tile.chain)).collect()
+        Some(Workgroup::Tile(Tile { rows, columns, depth, thread_tile, slices, block })) => {
+            let sides = [of("tile"), field("sides", numbers(&[rows, columns, depth]))];
+            let rest = [field("thread_tile", numbers(&thread_tile)), count("slices", slices)];
+            sides.into_iter().chain(rest).chain(optional("block", block)).collect()
         }
-        Some(Workgroup::Attend(heads)) => {
-            [of("heads", heads.invocations)].into_iter().chain(heads.met.map(|met| of("met", met))).collect()
+        Some(Workgroup::Attend(AttendGroup { invocations, tile })) => {
+            let invocations = [of("attend"), count("invocations", invocations)];
+            invocations.into_iter().chain(optional("tile", tile)).collect()
         }
     }
 }
@@ -131,21 +134,29 @@ pub(super) fn parse(read: &Read<'_>) -> Parsed<Schedule> {
 
 /// How a kernel runs on a GPU.
 pub(super) fn parse_workgroup(read: &Read<'_>) -> Parsed<Workgroup> {
-    read.only(&["grid", "cooperative", "tile", "cell", "slices", "chain", "heads", "met"])?;
-    let has = |key: &str| read.find(key).is_some();
-    let optional = |key: &str| if has(key) { read.index(key).map(|n| Some(n as u32)) } else { Ok(None) };
-    let chain = optional("chain")?;
-    if let Some(invocations) = optional("grid")? {
-        return Ok(Workgroup::Grid(Grid { invocations, cooperative: has("cooperative"), chain }));
-    }
-    if let Some(invocations) = optional("heads")? {
-        return Ok(Workgroup::Attend(Heads { invocations, met: optional("met")? }));
-    }
-    let numbers = |key: &str| Ok::<_, String>(read.indices(key)?.into_iter().map(|n| n as u32).collect::<Vec<_>>());
-    let [rows, columns, depth] = numbers("tile")?.try_into().map_err(|_| "a tile has three extents")?;
-    let cell = numbers("cell")?.try_into().map_err(|_| "a cell has two extents")?;
-    let slices = optional("slices")?.unwrap_or(1);
-    Ok(Workgroup::Tile(Tile { rows, columns, depth, cell, slices, chain }))
+    let narrow = |n: usize| u32::try_from(n).map_err(|_| format!("a workgroup of {n}"));
+    let count = |key: &str| narrow(read.index(key)?);
+    let optional = |key: &str| read.find(key).map(|_| count(key)).transpose();
+    let numbers = |key: &str| read.indices(key)?.into_iter().map(narrow).collect::<Parsed<Vec<u32>>>();
+    Ok(match read.word("of")?.as_str() {
+        "rows" => {
+            read.only(&["of", "invocations", "cooperative", "block"])?;
+            let cooperative = read.find("cooperative").is_some();
+            Workgroup::Rows(RowGroup { invocations: count("invocations")?, cooperative, block: optional("block")? })
+        }
+        "tile" => {
+            read.only(&["of", "sides", "thread_tile", "slices", "block"])?;
+            let [rows, columns, depth] = numbers("sides")?.try_into().map_err(|_| "a tile has three sides")?;
+            let thread_tile = numbers("thread_tile")?.try_into().map_err(|_| "a thread's tile has two sides")?;
+            let (slices, block) = (count("slices")?, optional("block")?);
+            Workgroup::Tile(Tile { rows, columns, depth, thread_tile, slices, block })
+        }
+        "attend" => {
+            read.only(&["of", "invocations", "tile"])?;
+            Workgroup::Attend(AttendGroup { invocations: count("invocations")?, tile: optional("tile")? })
+        }
+        other => return Err(format!("no workgroup of `{other}`")),
+    })
 }
 
 /// The loops of a row kernel.

@@ -11,7 +11,7 @@ use crate::ir::recurrence::{Recurrence, Recurrent};
 use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Rows};
 use crate::ir::varying::Varying;
-use crate::ir::workgroup::{self, Workgroup};
+use crate::ir::workgroup::{self, AttendGroup, RowGroup, Workgroup};
 
 type Checked = Result<(), String>;
 
@@ -221,41 +221,41 @@ impl Checker<'_> {
         }
     }
 
-    /// A workgroup is one of this kernel, within the limits of every GPU, and adds up no long sum of floats in one chain.
+    /// A workgroup is one of this kernel, within the limits of every GPU, and adds up no long sum of floats without blocks.
     fn workgroup(&self, workgroup: Workgroup) -> Checked {
         let kernel = self.kernel;
-        let terms = |list: &[usize], sharing: u32, most: u32, chain: Option<u32>| {
+        workgroup.error(kernel).map_or(Ok(()), Err)?;
+        let blocks = |list: &[usize], sharing: u32, plain: u32, block: Option<u32>, most: u32| {
             let all = product(list.iter().map(|&axis| &kernel.axes[axis])).as_const();
-            let short = all.is_some_and(|all| all <= i64::from(sharing) * i64::from(most));
-            ensure(short || chain.is_some(), || "a workgroup makes a long sum in one chain".into())
+            let short = all.is_some_and(|all| all <= i64::from(sharing) * i64::from(plain));
+            let cut = block.map_or(short, |block| (1..=most).contains(&block));
+            ensure(cut, || "a workgroup makes a long sum without blocks".into())
         };
-        match (&kernel.skeleton, workgroup) {
-            (Skeleton::Row { reduced, .. }, Workgroup::Grid(grid)) => {
-                let sharing = if grid.cooperative { grid.invocations } else { 1 };
-                terms(reduced, sharing, workgroup::CHAIN, grid.chain)?;
+        let other = || Err(format!("workgroups of another kernel: {workgroup:?}"));
+        match &kernel.skeleton {
+            Skeleton::Row { reduced, .. } => {
+                let Workgroup::Rows(RowGroup { invocations, cooperative, block }) = workgroup else { return other() };
+                let sharing = if cooperative { invocations } else { 1 };
+                blocks(reduced, sharing, workgroup::ROW_BLOCK, block, workgroup::ROW_BLOCK)
             }
-            // Each addition of a scatter is compensated.
-            (Skeleton::Scatter { .. }, Workgroup::Grid(grid)) => {
-                ensure(!grid.cooperative, || "workgroups share a scatter".into())?;
+            Skeleton::Scatter { .. } => {
+                let Workgroup::Rows(RowGroup { cooperative, .. }) = workgroup else { return other() };
+                ensure(!cooperative, || "a workgroup shares the sources of a scatter".into())
             }
-            (Skeleton::Contract { k, .. }, Workgroup::Tile(tile)) => {
-                tile.error().map_or(Ok(()), |error| Err(error.to_owned()))?;
-                terms(k, tile.slices, workgroup::LONG, tile.chain)?;
+            Skeleton::Contract { k, .. } => {
+                let Workgroup::Tile(tile) = workgroup else { return other() };
+                blocks(k, tile.slices, workgroup::PLAIN_TERMS, tile.block, workgroup::TILE_BLOCK)
             }
-            (Skeleton::Attend(attention), Workgroup::Attend(heads)) => {
-                let single = attention.is_single(&kernel.axes);
-                ensure(heads.met.is_none_or(|met| (1..=heads.invocations).contains(&met)), || {
-                    "rows meet more than a workgroup brings".into()
+            Skeleton::Attend(attention) => {
+                let Workgroup::Attend(AttendGroup { invocations, tile }) = workgroup else { return other() };
+                ensure(tile.is_none_or(|tile| (1..=invocations).contains(&tile)), || {
+                    "a tile of attention is larger than its workgroup".into()
                 })?;
-                ensure(single == heads.met.is_none(), || "invocations share what is not one query".into())?;
+                let single = attention.is_single(&kernel.axes);
+                ensure(single == tile.is_none(), || "one query for each head has a workgroup of its own kind".into())
             }
-            (_, workgroup) => Err(format!("workgroups of another kernel: {workgroup:?}"))?,
+            Skeleton::Recur(_) => other(),
         }
-        let (invocations, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
-        ensure(invocations.is_power_of_two() && invocations <= workgroup::INVOCATIONS, || {
-            format!("a workgroup of {invocations} invocations")
-        })?;
-        ensure(bytes <= workgroup::SHARED, || format!("a workgroup shares {bytes} bytes"))
     }
 
     fn rows(&self, row: Row<'_>) -> Checked {

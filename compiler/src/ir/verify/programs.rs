@@ -9,14 +9,14 @@ use crate::ir::{DType, Type};
 
 /// Checks programs after fuse or schedule; an error for each broken invariant, with the function and the kernel.
 pub fn verify_programs(programs: &[Program]) -> Result<(), Vec<String>> {
-    result(programs.iter().flat_map(|program| errors_of(program, &|kernel| Some(kernel))).collect())
+    result(programs.iter().flat_map(|program| errors_of(program, false, &|kernel| Some(kernel))).collect())
 }
 
 /// Checks plans after memory.
 pub fn verify_plans(plans: &Plans) -> Result<(), Vec<String>> {
     let mut errors = vec![];
     for plan in &plans.plans {
-        errors.extend(errors_of(&plan.program, &|id: &KernelId| plans.kernels.get(id.0)));
+        errors.extend(errors_of(&plan.program, true, &|id: &KernelId| plans.kernels.get(id.0)));
         if plan.places.len() != plan.program.buffers.len() {
             errors.push(format!("{}: {} places", plan.program.name, plan.places.len()));
         }
@@ -31,8 +31,8 @@ fn result(errors: Vec<String>) -> Result<(), Vec<String>> {
 /// Finds the kernel of a launch.
 type Find<'p, K> = &'p dyn Fn(&'p K) -> Option<&'p Kernel>;
 
-fn errors_of<'p, K>(program: &'p Program<K>, find: Find<'p, K>) -> Vec<String> {
-    let mut scope = Scope { buffers: &program.buffers, find, depth: 0, errors: vec![] };
+fn errors_of<'p, K>(program: &'p Program<K>, scheduled: bool, find: Find<'p, K>) -> Vec<String> {
+    let mut scope = Scope { buffers: &program.buffers, find, scheduled, depth: 0, errors: vec![] };
     scope.steps(&program.steps);
     scope.errors.into_iter().map(|error| format!("{}: {error}", program.name)).collect()
 }
@@ -41,6 +41,8 @@ fn errors_of<'p, K>(program: &'p Program<K>, find: Find<'p, K>) -> Vec<String> {
 struct Scope<'p, K> {
     buffers: &'p [Buffer],
     find: Find<'p, K>,
+    /// Whether every launch must say how a GPU runs it.
+    scheduled: bool,
     /// How many loops.
     depth: usize,
     errors: Vec<String>,
@@ -52,8 +54,11 @@ impl<'p, K> Scope<'p, K> {
             match step {
                 Step::Launch { kernel, buffers } => {
                     self.launch(kernel, buffers);
-                    let alone = (self.find)(kernel).is_some_and(|kernel| matches!(kernel.skeleton, Skeleton::Recur(_)));
+                    let Some(kernel) = (self.find)(kernel) else { continue };
+                    let alone = matches!(kernel.skeleton, Skeleton::Recur(_));
                     self.keep("a recurrence", ensure(!alone, || "has no loop that does the same".into()));
+                    let told = alone || !self.scheduled || kernel.schedule.workgroup.is_some();
+                    self.keep(&kernel.name, ensure(told, || "does not say how a GPU runs it".into()));
                 }
                 Step::Loop { count: _, reverse: _, body } => {
                     self.depth += 1;

@@ -9,14 +9,18 @@ use crate::ir::attend::Attention;
 use crate::ir::dim::{Dim, product};
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::program::{Program, for_each_launch};
-use crate::ir::workgroup::{CHAIN, Grid, Heads, INVOCATIONS, LONG, PLAIN, SHARED, Sides, TERMS, Tile, Workgroup};
+use crate::ir::workgroup::{
+    AttendGroup, INVOCATIONS, PLAIN, PLAIN_TERMS, ROW_BLOCK, RowGroup, SHARED, Sides, TILE_BLOCK, Tile, Workgroup,
+};
 
 /// What a named dimension is taken to be where only a guess is needed.
 const TYPICAL: i64 = 64;
 /// Rows of at least this many elements are reduced by a whole workgroup.
 const COOPERATE: i64 = 64;
-/// Most rows of attention that others meet in shared memory.
-const MET: u32 = 32;
+/// Most keys or queries of attention that are in shared memory at once.
+const ATTENDED: u32 = 32;
+/// Rows and columns of an invocation.
+const THREAD_TILE: [u32; 2] = [4, 4];
 
 /// Chooses for all kernels that a GPU runs.
 pub(super) fn choose(program: &mut Program) {
@@ -26,14 +30,14 @@ pub(super) fn choose(program: &mut Program) {
 fn workgroup(kernel: &Kernel) -> Option<Workgroup> {
     match &kernel.skeleton {
         Skeleton::Row { parallel, reduced, passes, .. } => {
-            Some(Workgroup::Grid(grid(kernel, parallel, reduced, !passes.is_empty())))
+            Some(Workgroup::Rows(rows(kernel, parallel, reduced, !passes.is_empty())))
         }
         Skeleton::Scatter { outer, target, inner, .. } => {
             let elements: Vec<usize> = outer.iter().chain([target]).chain(inner).copied().collect();
-            Some(Workgroup::Grid(Grid { chain: None, ..grid(kernel, &elements, &[], false) }))
+            Some(Workgroup::Rows(rows(kernel, &elements, &[], false)))
         }
-        Skeleton::Contract { .. } => tile(kernel).map(Workgroup::Tile),
-        Skeleton::Attend(attention) => Some(Workgroup::Attend(heads(kernel, attention))),
+        Skeleton::Contract { k, .. } => Sides::of(kernel).map(|sides| Workgroup::Tile(tile(kernel, &sides, k))),
+        Skeleton::Attend(attention) => Some(Workgroup::Attend(attended(kernel, attention))),
         // A GPU runs its turns.
         Skeleton::Recur(_) => None,
     }
@@ -48,7 +52,7 @@ fn typical(dim: &Dim) -> i64 {
 }
 
 /// A row alone in an invocation is fine where it is short or where there are enough rows to fill a device.
-fn grid(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -> Grid {
+fn rows(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -> RowGroup {
     let (rows, length) = (extent(kernel, items), extent(kernel, reduced));
     let (many, long) = (typical(&rows), typical(&length));
     let is_long = length.as_const().is_none_or(|length| length >= COOPERATE);
@@ -63,9 +67,9 @@ fn grid(kernel: &Kernel, items: &[usize], reduced: &[usize], has_passes: bool) -
         (false, _) => INVOCATIONS,
     };
     let invocations = power_of_two(invocations);
-    let of_one = if cooperative { invocations * CHAIN } else { CHAIN };
-    let chain = length.as_const().is_none_or(|length| length > of_one.into()).then_some(CHAIN);
-    Grid { invocations, cooperative, chain }
+    let of_one = if cooperative { invocations * ROW_BLOCK } else { ROW_BLOCK };
+    let block = length.as_const().is_none_or(|length| length > of_one.into()).then_some(ROW_BLOCK);
+    RowGroup { invocations, cooperative, block }
 }
 
 /// The largest power of two that is not larger.
@@ -74,22 +78,21 @@ fn power_of_two(n: u32) -> u32 {
 }
 
 /// Large tiles reuse more of what they load; small ones leave more workgroups where there is little to do.
-fn tile(kernel: &Kernel) -> Option<Tile> {
-    let Skeleton::Contract { m, n, k, .. } = &kernel.skeleton else { return None };
-    let sides = Sides::of(kernel)?;
-    let [batch, rows, columns] = [sides.batch, sides.rows, sides.columns].map(|axes| typical(&extent(kernel, axes)));
-    let (all, terms) = (extent(kernel, k), typical(&extent(kernel, k)));
+fn tile(kernel: &Kernel, sides: &Sides<'_>, k: &[usize]) -> Tile {
+    let [batch, rows, columns, terms] = [sides.batch, sides.rows, sides.columns, k].map(|axes| extent(kernel, axes));
     let groups = |high: u32, wide: u32| {
-        batch * (rows as u64).div_ceil(high.into()) as i64 * (columns as u64).div_ceil(wide.into()) as i64
+        let [rows, columns] = [(&rows, high), (&columns, wide)].map(|(all, side)| typical(&all.ceil_div(side.into())));
+        typical(&batch).saturating_mul(rows).saturating_mul(columns)
     };
-    let [mut high, mut wide] = [m, n].map(|axes| side(&extent(kernel, axes)));
+    let [mut high, mut wide] = [&rows, &columns].map(side);
     // Smaller tiles until a large device has something to do everywhere.
-    while groups(high, wide) * i64::from(INVOCATIONS) < GPU.busy && high.max(wide) > 16 {
+    while groups(high, wide).saturating_mul(INVOCATIONS.into()) < GPU.busy && high.max(wide) > 16 {
         if high >= wide { high /= 2 } else { wide /= 2 }
     }
-    let tile = sliced(high, wide, terms, groups(high, wide));
-    let long = all.as_const().is_none_or(|terms| terms > i64::from(LONG) * i64::from(tile.slices));
-    Some(Tile { chain: long.then_some(TERMS), ..tile })
+    let tile = sliced(high, wide, typical(&terms), groups(high, wide));
+    let plain = i64::from(PLAIN_TERMS) * i64::from(tile.slices);
+    let block = terms.as_const().is_none_or(|terms| terms > plain).then_some(TILE_BLOCK);
+    Tile { block, ..tile }
 }
 
 /// Rows or columns of a tile.
@@ -103,27 +106,27 @@ fn side(extent: &Dim) -> u32 {
 
 /// A tile whose sums are shared out where there are few invocations otherwise, as far as they have memory.
 fn sliced(rows: u32, columns: u32, terms: i64, groups: i64) -> Tile {
-    let cell = [rows, columns].map(|extent| if extent >= 128 { 8 } else { 4 });
+    let thread_tile = THREAD_TILE;
     let of_slices = |slices: u32| {
         let mut depth = (4 * slices).max(16);
         while depth > 4 * slices && i64::from(depth / 2) >= terms {
             depth /= 2;
         }
-        Tile { rows, columns, depth, cell, slices, chain: None }
+        Tile { rows, columns, depth, thread_tile, slices, block: None }
     };
-    let mut tile = of_slices(INVOCATIONS / ((rows / cell[0]) * (columns / cell[1])));
-    let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups * i64::from(t.invocations()) > GPU.busy;
+    let mut tile = of_slices(INVOCATIONS / ((rows / thread_tile[0]) * (columns / thread_tile[1])));
+    let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups.saturating_mul(t.invocations().into()) > GPU.busy;
     while tile.slices > 1 && (idle(&tile) || tile.bytes() > SHARED) {
         tile = of_slices(tile.slices / 2);
     }
     tile
 }
 
-/// An invocation has a row of its own, and meets the others as they come through shared memory.
-fn heads(kernel: &Kernel, attention: &Attention) -> Heads {
-    let bytes = attention.bytes_met(&kernel.axes).unwrap_or(SHARED).max(1);
-    let met = (!attention.is_single(&kernel.axes)).then(|| power_of_two((SHARED / bytes).clamp(1, MET)));
-    Heads { invocations: PLAIN, met }
+/// An invocation has a query, or a key, of its own, and the others come through shared memory.
+fn attended(kernel: &Kernel, attention: &Attention) -> AttendGroup {
+    let bytes = attention.shared_bytes(&kernel.axes).unwrap_or(SHARED).max(1);
+    let tile = (!attention.is_single(&kernel.axes)).then(|| power_of_two((SHARED / bytes).clamp(1, ATTENDED)));
+    AttendGroup { invocations: PLAIN, tile }
 }
 
 #[cfg(test)]
@@ -132,8 +135,8 @@ mod tests {
 
     #[test]
     fn tiles_stay_within_the_smallest_limits() {
-        for rows in [16, 32, 64, 128] {
-            for columns in [16, 32, 64, 128] {
+        for rows in [16, 32, 64] {
+            for columns in [16, 32, 64] {
                 for terms in [1, 9, 64, 1000, 100_000] {
                     let tile = sliced(rows, columns, terms, 1);
                     assert!(tile.bytes() <= SHARED && tile.invocations() <= INVOCATIONS, "{tile:?}");

@@ -7,7 +7,7 @@ use super::scores::LaneMask;
 use super::short::{Panel, VECTORS};
 use super::{Attend, Attended, Mask, Strided};
 use crate::contract::{self, Output, countable, reach};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::LINE;
 
 const MAX_HEADS: usize = 16;
@@ -25,7 +25,9 @@ const SHORT: usize = 512;
 /// Most features and values of such heads.
 const NARROW: usize = 256;
 /// Multiplications below which a second thread costs more than it saves: 16 in a cycle.
-const WORTH: usize = 16 * MACHINE.thread;
+fn worth() -> usize {
+    16 * machine().thread
+}
 
 /// The axes after those of the heads.
 #[derive(Clone, Copy)]
@@ -191,7 +193,7 @@ impl<'a> Plan<'a> {
     pub(super) fn threads(&self, threads: usize) -> usize {
         let Attend { queries, keys, features, values, .. } = *self.attend;
         let work = self.heads * self.shared.max(1) * queries * keys * (features + values);
-        if self.apart && work >= WORTH { threads } else { 1 }
+        if self.apart && work >= worth() { threads } else { 1 }
     }
 
     /// Head and rows of a job. Early and late blocks alternate, because late queries see more keys.

@@ -13,7 +13,7 @@ use super::place::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
 use crate::isa::Set;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::sums::LongSum;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
@@ -32,7 +32,9 @@ const PART: usize = few::VECTORS * MAX_LANES;
 /// with K.
 const CHAIN: usize = 64;
 /// Multiplications below which a second thread costs more than it saves: 8 in a cycle, each with a word that is read.
-const WORTH: usize = 8 * MACHINE.thread;
+fn worth() -> usize {
+    8 * machine().thread
+}
 
 /// An axis group that merged into one axis, and the strides of the two operands and of the first output along it.
 #[derive(Clone, Copy)]
@@ -154,7 +156,7 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, sink: call.sink };
     let work = Dot { held, stream, k: k.extent, columns, turned, goal };
     let blocks = stream.1.div_ceil(PART);
-    let large = m.extent * n.extent * k.extent >= WORTH;
+    let large = m.extent * n.extent * k.extent >= worth();
     if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
         let task = Blocks { isa: call.isa, work: &work };
         pool::parallel(call.threads, blocks, &task);

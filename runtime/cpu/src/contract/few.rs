@@ -5,13 +5,15 @@
 
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, run};
 
 /// Most words of a matrix that is kept: what a first-level cache holds beside other things, twice. Beyond that reading it once
 /// is what takes the time, and it can be read as it lies.
-const MOST: usize = 2 * MACHINE.l1;
+fn most_words() -> usize {
+    2 * machine().l1
+}
 /// Vectors of columns at a time.
 pub(super) const VECTORS: usize = 4;
 
@@ -22,7 +24,7 @@ pub(super) fn columns(
     from: *const f32,
     (n, k, pitch): (usize, usize, isize),
 ) -> Option<*const f32> {
-    if n * k > MOST || n < lanes {
+    if n * k > most_words() || n < lanes {
         return None;
     }
     let numbers = &[n.cast_signed(), k.cast_signed(), pitch, lanes.cast_signed()];

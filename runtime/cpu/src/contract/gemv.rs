@@ -11,15 +11,19 @@ use super::finish::{Destination, Sums};
 use super::pack::{self, BLOCK};
 use super::place::Place;
 use super::plan::{CHAIN, Left, Plan, Right, share};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, lend};
 use crate::sums::LongSums;
 use crate::{Kernel, Simd, pool, run};
 
 /// Words of the matrix from which on it is worth it: more than a first-level cache holds.
-const LEAST: usize = 2 * MACHINE.l1;
+fn least_words() -> usize {
+    2 * machine().l1
+}
 /// Columns whose sums a first-level cache holds beside the streams.
-const COLUMNS: usize = MACHINE.l1 / 4;
+fn most_columns() -> usize {
+    machine().l1 / 4
+}
 /// Rows of the matrix at a time.
 const ROWS: usize = 8;
 /// Least columns of a job.
@@ -31,11 +35,11 @@ pub(super) fn gemv(call: &Call<'_>, plan: &Plan<'_>) -> bool {
         return false;
     };
     let (n, k) = (plan.n.total, plan.k.total);
-    if plan.m.total != 1 || plan.batch.total != 1 || plan.run != k || n < NARROW || n * k < LEAST {
+    if plan.m.total != 1 || plan.batch.total != 1 || plan.run != k || n < NARROW || n * k < least_words() {
         return false;
     }
     let lines = n.div_ceil(LINE);
-    let parts = n.div_ceil(COLUMNS).max(call.threads.min(n / NARROW));
+    let parts = n.div_ceil(most_columns()).max(call.threads.min(n / NARROW));
     pool::parallel(call.threads, parts, &Task { call, plan, left_step, step, lines, parts });
     true
 }

@@ -10,13 +10,17 @@ use super::drive::Call;
 use super::finish::{Destination, Sums};
 use super::pack::Source;
 use super::plan::{self, Plan, Right};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::{Kernel, Simd, pool, run};
 
 /// Most words of the sums of a half: a quarter of a second-level cache.
-const MOST: usize = MACHINE.l2 / 4;
+fn most_words() -> usize {
+    machine().l2 / 4
+}
 /// Multiplications from which on a second round of jobs is worth its start: eight times what a second thread is worth.
-const WORTH: usize = 8 * plan::WORTH;
+fn worth() -> usize {
+    8 * plan::worth()
+}
 
 /// Whether the halves of K have sums of their own.
 pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
@@ -25,8 +29,8 @@ pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
     plan.batch.total == 1
         && plan.blocks() > 1
         && plan.right == Right::Packed
-        && results <= MOST
-        && results * plan.k.total >= WORTH
+        && results <= most_words()
+        && results * plan.k.total >= worth()
         && plan.k.total >= plan.m.total.max(plan.n.total)
         && rows(Source::new(&plan.lhs, &plan.m, &plan.k))
         && rows(Source::new(&plan.rhs, &plan.n, &plan.k))

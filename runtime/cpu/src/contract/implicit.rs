@@ -13,18 +13,24 @@ use super::long_row::LongRow;
 use super::panels::cut::Cut;
 use super::panels::gathered;
 use super::place::{Group, Place};
-use super::plan::{HELD, Left, Plan};
+use super::plan::{Left, Plan, held_words};
 use super::{Axis, Role, hold, left};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Most indices of K, which are all listed: a list of two words for each in a sixteenth of a second-level cache.
-const LONGEST: usize = MACHINE.l2 / 16 / 2;
+fn longest_k() -> usize {
+    machine().l2 / 16 / 2
+}
 /// Most words of an image that every thread copies for itself.
-const OWN: usize = MACHINE.l3;
+fn most_for_each() -> usize {
+    machine().l3
+}
 /// Most words of an image that is copied once.
-const ONCE: usize = 4 * MACHINE.l3;
+fn most_once() -> usize {
+    4 * machine().l3
+}
 
 /// Does the work if it is of this kind.
 pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -84,8 +90,8 @@ impl<'a> Setup<'a> {
             }
         }
         let left = read_left(plan);
-        let small = left != Left::Packed || plan.m.total * plan.k.total <= HELD;
-        if plan.k.total > LONGEST || !small || !plan.shares_left() {
+        let small = left != Left::Packed || plan.m.total * plan.k.total <= held_words();
+        if plan.k.total > longest_k() || !small || !plan.shares_left() {
             return None;
         }
         let copied = image.is_copied();
@@ -98,7 +104,7 @@ impl<'a> Setup<'a> {
         };
         let once = copied && plan.rhs.ignores(plan.moving());
         let beyond = PANEL * call.lanes;
-        let fits = image.copy_words(beyond) <= if once { ONCE } else { OWN };
+        let fits = image.copy_words(beyond) <= if once { most_once() } else { most_for_each() };
         fits.then_some(Setup { image, row, left, vectors, once, beyond })
     }
 }

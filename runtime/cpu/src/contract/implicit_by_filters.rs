@@ -17,14 +17,16 @@ use super::place::{Group, Place, Side, Walk};
 use super::plan::{CHAIN, Plan, share};
 use super::stage::{Stage, image};
 use super::{Axis, Role};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::sums::LongSums;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
 
 /// Most words of waiting sums.
-const WAITING: usize = MACHINE.l2 / 2;
+fn waiting_words() -> usize {
+    machine().l2 / 2
+}
 
 /// Does the work if it is of this kind.
 pub(super) fn implicit_by_filters(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -75,7 +77,7 @@ struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
-        if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > WAITING {
+        if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > waiting_words() {
             return None;
         }
         let (stage, image) = image(&plan.rhs, axes)?;

@@ -11,12 +11,14 @@ use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
 use crate::isa::Set;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Words below which packing on a second thread costs more than it saves: 4 in a cycle.
-const WORTH: usize = 4 * MACHINE.thread;
+fn worth() -> usize {
+    4 * machine().thread
+}
 
 /// The rows of a block of K.
 #[derive(Clone, Copy)]
@@ -71,7 +73,7 @@ pub(super) fn words(plan: &Plan<'_>) -> usize {
 
 /// Packs the whole left operand into `memory` on all threads of the call.
 pub(super) fn share(call: &Call<'_>, plan: &Plan<'_>, tiles: usize, memory: *mut f32) {
-    let threads = if plan.m.total * plan.k.total < WORTH { 1 } else { call.threads };
+    let threads = if plan.m.total * plan.k.total < worth() { 1 } else { call.threads };
     pool::parallel(threads, tiles, &Task { isa: call.isa, plan, tiles, memory });
 }
 

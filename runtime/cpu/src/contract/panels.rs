@@ -23,7 +23,7 @@ use super::pack::{self, BLOCK, Panel, Panels, Source};
 use super::place::{Place, Walk};
 use super::plan::{Left, Plan, Right, share};
 use super::turns::Steady;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 use cut::{Columns, Cut, Part};
@@ -32,7 +32,9 @@ use strip::{Strip, strip_of_tiles};
 
 /// Most words of the right operand that are packed at a time where its rows lie along the columns: few enough for a
 /// second-level cache, and so many that long pieces of rows are read.
-const GROUP: usize = MACHINE.l2 / 8;
+fn group_words() -> usize {
+    machine().l2 / 8
+}
 
 /// Computes any contraction.
 pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>) {
@@ -309,7 +311,7 @@ impl<const GATHERED: bool> Scope<'_, GATHERED> {
     fn at_a_time(&self, count: usize) -> usize {
         let across = self.packs() && self.plan.right == Right::Packed && self.b_source.is_across();
         // The rows of a large operand lie far apart.
-        if across && self.plan.blocks() > 1 { (GROUP / (self.width() * count).max(1)).max(1) } else { 1 }
+        if across && self.plan.blocks() > 1 { (group_words() / (self.width() * count).max(1)).max(1) } else { 1 }
     }
 
     /// Where a panel is, or is to be packed.

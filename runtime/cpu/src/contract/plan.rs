@@ -8,7 +8,7 @@ use super::kernel;
 use super::pack::BLOCK;
 use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::{Axis, Contract, Output, Role};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 pub(super) const MAX_OUTPUTS: usize = 8;
 /// The shortest run of evenly spaced K indices for which an operand is read in place.
@@ -17,23 +17,33 @@ const LEAST_RUN: usize = 24;
 const SPARSE: isize = 32;
 const READERS: usize = 64;
 /// Most words of a packed left operand, or of some of its rows, that are held for further columns, batch indices or calls.
-pub(super) const HELD: usize = MACHINE.l3 / 2;
+pub(super) fn held_words() -> usize {
+    machine().l3 / 2
+}
 
 /// Words of a left operand beyond which a copy in order pays, because rows far apart crowd a few sets of the caches, and the
 /// columns that must read it.
-const LARGE: usize = MACHINE.l2 / 2;
+fn large_words() -> usize {
+    machine().l2 / 2
+}
 const OFTEN: usize = 256;
 /// Most blocks of K that are added up plainly.
 pub(super) const CHAIN: usize = 32;
 /// Rows from which on a panel is read very often.
 const MANY: usize = 512;
 /// Most words between the ends of a right operand that is read in place by any number of rows.
-const NEAR: usize = MACHINE.l1 / 2;
+fn near_words() -> usize {
+    machine().l1 / 2
+}
 
 /// Multiplications below which a second thread costs more than it saves: 64 in a cycle, and 16 where each needs a word that
 /// no other needs.
-pub(super) const WORTH: usize = 64 * MACHINE.thread;
-const WORTH_READING: usize = 16 * MACHINE.thread;
+pub(super) fn worth() -> usize {
+    64 * machine().thread
+}
+fn worth_reading() -> usize {
+    16 * machine().thread
+}
 
 /// How the register tile reads the left operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -113,7 +123,7 @@ impl<'a> Plan<'a> {
         let (left, left_run) = read_left(&lhs, &batch, (&m, &n), &k);
         let (right, run) = read_right(&rhs, &m, &n, &k, left_run, call.rows);
         // Where a panel meets very many rows, a first-level cache should hold it.
-        let held = (MACHINE.l1 / (kernel::PANEL * call.lanes)).min(BLOCK);
+        let held = (machine().l1 / (kernel::PANEL * call.lanes)).min(BLOCK);
         let block = if m.total >= MANY && n.total >= OFTEN { held } else { BLOCK };
         let mut plan = Plan {
             lhs,
@@ -180,7 +190,7 @@ impl<'a> Plan<'a> {
 
     /// Whether a packed left operand may be held.
     pub(super) fn is_left_small(&self) -> bool {
-        self.left == Left::Packed && self.m.total * self.k.total <= HELD
+        self.left == Left::Packed && self.m.total * self.k.total <= held_words()
     }
 
     /// The most indices of K that a block has.
@@ -191,7 +201,7 @@ impl<'a> Plan<'a> {
     /// How many of `threads` threads are worth their start.
     pub(super) fn threads(&self, threads: usize) -> usize {
         let work = self.batch.total * self.m.total * self.n.total * self.k.total;
-        let worth = if self.m.total == 1 || self.n.total == 1 { WORTH_READING } else { WORTH };
+        let worth = if self.m.total == 1 || self.n.total == 1 { worth_reading() } else { worth() };
         if self.apart && work >= worth { threads.max(1) } else { 1 }
     }
 
@@ -224,7 +234,7 @@ fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group)
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    let reread = lhs.ignores(moving(batch)) && m.total * k.total >= LARGE && n.total >= OFTEN;
+    let reread = lhs.ignores(moving(batch)) && m.total * k.total >= large_words() && n.total >= OFTEN;
     let sparse = row == 1 && is_sparse(step, k.total, n.total);
     if even && run >= k.total.min(LEAST_RUN) && !reread && !sparse {
         let step = if k.total == 1 { 1 } else { step };
@@ -255,7 +265,7 @@ fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, 
 /// it as it lies.
 #[inline(always)]
 pub(super) fn reads_right_in_place(m: usize, k: usize, step: isize, rows: usize) -> bool {
-    m <= 2 * rows || step.unsigned_abs().saturating_mul(k) <= NEAR
+    m <= 2 * rows || step.unsigned_abs().saturating_mul(k) <= near_words()
 }
 
 fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {

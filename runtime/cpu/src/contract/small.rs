@@ -49,7 +49,7 @@ pub(super) fn small(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Out
 #[inline(always)]
 fn rows(shape: &Shape, call: &Call<'_>) -> Option<Rows> {
     let Shape { m, n, k, .. } = shape;
-    let small = m.extent.saturating_mul(n.extent).saturating_mul(k.extent) < plan::WORTH && k.extent <= BLOCK;
+    let small = m.extent.saturating_mul(n.extent).saturating_mul(k.extent) < plan::worth() && k.extent <= BLOCK;
     let apart = m.rhs == 0 && n.lhs == 0 && n.rhs == 1;
     let size = m.extent > 1 && n.extent > 1;
     if !(small && apart && size && plan::reads_right_in_place(m.extent, k.extent, k.rhs, call.rows)) {

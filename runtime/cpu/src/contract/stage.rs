@@ -7,10 +7,12 @@ use super::pack::copy;
 use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
 use super::{Axis, Role};
 use crate::Simd;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 /// Most words of a copy. A cache of the second level need not hold it: it is read in the order of the image, and in parts.
-const MOST: usize = MACHINE.l3;
+fn most_words() -> usize {
+    machine().l3
+}
 
 /// How to make the copy for one batch index: rows of elements, along a few dimensions.
 pub(super) struct Stage {
@@ -76,7 +78,7 @@ fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
         stage.dimension(axis.extent, step, stage.words);
         stage.words = stage.words.checked_mul(axis.extent)?;
     }
-    (stage.words <= MOST).then_some((stage, copy))
+    (stage.words <= most_words()).then_some((stage, copy))
 }
 
 impl Stage {

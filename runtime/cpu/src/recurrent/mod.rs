@@ -21,7 +21,7 @@ use super::isa::Set;
 use super::kept::{Form, Packing, kept};
 use super::scratch::{LINE, Scratch, lend};
 use super::{Area, Family, Kernel, Simd, pool, run};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 pub use cell::{Cell, Cells};
 use cell::{Finish, Sink, Target};
 use panels::Panels;
@@ -102,8 +102,12 @@ fn end(base: usize, axes: [(usize, usize); 2]) -> usize {
 /// Rows for each thread from which on they are cut.
 const LEAST_ROWS: usize = 8;
 /// Multiplications of a turn, and of all turns, below which a second thread costs more than it saves: 32 in a cycle.
-const WORTH_A_TURN: usize = 32 * MACHINE.barrier;
-const WORTH: usize = 32 * MACHINE.thread;
+fn worth_a_turn() -> usize {
+    32 * machine().barrier
+}
+fn worth() -> usize {
+    32 * machine().thread
+}
 /// Most series.
 const SERIES: usize = 16;
 /// Vectors of columns of the state whose sums wait for a map, and row tiles.
@@ -165,8 +169,8 @@ impl Cut {
         let work = rows * panels.depth * panels.columns * panels.groups;
         let by_rows = rows >= LEAST_ROWS * most;
         let parts = match by_rows {
-            true if work.saturating_mul(turns) >= WORTH => most,
-            false if work >= WORTH_A_TURN => most.min(vectors),
+            true if work.saturating_mul(turns) >= worth() => most,
+            false if work >= worth_a_turn() => most.min(vectors),
             true | false => 1,
         };
         Cut { parts, by_rows, rows, vectors }

@@ -35,6 +35,8 @@ const INLINED: usize = 32;
 /// The kernels of a model and the plans that launch them.
 pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     let (mut own, starts): (Vec<Kernel>, Vec<_>) = plans.kernels.iter().map(turns::relative).unzip();
+    // How a GPU runs them makes no difference here.
+    own.iter_mut().for_each(|kernel| kernel.schedule.workgroup = None);
     let mut used = BTreeSet::new();
     plans.plans.iter().for_each(|plan| used_by(&plan.program.steps, &mut used));
     let is_called = used.len() > INLINED;

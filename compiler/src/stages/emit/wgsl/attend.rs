@@ -12,7 +12,7 @@ use crate::ir::dim::product;
 use crate::ir::kernel::{Expr, ExprId, Store};
 use crate::ir::prim::Scalar;
 use crate::ir::ty::DType;
-use crate::ir::workgroup::Heads;
+use crate::ir::workgroup::AttendGroup;
 use std::fmt::Write;
 
 /// An attention kernel as its printer sees it.
@@ -20,7 +20,7 @@ pub(super) struct Attend<'a> {
     pub(super) scalars: &'a Scalars<'a>,
     pub(super) name: &'a str,
     pub(super) attention: &'a Attention,
-    pub(super) heads: Heads,
+    pub(super) group: AttendGroup,
 }
 
 /// The names of the reads, in their order.
@@ -35,7 +35,7 @@ impl Attend<'_> {
         }
         text += &self.mask();
         text += &self.results();
-        text + &match (self.heads.met, self.attention.attend.part) {
+        text + &match (self.group.tile, self.attention.attend.part) {
             (None, _) => self.single(),
             (Some(_), Part::Output | Part::Max | Part::Reciprocal) => self.output(),
             (Some(_), Part::Query) => self.query(),
@@ -83,16 +83,16 @@ impl Attend<'_> {
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
         let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.head_axes() };
-        let blocks = match self.heads.met {
+        let blocks = match self.group.tile {
             None => Dim::from(1),
-            Some(_) => self.extent(self.rows()[0]).ceil_div(self.heads.invocations.into()),
+            Some(_) => self.extent(self.rows()[0]).ceil_div(self.group.invocations.into()),
         };
         self.extent(&heads) * blocks
     }
 
     /// Rows of a tile in shared memory.
-    fn met(&self) -> u32 {
-        self.heads.met.unwrap_or(1)
+    fn tile(&self) -> u32 {
+        self.group.tile.unwrap_or(1)
     }
 
     fn scale(&self) -> String {
@@ -199,9 +199,9 @@ impl Attend<'_> {
 
     /// The entry point up to the row that an invocation has.
     fn head(&self, w: &mut Lines) {
-        let threads = self.heads.invocations;
+        let threads = self.group.invocations;
         let name = self.name;
-        let (tile, rows) = (self.met(), self.size(self.rows()[0]));
+        let (tile, rows) = (self.tile(), self.size(self.rows()[0]));
         for (side, other) in OTHER.iter().enumerate() {
             w.line(format!("var<workgroup> {name}_{other}: array<vec4<f32>, {}>;", tile * self.words(side)));
         }
@@ -236,8 +236,8 @@ impl Attend<'_> {
 
     /// Opens the loop over tiles of what rows meet, and brings a tile of reads `k` into shared memory.
     fn tiles(&self, w: &mut Lines, reads: [usize; 2]) {
-        let threads = self.heads.invocations;
-        let (name, tile) = (self.name, self.met());
+        let threads = self.group.invocations;
+        let (name, tile) = (self.name, self.tile());
         let columns = self.size(self.rows()[1]);
         let (from, to) = match (self.attention.attend.causal, self.is_of_keys()) {
             (false, _) => ("0".to_owned(), columns.clone()),

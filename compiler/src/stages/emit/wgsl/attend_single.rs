@@ -5,7 +5,7 @@ use crate::ir::workgroup::AT_ONCE;
 
 impl Attend<'_> {
     pub(super) fn single(&self) -> String {
-        let threads = self.heads.invocations;
+        let threads = self.group.invocations;
         let (mut w, name) = (Lines::default(), self.name);
         w.line(format!("var<workgroup> {name}_most: array<f32, {threads}>;"));
         w.line(format!("var<workgroup> {name}_total: array<f32, {threads}>;"));
@@ -30,7 +30,7 @@ impl Attend<'_> {
 
     /// The softmax over every key whose turn it is.
     fn own_keys(&self, w: &mut Lines) {
-        let threads = self.heads.invocations;
+        let threads = self.group.invocations;
         let (name, keys) = (self.name, self.size(&self.attention.keys));
         for c in 0..self.words(0) {
             w.line(format!("let q{c} = {name}_q(head, 0, {});", 4 * c));
@@ -58,7 +58,7 @@ impl Attend<'_> {
 
     /// The largest score and the sum of all invocations.
     fn meet(&self, w: &mut Lines) {
-        let threads = self.heads.invocations;
+        let threads = self.group.invocations;
         let name = self.name;
         w.line(format!("{name}_most[lane] = own_most;"));
         w.line("workgroupBarrier();");
@@ -75,7 +75,7 @@ impl Attend<'_> {
 
     /// Adds up a few vectors at a time, in halves, and stores them.
     fn store_sums(&self, w: &mut Lines) {
-        let threads = self.heads.invocations;
+        let threads = self.group.invocations;
         let name = self.name;
         for first in (0..self.words(1)).step_by(AT_ONCE as usize) {
             let vectors: Vec<u32> = (first..self.words(1).min(first + AT_ONCE)).collect();

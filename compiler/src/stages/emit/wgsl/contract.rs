@@ -2,7 +2,7 @@
 //!
 //! Comes in: a contract kernel and its tile. Goes out: two loaders, a function for the result's elements, and an entry
 //! point. Always holds: each step brings a slab of both operands into shared memory, groups of four rows or columns to
-//! a word, and each invocation multiplies its cell from there; slices of the sum are added up in a fixed order,
+//! a word, and each invocation multiplies its tile from there; slices of the sum are added up in a fixed order,
 //! and so are blocks of long sums, with compensation.
 
 use super::names::Names;
@@ -168,9 +168,9 @@ impl Contract<'_> {
     }
 
     fn entry(&self) -> String {
-        let Tile { rows, columns, cell, slices, .. } = self.tile;
+        let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
         let (name, names) = (self.name, self.names());
-        let across = columns / cell[1];
+        let across = columns / thread_tile[1];
         let mut w = format!(
             "@compute @workgroup_size({})\n\
              fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n",
@@ -185,13 +185,13 @@ impl Contract<'_> {
         line(&mut w, 1, format!("let row = tile / {wide} % {high} * {rows};"));
         line(&mut w, 1, format!("let column = tile % {wide} * {columns};"));
         line(&mut w, 1, format!("let x = lane % {across}u;"));
-        line(&mut w, 1, format!("let y = lane / {across}u % {}u;", rows / cell[0]));
+        line(&mut w, 1, format!("let y = lane / {across}u % {}u;", rows / thread_tile[0]));
         if slices > 1 {
             line(&mut w, 1, format!("let slice = lane / {}u;", self.tile.of_slice()));
         }
         self.each_block(|i, h| line(&mut w, 1, format!("var c{i}{h} = mat4x4<f32>();")));
-        match self.tile.chain {
-            Some(chain) => self.blocks(&mut w, chain),
+        match self.tile.block {
+            Some(block) => self.blocks(&mut w, block),
             None => self.steps(&mut w, 1, "0", &self.names().dim(&self.extent(self.terms))),
         }
         self.add_slices(&mut w);
@@ -201,16 +201,16 @@ impl Contract<'_> {
 
     /// The blocks of 4 × 4 results that an invocation holds.
     fn each_block(&self, mut see: impl FnMut(u32, u32)) {
-        for i in 0..self.tile.cell[0] / 4 {
-            for h in 0..self.tile.cell[1] / 4 {
+        for i in 0..self.tile.thread_tile[0] / 4 {
+            for h in 0..self.tile.thread_tile[1] / 4 {
                 see(i, h);
             }
         }
     }
 
     /// The loop over blocks of the terms, whose sums are added up with compensation.
-    fn blocks(&self, w: &mut String, chain: u32) {
-        let (terms, step) = (self.names().dim(&self.extent(self.terms)), chain * self.tile.slices);
+    fn blocks(&self, w: &mut String, block: u32) {
+        let (terms, step) = (self.names().dim(&self.extent(self.terms)), block * self.tile.slices);
         self.each_block(|i, h| {
             line(w, 1, format!("var total{i}{h} = mat4x4<f32>();"));
             line(w, 1, format!("var lost{i}{h} = mat4x4<f32>();"));
@@ -312,18 +312,18 @@ impl Contract<'_> {
     }
 
     fn multiply(&self, w: &mut String, indent: usize) {
-        let Tile { rows, columns, depth, cell, slices, chain: _ } = self.tile;
+        let Tile { rows, columns, depth, thread_tile, slices, block: _ } = self.tile;
         let own = depth / slices;
         // Four steps in the text: the loop itself costs as much as one.
         line(w, indent, format!("for (var t = 0u; t < {own}u; t += 4u) {{"));
         for u in 0..4 {
             let first = if slices > 1 { format!("slice * {own}u + t + {u}u") } else { format!("t + {u}u") };
-            for g in 0..cell[0] / 4 {
-                let at = format!("({first}) * {}u + y + {}u", rows / 4, g * (rows / cell[0]));
+            for g in 0..thread_tile[0] / 4 {
+                let at = format!("({first}) * {}u + y + {}u", rows / 4, g * (rows / thread_tile[0]));
                 line(w, indent + 1, format!("let a{u}{g} = {}_a[{at}];", self.name));
             }
-            for h in 0..cell[1] / 4 {
-                let at = format!("({first}) * {}u + x + {}u", columns / 4, h * (columns / cell[1]));
+            for h in 0..thread_tile[1] / 4 {
+                let at = format!("({first}) * {}u + x + {}u", columns / 4, h * (columns / thread_tile[1]));
                 line(w, indent + 1, format!("let b{u}{h} = {}_b[{at}];", self.name));
             }
             self.each_block(|i, h| line(w, indent + 1, format!("c{i}{h} = outer_add(a{u}{i}, b{u}{h}, c{i}{h});")));
@@ -338,7 +338,7 @@ impl Contract<'_> {
         while half > 0 {
             let others = half * threads;
             let block = |i: u32, h: u32| {
-                format!("{}_c[{}u + lane % {others}u]", self.name, (i * self.tile.cell[1] / 4 + h) * others)
+                format!("{}_c[{}u + lane % {others}u]", self.name, (i * self.tile.thread_tile[1] / 4 + h) * others)
             };
             line(w, 1, format!("if slice >= {half}u && slice < {}u {{", 2 * half));
             self.each_block(|i, h| line(w, 2, format!("{} = c{i}{h};", block(i, h))));
@@ -353,14 +353,14 @@ impl Contract<'_> {
     }
 
     fn finish(&self, w: &mut String) {
-        let Tile { rows, columns, cell, slices, .. } = self.tile;
+        let Tile { rows, columns, thread_tile, slices, .. } = self.tile;
         if slices > 1 {
             line(w, 1, "if slice > 0u { return; }");
         }
         line(w, 1, "let top = row + i32(4u * y);");
         line(w, 1, "let left = column + i32(4u * x);");
         self.each_block(|i, h| {
-            let (top, left) = (i * 4 * (rows / cell[0]), h * 4 * (columns / cell[1]));
+            let (top, left) = (i * 4 * (rows / thread_tile[0]), h * 4 * (columns / thread_tile[1]));
             line(w, 1, format!("{}_block(batch, top + {top}, left + {left}, c{i}{h});", self.name));
         });
     }

@@ -1,14 +1,14 @@
-//! How rows or elements are spread over invocations, as schedule has chosen it.
+//! How rows or elements are spread over invocations, as schedule has group it.
 
 use crate::ir::Dim;
 use crate::ir::dim::product;
 use crate::ir::kernel::Kernel;
-use crate::ir::workgroup;
+use crate::ir::workgroup::RowGroup;
 
 /// A kernel of rows or elements.
 pub(super) struct Grid {
-    /// Invocations of a workgroup, sharing, and chains.
-    pub(super) chosen: workgroup::Grid,
+    /// Of one workgroup.
+    pub(super) group: RowGroup,
     /// Rows or elements.
     pub(super) items: Dim,
     /// Positions of the reduced axes.
@@ -17,16 +17,16 @@ pub(super) struct Grid {
 }
 
 impl Grid {
-    pub(super) fn new(kernel: &Kernel, chosen: workgroup::Grid, items: &[usize], reduced: &[usize]) -> Grid {
+    pub(super) fn new(kernel: &Kernel, group: RowGroup, items: &[usize], reduced: &[usize]) -> Grid {
         let extent = |axes: &[usize]| product(axes.iter().map(|&axis| &kernel.axes[axis]));
-        Grid { chosen, items: extent(items), reduced: extent(reduced), vector: kernel.schedule.vector }
+        Grid { group, items: extent(items), reduced: extent(reduced), vector: kernel.schedule.vector }
     }
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        match self.chosen.cooperative {
+        match self.group.cooperative {
             true => self.items.clone(),
-            false => self.items.ceil_div(self.chosen.invocations.into()),
+            false => self.items.ceil_div(self.group.invocations.into()),
         }
     }
 

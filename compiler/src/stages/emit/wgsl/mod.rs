@@ -226,27 +226,31 @@ fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed
     let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
     let scalars = Scalars::new(names, kernel, pools);
     let name = &entry.name;
-    let (text, groups) = match (&kernel.skeleton, workgroup) {
-        (Skeleton::Row { parallel, reduced, passes, stores }, Workgroup::Grid(chosen)) => {
-            let grid = Grid::new(kernel, chosen, parallel, reduced);
+    let other = || unreachable!("verify refuses {workgroup:?}");
+    let (text, groups) = match &kernel.skeleton {
+        Skeleton::Row { parallel, reduced, passes, stores } => {
+            let Workgroup::Rows(group) = workgroup else { other() };
+            let grid = Grid::new(kernel, group, parallel, reduced);
             (row::row(&scalars, name, &grid, parallel, reduced, passes, stores), grid.groups())
         }
-        (Skeleton::Scatter { outer, target, source, inner, index, store }, Workgroup::Grid(chosen)) => {
+        Skeleton::Scatter { outer, target, source, inner, index, store } => {
+            let Workgroup::Rows(group) = workgroup else { other() };
             let axes = scatter::Axes { outer, target: *target, source, inner };
-            let grid = Grid::new(kernel, chosen, &axes.elements(), source);
+            let grid = Grid::new(kernel, group, &axes.elements(), source);
             (scatter::scatter(&scalars, name, &grid, &axes, *index, store), grid.groups())
         }
-        (Skeleton::Attend(attention), Workgroup::Attend(heads)) => {
-            let attend = attend::Attend { scalars: &scalars, name, attention, heads };
+        Skeleton::Attend(attention) => {
+            let Workgroup::Attend(group) = workgroup else { other() };
+            let attend = attend::Attend { scalars: &scalars, name, attention, group };
             (attend.print(), attend.groups())
         }
-        (Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores }, Workgroup::Tile(tile)) => {
-            let Some(sides) = Sides::of(kernel) else { unreachable!("the skeleton is a contraction") };
+        Skeleton::Contract { batch: _, m: _, n: _, k, lhs, rhs, stores } => {
+            let (Workgroup::Tile(tile), Some(sides)) = (workgroup, Sides::of(kernel)) else { other() };
             let operands = if sides.swapped { [rhs, lhs] } else { [lhs, rhs] };
             let contract = Contract { scalars: &scalars, name, tile, sides, terms: k, operands, stores };
             (contract.print(), contract.groups())
         }
-        (skeleton, workgroup) => unreachable!("verify holds: {skeleton:?} {workgroup:?}"),
+        Skeleton::Recur(_) => other(),
     };
     Printed { text, groups, threads, bytes }
 }

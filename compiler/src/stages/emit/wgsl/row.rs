@@ -2,7 +2,7 @@
 //!
 //! Comes in: a row kernel. Goes out: one entry point. Always holds: an element that a pass stores is stored by the
 //! invocation that reads it in every pass, so that rows may be changed in place; barriers are reached by whole groups;
-//! long sums of floats are chains, whose totals are added with compensation.
+//! long sums of floats are cut into blocks, whose totals are added with compensation.
 
 use super::grid::Grid;
 use super::scalars::{Body, Scalars, literal, type_name};
@@ -21,9 +21,9 @@ pub(super) fn row(
     stores: &[Store],
 ) -> String {
     let mut body = Body::new(scalars);
-    let threads = grid.chosen.invocations;
+    let threads = grid.group.invocations;
     let rows = scalars.names.dim(&grid.items);
-    if grid.chosen.cooperative {
+    if grid.group.cooperative {
         body.line("let row = i32(group.y * 65535u + group.x);");
     } else {
         body.line(format!("let row = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
@@ -34,7 +34,7 @@ pub(super) fn row(
         let mut printer = PassPrinter { body: &mut body, number, pass, reduced, grid };
         printer.print();
     }
-    if grid.chosen.cooperative && !stores.is_empty() {
+    if grid.group.cooperative && !stores.is_empty() {
         body.open("if lane == 0u");
         body.stores(stores);
         body.close();
@@ -77,7 +77,7 @@ impl PassPrinter<'_, '_, '_> {
                 self.body.line(format!("var {partial}_total = vec2<f32>();"));
             }
         }
-        match self.grid.chosen.cooperative {
+        match self.grid.group.cooperative {
             true => self.share(),
             false => self.run_alone(),
         }
@@ -93,7 +93,7 @@ impl PassPrinter<'_, '_, '_> {
     /// Whether an accumulator is a sum of floats in blocks.
     fn is_blocked(&self, accumulator: &Accumulator) -> bool {
         let float = self.body.scalars.dtype(accumulator.value).is_float();
-        self.grid.chosen.chain.is_some() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
+        self.grid.group.block.is_some() && float && accumulator.op == AccumulatorOp::Reduce(ReduceOp::Sum)
     }
 
     /// The accumulators that are sums in blocks.
@@ -120,26 +120,26 @@ impl PassPrinter<'_, '_, '_> {
     /// where the innermost one has many, it is cut into blocks.
     fn run_alone(&mut self) {
         let (mut outer, mut positions) = (self.reduced.len(), 1);
-        let chain = self.grid.chosen.chain.map_or(i64::MAX, i64::from);
+        let block = self.grid.group.block;
         while let Some(axis) = outer.checked_sub(1)
             && let Some(extent) = self.body.scalars.kernel.axes[self.reduced[axis]].as_const()
-            && extent.saturating_mul(positions) <= chain
+            && block.is_none_or(|block| extent.saturating_mul(positions) <= block.into())
         {
-            (outer, positions) = (axis, extent * positions);
+            (outer, positions) = (axis, extent.saturating_mul(positions));
         }
         let (mut outer, inner) = self.reduced.split_at(outer);
-        let cut = if inner.is_empty() { outer.split_last() } else { None };
-        if let Some((_, rest)) = cut {
+        let cut = block.filter(|_| inner.is_empty()).zip(outer.split_last());
+        if let Some((_, (_, rest))) = cut {
             outer = rest;
         }
         for &axis in outer {
             self.body.open(format!("for (var i{axis} = 0; i{axis} < {}; i{axis}++)", self.extent(axis)));
         }
-        if let Some((axis, _)) = cut {
+        if let Some((block, (axis, _))) = cut {
             let extent = self.extent(*axis);
-            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {chain})"));
+            self.body.open(format!("for (var b{axis} = 0; b{axis} < {extent}; b{axis} += {block})"));
             self.begin_block();
-            self.body.line(format!("let e{axis} = min(b{axis} + {chain}, {extent});"));
+            self.body.line(format!("let e{axis} = min(b{axis} + {block}, {extent});"));
             self.body.open(format!("for (var i{axis} = b{axis}; i{axis} < e{axis}; i{axis}++)"));
             self.element();
             self.body.close();
@@ -160,15 +160,15 @@ impl PassPrinter<'_, '_, '_> {
     /// Loops over the elements that fall to this invocation of the workgroup, a block of them at a time where there are
     /// many: loads then do not wait for each other, and no loop has more turns than software adapters let it.
     fn share(&mut self) {
-        let (number, threads) = (self.number, self.grid.chosen.invocations);
+        let (number, threads) = (self.number, self.grid.group.invocations);
         let count = self.body.scalars.names.dim(&self.grid.reduced);
         let mut start = "i32(lane)".to_owned();
-        if let Some(chain) = self.grid.chosen.chain {
-            let step = i64::from(chain) * i64::from(threads);
+        if let Some(block) = self.grid.group.block {
+            let step = i64::from(block) * i64::from(threads);
             self.body.line(format!("let whole{number} = {count} / {step} * {step};"));
             self.body.open(format!("for (var first = i32(lane); first < whole{number}; first += {step})"));
             self.begin_block();
-            self.body.open(format!("for (var u = 0; u < {chain}; u++)"));
+            self.body.open(format!("for (var u = 0; u < {block}; u++)"));
             self.body.line(format!("let at = first + u * {threads};"));
             self.body.split("at", self.reduced);
             self.element();
@@ -218,7 +218,7 @@ impl PassPrinter<'_, '_, '_> {
 
     /// The row-major position over the reduced axes.
     fn position(&self) -> String {
-        if self.grid.chosen.cooperative {
+        if self.grid.group.cooperative {
             return "u32(at)".to_owned();
         }
         let axes = &self.body.scalars.kernel.axes;
@@ -234,9 +234,9 @@ impl PassPrinter<'_, '_, '_> {
         if self.is_blocked(accumulator) {
             partial = format!("({partial}_total.x + {partial}_total.y)");
         }
-        let (number, threads) = (self.number, self.grid.chosen.invocations);
+        let (number, threads) = (self.number, self.grid.group.invocations);
         let dtype = type_name(self.body.scalars.dtype(accumulator.value));
-        let finished = match (self.grid.chosen.cooperative, accumulator.op) {
+        let finished = match (self.grid.group.cooperative, accumulator.op) {
             (false, AccumulatorOp::Reduce(_)) => partial,
             (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),
             (true, AccumulatorOp::Reduce(op)) => {

@@ -32,7 +32,7 @@ pub(super) fn scatter(
     store: &Store,
 ) -> String {
     let mut body = Body::new(scalars);
-    let threads = grid.chosen.invocations;
+    let threads = grid.group.invocations;
     body.line(format!("let at = i32((group.y * 65535u + group.x) * {threads}u + lane);"));
     body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
     body.split("at", &axes.elements());

@@ -6,7 +6,7 @@
 
 use core::ops::Range;
 
-use super::{OWN, TAPS};
+use super::{TAPS, most_for_each};
 use crate::contract::drive::{CALL, Call, JOB};
 use crate::contract::finish::{Destination, Sums};
 use crate::contract::image::Image;
@@ -79,7 +79,7 @@ impl<'a> Setup<'a> {
         let x = inner[dimensions - 1];
         let rows = if dimensions == 2 { axes[inner[0]].extent } else { 1 };
         let as_planned = row.inner == axes[x].extent && row.rows == rows && plan.lhs.strides[x] == 1;
-        if plan.n.total > TAPS || !as_planned || image.copy_words(call.lanes) > OWN {
+        if plan.n.total > TAPS || !as_planned || image.copy_words(call.lanes) > most_for_each() {
             return None;
         }
         let outer = Group::all(&outside[..axes.len()], Role::K);

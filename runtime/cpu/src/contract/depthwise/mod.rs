@@ -11,14 +11,16 @@ mod stencil;
 use super::Axis;
 use super::drive::Call;
 use super::plan::Plan;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 /// Most rows: more of them are worth a register tile.
 const ROWS: usize = 3;
 /// Most elements of a filter.
 const TAPS: usize = 1 << 10;
 /// Most words of a plane that every job copies for itself.
-const OWN: usize = MACHINE.l3 / 2;
+fn most_for_each() -> usize {
+    machine().l3 / 2
+}
 
 /// Does the work if it is of this kind.
 pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {

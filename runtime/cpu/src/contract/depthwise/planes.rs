@@ -7,7 +7,7 @@
 use core::ops::Range;
 
 use super::stencil::{self, Stencil};
-use super::{OWN, TAPS};
+use super::{TAPS, most_for_each};
 use crate::contract::Axis;
 use crate::contract::drive::{CALL, Call, JOB};
 use crate::contract::finish::{Destination, Sums};
@@ -17,12 +17,14 @@ use crate::contract::long_row::LongRow;
 use crate::contract::pack::copy;
 use crate::contract::place::{Place, Walk};
 use crate::contract::plan::{Plan, share};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Words of a long row whose sums are handed on together: they and what they are made of stay in a first-level cache.
-const PART: usize = MACHINE.l1 / 2;
+fn most_of_part() -> usize {
+    machine().l1 / 2
+}
 
 /// Does the work if it is of this kind.
 pub(super) fn planes(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
@@ -59,7 +61,7 @@ impl<'a> Setup<'a> {
         let (image, row) = Image::find(&plan.rhs, axes)?;
         // Whole vectors are read, so what is not a copy must have one.
         let readable = image.is_copied() || row.length() >= call.lanes;
-        let fits = image.copy_words(WIDE * call.lanes) <= OWN;
+        let fits = image.copy_words(WIDE * call.lanes) <= most_for_each();
         (readable && fits).then_some(Setup { call, plan, image, row })
     }
 
@@ -80,7 +82,7 @@ impl<'a> Setup<'a> {
     /// Jobs per batch index, each of `least` rows of the plane or more.
     fn parts(&self, least: usize) -> usize {
         let most = (self.row.rows / least).max(1);
-        let mut parts = self.row.length().div_ceil(PART).min(most);
+        let mut parts = self.row.length().div_ceil(most_of_part()).min(most);
         while self.plan.batch.total * parts < self.call.threads && 2 * parts <= most {
             parts *= 2;
         }

@@ -13,18 +13,24 @@ use crate::contract::epilogue::Target;
 use crate::contract::finish::{Destination, Goal, Sums};
 use crate::contract::place::Place;
 use crate::contract::plan::{Plan, share};
-use crate::machine::MACHINE;
+use crate::machine::machine;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
 
 /// Words of the parameter, as often as they are read, below which a second thread costs more than it saves: 8 in a cycle.
-const WORTH: usize = 8 * MACHINE.thread;
+fn worth() -> usize {
+    8 * machine().thread
+}
 /// Rows that threads do not share.
 const TILE: usize = 16;
 /// Most words of rows at a time: half of a second-level cache.
-const HELD: usize = MACHINE.l2 / 2;
+fn held_words() -> usize {
+    machine().l2 / 2
+}
 /// Most sums at a time.
-const SUMS: usize = MACHINE.l2 / 16;
+fn sum_words() -> usize {
+    machine().l2 / 16
+}
 
 /// Where results go.
 pub(super) enum Goals<'a> {
@@ -58,7 +64,7 @@ impl Work<'_> {
     /// Multiplies with `panels`.
     pub(super) fn run(&self, panels: *const u32) {
         let passes = self.batches * self.unit.passes(self.rows);
-        let large = passes * self.columns * self.depth.words >= WORTH;
+        let large = passes * self.columns * self.depth.words >= worth();
         let threads = if self.apart && large { self.call.threads } else { 1 };
         let all = self.columns.div_ceil(WIDTH);
         let tiles = self.rows.div_ceil(TILE);
@@ -122,9 +128,9 @@ impl Part<'_> {
         let row = unit.row(precision, depth);
         // A line more, so that rows do not share cache sets.
         let pitch = row.next_multiple_of(LINE) + LINE;
-        let blocks = self.rows.len().div_ceil((HELD / pitch).max(TILE));
+        let blocks = self.rows.len().div_ceil((held_words() / pitch).max(TILE));
         let rows = self.rows.len().div_ceil(blocks.max(1)).next_multiple_of(TILE).min(self.rows.len());
-        let panels = (SUMS / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
+        let panels = (sum_words() / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
         let sums = rows * panels * WIDTH;
         let wide = if matches!(unit, Unit::Widened) { widened::ROOM } else { 0 };
         let turned = if is_turned { sums } else { 0 };

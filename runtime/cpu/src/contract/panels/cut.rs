@@ -7,25 +7,28 @@ use crate::contract::halves;
 use crate::contract::kernel::{PANEL, WIDE};
 use crate::contract::long_row::LongRow;
 use crate::contract::pack::Source;
-use crate::contract::plan::{HELD, Left, Plan, Right};
-use crate::machine::MACHINE;
+use crate::contract::plan::{Left, Plan, Right, held_words};
+use crate::machine::{Machine, machine};
 
 /// Most rows of a job whose sums must wait for further blocks of K.
 const ROWS: usize = 512;
 /// Most words of waiting sums in a job: a quarter of a second-level cache.
-const WAITING: usize = MACHINE.l2 / 4;
+fn waiting_words() -> usize {
+    machine().l2 / 4
+}
 /// Most words of a right operand that every thread packs for itself.
-const REPEATED: usize = MACHINE.l2 / 8;
+fn repeated_words() -> usize {
+    machine().l2 / 8
+}
 /// Most words of the panels of a job that wait in a second-level cache, of which they take a quarter.
-const PANELS: usize = MACHINE.l2 / 4;
+fn panel_words() -> usize {
+    machine().l2 / 4
+}
 
 /// Most words of a left operand that stays in a second-level cache beside an image.
-const BESIDE: usize = MACHINE.l2 / 2;
-
-/// Cycles, in multiplications, for packing or reading a word of an operand that other threads may have written: a word of
-/// the third cache takes a quarter of one.
-const PACK: usize = 64;
-const READ: usize = 16;
+fn words_beside() -> usize {
+    machine().l2 / 2
+}
 
 /// Where jobs find the panels of the right operand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -104,7 +107,7 @@ impl Cut {
             let jobs = plan.batch.total * parts;
             (jobs.div_ceil(call.threads) * call.threads - jobs) * 1024 / jobs.max(1)
         };
-        let by_tiles = plan.m.total * plan.k.total > BESIDE || idle(tiles) + 32 < idle(panels);
+        let by_tiles = plan.m.total * plan.k.total > words_beside() || idle(tiles) + 32 < idle(panels);
         // As few parts as make as many jobs for each thread.
         let parts = (1..call.threads).find(|parts| (plan.batch.total * parts).is_multiple_of(call.threads));
         let (row_parts, column_parts) =
@@ -128,15 +131,16 @@ impl Cut {
     /// Whether one of `threads` threads that packs `rows` rows packs all of K, because its next job may need them too.
     pub(super) fn keeps_rows(&self, threads: usize, plan: &Plan<'_>, rows: usize) -> bool {
         let again = self.column_parts > 1 && plan.batch.total * self.parts() > threads;
-        self.halves == 1 && again && rows * plan.k.total <= HELD
+        self.halves == 1 && again && rows * plan.k.total <= held_words()
     }
 
     /// As many parts as there are threads, or nearly so, in as many rows and columns of parts as make the largest one take the least time, with what
     /// it packs and reads.
     fn make_grid(&mut self, threads: usize, plan: &Plan<'_>, columns: Columns) {
-        let left = if plan.left == Left::Packed { PACK } else { READ };
+        let Machine { pack, read, .. } = *machine();
+        let left = if plan.left == Left::Packed { pack } else { read };
         let packs_right = plan.right == Right::Packed && columns == Columns::Own;
-        let right = if packs_right { PACK } else { READ };
+        let right = if packs_right { pack } else { read };
         let panel = plan.n.total.div_ceil(self.panels);
         let cost = |&(rows, columns): &(usize, usize)| {
             let (m, n) = (plan.m.total.div_ceil(rows), self.panels.div_ceil(columns) * panel);
@@ -154,7 +158,7 @@ impl Cut {
         let m = plan.m.total;
         self.row_parts = (self.row_parts * m.div_ceil(self.row_parts).div_ceil(ROWS)).min(self.tiles);
         let rows = m.div_ceil(self.row_parts) + call.rows;
-        let most = (WAITING / rows / (self.vectors * call.lanes)).max(1);
+        let most = (waiting_words() / rows / (self.vectors * call.lanes)).max(1);
         let columns = self.panels.div_ceil(self.column_parts);
         self.column_parts = (self.column_parts * columns.div_ceil(most)).min(self.panels);
     }
@@ -184,7 +188,7 @@ impl Cut {
     fn outer_rows(&self, threads: usize, plan: &Plan<'_>) -> bool {
         let across = plan.right != Right::Packed || Source::new(&plan.rhs, &plan.n, &plan.k).is_across();
         let tall = plan.m.total > plan.n.total;
-        (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= REPEATED
+        (across || tall) && self.tiles >= 4 * threads && plan.n.total * plan.k.total <= repeated_words()
     }
 
     /// Whether a job of `columns` columns goes through its rows once, and meets all panels with every row tile: sums that are
@@ -192,7 +196,7 @@ impl Cut {
     /// a panel is in the first cache: sums are stored as they are, or wait for further blocks of K in a cache anyway.
     pub(super) fn goes_by_rows(&self, plan: &Plan<'_>, columns: usize) -> bool {
         let one = plan.right == Right::Packed && plan.blocks() == 1;
-        one && self.is_handed_on && plan.run * columns <= PANELS
+        one && self.is_handed_on && plan.run * columns <= panel_words()
     }
 }
 

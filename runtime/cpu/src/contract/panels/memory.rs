@@ -4,8 +4,8 @@
 //! overlap, and what the job packs of the left operand, or copies of an image, comes first, so that a later job of the same
 //! rows or image finds it there.
 
-use super::GROUP;
 use super::cut::Cut;
+use super::group_words;
 use crate::Simd;
 use crate::contract::pack::{self, BLOCK, TRANSPOSE};
 use crate::contract::place::Place;
@@ -47,7 +47,7 @@ impl Memory {
         let strip = if cut.goes_by_rows(plan, panels * width) { longest * width } else { 0 };
         let b = match plan.right {
             Right::Packed | Right::InPlace { .. } => {
-                let most = (longest * width).max(panels * strip).max(GROUP.min(longest * pitch));
+                let most = (longest * width).max(panels * strip).max(group_words().min(longest * pitch));
                 (most + LINE).next_multiple_of(LINE)
             }
             Right::Gathered => 0,

@@ -5,7 +5,7 @@
 
 use super::filters::Filters;
 use super::transforms::TAPS;
-use crate::machine::MACHINE;
+use crate::machine::machine;
 
 /// Fewest channels, and fewest rows, which pay for the transforms.
 const LEAST: usize = 16;
@@ -14,12 +14,20 @@ const WORD: usize = 11;
 /// Products that a core makes while it transforms a point of a channel or of a row.
 const TRANSFORM: usize = 8;
 /// Most words of transformed filters, and of transformed patches, that wait in a second-level cache.
-const FILTERS: usize = MACHINE.l2 / 2;
-const PATCHES: usize = MACHINE.l2;
+fn filter_words() -> usize {
+    machine().l2 / 2
+}
+fn patch_words() -> usize {
+    machine().l2
+}
 /// Most words of a strip: of its patches, and of their products with a panel.
-const STRIP: usize = MACHINE.l2 / 4;
+fn strip_words() -> usize {
+    machine().l2 / 4
+}
 /// Most words of rows of an image that a first-level cache holds beside a patch.
-const IMAGE: usize = MACHINE.l1;
+fn image_words() -> usize {
+    machine().l1
+}
 
 /// How a convolution is cut.
 #[derive(Clone, Copy)]
@@ -74,7 +82,7 @@ impl Cut {
         let panels = sizes.rows.div_ceil(sizes.width);
         let words = |deep: usize| points(step) * deep * across * channels;
         // Where there are many filters, each strip waits for them.
-        let many = points(step) * channels * sizes.rows > FILTERS;
+        let many = points(step) * channels * sizes.rows > filter_words();
         let least = if many { WORD } else { 0 };
         // What a register tile costs: its rows, and one more to begin and to end it.
         let strip = |deep: usize| (deep * across).max(least) + (deep * across).div_ceil(sizes.tile);
@@ -85,7 +93,7 @@ impl Cut {
             (sizes.batch.div_ceil(images) * down.div_ceil(deep)).div_ceil(sizes.threads) * strip(rows)
         };
         // Every strip has products with a panel; the patches of one are those of a job, or have been made before.
-        let fits = |own: usize| move |rows: &usize| points(step) * rows * across * (own + sizes.width) <= STRIP;
+        let fits = |own: usize| move |rows: &usize| points(step) * rows * across * (own + sizes.width) <= strip_words();
         let parts = (1..=down).chain((2..=sizes.batch).map(|images| images * down));
         let parts = parts.take_while(fits(channels));
         let most = parts.clone().last().unwrap_or(1) * across;
@@ -97,14 +105,14 @@ impl Cut {
         // Threads shall have equally much to do, and what is shared shall stay in their caches; but panels have to wait until
         // all patches are transformed.
         let even = whole + whole / 8 < parted;
-        let shared = sizes.batch == 1 && words(down) <= PATCHES;
+        let shared = sizes.batch == 1 && words(down) <= patch_words();
         if most < least && !shared {
             return None;
         }
         let by_panels = shared && (many || even);
         let deep = if by_panels { deepest } else { deep };
         let line = (across * step + TAPS - 1) * sizes.lanes;
-        let copied = ((IMAGE / line).saturating_sub(TAPS - 1) / step).clamp(1, down);
+        let copied = ((image_words() / line).saturating_sub(TAPS - 1) / step).clamp(1, down);
         Some(Cut { step, down, across, deep, strips: down.div_ceil(deep), images, copied, by_panels })
     }
 
