@@ -93,13 +93,8 @@ impl Workgroup {
     pub fn bytes(self, kernel: &Kernel) -> u32 {
         match self {
             // A row's accumulators pass through two arrays of a word for each invocation.
-            Workgroup::Rows(rows) => {
-                if rows.cooperative {
-                    2 * 4 * INVOCATIONS
-                } else {
-                    0
-                }
-            }
+            Workgroup::Rows(rows) if rows.cooperative => 2 * 4 * INVOCATIONS,
+            Workgroup::Rows(_) => 0,
             Workgroup::Tile(tile) => tile.bytes(),
             Workgroup::Attend(AttendGroup { invocations, tile: None }) => invocations * (4 + 4 + 16 * AT_ONCE),
             Workgroup::Attend(AttendGroup { tile: Some(tile), .. }) => {

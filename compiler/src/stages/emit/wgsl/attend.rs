@@ -56,7 +56,7 @@ impl Attend<'_> {
     }
 
     /// All axes of query heads.
-    pub(super) fn head_axes(&self) -> Vec<usize> {
+    pub(super) fn heads(&self) -> Vec<usize> {
         [&self.attention.batch[..], &self.attention.shared].concat()
     }
 
@@ -82,7 +82,7 @@ impl Attend<'_> {
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
-        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.head_axes() };
+        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.heads() };
         let blocks = match self.group.tile {
             None => Dim::from(1),
             Some(_) => self.extent(self.rows()[0]).ceil_div(self.group.invocations.into()),
@@ -101,7 +101,7 @@ impl Attend<'_> {
 
     /// Defines the axes of a head, a position, and maybe more.
     fn axes(&self, body: &mut Body<'_, '_>, parts: &[(&str, &[usize])]) {
-        body.split("head", &self.head_axes());
+        body.split("head", &self.heads());
         parts.iter().for_each(|(position, axes)| body.split(position, axes));
     }
 
@@ -214,7 +214,7 @@ impl Attend<'_> {
             "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
         ));
         let blocks = self.names().dim(&self.extent(self.rows()[0]).ceil_div(threads.into()));
-        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.head_axes() };
+        let heads = if self.is_of_keys() { self.attention.batch.clone() } else { self.heads() };
         w.line("let job = i32(group.y * 65535u + group.x);");
         w.line(format!("let own = job / {blocks};"));
         w.line(format!("if own >= {} {{ return; }}", self.size(&heads)));

@@ -16,7 +16,7 @@ impl Attend<'_> {
             "fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32)"
         ));
         w.line("let head = i32(group.y * 65535u + group.x);");
-        w.line(format!("if head >= {} {{ return; }}", self.size(&self.head_axes())));
+        w.line(format!("if head >= {} {{ return; }}", self.size(&self.heads())));
         self.own_keys(&mut w);
         self.meet(&mut w);
         self.store_sums(&mut w);
