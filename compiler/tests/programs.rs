@@ -2,7 +2,7 @@
 
 use precast_compiler::dump::Dumps;
 use precast_compiler::ops::programs;
-use precast_compiler::pipeline::{check, lower};
+use precast_compiler::pipeline::{check, compile, lower};
 
 #[test]
 fn derived_programs_have_no_mistakes() {
@@ -42,4 +42,21 @@ fn derived_programs_are_emitted() {
             precast_compiler::pipeline::compile(quote::quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
         assert!(!tokens.contains("compile_error"), "{}: {tokens}", program.name);
     }
+}
+
+#[test]
+fn epilogues_that_are_numbered_otherwise_are_one() {
+    let text: proc_macro2::TokenStream =
+        "pub struct Net { first: Linear(30, 50), second: Linear(50, 20), last: Linear(20, 7) }
+        impl Net {
+            pub fn out(&self, x: f32[B, 30]) -> f32[B, 7] {
+                relu(self.last(relu(self.second(relu(self.first(x))))))
+            }
+            pub fn grown(&self, x: f32[B, 30], by: f32[50]) -> f32[B, 50] { self.first(x) * by }
+        }"
+        .parse()
+        .unwrap();
+    let emitted = compile(quote::quote!({ ::precast } #text), 0, &mut Dumps::default()).to_string();
+    let count = |text: &str| emitted.matches(text).count();
+    assert_eq!((count("rt :: contract ("), count("rt :: Epilogue for")), (4, 2), "{emitted}");
 }

@@ -6,6 +6,7 @@
 
 pub(super) mod arith;
 mod attend;
+mod epilogue;
 mod plan;
 mod product;
 mod recurrent;
@@ -22,6 +23,7 @@ use crate::ir::program::{KernelId, Step};
 use crate::ir::schedule::{Threads, Unroll};
 use crate::ir::turns;
 use crate::ir::{DType, Dim, Model};
+use epilogue::Epilogues;
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote};
 use std::collections::BTreeSet;
@@ -46,12 +48,15 @@ pub(super) fn kernels(model: &Model, plans: &Plans) -> TokenStream {
     };
     let launched = plan::Launched { kernels: &own, starts: &starts, parametric: &parametric };
     let used: BTreeSet<usize> = used.into_iter().map(|id| parametric[id.0].kernel).collect();
-    let kernels = used.into_iter().map(|number| kernel(number, &own[number], is_called));
+    let mut epilogues = Epilogues::default();
+    let kernels: Vec<TokenStream> =
+        used.into_iter().map(|number| kernel(number, &own[number], is_called, &mut epilogues)).collect();
+    let epilogues = epilogues.definitions;
     let functions = model.functions.iter().zip(&plans.plans).enumerate();
     let functions = functions.map(|(k, (f, p))| plan::plan(model, k, f, p, &launched));
     // Kernels are compiled for the instruction sets of one family.
     let family = format_ident!("{}", if model.deterministic.is_some() { "Deterministic" } else { "Isa" });
-    quote!(type Isa_ = rt::#family; #(#kernels)* #(#functions)*)
+    quote!(type Isa_ = rt::#family; #(#epilogues)* #(#kernels)* #(#functions)*)
 }
 
 /// The kernels that a CPU launches.
@@ -115,7 +120,7 @@ fn counters(kernel: &Kernel) -> Range<usize> {
     own..kernel.indices().iter().map(deepest).max().unwrap_or(0).max(own)
 }
 
-fn kernel(number: usize, kernel: &Kernel, is_called: bool) -> TokenStream {
+fn kernel(number: usize, kernel: &Kernel, is_called: bool, epilogues: &mut Epilogues) -> TokenStream {
     let function = function(number);
     let dims: Vec<TokenStream> = dims(kernel).iter().map(|n| arith::name(n)).map(|n| quote!(#n)).collect();
     let counters: Vec<TokenStream> = counters(kernel).map(arith::counter).map(|n| quote!(#n)).collect();
@@ -137,8 +142,8 @@ fn kernel(number: usize, kernel: &Kernel, is_called: bool) -> TokenStream {
     };
     let body = match &kernel.skeleton {
         Skeleton::Contract { .. } => {
-            let (definition, call) = product::parts(kernel, number, &dims, &counters);
-            return quote!(#definition #head { #call });
+            let call = product::call(kernel, &dims, &counters, epilogues);
+            return quote!(#head { #call });
         }
         Skeleton::Attend(attention) => {
             let call = attend::call(kernel, attention);
