@@ -78,12 +78,17 @@ fn is_near(sample: &Sample, all: &[&Sample]) -> bool {
     all.iter().all(|other| other.row != sample.row || sample.median <= NEAR * other.median)
 }
 
-fn ours(rows: &Rows, name: &str, turn: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
+/// Runs our rows in a process of their own, with `options` more.
+pub(super) fn process(rows: &Rows, options: &[&str], turn: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
     let names: Vec<&str> = rows.workloads.iter().map(|workload| workload.name).collect();
     let mut command = Command::new(std::env::current_exe()?);
     command.arg(names.join(",")).args(["--threads", &rows.threads.to_string()]);
-    command.args(["--seconds", &rows.seconds.to_string()]);
-    let mut samples = collect(&mut command, turn)?;
+    command.args(["--seconds", &rows.seconds.to_string()]).args(options);
+    collect(&mut command, turn)
+}
+
+fn ours(rows: &Rows, name: &str, turn: usize) -> Result<Vec<Sample>, Box<dyn Error>> {
+    let mut samples = process(rows, &[], turn)?;
     samples.iter_mut().for_each(|sample| sample.backend = name.into());
     Ok(samples)
 }

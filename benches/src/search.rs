@@ -6,10 +6,10 @@
 //! not likely to be better again.
 
 use crate::command::{Rows, Search};
+use crate::compare::process;
 use precast::__rt::machine::{Machine, suppose};
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::process::Command;
 
 /// The part of the time that a candidate must save.
 const GAIN: f64 = 0.01;
@@ -98,7 +98,8 @@ fn ratios(
         let order = if turn % 2 == 0 { [best, candidate] } else { [candidate, best] };
         let mut times = vec![];
         for machine in order {
-            times.push(measure(rows, &machine)?);
+            let samples = process(rows, &["--machine", &text(&machine)], turn)?;
+            times.push(samples.into_iter().map(|sample| (sample.row, sample.median)).collect::<BTreeMap<_, _>>());
         }
         let [old, new] = if turn % 2 == 0 { [0, 1] } else { [1, 0] };
         for (row, time) in &times[new] {
@@ -112,24 +113,6 @@ fn ratios(
 fn median(list: &mut [f64]) -> f64 {
     list.sort_by(f64::total_cmp);
     list[list.len() / 2]
-}
-
-/// The median time of each row, in a process that supposes `machine`.
-fn measure(rows: &Rows, machine: &Machine) -> Result<BTreeMap<String, f64>, Box<dyn Error>> {
-    let names: Vec<&str> = rows.workloads.iter().map(|workload| workload.name).collect();
-    let mut command = Command::new(std::env::current_exe()?);
-    command.arg(names.join(",")).args(["--machine", &text(machine)]);
-    command.args(["--threads", &rows.threads.to_string(), "--seconds", &rows.seconds.to_string()]);
-    let output = command.output()?;
-    if !output.status.success() {
-        return Err(String::from_utf8_lossy(&output.stderr).into_owned().into());
-    }
-    let said = String::from_utf8_lossy(&output.stdout);
-    let time = |line: &str| {
-        let [row, _, _, median, _] = line.split(',').collect::<Vec<_>>()[..] else { return None };
-        Some((row.to_owned(), median.parse().ok()?))
-    };
-    Ok(said.lines().filter_map(time).collect())
 }
 
 /// A machine as a word of the command line.

@@ -56,20 +56,24 @@ fn every_choice_is_made_and_run() {
     }
 }
 
-/// What the verifier says of the plans with one part of their text replaced.
-fn damaged(from: &str, to: &str) -> Option<String> {
-    damaged_text(&compiled().plans.to_string(), from, to)
-}
-
-fn damaged_text(text: &str, from: &str, to: &str) -> Option<String> {
+/// What the verifier says of plans with one part of their text replaced.
+fn damaged(text: &str, from: &str, to: &str) -> Option<String> {
     assert!(text.contains(from), "`{from}` is not in\n{text}");
     let plans: Plans = text.replace(from, to).parse().unwrap_or_else(|why| panic!("{why}"));
     verify_plans(&plans).err().map(|errors| errors.join("\n"))
 }
 
+/// Asserts that the verifier refuses plans with that part of their text replaced, and says why.
+#[track_caller]
+fn assert_refused(text: &str, from: &str, to: &str, why: &str) {
+    let found = damaged(text, from, to).unwrap_or_else(|| panic!("`{to}` passes\n{text}"));
+    assert!(found.contains(why), "{found}");
+}
+
 #[test]
 fn what_loops_cannot_do_is_refused() {
-    assert_eq!(damaged("slot s0", "slot s0"), None);
+    let text = compiled().plans.to_string();
+    assert_eq!(damaged(&text, "slot s0", "slot s0"), None);
     for (from, to, why) in [
         ("turns 32", "turns 64", "makes a long sum in one chain"),
         ("exp(v2)", "exp(v2, v2)", "is `exp` of 2"),
@@ -80,8 +84,7 @@ fn what_loops_cannot_do_is_refused() {
         ("parts [{slot s1, words 160}], work 4480}", "parts [], work 4480}", "threads share words of others"),
         ("axis i0, turns 32}]", "axis i0, turns 32}] pipelined=true", "wait for each other"),
     ] {
-        let found = damaged(from, to).unwrap_or_else(|| panic!("`{to}` passes"));
-        assert!(found.contains(why), "{found}");
+        assert_refused(&text, from, to, why);
     }
 }
 
@@ -95,7 +98,7 @@ fn what_workgroups_cannot_do_is_refused() {
         }";
     let compiled = compile(text).remove(0);
     let text = compiled.plans.to_string();
-    assert_eq!(damaged_text(&text, "slot s0", "slot s0"), None);
+    assert_eq!(damaged(&text, "slot s0", "slot s0"), None);
     for (from, to, why) in [
         ("of=rows invocations=", "of=rows invocations=3", "a workgroup of 3"),
         ("cooperative=true block=16", "cooperative=true", "a long sum without blocks"),
@@ -110,8 +113,7 @@ fn what_workgroups_cannot_do_is_refused() {
         ("of=attend invocations=64 tile=32", "of=rows invocations=64", "workgroups of another kernel"),
         ("workgroup of=attend invocations=64 tile=32", "", "does not say how a GPU runs it"),
     ] {
-        let found = damaged_text(&text, from, to).unwrap_or_else(|| panic!("`{to}` passes\n{text}"));
-        assert!(found.contains(why), "{found}");
+        assert_refused(&text, from, to, why);
     }
 }
 
@@ -137,6 +139,6 @@ fn an_operand_that_moves_is_not_packed_once() {
     assert!(any(&compiled, |kernel| kernel.schedule.packed_once), "{}", compiled.plans);
     judge("packed once", &compiled, &[("B", 3), ("T", 4)], &plain);
     let text = compiled.plans.to_string();
-    assert_eq!(damaged_text(&text, "rhs s1[", "rhs s1["), None);
-    assert!(damaged_text(&text, "rhs s1[", "rhs s1[l0 + ").is_some_and(|why| why.contains("packs once what moves")));
+    assert_eq!(damaged(&text, "rhs s1[", "rhs s1["), None);
+    assert!(damaged(&text, "rhs s1[", "rhs s1[l0 + ").is_some_and(|why| why.contains("packs once what moves")));
 }

@@ -106,15 +106,14 @@ fn side(extent: &Dim) -> u32 {
 
 /// A tile whose sums are shared out where there are few invocations otherwise, as far as they have memory.
 fn sliced(rows: u32, columns: u32, terms: i64, groups: i64) -> Tile {
-    let thread_tile = THREAD_TILE;
     let of_slices = |slices: u32| {
         let mut depth = (4 * slices).max(16);
         while depth > 4 * slices && i64::from(depth / 2) >= terms {
             depth /= 2;
         }
-        Tile { rows, columns, depth, thread_tile, slices, block: None }
+        Tile { rows, columns, depth, thread_tile: THREAD_TILE, slices, block: None }
     };
-    let mut tile = of_slices(INVOCATIONS / ((rows / thread_tile[0]) * (columns / thread_tile[1])));
+    let mut tile = of_slices(INVOCATIONS / of_slices(1).of_slice());
     let idle = |t: &Tile| i64::from(16 * t.slices) > terms || groups.saturating_mul(t.invocations().into()) > GPU.busy;
     while tile.slices > 1 && (idle(&tile) || tile.bytes() > SHARED) {
         tile = of_slices(tile.slices / 2);

@@ -1,4 +1,4 @@
-//! How rows or elements are spread over invocations, as schedule has group it.
+//! How rows or elements are spread over invocations, as schedule has chosen it.
 
 use crate::ir::Dim;
 use crate::ir::dim::product;
