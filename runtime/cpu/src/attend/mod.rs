@@ -10,15 +10,15 @@
 //! compute exponentials again from the largest score. The kernel of keys sums over queries by itself, so that no two
 //! jobs write one word.
 
-mod other;
+mod backward;
+mod block;
 mod output;
-mod own;
+mod panels;
 mod plan;
 mod scores;
 mod short;
-mod short_slopes;
+mod short_backward;
 mod single;
-mod slopes;
 #[cfg(test)]
 mod tests;
 
@@ -153,9 +153,9 @@ impl Kernel for Jobs<'_> {
             match plan.attend.part {
                 Attended::Output if plan.single => single::jobs(s, plan, jobs, memory),
                 Attended::Output if plan.short => short::jobs(s, plan, jobs, memory),
-                Attended::Query | Attended::Key if plan.short => short_slopes::jobs(s, plan, jobs, memory),
+                Attended::Query | Attended::Key if plan.short => short_backward::jobs(s, plan, jobs, memory),
                 Attended::Output => output::jobs(s, plan, jobs, memory),
-                Attended::Query | Attended::Key => slopes::jobs(s, plan, jobs, memory),
+                Attended::Query | Attended::Key => backward::jobs(s, plan, jobs, memory),
             }
         }
     }

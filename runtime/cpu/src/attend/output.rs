@@ -1,7 +1,7 @@
 //! The output, and what is known of each query: scores of a tile, the softmax as far as it is known, and the sum of values.
 
-use super::other::{self, Wide};
-use super::own::{self, Product};
+use super::block::{self, Product};
+use super::panels::{self, Wide};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
 use crate::Simd;
@@ -24,8 +24,8 @@ impl Room {
         let (attend, mut words) = (plan.attend, Words::default());
         let wide = plan.padded(attend.values);
         Room {
-            keys: words.take(other::panel_words(plan, attend.features)),
-            values: words.take(other::wide_words(plan, &plan.input(2, 0))),
+            keys: words.take(panels::words(plan, attend.features)),
+            values: words.take(panels::wide_words(plan, &plan.input(2, 0))),
             queries: words.take(plan.most() * attend.features),
             scores: words.take(plan.tall * plan.tile),
             sums: words.take(plan.most() * wide),
@@ -45,16 +45,16 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     let (mut packed, mut values) = (usize::MAX, Wide { data: memory, row: 0 });
     for job in jobs {
         let (head, rows) = plan.job(job);
-        let (keys, own) = (plan.input(1, head), plan.input(2, head));
+        let (keys, unpacked) = (plan.input(1, head), plan.input(2, head));
         // SAFETY: the memory has the words of `Room`, which counts all panels of the keys and, if they are copied, all rows
         // of the values, and the rows belong to this job, by this function's contract.
         unsafe {
             if packed != head / plan.shared {
-                other::panels(s, plan, &keys, 1.0, memory.add(room.keys));
-                values = other::wide(s, plan, &own, memory.add(room.values));
+                panels::pack(s, plan, &keys, 1.0, memory.add(room.keys));
+                values = panels::wide(s, plan, &unpacked, memory.add(room.values));
                 packed = head / plan.shared;
             }
-            block(s, plan, head, rows, values, &own, &room, memory);
+            block(s, plan, head, rows, values, &unpacked, &room, memory);
         }
     }
 }
@@ -72,16 +72,24 @@ unsafe fn block<S: Simd>(
     head: usize,
     rows: Range<usize>,
     values: Wide,
-    own: &Matrix,
+    unpacked: &Matrix,
     room: &Room,
     memory: *mut f32,
 ) {
     let attend = plan.attend;
-    let (count, wide) = (rows.len(), plan.padded(own.columns));
+    let (count, wide) = (rows.len(), plan.padded(unpacked.columns));
     // SAFETY: the memory has the words of `Room`, by this function's contract: apart from each other, the queries, sums and
     // numbers of `most` rows, and no block has more.
     let (sums, state) = unsafe {
-        own::copy(s, &plan.input(0, head), rows.start, count, attend.scale, memory.add(room.queries), attend.features);
+        block::copy(
+            s,
+            &plan.input(0, head),
+            rows.start,
+            count,
+            attend.scale,
+            memory.add(room.queries),
+            attend.features,
+        );
         let sums = core::slice::from_raw_parts_mut(memory.add(room.sums), count * wide);
         (sums, core::slice::from_raw_parts_mut(memory.add(room.state), 2 * count))
     };
@@ -153,7 +161,7 @@ unsafe fn meet<S: Simd>(
     };
     // SAFETY: the queries have `features` words for each row, the panel of keys a tile for each feature, and the scores a
     // tile for each row of a register tile, by this function's contract.
-    unsafe { own::multiply(s, &product) };
+    unsafe { block::multiply(s, &product) };
     for (r, row) in at.clone().enumerate() {
         // SAFETY: the scores have `plan.tile` words, no fewer than `columns`, for each row of a register tile, by this
         // function's contract, and no other reference into them lives.
@@ -178,15 +186,15 @@ unsafe fn meet<S: Simd>(
     };
     // SAFETY: the scores have `columns` words in each row, the values as many rows of whole vectors from `first` on, by
     // this function's contract, and `sums` `wide` words for each row of the tile.
-    unsafe { own::multiply(s, &product) };
+    unsafe { block::multiply(s, &product) };
 }
 
 /// Makes powers of scores and scales what was summed up before, where the largest score has grown.
 #[inline(always)]
 pub(super) fn advance<S: Simd>(s: S, scores: &mut [f32], most: &mut f32, total: &mut f32, sums: &mut [f32]) {
-    let own = own::largest(s, scores);
+    let here = block::largest(s, scores);
     // Not `f32::max`, which forgets NaN.
-    let new = if own <= *most { *most } else { own };
+    let new = if here <= *most { *most } else { here };
     if new == f32::NEG_INFINITY {
         scores.fill(0.0);
         return;
@@ -194,17 +202,17 @@ pub(super) fn advance<S: Simd>(s: S, scores: &mut [f32], most: &mut f32, total: 
     if new != *most {
         if *most != f32::NEG_INFINITY {
             let mut factor = [0.0];
-            s.store_f(&mut factor, 0, own::one(), power(s, s.splat_f(*most - new)));
+            s.store_f(&mut factor, 0, block::one(), power(s, s.splat_f(*most - new)));
             *total *= factor[0];
-            own::scale(s, sums, factor[0]);
+            block::scale(s, sums, factor[0]);
         }
         *most = new;
     }
     let (shift, mut sum) = (s.splat_f(new), s.splat_f(0.0));
     crate::sweep!(S, j, at, scores.len(), {
-        let own = power(s, s.sub_f(s.load_f(scores, j, at), shift));
-        s.store_f(scores, j, at, own);
-        sum = s.select_at_f(at, s.add_f(sum, own), sum);
+        let weight = power(s, s.sub_f(s.load_f(scores, j, at), shift));
+        s.store_f(scores, j, at, weight);
+        sum = s.select_at_f(at, s.add_f(sum, weight), sum);
     });
     *total += s.reduce_add_f(sum);
 }
@@ -228,7 +236,7 @@ pub(super) unsafe fn finish<S: Simd>(
     for target in plan.targets(0, head, Axis::Queries, Axis::Values) {
         // SAFETY: the target is one of the plan's, `row` one of its queries, which nobody else has, and `sums` has a number
         // for each value, by this function's contract.
-        unsafe { own::store(s, &target, row, sums, factor) };
+        unsafe { block::store(s, &target, row, sums, factor) };
     }
     let largest = if nothing { 0.0 } else { most };
     for (result, number) in [(1, largest), (2, factor)] {

@@ -218,9 +218,9 @@ impl<'a> Plan<'a> {
         match self.attend.part {
             Attended::Output if self.single => super::single::words(self),
             Attended::Output if self.short => super::short::words(self),
-            Attended::Query | Attended::Key if self.short => super::short_slopes::words(self),
+            Attended::Query | Attended::Key if self.short => super::short_backward::words(self),
             Attended::Output => super::output::Room::new(self).end,
-            Attended::Query | Attended::Key => super::slopes::Room::new(self).end,
+            Attended::Query | Attended::Key => super::backward::Room::new(self).end,
         }
     }
 

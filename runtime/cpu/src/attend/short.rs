@@ -4,7 +4,7 @@
 //! of two vectors of queries meets all keys that it sees at once. So the softmax is arithmetic between vectors, with nothing to
 //! reduce across lanes and nothing to scale again, and the products read the scores as they were written, as rows or as columns.
 
-use super::own;
+use super::block;
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{LaneMask, power};
 use crate::contract::kernel::{self, Ahead, Block, Rows, Steps};
@@ -87,8 +87,8 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
         // written before it, and the queries belong to this job.
         unsafe {
             if copied != head / plan.shared {
-                own::copy(s, &plan.input(1, head), 0, attend.keys, 1.0, at(room.keys), features);
-                own::copy(s, &plan.input(2, head), 0, attend.keys, 1.0, at(room.values), values);
+                block::copy(s, &plan.input(1, head), 0, attend.keys, 1.0, at(room.keys), features);
+                block::copy(s, &plan.input(2, head), 0, attend.keys, 1.0, at(room.values), values);
                 copied = head / plan.shared;
             }
             turn(s, plan, &plan.input(0, head), &panel, attend.scale, at(room.queries), at(room.turned));
@@ -146,7 +146,7 @@ pub(super) unsafe fn turn<S: Simd>(
     let wide = plan.padded(from.columns);
     // SAFETY: the panel's rows are some of the matrix, and `rows` has `wide` words for each of them, by this function's
     // contract.
-    unsafe { own::copy(s, from, panel.first, panel.count, factor, rows, wide) };
+    unsafe { block::copy(s, from, panel.first, panel.count, factor, rows, wide) };
     for vector in 0..panel.vectors {
         let mut list = [rows.cast_const(); MAX_LANES];
         for (lane, row) in list.iter_mut().enumerate() {
@@ -263,9 +263,9 @@ unsafe fn softmax<S: Simd>(
         for key in 0..panel.seen {
             // SAFETY: `scores` has `VECTORS` vectors for each of `panel.seen` keys, by this function's contract.
             unsafe {
-                let own = power(s, s.sub_f(s.load_raw_f(row(key)), shift));
-                s.store_raw_f(row(key), own);
-                total = s.add_f(total, own);
+                let weight = power(s, s.sub_f(s.load_raw_f(row(key)), shift));
+                s.store_raw_f(row(key), weight);
+                total = s.add_f(total, weight);
             }
         }
         // The power of the largest score is 1. NaN is not nothing.
@@ -306,7 +306,7 @@ unsafe fn finish<S: Simd>(
             // else has these queries, by this function's contract; the target is one of the plan's.
             unsafe {
                 let sums = core::slice::from_raw_parts(sums.add(r * wide), plan.attend.values);
-                own::store(s, &target, panel.first + r, sums, *factor);
+                block::store(s, &target, panel.first + r, sums, *factor);
             }
         }
     }

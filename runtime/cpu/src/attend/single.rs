@@ -1,7 +1,7 @@
 //! A query or two against many keys, as in decoding: keys and values are read once, where they lie.
 
+use super::block;
 use super::output::{advance, finish};
-use super::own;
 use super::plan::{Matrix, Plan};
 use super::scores::{RowMask, seen};
 use crate::Simd;
@@ -38,7 +38,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
             // SAFETY: the first words of the memory are those of a query, by this function's contract, and `row` is one of
             // the head's; scores and sums lie behind them.
             let query = unsafe {
-                own::copy(s, &q, row, 1, plan.attend.scale, query, features);
+                block::copy(s, &q, row, 1, plan.attend.scale, query, features);
                 core::slice::from_raw_parts(query, features)
             };
             let (mut most, mut total) = (f32::NEG_INFINITY, 0.0);
@@ -95,7 +95,7 @@ unsafe fn weigh<S: Simd>(s: S, values: &Matrix, first: usize, weights: &[f32], s
     let width = values.columns;
     let mut from = 0;
     while from < width {
-        let mut own = [s.splat_f(0.0); WIDE];
+        let mut partial = [s.splat_f(0.0); WIDE];
         for (j, weight) in weights.iter().enumerate() {
             let at = (first + j).cast_signed();
             let row = values.data.wrapping_offset(at * values.row);
@@ -103,21 +103,21 @@ unsafe fn weigh<S: Simd>(s: S, values: &Matrix, first: usize, weights: &[f32], s
             // this function's contract.
             let row = unsafe { core::slice::from_raw_parts(row, width) };
             let weight = s.splat_f(*weight);
-            for (n, own) in own.iter_mut().enumerate() {
+            for (n, partial) in partial.iter_mut().enumerate() {
                 let at = from + n * S::LANES;
                 if at + S::LANES <= width {
-                    *own = s.mul_add_f(weight, s.load_f(row, at, crate::Full), *own);
+                    *partial = s.mul_add_f(weight, s.load_f(row, at, crate::Full), *partial);
                 } else if at < width {
                     let part = crate::Part::new(width - at);
-                    *own = s.mul_add_f(weight, s.load_f(row, at, part), *own);
+                    *partial = s.mul_add_f(weight, s.load_f(row, at, part), *partial);
                 }
             }
         }
-        for (n, own) in own.into_iter().enumerate() {
+        for (n, partial) in partial.into_iter().enumerate() {
             let at = from + n * S::LANES;
             if at < width {
                 let before = s.load_f(sums, at, crate::Full);
-                s.store_f(sums, at, crate::Full, s.add_f(before, own));
+                s.store_f(sums, at, crate::Full, s.add_f(before, partial));
             }
         }
         from += WIDE * S::LANES;

@@ -9,7 +9,7 @@ use super::drive::Call;
 use super::epilogue::Target;
 use super::few;
 use super::finish::{Goal, Sums};
-use super::place::MAX_AXES;
+use super::layout::MAX_AXES;
 use super::plan::MAX_OUTPUTS;
 use super::{Contract, Output, Role};
 use crate::isa::Set;
@@ -146,15 +146,15 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     let (left, right) = operands(contract, shape);
     let (left, right) = ((left, m.extent, m.lhs), (right, n.extent, n.rhs));
     // The side with few rows is held, the other one streams past.
-    let turned = m.extent > n.extent;
-    let (held, stream) = if turned { (right, left) } else { (left, right) };
+    let transposed = m.extent > n.extent;
+    let (held, stream) = if transposed { (right, left) } else { (left, right) };
     let mut columns = core::ptr::null();
-    if !turned {
+    if !transposed {
         columns = few::columns(call.isa, call.lanes, stream.0, (stream.1, k.extent, stream.2)).unwrap_or(columns);
     }
     let targets = &targets[..outputs.len()];
     let goal = Goal { batch: &[0; MAX_AXES][..batch], targets, sink: call.sink };
-    let work = Dot { held, stream, k: k.extent, columns, turned, goal };
+    let work = Dot { held, stream, k: k.extent, columns, transposed, goal };
     let blocks = stream.1.div_ceil(PART);
     let large = m.extent * n.extent * k.extent >= worth();
     if call.threads > 1 && blocks > 1 && large && apart(targets, m.extent, n.extent) {
@@ -231,7 +231,7 @@ struct Dot<'a> {
     stream: Rows,
     k: usize,
     /// Whether the columns of a tile here are rows of the result.
-    turned: bool,
+    transposed: bool,
     /// The stream in the form of [`few`], or null.
     columns: *const f32,
     goal: Goal<'a>,
@@ -335,7 +335,7 @@ unsafe fn kept<S: Simd>(s: S, work: &Dot<'_>, at: usize, cols: usize) {
 ///
 /// # Safety
 /// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words, and the outputs for writing all
-/// sums; `row..row + ROWS` must be held rows, at most [`FEW`] if turned, and `at..at + cols` rows of the stream, at most
+/// sums; `row..row + ROWS` must be held rows, at most [`FEW`] if transposed, and `at..at + cols` rows of the stream, at most
 /// [`TILE`].
 #[inline(always)]
 unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at: usize, cols: usize) {
@@ -348,23 +348,23 @@ unsafe fn tile<S: Simd, const ROWS: usize>(s: S, work: &Dot<'_>, row: usize, at:
         unsafe { block::<S, ROWS>(s, work, row, at + column, WIDTH.min(cols - column), data.wrapping_add(column)) }
         column += WIDTH;
     }
-    if !work.turned {
+    if !work.transposed {
         let sums = Sums { data, pitch: TILE, m: row, n: at, rows: ROWS, cols };
         // SAFETY: `block` has written `cols` columns of all `ROWS` rows, which are rows and columns of the contraction, and
         // that lies within its outputs, by this function's contract.
         unsafe { work.goal.finish(s, &sums) }
         return;
     }
-    let mut turned = [[0.0f32; FEW]; TILE];
-    for (c, turned) in turned.iter_mut().enumerate().take(cols) {
-        for (r, turned) in turned.iter_mut().enumerate().take(ROWS) {
+    let mut transposed = [[0.0f32; FEW]; TILE];
+    for (c, transposed) in transposed.iter_mut().enumerate().take(cols) {
+        for (r, transposed) in transposed.iter_mut().enumerate().take(ROWS) {
             // SAFETY: `block` has written `cols` columns of all `ROWS` rows of the buffer.
-            *turned = unsafe { data.wrapping_add(r * TILE + c).read() };
+            *transposed = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
-    let sums = Sums { data: turned.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
-    // SAFETY: `turned` has `FEW` words for each column, `ROWS` of them written; turned, the stream's rows are those of the
-    // contraction, and the held ones its columns, and it lies within its outputs, by this function's contract.
+    let sums = Sums { data: transposed.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
+    // SAFETY: `transposed` has `FEW` words for each column, `ROWS` of them written; transposed, the stream's rows are those
+    // of the contraction, and the held ones its columns, and it lies within its outputs, by this function's contract.
     unsafe { work.goal.finish(s, &sums) }
 }
 

@@ -7,9 +7,9 @@ use core::cell::Cell;
 
 use super::dot::Shape;
 use super::epilogue::Sink;
-use super::place::Place;
+use super::layout::Place;
+use super::pack_once::Steady;
 use super::plan::Plan;
-use super::turns::Steady;
 use super::{Axis, Contract, Output, depthwise, dot, gemv, implicit, implicit_by_filters, panels, small, winograd};
 use crate::isa::Set;
 use crate::scratch::Scratch;
@@ -119,7 +119,7 @@ fn planned(
     }
     let call = Call { threads: plan.threads(call.threads), ..*call };
     // Matrix products have one axis of each kind; a convolution has windows, or what is left of them.
-    let image = plan.k.total > 0 && (!plan.rhs.sights().is_empty() || plan.n.count > 1 || plan.k.count > 1);
+    let image = plan.k.total > 0 && (!plan.rhs.bounded().is_empty() || plan.n.count > 1 || plan.k.count > 1);
     let done = algorithms.iter().any(|algorithm| match algorithm.0 {
         Run::Unplanned(_) => false,
         Run::Image(run) => image && run(&call, &plan, contract.axes),

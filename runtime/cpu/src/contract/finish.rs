@@ -4,7 +4,7 @@
 //! columns are contiguous.
 
 use super::epilogue::{Sink, Target, Tile};
-use super::place::MAX_AXES;
+use super::layout::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
 use crate::{Area, Simd};
 

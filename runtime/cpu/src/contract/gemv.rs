@@ -8,8 +8,8 @@ use core::ops::Range;
 
 use super::drive::{Call, JOB};
 use super::finish::{Destination, Sums};
+use super::layout::Place;
 use super::pack::{self, BLOCK};
-use super::place::Place;
 use super::plan::{CHAIN, Left, Plan, Right, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, lend};

@@ -6,10 +6,10 @@
 
 use core::ops::Range;
 
+use super::layout::{Group, Place, Side, Walk};
 use super::long_row::LongRow;
-use super::parted::Parted;
-use super::place::{Group, Place, Side, Walk};
-use super::stage::{Stage, image};
+use super::padded::{Padded, image};
+use super::phases::Phases;
 use super::{Axis, Role};
 use crate::Simd;
 use crate::scratch::LINE;
@@ -18,24 +18,24 @@ use crate::scratch::LINE;
 pub(super) enum Image<'a> {
     /// Where it lies.
     InPlace(Side<'a>),
-    /// In a copy spread by the divisors of windows.
-    Spread(Stage, Side<'a>),
-    /// In a copy parted by the strides of windows.
-    Parted(Parted<'a>),
+    /// In a copy that is padded and dilated by the divisors of windows.
+    Padded(Padded, Side<'a>),
+    /// In a copy that is split into the phases of the strides of windows.
+    Phases(Phases<'a>),
 }
 
 impl<'a> Image<'a> {
     /// Where to read an operand, and the rows of its N axes as one long row.
     pub(super) fn find(operand: &Side<'a>, axes: &[Axis]) -> Option<(Image<'a>, LongRow)> {
-        if let Some(parted) = Parted::new(operand, axes) {
-            let row = parted.row;
-            return Some((Image::Parted(parted), row));
+        if let Some(phases) = Phases::new(operand, axes) {
+            let row = phases.row;
+            return Some((Image::Phases(phases), row));
         }
-        let (stage, side) = image(operand, axes)?;
+        let (padded, side) = image(operand, axes)?;
         let n = Group::merged(axes, Role::N, &[&side]);
         let row = LongRow::new(&side, &n).filter(|_| n.count <= 2)?;
-        match stage {
-            Some(stage) => Some((Image::Spread(stage, side), row)),
+        match padded {
+            Some(padded) => Some((Image::Padded(padded, side), row)),
             None => Some((Image::InPlace(side), row)),
         }
     }
@@ -49,8 +49,8 @@ impl<'a> Image<'a> {
     pub(super) fn copy_words(&self, beyond: usize) -> usize {
         let words = match self {
             Image::InPlace(_) => return 0,
-            Image::Spread(stage, _) => stage.words,
-            Image::Parted(parted) => parted.words,
+            Image::Padded(padded, _) => padded.words,
+            Image::Phases(phases) => phases.words,
         };
         (words + beyond).next_multiple_of(LINE)
     }
@@ -58,8 +58,8 @@ impl<'a> Image<'a> {
     /// The parts that are copied one by one.
     pub(super) fn channels(&self) -> usize {
         match self {
-            Image::InPlace(_) | Image::Spread(..) => 1,
-            Image::Parted(parted) => parted.channels,
+            Image::InPlace(_) | Image::Padded(..) => 1,
+            Image::Phases(phases) => phases.channels,
         }
     }
 
@@ -68,8 +68,8 @@ impl<'a> Image<'a> {
     pub(super) fn start(&self, operand: &Side<'_>, base: Place, copy: *const f32) -> *const f32 {
         match self {
             Image::InPlace(_) => operand.data.as_ptr().wrapping_offset(base.offset),
-            Image::Spread(_, side) => copy.wrapping_offset(side.base),
-            Image::Parted(_) => copy,
+            Image::Padded(_, side) => copy.wrapping_offset(side.base),
+            Image::Phases(_) => copy,
         }
     }
 
@@ -79,9 +79,9 @@ impl<'a> Image<'a> {
     /// `list` must be valid for writing an offset for each.
     pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let side = match self {
-            Image::InPlace(side) | Image::Spread(_, side) => side,
+            Image::InPlace(side) | Image::Padded(_, side) => side,
             // SAFETY: the list has an offset for each index of K, by this function's contract.
-            Image::Parted(parted) => return unsafe { parted.list(axes, list) },
+            Image::Phases(phases) => return unsafe { phases.list(axes, list) },
         };
         let k = Group::merged(axes, Role::K, &[side]);
         let mut walk = Walk::new(side, &k, 0);
@@ -106,16 +106,16 @@ impl<'a> Image<'a> {
         channels: Range<usize>,
         copy: *mut f32,
     ) {
-        // SAFETY: `copy` has the words of the stage or of the parted image, and more, by this function's contract; those of
-        // a stage are zeros before it is filled.
+        // SAFETY: `copy` has the words of the padded image or of its phases, and more, by this function's contract; those of
+        // a padded one are zeros before it is filled.
         unsafe {
             match self {
                 Image::InPlace(_) => {}
-                Image::Spread(stage, _) => {
-                    copy.write_bytes(0, stage.words);
-                    stage.fill(s, operand, base, copy);
+                Image::Padded(padded, _) => {
+                    copy.write_bytes(0, padded.words);
+                    padded.fill(s, operand, base, copy);
                 }
-                Image::Parted(parted) => parted.fill(s, operand, base, channels, copy),
+                Image::Phases(phases) => phases.fill(s, operand, base, channels, copy),
             }
         }
     }

@@ -9,12 +9,12 @@ use core::ops::Range;
 use super::drive::{CALL, Call};
 use super::image::{Gathered, Image};
 use super::kernel::PANEL;
+use super::layout::{Group, Place};
 use super::long_row::LongRow;
 use super::panels::cut::Cut;
 use super::panels::gathered;
-use super::place::{Group, Place};
 use super::plan::{Left, Plan, held_words};
-use super::{Axis, Role, hold, left};
+use super::{Axis, Role, left, prepack};
 use crate::machine::machine;
 use crate::scratch::{LINE, lend};
 use crate::{Kernel, Simd, pool, run};
@@ -39,7 +39,7 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     };
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);
     let mut plan = plan.gathered(setup.left);
-    let kept = hold::left(call, &plan, cut.tiles);
+    let kept = prepack::left(call, &plan, cut.tiles);
     let packs = kept.is_none() && plan.left == Left::Packed;
     if kept.is_some() {
         plan.left = Left::Packed;
@@ -82,7 +82,7 @@ struct Setup<'a> {
 impl<'a> Setup<'a> {
     fn new(call: &Call<'_>, plan: &Plan<'a>, axes: &[Axis]) -> Option<Self> {
         let (image, row) = Image::find(&plan.rhs, axes)?;
-        if let Image::InPlace(side) | Image::Spread(_, side) = &image {
+        if let Image::InPlace(side) | Image::Padded(_, side) = &image {
             let n = Group::merged(axes, Role::N, &[side]);
             let k = Group::merged(axes, Role::K, &[&plan.lhs, side]);
             if n.count + k.count <= 2 {

@@ -11,11 +11,11 @@ use core::ops::Range;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
+use super::layout::{Group, Place, Side, Walk};
 use super::long_row::LongRow;
 use super::pack::{BLOCK, PITCH, TRANSPOSE, copy, zero};
-use super::place::{Group, Place, Side, Walk};
+use super::padded::{Padded, image};
 use super::plan::{CHAIN, Plan, share};
-use super::stage::{Stage, image};
 use super::{Axis, Role};
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
@@ -57,7 +57,7 @@ pub(super) fn implicit_by_filters(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis
 struct Setup<'a> {
     call: &'a Call<'a>,
     plan: &'a Plan<'a>,
-    stage: Option<Stage>,
+    padded: Option<Padded>,
     /// The right operand, or its copy.
     image: Side<'a>,
     n: Group,
@@ -77,10 +77,10 @@ struct Setup<'a> {
 
 impl<'a> Setup<'a> {
     fn new(call: &'a Call<'a>, plan: &'a Plan<'a>, axes: &[Axis]) -> Option<Self> {
-        if !plan.lhs.sights().is_empty() || plan.n.total * plan.m.total > waiting_words() {
+        if !plan.lhs.bounded().is_empty() || plan.n.total * plan.m.total > waiting_words() {
             return None;
         }
-        let (stage, image) = image(&plan.rhs, axes)?;
+        let (padded, image) = image(&plan.rhs, axes)?;
         let n = Group::merged(axes, Role::N, &[&image]);
         let k = Group::merged(axes, Role::K, &[&plan.lhs, &image]);
         let row = LongRow::new(&image, &k)?;
@@ -91,7 +91,7 @@ impl<'a> Setup<'a> {
         if plan.lhs.strides[inner] != 1 || along || row.pitch > BLOCK / 2 {
             return None;
         }
-        let once = stage.is_some() && plan.rhs.ignores(plan.moving());
+        let once = padded.is_some() && plan.rhs.ignores(plan.moving());
         let tiles = plan.n.total.div_ceil(call.rows);
         let panels = plan.m.total.div_ceil(PANEL * call.lanes);
         let mut parts = 1;
@@ -99,11 +99,11 @@ impl<'a> Setup<'a> {
             parts = (parts * 2).min(tiles);
         }
         let outer = Group { count, total: k.total / (row.rows * row.inner), ..k };
-        Some(Setup { call, plan, stage, image, n, outer, k, row, tiles, panels, parts, once })
+        Some(Setup { call, plan, padded, image, n, outer, k, row, tiles, panels, parts, once })
     }
 
     fn copy_words(&self) -> usize {
-        self.stage.as_ref().map_or(0, |stage| stage.words.next_multiple_of(LINE))
+        self.padded.as_ref().map_or(0, |padded| padded.words.next_multiple_of(LINE))
     }
 
     /// Blocks of the long row.
@@ -127,12 +127,12 @@ struct Copy<'a> {
 impl Kernel for Copy<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
-        if let Some(stage) = &self.setup.stage {
-            // SAFETY: `implicit_by_filters` and every job that copies for itself provide `copy_words`, at least those of the stage,
-            // which are zeros before it is filled; `base` is the place of a batch index.
+        if let Some(padded) = &self.setup.padded {
+            // SAFETY: `implicit_by_filters` and every job that copies for itself provide `copy_words`, at least those of the padded
+            // copy, which are zeros before it is filled; `base` is the place of a batch index.
             unsafe {
-                self.to.write_bytes(0, stage.words);
-                stage.fill(s, &self.setup.plan.rhs, self.base, self.to);
+                self.to.write_bytes(0, padded.words);
+                padded.fill(s, &self.setup.plan.rhs, self.base, self.to);
             }
         }
     }
@@ -200,7 +200,7 @@ impl Kernel for Job<'_> {
         let first = panel * width;
         let cols = width.min(plan.m.total - first);
         let rows = (setup.tile(tiles.end) - setup.tile(tiles.start)).next_multiple_of(S::LANES);
-        let own = setup.stage.is_some() && !setup.once;
+        let own = setup.padded.is_some() && !setup.once;
         let copied = if own { setup.copy_words() } else { 0 };
         let b_words = (BLOCK + 1) * width;
         let (sums, is_long) = (rows * width, setup.outer.total * setup.blocks() > CHAIN);
@@ -217,7 +217,7 @@ impl Kernel for Job<'_> {
         if own {
             Copy { setup, base: right, to: copy }.run(s);
         }
-        let image = match &setup.stage {
+        let image = match &setup.padded {
             Some(_) if own => copy.cast_const().wrapping_offset(setup.image.base),
             Some(_) => task.copy.wrapping_offset(setup.image.base),
             None => plan.rhs.data.as_ptr().wrapping_offset(right.offset),

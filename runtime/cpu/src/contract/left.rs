@@ -7,8 +7,8 @@ use core::ops::Range;
 
 use super::drive::{Call, JOB};
 use super::kernel::Rows;
+use super::layout::{Place, Walk};
 use super::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
-use super::place::{Place, Walk};
 use super::plan::{Left, Plan};
 use crate::isa::Set;
 use crate::machine::machine;

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::place::{Group, Side};
+use super::layout::{Group, Side};
 
 /// A long row that contains the rows of an image.
 #[derive(Clone, Copy)]

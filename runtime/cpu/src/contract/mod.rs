@@ -12,7 +12,6 @@
 //! a right operand that is gathered: an image, each k of which starts at an offset of its own.
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
-mod across;
 mod depthwise;
 mod dot;
 mod drive;
@@ -20,32 +19,33 @@ mod epilogue;
 mod few;
 mod finish;
 mod gemv;
-mod halves;
-mod hold;
 mod image;
 mod implicit;
 mod implicit_by_filters;
 pub(super) mod kernel;
+mod layout;
 mod left;
 mod long_row;
 mod narrow;
 mod pack;
+mod pack_columns;
+mod pack_once;
+mod padded;
 mod panels;
-mod parted;
-mod place;
+mod phases;
 mod plan;
+mod prepack;
 mod small;
-mod stage;
+mod split;
 #[cfg(test)]
 mod tests;
-mod turns;
 mod winograd;
 
 pub use drive::Algorithm;
 pub use epilogue::{Epilogue, Plain, Tile};
+pub(crate) use layout::{apart, reach};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
-pub(crate) use place::{apart, reach};
-pub use turns::{Keeping, Steady};
+pub use pack_once::{Keeping, Steady};
 
 use super::Family;
 

@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::place::{Group, Place, Side, Walk};
+use super::layout::{Group, Place, Side, Walk};
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd};
 
@@ -153,7 +153,7 @@ unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
         let padded = if column + length == panel.width { panel.pitch - column } else { length };
         let alone = length == panel.width;
         let to = panel.to.wrapping_add(column);
-        if side.sights().is_empty() && (side.strides[axis] == 1 || length == 1) {
+        if side.bounded().is_empty() && (side.strides[axis] == 1 || length == 1) {
             let from = side.data.as_ptr().wrapping_offset(place.offset);
             // SAFETY: `Side` has checked every address; a row of the panel has `padded` words from `to`, the last a vector
             // more.
@@ -275,7 +275,7 @@ unsafe fn one_column<S: Simd>(
     let contiguous = start.run() >= panel.count && side.strides[start.axis()] == 1;
     // SAFETY: `Side` has checked every address, and `buffer` has `PITCH` words, a block and a vector.
     unsafe {
-        if !(contiguous && side.sights().is_empty()) {
+        if !(contiguous && side.bounded().is_empty()) {
             gather_row(s, side, base, start, panel.count, buffer);
             return buffer;
         }
@@ -320,21 +320,21 @@ unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
-    for (sight, &at) in side.sights().iter().zip(&place.at) {
-        let pace = sight.strides[axis];
+    for (window, &at) in side.bounded().iter().zip(&place.at) {
+        let pace = window.strides[axis];
         if pace == 0 {
-            let element = if sight.divisor == 1 { at } else { at / sight.divisor };
-            if at < 0 || element >= sight.extent || element * sight.divisor != at {
+            let element = if window.divisor == 1 { at } else { at / window.divisor };
+            if at < 0 || element >= window.extent || element * window.divisor != at {
                 high = 0;
                 break;
             }
-            offset += element * sight.stride;
-        } else if sight.divisor == 1 {
-            let (from, to) = inside(at, pace, sight.extent);
+            offset += element * window.stride;
+        } else if window.divisor == 1 {
+            let (from, to) = inside(at, pace, window.extent);
             low = low.max(from);
             high = high.min(to);
-            offset += at * sight.stride;
-            step += pace * sight.stride;
+            offset += at * window.stride;
+            step += pace * window.stride;
         } else {
             // SAFETY: `to` has `padded` words, and the operand `length` indices of `axis`, by this function's contract.
             unsafe { one_by_one(s, side, place, axis, length, padded, to) }
@@ -393,22 +393,22 @@ unsafe fn one_by_one<S: Simd>(
     unsafe { zero_scalar(s, to, padded) };
     // Elements and what is left of the coordinates, at the first index and from index to index.
     let divide = |at: isize, by: isize| (at.div_euclid(by), at.rem_euclid(by));
-    let mut elements = [(0isize, 0isize); super::place::MAX_WINDOWS];
+    let mut elements = [(0isize, 0isize); super::layout::MAX_WINDOWS];
     let mut steps = elements;
-    for (window, sight) in side.sights().iter().enumerate() {
-        elements[window] = divide(place.at[window], sight.divisor);
-        steps[window] = divide(sight.strides[axis], sight.divisor);
+    for (number, window) in side.bounded().iter().enumerate() {
+        elements[number] = divide(place.at[number], window.divisor);
+        steps[number] = divide(window.strides[axis], window.divisor);
     }
     let mut plain = place.offset;
     for t in 0..length {
         let mut offset = plain;
         let mut present = true;
-        for ((sight, (element, rest)), step) in side.sights().iter().zip(&mut elements).zip(steps) {
-            present &= *rest == 0 && (0..sight.extent).contains(element);
-            offset += *element * sight.stride;
+        for ((window, (element, rest)), step) in side.bounded().iter().zip(&mut elements).zip(steps) {
+            present &= *rest == 0 && (0..window.extent).contains(element);
+            offset += *element * window.stride;
             (*element, *rest) = (*element + step.0, *rest + step.1);
-            if *rest >= sight.divisor {
-                (*element, *rest) = (*element + 1, *rest - sight.divisor);
+            if *rest >= window.divisor {
+                (*element, *rest) = (*element + 1, *rest - window.divisor);
             }
         }
         if present {

@@ -11,18 +11,18 @@ mod strip;
 use core::ops::Range;
 use core::ptr;
 
-use super::across;
 use super::drive::{CALL, Call, JOB};
 use super::finish::Destination;
-use super::halves;
-use super::hold;
 use super::image::Gathered;
 use super::kernel::WIDE;
+use super::layout::{Place, Walk};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source};
-use super::place::{Place, Walk};
+use super::pack_columns;
+use super::pack_once::Steady;
 use super::plan::{Left, Plan, Right, share};
-use super::turns::Steady;
+use super::prepack;
+use super::split;
 use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
@@ -48,7 +48,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         let width = cut::vectors(call, plan) * call.lanes;
         let (mut whole, mut columns) = (nowhere, Columns::Own);
         if plan.right == Right::Packed {
-            if let Some(right) = hold::right(call.isa, plan, width, hold::room(scratch)) {
+            if let Some(right) = prepack::right(call.isa, plan, width, prepack::room(scratch)) {
                 (whole.1, columns) = (right, Columns::Held);
             }
             if let Some(kept) = kept.filter(|_| plan.batch.total == 1) {
@@ -60,7 +60,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         }
         let cut = Cut::new(call, plan, columns);
         if plan.is_left_small() {
-            if let Some(left) = hold::left(call, plan, cut.tiles) {
+            if let Some(left) = prepack::left(call, plan, cut.tiles) {
                 whole.0 = left;
             } else if plan.batch.total > 1 && plan.shares_left() {
                 // What all batch indices read is packed for all of them.
@@ -75,7 +75,7 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
         let pitch = cut.panels * width;
         let (sums, _) = scratch.provide(if plan.is_long() { 4 } else { 2 } * plan.m.total * pitch, 0, Place::NOWHERE);
         dense(whole, sums, cut).run();
-        halves::join(call, plan, cut.tiles, (sums, pitch));
+        split::join(call, plan, cut.tiles, (sums, pitch));
     });
 }
 
@@ -338,7 +338,7 @@ impl<const GATHERED: bool> Scope<'_, GATHERED> {
             return strip;
         }
         if !self.whole.1.is_null() {
-            strip.b = self.whole.1.wrapping_add(hold::panel(plan, width, panel, (k0, count)));
+            strip.b = self.whole.1.wrapping_add(prepack::panel(plan, width, panel, (k0, count)));
         } else if let (false, Right::InPlace { step }) = (self.packs(), plan.right) {
             // The last panel overlaps the one before, so that it ends with the operand.
             let place = self.right.offset + Walk::new(&plan.rhs, &plan.k, k0).place.offset;
@@ -420,14 +420,14 @@ unsafe fn left_rows<S: Simd, const GATHERED: bool>(
         return found;
     }
     scope.a_source.table(k0, table);
-    if plan.lhs.sights().is_empty() && plan.m.count == 1 && scope.a_source.is_across() {
+    if plan.lhs.bounded().is_empty() && plan.m.count == 1 && scope.a_source.is_across() {
         let row = |tile: usize| plan.row(scope.cut.tiles, scope.tiles.start + tile);
         let from = plan.lhs.data.as_ptr().wrapping_offset(scope.left.offset);
         let tiles = (scope.tiles.len(), &row as &dyn Fn(usize) -> usize);
-        let rows = across::Rows { from, table, first: start, tiles, to: a };
+        let rows = pack_columns::Rows { from, table, first: start, tiles, to: a };
         // SAFETY: without windows `Side` has checked every row at every place, `memory.a` has a word for each row of the
         // job and place, by this function's contract, and the tiles of a plan have one of two widths.
-        unsafe { across::pack(s, &rows) }
+        unsafe { pack_columns::pack(s, &rows) }
         return found;
     }
     for tile in scope.tiles.clone() {

@@ -5,8 +5,8 @@
 
 use super::drive::Call;
 use super::kernel;
+use super::layout::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::pack::BLOCK;
-use super::place::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::{Axis, Contract, Output, Role};
 use crate::machine::machine;
 
@@ -233,7 +233,7 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
 fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
-    let even = lhs.sights().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
+    let even = lhs.bounded().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
     let reread = lhs.ignores(moving(batch)) && m.total * k.total >= large_words() && n.total >= OFTEN;
     let sparse = row == 1 && is_sparse(step, k.total, n.total);
     if even && run >= k.total.min(LEAST_RUN) && !reread && !sparse {
@@ -252,7 +252,7 @@ pub(super) fn is_sparse(step: isize, k: usize, n: usize) -> bool {
 
 fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
     let (run, step) = rhs.even_run(k);
-    let contiguous = rhs.sights().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
+    let contiguous = rhs.bounded().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
     if contiguous && even && reads_right_in_place(m.total, k.total, step, rows) {
         (Right::InPlace { step }, left_run)

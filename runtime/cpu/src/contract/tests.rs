@@ -574,7 +574,7 @@ impl Convolution {
     }
 
     /// The same with the taps in the other order.
-    fn input_gradient_of_turned_filters(&self, random: &mut Random) -> Case {
+    fn input_gradient_of_flipped_filters(&self, random: &mut Random) -> Case {
         let mut case = self.input_gradient(random);
         for (kernel, (axis, window)) in self.kernel.iter().zip([(5, 0), (6, 1)]) {
             let last = *kernel as isize - 1;
@@ -643,7 +643,7 @@ fn convolutions_and_their_gradients() {
         println!("{round}: {c:?}");
         check(&c.forward(&mut random));
         check(&c.input_gradient(&mut random));
-        check(&c.input_gradient_of_turned_filters(&mut random));
+        check(&c.input_gradient_of_flipped_filters(&mut random));
         check(&c.weight_gradient(&mut random));
     }
 }
@@ -676,10 +676,10 @@ fn depthwise_convolutions_and_their_gradients() {
             case
         };
         check(&plane(c.forward(&mut random), c.out(0) * c.out(1)));
-        let turned = Convolution { channels: [multiplier, channels], ..c };
-        let image = turned.image[0] * turned.image[1];
-        check(&plane(turned.input_gradient(&mut random), image));
-        check(&plane(turned.input_gradient_of_turned_filters(&mut random), image));
+        let transposed = Convolution { channels: [multiplier, channels], ..c };
+        let image = transposed.image[0] * transposed.image[1];
+        check(&plane(transposed.input_gradient(&mut random), image));
+        check(&plane(transposed.input_gradient_of_flipped_filters(&mut random), image));
         // Each channel of the image goes with one of the gradient.
         let mut case = Convolution { channels: [1, channels], ..c }.weight_gradient(&mut random);
         let image = c.image[0] * c.image[1];
@@ -792,7 +792,7 @@ fn convolutions_of_many_channels() {
         println!("{round}: {c:?}");
         check_within(&c.forward(&mut random), |_, largest| 2e-6 * largest);
         check_within(&c.input_gradient(&mut random), |_, largest| 2e-6 * largest);
-        check_within(&c.input_gradient_of_turned_filters(&mut random), |_, largest| 2e-6 * largest);
+        check_within(&c.input_gradient_of_flipped_filters(&mut random), |_, largest| 2e-6 * largest);
     }
 }
 
@@ -926,8 +926,8 @@ fn rows_that_a_thread_keeps_change_no_bit() {
                 assert_eq!(got, want, "{isa:?} {form:?} {sizes:?}");
             }
             for (row, column) in [(0, 0), (m / 2, n - 1), (m - 1, n / 2), (m - 1, n - 1)] {
-                let at = |turned: bool, rows: usize, row: usize, k0: usize| {
-                    if turned { k0 * rows + row } else { row * k + k0 }
+                let at = |transposed: bool, rows: usize, row: usize, k0: usize| {
+                    if transposed { k0 * rows + row } else { row * k + k0 }
                 };
                 let term = |k0: usize| {
                     f64::from(left[at(form[0], m, row, k0)]) * f64::from(right[at(!form[1], n, column, k0)])
@@ -968,11 +968,11 @@ fn one_row_times_a_large_matrix() {
     let mut random = Random(13);
     for _ in 0..12 {
         let (n, k) = (200 + random.below(3000), 1 + random.below(130));
-        let turned = random.below(2) == 1;
+        let transposed = random.below(2) == 1;
         let (left, right) = (random.vector(k), random.vector(n * k));
         for isa in Isa::available() {
-            let want = product(isa, 1, [turned, false], [1, n, k], &left, &right);
-            assert_eq!(product(isa, 2, [turned, false], [1, n, k], &left, &right), want);
+            let want = product(isa, 1, [transposed, false], [1, n, k], &left, &right);
+            assert_eq!(product(isa, 2, [transposed, false], [1, n, k], &left, &right), want);
             for column in [0, n / 2, n - 1] {
                 let exact: f64 = (0..k).map(|k| f64::from(left[k]) * f64::from(right[k * n + column])).sum();
                 // The second output is the doubled sum.

@@ -21,7 +21,7 @@ use super::Axis;
 use super::drive::{CALL, Call, JOB};
 use super::finish::{Destination, Sums};
 use super::kernel::{self, Ahead, Block, PANEL, Rows, Steps};
-use super::place::Place;
+use super::layout::Place;
 use super::plan::{Plan, share};
 use crate::kept::{Form, Packing, kept};
 use crate::scratch::{LINE, Scratch, lend};

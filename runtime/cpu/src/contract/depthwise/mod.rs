@@ -24,6 +24,6 @@ fn most_for_each() -> usize {
 
 /// Does the work if it is of this kind.
 pub(super) fn depthwise(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool {
-    let of_kind = plan.m.total <= ROWS && plan.lhs.sights().is_empty() && !plan.shares_left();
+    let of_kind = plan.m.total <= ROWS && plan.lhs.bounded().is_empty() && !plan.shares_left();
     of_kind && (planes::planes(call, plan, axes) || filters::filters(call, plan, axes))
 }

@@ -23,9 +23,9 @@ mod work;
 use super::dot;
 use super::drive::{self, Call};
 use super::epilogue::{self, Epilogue};
-use super::place::MAX_AXES;
+use super::layout::MAX_AXES;
+use super::pack_once::Steady;
 use super::plan::{MAX_OUTPUTS, Plan};
-use super::turns::Steady;
 use super::{Contract, Operand, Output, Role};
 use crate::Family;
 use crate::scratch::LINE;
@@ -137,7 +137,7 @@ fn product(
     let Narrow { parameter: factor, precision } = narrow;
     let unit = unit.unwrap_or_else(|| Unit::best(call, precision, rows));
     let panels = Panels { isa: call.isa, precision, axes, operand: parameter, role, columns, depth };
-    let is_turned = factor == Factor::Left;
+    let is_transposed = factor == Factor::Left;
     let work = |data, goals, apart| Work {
         call,
         unit,
@@ -147,13 +147,13 @@ fn product(
         rows,
         columns,
         depth,
-        is_turned,
+        is_transposed,
         goals,
         apart,
     };
     let mut targets = [dot::NOWHERE; MAX_OUTPUTS];
     if let Some(shape) = dot::merged(contract, &outputs[0])
-        && let Some(data) = lines(&shape, data, is_turned)
+        && let Some(data) = lines(&shape, data, is_transposed)
         && dot::place(outputs[0].strides, outputs, (shape.m, shape.n), &mut targets)
     {
         let targets = &targets[..outputs.len()];
@@ -163,7 +163,7 @@ fn product(
         return;
     }
     let plan = Plan::new(call, contract, outputs);
-    let direct = plan.lhs.sights().is_empty() && plan.rhs.sights().is_empty();
+    let direct = plan.lhs.bounded().is_empty() && plan.rhs.bounded().is_empty();
     assert!(direct, "contract: an operand of few bits has windows");
     let data = match factor {
         Factor::Right => Rows::Any { plan: &plan, side: &plan.lhs, outer: &plan.m },
@@ -174,9 +174,9 @@ fn product(
 }
 
 /// The rows of the operand that is no parameter, if they are evenly spaced and contiguous along K.
-fn lines<'a>(shape: &dot::Shape, data: &Operand<'a>, is_turned: bool) -> Option<Rows<'a>> {
-    let (outer, k) = (if is_turned { shape.n } else { shape.m }, shape.k);
-    let (step, along) = if is_turned { (outer.rhs, k.rhs) } else { (outer.lhs, k.lhs) };
+fn lines<'a>(shape: &dot::Shape, data: &Operand<'a>, is_transposed: bool) -> Option<Rows<'a>> {
+    let (outer, k) = (if is_transposed { shape.n } else { shape.m }, shape.k);
+    let (step, along) = if is_transposed { (outer.rhs, k.rhs) } else { (outer.lhs, k.lhs) };
     if shape.n.lhs != 0 || shape.m.rhs != 0 || k.extent > 1 && along != 1 {
         return None;
     }

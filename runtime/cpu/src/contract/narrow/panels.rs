@@ -9,9 +9,9 @@ use core::cell::Cell;
 
 use super::{Depth, Precision, WIDTH, round};
 use crate::contract::drive::CALL;
+use crate::contract::layout::{Group, MAX_AXES, Place, Side};
 use crate::contract::pack::{self, BLOCK, Panel, Source, TRANSPOSE};
-use crate::contract::place::{Group, MAX_AXES, Place, Side};
-use crate::contract::turns::Steady;
+use crate::contract::pack_once::Steady;
 use crate::contract::{Axis, Operand, Role};
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};

@@ -6,8 +6,8 @@
 
 use super::{Precision, round};
 use crate::Simd;
+use crate::contract::layout::{Group, Side, Walk};
 use crate::contract::pack;
-use crate::contract::place::{Group, Side, Walk};
 use crate::contract::plan::Plan;
 
 /// Where rows lie.

@@ -11,7 +11,7 @@ use super::{Depth, MAX_AXES, Precision, WIDTH, panels, widened};
 use crate::contract::drive::{Call, JOB};
 use crate::contract::epilogue::Target;
 use crate::contract::finish::{Destination, Goal, Sums};
-use crate::contract::place::Place;
+use crate::contract::layout::Place;
 use crate::contract::plan::{Plan, share};
 use crate::machine::machine;
 use crate::scratch::{LINE, lend};
@@ -51,7 +51,7 @@ pub(super) struct Work<'a> {
     pub(super) columns: usize,
     pub(super) depth: Depth,
     /// Whether rows here are columns of the result.
-    pub(super) is_turned: bool,
+    pub(super) is_transposed: bool,
     pub(super) goals: Goals<'a>,
     /// Whether no two indices meet in one word of an output.
     pub(super) apart: bool,
@@ -124,7 +124,7 @@ struct Part<'a> {
 
 impl Part<'_> {
     fn run(&self) {
-        let Work { call, unit, precision, depth, ref goals, is_turned, .. } = *self.work;
+        let Work { call, unit, precision, depth, ref goals, is_transposed, .. } = *self.work;
         let row = unit.row(precision, depth);
         // A line more, so that rows do not share cache sets.
         let pitch = row.next_multiple_of(LINE) + LINE;
@@ -133,14 +133,14 @@ impl Part<'_> {
         let panels = (sum_words() / WIDTH / rows.max(1)).clamp(1, self.some.len().max(1));
         let sums = rows * panels * WIDTH;
         let wide = if matches!(unit, Unit::Widened) { widened::ROOM } else { 0 };
-        let turned = if is_turned { sums } else { 0 };
-        let sizes = [rows * pitch, sums, turned, rows.next_multiple_of(LINE), wide, depth.k];
+        let transposed = if is_transposed { sums } else { 0 };
+        let sizes = [rows * pitch, sums, transposed, rows.next_multiple_of(LINE), wide, depth.k];
         lend(&JOB, |scratch| {
             let (memory, _) = scratch.provide(sizes.iter().sum(), 0, Place::NOWHERE);
             let start = |number: usize| memory.wrapping_add(sizes[..number].iter().sum());
             let is_wide = matches!(unit, Unit::Vectors | Unit::Widened);
             let room = Room { words: memory.cast(), row, pitch, is_wide, scales: start(3), buffer: start(5) };
-            let memory = Memory { room, sums: start(1), turned: start(2), wide: start(4) };
+            let memory = Memory { room, sums: start(1), transposed: start(2), wide: start(4) };
             let size = (rows, panels);
             match *goals {
                 Goals::Plain { targets, axes } => {
@@ -161,7 +161,7 @@ struct Memory {
     room: Room,
     /// Sums of a block, and if needed the same with rows and columns exchanged.
     sums: *mut f32,
-    turned: *mut f32,
+    transposed: *mut f32,
     /// Room for what is widened, if the unit does so.
     wide: *mut f32,
 }
@@ -219,7 +219,7 @@ impl Blocks<'_> {
         let whole = (panel + panels) * WIDTH <= self.part.work.columns && pitch >= panels * WIDTH;
         // What is scaled afterwards is read again.
         let once = self.part.work.precision == Precision::Bf16;
-        let plain = once && self.goal.sink.is_none() && !self.part.work.is_turned && target.column == 1;
+        let plain = once && self.goal.sink.is_none() && !self.part.work.is_transposed && target.column == 1;
         (whole && plain).then(|| (target.origin.wrapping_add(row * pitch + panel * WIDTH), pitch))
     }
 
@@ -253,11 +253,11 @@ impl Blocks<'_> {
     ///
     /// # Safety
     /// The sums must be `rows` written rows of `width` words, their rows and columns must begin within the product, whose
-    /// outputs were checked, and if it is turned the other region must have as many words.
+    /// outputs were checked, and if it is transposed the other region must have as many words.
     #[inline(always)]
     unsafe fn finish<S: Simd>(&self, s: S, (row, rows): (usize, usize), (column, width): (usize, usize)) {
         let cols = width.min(self.part.work.columns - column);
-        if !self.part.work.is_turned {
+        if !self.part.work.is_transposed {
             let sums = Sums { data: self.memory.sums, pitch: width, m: row, n: column, rows, cols };
             // SAFETY: `rows` rows of `width` sums are written, by this function's contract; `cols` of their columns lie
             // within the contraction, which lies within its outputs, as `product` has checked.
@@ -270,11 +270,11 @@ impl Blocks<'_> {
                 // `width`.
                 unsafe {
                     let sum = self.memory.sums.wrapping_add(r * width + c).read();
-                    self.memory.turned.wrapping_add(c * rows + r).write(sum);
+                    self.memory.transposed.wrapping_add(c * rows + r).write(sum);
                 }
             }
         }
-        let sums = Sums { data: self.memory.turned, pitch: rows, m: column, n: row, rows: cols, cols: rows };
+        let sums = Sums { data: self.memory.transposed, pitch: rows, m: column, n: row, rows: cols, cols: rows };
         // SAFETY: `cols` rows of `rows` sums were just written, which lie within the contraction, whose rows are columns
         // here; it lies within its outputs, as `product` has checked.
         unsafe { self.goal.finish(s, &sums) }

@@ -3,11 +3,11 @@
 //! In: a plan and how many threads there are. Out: a [`Cut`]. Always: how many jobs there are changes nothing in any sum.
 
 use crate::contract::drive::Call;
-use crate::contract::halves;
 use crate::contract::kernel::{PANEL, WIDE};
 use crate::contract::long_row::LongRow;
 use crate::contract::pack::Source;
 use crate::contract::plan::{Left, Plan, Right, held_words};
+use crate::contract::split;
 use crate::machine::{Machine, machine};
 
 /// Most rows of a job whose sums must wait for further blocks of K.
@@ -73,7 +73,7 @@ impl Cut {
         let width = vectors * call.lanes;
         let tiles = m.div_ceil(call.rows);
         let panels = plan.n.total.div_ceil(width);
-        let halves = if columns != Columns::Kept && halves::are_apart(plan) { 2 } else { 1 };
+        let halves = if columns != Columns::Kept && split::are_apart(plan) { 2 } else { 1 };
         let is_handed_on = call.sink.is_some();
         let whole = LongRow::whole(plan.n.total);
         let mut cut =

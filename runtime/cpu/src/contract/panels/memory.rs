@@ -7,8 +7,8 @@
 use super::cut::Cut;
 use super::group_words;
 use crate::Simd;
+use crate::contract::layout::Place;
 use crate::contract::pack::{self, BLOCK, TRANSPOSE};
-use crate::contract::place::Place;
 use crate::contract::plan::{Plan, Right};
 use crate::scratch::{LINE, Scratch};
 

@@ -1,15 +1,15 @@
 //! Convolutions of an image with filters of 3 × 3 whose windows move by one.
 //!
 //! In: a plan and its axes. Out: where filters and images lie, if it is such a convolution, and copies of rows of the image
-//! in which the channels of a vector lie side by side. Always: a gradient by input, whose filters are turned round, is one as
+//! in which the channels of a vector lie side by side. Always: a gradient by input, whose filters are flipped, is one as
 //! well, whether its windows or its filters run backward.
 
 use core::ops::Range;
 
 use super::transforms::TAPS;
 use crate::Simd;
+use crate::contract::layout::{Bounded, Place, Side};
 use crate::contract::pack::{copy, zero};
-use crate::contract::place::{Place, Side, Sight};
 use crate::contract::plan::Plan;
 use crate::contract::{Axis, Role};
 use crate::vectors::MAX_LANES;
@@ -23,7 +23,7 @@ pub(super) struct Edge {
     /// Sums along it.
     pub(super) sums: usize,
     /// Whether the last weight meets the first element.
-    turned: bool,
+    flipped: bool,
     /// The element of position 0, and those that exist.
     low: isize,
     exist: (isize, isize),
@@ -67,9 +67,9 @@ impl Filters {
         let (lhs, rhs) = (&plan.lhs, &plan.rhs);
         let mut columns = of(Role::N);
         let (outer, inner, more) = (columns.next()?, columns.next()?, columns.next());
-        let moved = |axis: usize| rhs.sights().iter().any(|sight| sight.strides[axis] != 0);
-        let windows = rhs.sights().iter().all(|sight| sight.strides[outer] != 0 || sight.strides[inner] != 0);
-        if more.is_some() || !windows || of(Role::Batch).any(moved) || plan.m.count > 1 || !lhs.sights().is_empty() {
+        let moved = |axis: usize| rhs.bounded().iter().any(|window| window.strides[axis] != 0);
+        let windows = rhs.bounded().iter().all(|window| window.strides[outer] != 0 || window.strides[inner] != 0);
+        if more.is_some() || !windows || of(Role::Batch).any(moved) || plan.m.count > 1 || !lhs.bounded().is_empty() {
             return None;
         }
         let (mut y, down) = edge(rhs, axes, outer)?;
@@ -80,8 +80,8 @@ impl Filters {
         if none.is_some() || moved(channel) || tap.abs() != 1 || line.abs() != TAPS.cast_signed() {
             return None;
         }
-        y.turned ^= line < 0;
-        x.turned ^= tap < 0;
+        y.flipped ^= line < 0;
+        x.flipped ^= tap < 0;
         Some(Filters {
             channels: axes[channel].extent,
             y,
@@ -103,7 +103,7 @@ impl Filters {
     /// The number of the weight that meets a position of the patch.
     #[inline(always)]
     pub(super) fn tap(&self, y: usize, x: usize) -> usize {
-        let at = |edge: &Edge, position: usize| if edge.turned { TAPS - 1 - position } else { position };
+        let at = |edge: &Edge, position: usize| if edge.flipped { TAPS - 1 - position } else { position };
         TAPS * at(&self.y, y) + at(&self.x, x)
     }
 
@@ -170,31 +170,31 @@ impl Filters {
 /// The side of the image that the column axis `axis` runs along, and the axis of its taps.
 fn edge(side: &Side<'_>, axes: &[Axis], axis: usize) -> Option<(Edge, usize)> {
     let sums = axes[axis].extent;
-    let mut sights = side.sights().iter().filter(|sight| sight.strides[axis] != 0);
-    let edge = |turned: bool, low: isize, exist: (isize, isize), step: isize| Edge { sums, turned, low, exist, step };
+    let mut bounded = side.bounded().iter().filter(|window| window.strides[axis] != 0);
+    let edge = |flipped: bool, low: isize, exist: (isize, isize), step: isize| Edge { sums, flipped, low, exist, step };
     let taps = |of: &dyn Fn(usize) -> isize, unit: isize| {
         let mut found = (0..axes.len()).filter(|&k| axes[k].role == Role::K && axes[k].extent > 1 && of(k) != 0);
         let same = |k: &usize| of(*k).abs() == unit && axes[*k].extent == TAPS;
         let first = found.find(same)?;
         Some((first, of(first) < 0))
     };
-    let Some(sight) = sights.next() else {
+    let Some(window) = bounded.next() else {
         let step = side.strides[axis];
         let plain =
-            |k: usize| if side.sights().iter().all(|sight| sight.strides[k] == 0) { side.strides[k] } else { 0 };
-        let (tap, turned) = taps(&plain, step)?;
-        let low = if turned { 1 - TAPS.cast_signed() } else { 0 };
-        return Some((edge(turned, low, (low, low + (sums + TAPS - 1).cast_signed()), step), tap));
+            |k: usize| if side.bounded().iter().all(|window| window.strides[k] == 0) { side.strides[k] } else { 0 };
+        let (tap, flipped) = taps(&plain, step)?;
+        let low = if flipped { 1 - TAPS.cast_signed() } else { 0 };
+        return Some((edge(flipped, low, (low, low + (sums + TAPS - 1).cast_signed()), step), tap));
     };
-    let (tap, turned) = taps(&|k| sight.strides[k], 1)?;
-    let alone = |sight: &Sight<'_>| {
-        let movers = |number: usize| axes[number].extent > 1 && sight.strides[number] != 0;
+    let (tap, flipped) = taps(&|k| window.strides[k], 1)?;
+    let alone = |window: &Bounded<'_>| {
+        let movers = |number: usize| axes[number].extent > 1 && window.strides[number] != 0;
         (0..axes.len()).filter(|&number| movers(number)).all(|number| number == axis || number == tap)
     };
-    let unit = sight.strides[axis] == 1 && sight.divisor == 1 && side.strides[axis] == 0 && side.strides[tap] == 0;
-    if sights.next().is_some() || !unit || !alone(sight) {
+    let unit = window.strides[axis] == 1 && window.divisor == 1 && side.strides[axis] == 0 && side.strides[tap] == 0;
+    if bounded.next().is_some() || !unit || !alone(window) {
         return None;
     }
-    let low = sight.base - if turned { TAPS.cast_signed() - 1 } else { 0 };
-    Some((edge(turned, low, (0, sight.extent), sight.stride), tap))
+    let low = window.base - if flipped { TAPS.cast_signed() - 1 } else { 0 };
+    Some((edge(flipped, low, (0, window.extent), window.stride), tap))
 }

@@ -10,7 +10,7 @@ use core::ops::Range;
 use super::filters;
 use super::transforms::{Four, Minimal, TAPS, Three, Two};
 use super::{Memory, Setup};
-use crate::contract::place::{Place, Side};
+use crate::contract::layout::{Place, Side};
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd};
 
@@ -60,7 +60,7 @@ unsafe fn transform<S: Simd>(s: S, step: usize, work: impl Transform) {
 pub(super) unsafe fn filters<S: Simd>(s: S, setup: &Setup<'_>, panel: usize, temp: *mut f32, to: *mut f32) {
     const WEIGHTS: usize = TAPS * TAPS;
     let Setup { plan, filters, cut, .. } = setup;
-    let turned = temp.wrapping_add(2 * MAX_LANES * MAX_LANES);
+    let transposed = temp.wrapping_add(2 * MAX_LANES * MAX_LANES);
     let (rows, width) = (setup.rows(panel), setup.width());
     let point_step = filters.channels * width;
     for first in rows.clone().step_by(S::LANES) {
@@ -72,7 +72,7 @@ pub(super) unsafe fn filters<S: Simd>(s: S, setup: &Setup<'_>, panel: usize, tem
         let to = to.wrapping_add(first - rows.start);
         for channel in 0..filters.channels {
             // SAFETY: `Filters::new` has found nine weights for each row and channel, within the reach that `Side` has
-            // checked; `temp` has `TEMP` words: a line of 2 · `MAX_LANES` for each row, and as many for what is turned. The
+            // checked; `temp` has `TEMP` words: a line of 2 · `MAX_LANES` for each row, and as many for what is transposed. The
             // panel at `to` has a vector of these rows for each point and channel, by this function's contract.
             unsafe {
                 for row in 0..count {
@@ -82,22 +82,22 @@ pub(super) unsafe fn filters<S: Simd>(s: S, setup: &Setup<'_>, panel: usize, tem
                 let mut at = 0;
                 while at < WEIGHTS {
                     let count = S::LANES.min(WEIGHTS - at);
-                    s.transpose_raw_f(lines.as_ptr(), at, turned.wrapping_add(at * S::LANES), S::LANES, count);
+                    s.transpose_raw_f(lines.as_ptr(), at, transposed.wrapping_add(at * S::LANES), S::LANES, count);
                     at += S::LANES;
                 }
                 let taps = core::array::from_fn(|y| core::array::from_fn(|x| filters.tap(y, x)));
                 let to = to.wrapping_add(channel * width);
-                transform(s, cut.step, Filter { turned, taps, to, step: point_step });
+                transform(s, cut.step, Filter { transposed, taps, to, step: point_step });
             }
         }
     }
 }
 
-/// Transforms a vector of filters. There must be nine vectors at `turned`, at which each tap has a number, and at `to` one for
-/// each point, `step` words apart.
+/// Transforms a vector of filters. There must be nine vectors at `transposed`, at which each tap has a number, and at `to` one
+/// for each point, `step` words apart.
 #[derive(Clone, Copy)]
 struct Filter {
-    turned: *const f32,
+    transposed: *const f32,
     taps: [[usize; TAPS]; TAPS],
     to: *mut f32,
     step: usize,
@@ -106,12 +106,12 @@ struct Filter {
 impl Transform for Filter {
     #[inline(always)]
     unsafe fn run<S: Simd, T: Minimal<STEP, PATCH>, const STEP: usize, const PATCH: usize>(self, s: S) {
-        let Filter { turned, taps, to, step } = self;
+        let Filter { transposed, taps, to, step } = self;
         let mut half = [[s.splat_f(0.0); TAPS]; PATCH];
-        // SAFETY: `turned` has a vector for each tap, and `to` one for each of `PATCH` · `PATCH` points, as this work says.
+        // SAFETY: `transposed` has a vector for each tap, and `to` one for each of `PATCH` · `PATCH` points, as this work says.
         unsafe {
             for x in 0..TAPS {
-                let line = core::array::from_fn(|y| s.load_raw_f(turned.wrapping_add(taps[y][x] * S::LANES)));
+                let line = core::array::from_fn(|y| s.load_raw_f(transposed.wrapping_add(taps[y][x] * S::LANES)));
                 for (half, element) in half.iter_mut().zip(&T::filter_line(s, line)) {
                     half[x] = *element;
                 }

@@ -5,9 +5,9 @@
 //! the operand for itself or read it in place.
 
 use super::drive::Call;
+use super::layout::{Group, MAX_AXES, Place, Side};
 use super::left;
 use super::pack::{self, BLOCK, Panels, Source, TRANSPOSE};
-use super::place::{Group, MAX_AXES, Place, Side};
 use super::plan::Plan;
 use crate::isa::Set;
 use crate::kept::{Form, Packing, kept};
@@ -46,7 +46,7 @@ impl Numbers {
 
 /// The first element of an operand that may be kept: it is the same for all batch indices, and nothing of it is padding.
 fn start(plan: &Plan<'_>, side: &Side<'_>) -> Option<*const f32> {
-    let whole = side.sights().is_empty() && side.ignores(plan.moving()) && plan.k.total > 0;
+    let whole = side.bounded().is_empty() && side.ignores(plan.moving()) && plan.k.total > 0;
     whole.then(|| side.data.as_ptr().wrapping_offset(side.base))
 }
 

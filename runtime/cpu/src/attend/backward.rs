@@ -4,8 +4,8 @@
 //! query heads that share the keys.
 
 use super::Attended;
-use super::other::{self, Wide};
-use super::own::{self, Product};
+use super::block::{self, Product};
+use super::panels::{self, Wide};
 use super::plan::{Axis, Matrix, Plan, Words};
 use super::scores::{RowMask, power, seen};
 use crate::Simd;
@@ -17,7 +17,7 @@ pub(super) struct Room {
     panels: [usize; 2],
     wide: [usize; 2],
     /// The rows of a block, by features and by values.
-    own: [usize; 2],
+    rows: [usize; 2],
     /// Exponentials and slopes of a register tile.
     scores: usize,
     slopes: usize,
@@ -27,10 +27,11 @@ pub(super) struct Room {
     pub(super) end: usize,
 }
 
-/// The matrices of a query head, each with the factor of its packed rows: own and other rows, by features and by values.
+/// The matrices of a query head, each with the factor of its packed rows: the scores' rows and columns, by features and by
+/// values.
 struct Sides {
-    own: [(Matrix, f32); 2],
-    other: [(Matrix, f32); 2],
+    rows: [(Matrix, f32); 2],
+    columns: [(Matrix, f32); 2],
 }
 
 impl Sides {
@@ -40,8 +41,8 @@ impl Sides {
         let queries = [(plan.input(0, head), plan.attend.scale), (plan.derivative(0, head), 1.0)];
         let keys = [(plan.input(1, head), 1.0), (plan.input(2, head), 1.0)];
         match is_of_keys(plan) {
-            false => Sides { own: queries, other: keys },
-            true => Sides { own: keys, other: queries },
+            false => Sides { rows: queries, columns: keys },
+            true => Sides { rows: keys, columns: queries },
         }
     }
 }
@@ -54,18 +55,18 @@ impl Room {
     pub(super) fn new(plan: &Plan<'_>) -> Room {
         let mut words = Words::default();
         let widths = [plan.attend.features, plan.attend.values];
-        let other = Sides::new(plan, 0).other;
+        let columns = Sides::new(plan, 0).columns;
         let most = plan.most();
         // Values of keys are not summed up in a kernel of queries.
         let rows = |plan: &Plan<'_>, k: usize| match k == 0 || is_of_keys(plan) {
-            true => other::wide_words(plan, &other[k].0),
+            true => panels::wide_words(plan, &columns[k].0),
             false => 0,
         };
         let numbers = if is_of_keys(plan) { plan.columns.next_multiple_of(plan.tile) } else { most };
         Room {
-            panels: widths.map(|width| words.take(other::panel_words(plan, width))),
+            panels: widths.map(|width| words.take(panels::words(plan, width))),
             wide: [0, 1].map(|k| words.take(rows(plan, k))),
-            own: widths.map(|width| words.take(most * width)),
+            rows: widths.map(|width| words.take(most * width)),
             scores: words.take(plan.tall * plan.tile),
             slopes: words.take(plan.tall * plan.tile),
             sums: widths.map(|width| words.take(most * plan.padded(width))),
@@ -123,13 +124,13 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 #[inline(always)]
 unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, head: usize, room: &Room, memory: *mut f32) -> Packed {
     let mut packed = Packed { head, wide: [Wide { data: memory, row: 0 }; 2] };
-    for (k, (from, factor)) in sides.other.iter().enumerate() {
+    for (k, (from, factor)) in sides.columns.iter().enumerate() {
         // SAFETY: the sides are matrices of the plan's, and the memory has the words of `Room`, by this function's
         // contract, which counts all panels of each and the copies that are made of its rows.
         unsafe {
-            other::panels(s, plan, from, *factor, memory.add(room.panels[k]));
+            panels::pack(s, plan, from, *factor, memory.add(room.panels[k]));
             if k == 0 || is_of_keys(plan) {
-                packed.wide[k] = other::wide(s, plan, from, memory.add(room.wide[k]));
+                packed.wide[k] = panels::wide(s, plan, from, memory.add(room.wide[k]));
             }
         }
     }
@@ -159,11 +160,11 @@ unsafe fn numbers(plan: &Plan<'_>, head: usize, rows: &Range<usize>, room: &Room
 /// The memory must have the words of [`Room`], and `rows` must be those of a job.
 #[inline(always)]
 unsafe fn begin<S: Simd>(s: S, plan: &Plan<'_>, sides: &Sides, rows: &Range<usize>, room: &Room, memory: *mut f32) {
-    for (k, (from, factor)) in sides.own.iter().enumerate() {
+    for (k, (from, factor)) in sides.rows.iter().enumerate() {
         // SAFETY: the rows are of a matrix of the plan's, and the memory has the words of `Room`, by this function's
         // contract, which counts `most` rows and their sums, and no job has more.
         unsafe {
-            own::copy(s, from, rows.start, rows.len(), *factor, memory.add(room.own[k]), from.columns);
+            block::copy(s, from, rows.start, rows.len(), *factor, memory.add(room.rows[k]), from.columns);
             memory.add(room.sums[k]).write_bytes(0, rows.len() * plan.padded(from.columns));
         }
     }
@@ -202,7 +203,7 @@ unsafe fn block<S: Simd>(
                     rows: at.len(),
                     vectors: (high - low).div_ceil(S::LANES),
                     terms: widths[k],
-                    a: memory.wrapping_add(room.own[k] + at.start * widths[k]),
+                    a: memory.wrapping_add(room.rows[k] + at.start * widths[k]),
                     a_row: widths[k],
                     b: memory.wrapping_add(room.panels[k] + first * widths[k] + low),
                     b_step: plan.tile.cast_signed(),
@@ -212,7 +213,7 @@ unsafe fn block<S: Simd>(
                 };
                 // SAFETY: the block's rows have `widths[k]` words, panels a tile for each of them, and each result a tile
                 // for each row of a register tile, by this function's contract.
-                unsafe { own::multiply(s, &product) };
+                unsafe { block::multiply(s, &product) };
             }
             let place =
                 Tile { head, first, low, high, rows: rows.start + at.start..rows.start + at.end, start: at.start };
@@ -237,7 +238,7 @@ unsafe fn block<S: Simd>(
                 };
                 // SAFETY: weights have columns `low..high` in each row, `from` has as many rows of whole vectors, and the
                 // sums have `wide` words in each row, by this function's contract.
-                unsafe { own::multiply(s, &product) };
+                unsafe { block::multiply(s, &product) };
             }
         }
     }
@@ -286,11 +287,11 @@ unsafe fn slopes<S: Simd>(s: S, plan: &Plan<'_>, tile: &Tile, room: &Room, memor
         scores[counted.end..].fill(f32::NEG_INFINITY);
         mask.apply(s, &mut scores[counted.clone()], row, first + counted.start);
         let of_columns = largest.len() == columns && is_of_keys(plan);
-        let own = (s.splat_f(largest[0]), s.splat_f(deltas[0]));
+        let row = (s.splat_f(largest[0]), s.splat_f(deltas[0]));
         crate::sweep!(S, j, at, columns, {
             let (largest, delta) = match of_columns {
                 true => (s.load_f(largest, j, at), s.load_f(deltas, j, at)),
-                false => own,
+                false => row,
             };
             let p = power(s, s.sub_f(s.load_f(scores, j, at), largest));
             s.store_f(scores, j, at, p);
@@ -320,7 +321,7 @@ unsafe fn finish<S: Simd>(s: S, plan: &Plan<'_>, head: usize, rows: &Range<usize
                 // the rows, by this function's contract.
                 unsafe {
                     let sums = core::slice::from_raw_parts(memory.add(room.sums[k] + r * wide), widths[k]);
-                    own::store(s, &target, row, sums, factor);
+                    block::store(s, &target, row, sums, factor);
                 }
             }
         }

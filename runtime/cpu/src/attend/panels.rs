@@ -1,6 +1,6 @@
-//! What the rows of a block meet: panels of transposed rows, and rows of whole vectors.
+//! The columns of the scores, packed: panels of transposed rows, and rows of whole vectors.
 
-use super::own;
+use super::block;
 use super::plan::{Matrix, Plan};
 use crate::Simd;
 use crate::vectors::MAX_LANES;
@@ -11,7 +11,7 @@ use crate::vectors::MAX_LANES;
 /// # Safety
 /// `from` must be a matrix of the plan's, and `to` valid for writing all tiles.
 #[inline(always)]
-pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, factor: f32, to: *mut f32) {
+pub(super) unsafe fn pack<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, factor: f32, to: *mut f32) {
     let tile = plan.tile;
     let mut first = 0;
     while first < from.rows {
@@ -54,7 +54,7 @@ pub(super) unsafe fn panels<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, facto
 }
 
 /// The words of the panels of a matrix.
-pub(super) fn panel_words(plan: &Plan<'_>, columns: usize) -> usize {
+pub(super) fn words(plan: &Plan<'_>, columns: usize) -> usize {
     plan.columns.next_multiple_of(plan.tile) * columns
 }
 
@@ -83,7 +83,7 @@ pub(super) unsafe fn wide<S: Simd>(s: S, plan: &Plan<'_>, from: &Matrix, to: *mu
     let width = plan.padded(from.columns);
     // SAFETY: `from` is a matrix of the plan's, and `to` has `width` words, no fewer than the columns, for each of its
     // rows, by this function's contract.
-    unsafe { own::copy(s, from, 0, from.rows, 1.0, to, width) };
+    unsafe { block::copy(s, from, 0, from.rows, 1.0, to, width) };
     Wide { data: to, row: width.cast_signed() }
 }
 

@@ -7,10 +7,10 @@
 use core::cell::Cell;
 use core::ops::Range;
 
-use super::hold;
+use super::layout::Place;
 use super::pack::{BLOCK, TRANSPOSE};
-use super::place::Place;
 use super::plan::Plan;
+use super::prepack;
 use crate::isa::Set;
 use crate::run;
 use crate::scratch::{self, LINE, Scratch};
@@ -71,10 +71,10 @@ impl Steady {
 
     /// The right operand in panels of `width` columns.
     pub(super) fn panels(&mut self, isa: Set, plan: &Plan<'_>, width: usize) -> *const f32 {
-        let words = hold::words(plan, width).next_multiple_of(LINE);
+        let words = prepack::words(plan, width).next_multiple_of(LINE);
         let (memory, table) = self.scratch.provide(words + TRANSPOSE, BLOCK, Place::NOWHERE);
         if !self.full {
-            run(isa, hold::Whole { plan, width, to: memory, temp: memory.wrapping_add(words), table });
+            run(isa, prepack::Whole { plan, width, to: memory, temp: memory.wrapping_add(words), table });
             self.full = true;
         }
         memory.cast_const()

@@ -5,7 +5,7 @@
 //! once, and read as columns by what belongs to queries and as rows by what belongs to keys.
 
 use super::Attended;
-use super::own;
+use super::block;
 use super::plan::{Axis, Plan, Words};
 use super::scores::{LaneMask, power};
 use super::short::{Lies, Numbers, Panel, Product, VECTORS, multiply, seen, turn};
@@ -128,7 +128,7 @@ unsafe fn weigh_keys<S: Simd>(
         for target in plan.targets(result, head, Axis::Queries, Axis::Features) {
             for r in 0..panel.count {
                 let sums = core::slice::from_raw_parts(product.c.add(r * features), attend.features);
-                own::store(s, &target, panel.first + r, sums, attend.scale);
+                block::store(s, &target, panel.first + r, sums, attend.scale);
             }
         }
     }
@@ -181,7 +181,7 @@ unsafe fn of_keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memo
             for target in plan.targets(k, head * plan.shared, Axis::Keys, columns) {
                 for r in 0..attend.keys {
                     let at = memory.add(room.sums[k] + r * plan.padded(widths[k]));
-                    own::store(s, &target, r, core::slice::from_raw_parts(at, widths[k]), 1.0);
+                    block::store(s, &target, r, core::slice::from_raw_parts(at, widths[k]), 1.0);
                 }
             }
         }
@@ -198,7 +198,7 @@ unsafe fn keys<S: Simd>(s: S, plan: &Plan<'_>, head: usize, room: &Room, memory:
         let from = plan.input(1 + k, head);
         // SAFETY: the matrix is the plan's, and the memory has the words of `room`, by this function's contract, which
         // counts whole vectors for each row of keys and of values.
-        unsafe { own::copy(s, &from, 0, from.rows, 1.0, memory.add(to), plan.padded(from.columns)) };
+        unsafe { block::copy(s, &from, 0, from.rows, 1.0, memory.add(to), plan.padded(from.columns)) };
     }
 }
 

@@ -25,7 +25,7 @@ fn worth() -> usize {
 /// Whether the halves of K have sums of their own.
 pub(super) fn are_apart(plan: &Plan<'_>) -> bool {
     let results = plan.m.total * plan.n.total;
-    let rows = |source: Source<'_>| source.is_across() && source.side.sights().is_empty();
+    let rows = |source: Source<'_>| source.is_across() && source.side.bounded().is_empty();
     plan.batch.total == 1
         && plan.blocks() > 1
         && plan.right == Right::Packed

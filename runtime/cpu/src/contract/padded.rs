@@ -1,10 +1,10 @@
 //! A copy of an operand in which windows have become plain strides.
 //!
-//! In: an operand with windows. Out: how large a copy is whose window dimensions are padded with zeros and spread by their
+//! In: an operand with windows. Out: how large a copy is whose window dimensions are padded with zeros and dilated by their
 //! divisors, the strides in it, and the copying. Always: an element that lies outside a window is a zero of the copy.
 
+use super::layout::{Bounded, MAX_AXES, MAX_WINDOWS, Place, Side, span};
 use super::pack::copy;
-use super::place::{MAX_AXES, MAX_WINDOWS, Place, Side, Sight, span};
 use super::{Axis, Role};
 use crate::Simd;
 use crate::machine::machine;
@@ -15,7 +15,7 @@ fn most_words() -> usize {
 }
 
 /// How to make the copy for one batch index: rows of elements, along a few dimensions.
-pub(super) struct Stage {
+pub(super) struct Padded {
     /// Words that it takes.
     pub(super) words: usize,
     /// The dimensions around the rows, inner before outer: all axes outside of windows, and all windows but the last.
@@ -33,20 +33,20 @@ pub(super) struct Stage {
 }
 
 /// An operand as an image without windows: itself, or the copy to make of it. Nothing if there is no such copy.
-pub(super) fn image<'a>(operand: &Side<'a>, axes: &[Axis]) -> Option<(Option<Stage>, Side<'a>)> {
-    if operand.sights().is_empty() {
+pub(super) fn image<'a>(operand: &Side<'a>, axes: &[Axis]) -> Option<(Option<Padded>, Side<'a>)> {
+    if operand.bounded().is_empty() {
         return Some((None, Side { data: operand.data, ..*operand }));
     }
-    let (stage, image) = stage(operand, axes)?;
-    Some((Some(stage), image))
+    let (padded, image) = padded(operand, axes)?;
+    Some((Some(padded), image))
 }
 
 const DIMENSIONS: usize = MAX_AXES + MAX_WINDOWS;
 
 /// The operand as it lies in its copy, and how to make that. Nothing if an axis moves both a window and the operand, if a
 /// batch axis moves a window, or if the copy would be large.
-fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
-    let mut stage = Stage {
+fn padded(side: &Side<'_>, axes: &[Axis]) -> Option<(Padded, Side<'static>)> {
+    let mut padded = Padded {
         words: 1,
         count: 0,
         extent: [1; DIMENSIONS],
@@ -57,57 +57,57 @@ fn stage(side: &Side<'_>, axes: &[Axis]) -> Option<(Stage, Side<'static>)> {
         empty: false,
     };
     let mut copy = Side::plain();
-    let last = side.sights().len().checked_sub(1)?;
-    for (window, sight) in side.sights().iter().enumerate().rev() {
+    let last = side.bounded().len().checked_sub(1)?;
+    for (number, window) in side.bounded().iter().enumerate().rev() {
         let moves = |(axis, stride): (&Axis, &isize)| axis.extent > 1 && *stride != 0;
-        let mut batch = axes.iter().zip(sight.strides).filter(|(axis, _)| axis.role == Role::Batch);
+        let mut batch = axes.iter().zip(window.strides).filter(|(axis, _)| axis.role == Role::Batch);
         if batch.any(moves) {
             return None;
         }
-        stage.window(axes, sight, &mut copy, window == last)?;
+        padded.window(axes, window, &mut copy, number == last)?;
     }
     for (number, axis) in axes.iter().enumerate().rev() {
         let step = side.strides[number];
         if axis.role == Role::Batch || step == 0 || axis.extent == 1 {
             continue;
         }
-        if side.sights().iter().any(|sight| sight.strides[number] != 0) {
+        if side.bounded().iter().any(|window| window.strides[number] != 0) {
             return None;
         }
-        copy.strides[number] = stage.words.cast_signed();
-        stage.dimension(axis.extent, step, stage.words);
-        stage.words = stage.words.checked_mul(axis.extent)?;
+        copy.strides[number] = padded.words.cast_signed();
+        padded.dimension(axis.extent, step, padded.words);
+        padded.words = padded.words.checked_mul(axis.extent)?;
     }
-    (stage.words <= most_words()).then_some((stage, copy))
+    (padded.words <= most_words()).then_some((padded, copy))
 }
 
-impl Stage {
+impl Padded {
     fn dimension(&mut self, extent: usize, from: isize, to: usize) {
         (self.extent[self.count], self.from[self.count], self.to[self.count]) = (extent, from, to);
         self.count += 1;
     }
 
     /// Adds a window outside of those that are there; the first one is the row.
-    fn window(&mut self, axes: &[Axis], sight: &Sight<'_>, copy: &mut Side<'_>, row: bool) -> Option<()> {
-        let (low, high) = span(axes, sight.base, sight.strides);
-        copy.base += (sight.base - low) * self.words.cast_signed();
-        for (stride, &pace) in copy.strides.iter_mut().zip(sight.strides) {
+    fn window(&mut self, axes: &[Axis], window: &Bounded<'_>, copy: &mut Side<'_>, row: bool) -> Option<()> {
+        let (low, high) = span(axes, window.base, window.strides);
+        copy.base += (window.base - low) * self.words.cast_signed();
+        for (stride, &pace) in copy.strides.iter_mut().zip(window.strides) {
             *stride += pace * self.words.cast_signed();
         }
         // Elements whose coordinates occur: low ≤ element · divisor ≤ high.
-        let first = (low + sight.divisor - 1).div_euclid(sight.divisor).max(0);
-        let end = (high.div_euclid(sight.divisor) + 1).min(sight.extent);
+        let first = (low + window.divisor - 1).div_euclid(window.divisor).max(0);
+        let end = (high.div_euclid(window.divisor) + 1).min(window.extent);
         let count = usize::try_from(end - first).unwrap_or(0);
         self.empty |= count == 0;
         if count > 0 {
-            self.first.0 += first * sight.stride;
-            self.first.1 += (first * sight.divisor - low).cast_unsigned() * self.words;
+            self.first.0 += first * window.stride;
+            self.first.1 += (first * window.divisor - low).cast_unsigned() * self.words;
         }
-        let pace = sight.divisor.cast_unsigned() * self.words;
+        let pace = window.divisor.cast_unsigned() * self.words;
         if row {
-            self.row = (count, sight.stride, pace);
+            self.row = (count, window.stride, pace);
         } else {
-            self.dimension(count, sight.stride, pace);
+            self.dimension(count, window.stride, pace);
         }
         self.words = self.words.checked_mul((high - low + 1).cast_unsigned())?;
         Some(())

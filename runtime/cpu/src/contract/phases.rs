@@ -1,13 +1,13 @@
-//! A copy of an image, padded with zeros and parted by the stride of a convolution, so that its columns are contiguous.
+//! A copy of an image, padded with zeros and split into the phases of a convolution's stride, so that its columns are contiguous.
 //!
 //! In: an operand with windows, each of which at most one column axis moves. Out: how large the copy is, its rows as one long
 //! row, where each index of K starts in it, and the copying. Always: the coordinate `c` of a window with stride `s` lies in
 //! plane `c mod s` at `c div s`, so a step of a column axis is a step of one in each plane; what is outside is zero. Zeros
 //! after a row are those before the next one as well, so that less lies between the rows.
 
+use super::layout::{Group, MAX_AXES, MAX_WINDOWS, Place, Side, Walk, span};
 use super::long_row::LongRow;
 use super::pack::copy;
-use super::place::{Group, MAX_AXES, MAX_WINDOWS, Place, Side, Walk, span};
 use super::{Axis, Role};
 use crate::Simd;
 
@@ -39,7 +39,7 @@ struct Line {
 }
 
 /// How to make the copy for one batch index.
-pub(super) struct Parted<'a> {
+pub(super) struct Phases<'a> {
     /// Words that it takes.
     pub(super) words: usize,
     pub(super) row: LongRow,
@@ -77,15 +77,15 @@ impl Dimension {
     }
 }
 
-impl<'a> Parted<'a> {
-    /// Nothing if the image has no windows, is already spread by a divisor, or has columns that are not its rows.
+impl<'a> Phases<'a> {
+    /// Nothing if the image has no windows, is dilated by a divisor, or has columns that are not its rows.
     pub(super) fn new(side: &Side<'a>, axes: &[Axis]) -> Option<Self> {
         let columns = Group::merged(axes, Role::N, &[side]);
-        if side.sights().is_empty() || side.sights().iter().any(|sight| sight.divisor != 1) {
+        if side.bounded().is_empty() || side.bounded().iter().any(|window| window.divisor != 1) {
             return None;
         }
         let (count, dimensions) = dimensions(side, axes, &columns)?;
-        let mut parted = Parted {
+        let mut phases = Phases {
             words: 1,
             row: LongRow { rows: 1, inner: columns.extent[columns.count - 1], pitch: 0 },
             channels: 1,
@@ -96,43 +96,43 @@ impl<'a> Parted<'a> {
             outer: Group::EMPTY,
             image: Side { strides: [0; MAX_AXES], base: 0, ..*side },
         };
-        parted.beyond = parted.dimensions[0].spare(parted.row.inner);
-        for (number, dimension) in parted.dimensions[..count].iter_mut().enumerate() {
-            dimension.step = parted.words;
-            let shared = if number == 0 { parted.beyond } else { 0 };
-            parted.words = parted.words.checked_mul(dimension.length() - shared)?;
+        phases.beyond = phases.dimensions[0].spare(phases.row.inner);
+        for (number, dimension) in phases.dimensions[..count].iter_mut().enumerate() {
+            dimension.step = phases.words;
+            let shared = if number == 0 { phases.beyond } else { 0 };
+            phases.words = phases.words.checked_mul(dimension.length() - shared)?;
         }
-        for dimension in &mut parted.dimensions[..count] {
-            dimension.plane = parted.words;
-            parted.words = parted.words.checked_mul(dimension.stride)?;
+        for dimension in &mut phases.dimensions[..count] {
+            dimension.plane = phases.words;
+            phases.words = phases.words.checked_mul(dimension.stride)?;
         }
-        parted.channel = parted.words;
+        phases.channel = phases.words;
         for (number, axis) in axes.iter().enumerate().rev().filter(|(_, axis)| axis.role == Role::K && axis.extent > 1)
         {
-            let moved = side.sights().iter().any(|sight| sight.strides[number] != 0);
+            let moved = side.bounded().iter().any(|window| window.strides[number] != 0);
             if moved && side.strides[number] != 0 {
                 return None;
             }
             if !moved {
-                parted.image.strides[number] = parted.words.cast_signed();
-                parted.words = parted.words.checked_mul(axis.extent)?;
+                phases.image.strides[number] = phases.words.cast_signed();
+                phases.words = phases.words.checked_mul(axis.extent)?;
             }
         }
         for (number, axis) in axes.iter().enumerate() {
-            if parted.image.strides[number] != 0 {
-                let at = parted.outer.count;
-                (parted.outer.extent[at], parted.outer.axis[at]) = (axis.extent, number as u8);
-                parted.outer.count += 1;
-                parted.channels *= axis.extent;
+            if phases.image.strides[number] != 0 {
+                let at = phases.outer.count;
+                (phases.outer.extent[at], phases.outer.axis[at]) = (axis.extent, number as u8);
+                phases.outer.count += 1;
+                phases.channels *= axis.extent;
             }
         }
-        parted.outer.total = parted.channels;
-        parted.words += parted.beyond;
-        let pitch = if columns.count == 2 { parted.dimensions[1].step } else { parted.row.inner };
+        phases.outer.total = phases.channels;
+        phases.words += phases.beyond;
+        let pitch = if columns.count == 2 { phases.dimensions[1].step } else { phases.row.inner };
         let rows = if columns.count == 2 { columns.extent[0] } else { 1 };
-        parted.row = LongRow { rows, inner: parted.row.inner, pitch };
+        phases.row = LongRow { rows, inner: phases.row.inner, pitch };
         // What lies between the rows is computed too.
-        (pitch >= parted.row.inner && rows * parted.row.inner * 8 >= parted.row.length() * 5).then_some(parted)
+        (pitch >= phases.row.inner && rows * phases.row.inner * 8 >= phases.row.length() * 5).then_some(phases)
     }
 
     /// Writes where each index of K starts.
@@ -141,7 +141,7 @@ impl<'a> Parted<'a> {
     /// `list` must be valid for writing an offset for each index of K.
     pub(super) unsafe fn list(&self, axes: &[Axis], list: *mut isize) {
         let k = Group::merged(axes, Role::K, &[&self.image]);
-        let moved = |at: usize| self.image.sights().iter().any(|sight| sight.strides[k.number(at)] != 0);
+        let moved = |at: usize| self.image.bounded().iter().any(|window| window.strides[k.number(at)] != 0);
         // The axes outside of those that move windows move all that is inside.
         let count = (0..k.count).position(moved).unwrap_or(k.count);
         let inside = k.extent[count..k.count].iter().product();
@@ -150,8 +150,8 @@ impl<'a> Parted<'a> {
         for at in 0..inside {
             let mut offset = walk.place.offset;
             for dimension in &self.dimensions[..self.count] {
-                let sight = &self.image.windows[dimension.window];
-                let coordinate = sight.base + walk.place.at[dimension.window] - dimension.low;
+                let bounds = &self.image.windows[dimension.window];
+                let coordinate = bounds.base + walk.place.at[dimension.window] - dimension.low;
                 offset += dimension.place(coordinate.cast_unsigned()).cast_signed();
             }
             // SAFETY: the list has an offset for each index of K, by this function's contract, and `at` is one of them.
@@ -266,20 +266,20 @@ impl<'a> Parted<'a> {
 /// The windows, those of inner columns first. Nothing if one is moved by a batch axis or by two column axes, or if a column
 /// axis moves none, or several.
 fn dimensions(side: &Side<'_>, axes: &[Axis], columns: &Group) -> Option<(usize, [Dimension; MAX_WINDOWS])> {
-    let sights = side.sights();
+    let bounded = side.bounded();
     let mut found = [NOTHING; MAX_WINDOWS];
     let mut count = 0;
     let mut seen = [false; MAX_WINDOWS];
     let batch = |axis: &Axis| axis.role == Role::Batch && axis.extent > 1;
-    let moved = |number: usize| sights.iter().any(|sight| sight.strides[number] != 0);
+    let moved = |number: usize| bounded.iter().any(|window| window.strides[number] != 0);
     if !(1..=2).contains(&columns.count) || axes.iter().enumerate().any(|(number, axis)| batch(axis) && moved(number)) {
         return None;
     }
     for position in (0..columns.count).rev() {
         let number = columns.number(position);
-        let mut movers = (0..sights.len()).filter(|&window| sights[window].strides[number] != 0);
+        let mut movers = (0..bounded.len()).filter(|&window| bounded[window].strides[number] != 0);
         let (window, none) = (movers.next()?, movers.next());
-        let stride = usize::try_from(sights[window].strides[number]).ok()?;
+        let stride = usize::try_from(bounded[window].strides[number]).ok()?;
         if none.is_some() || seen[window] || side.strides[number] != 0 {
             return None;
         }
@@ -287,17 +287,17 @@ fn dimensions(side: &Side<'_>, axes: &[Axis], columns: &Group) -> Option<(usize,
         found[count] = Dimension { window, stride, ..NOTHING };
         count += 1;
     }
-    for window in (0..sights.len()).filter(|&window| !seen[window]) {
+    for window in (0..bounded.len()).filter(|&window| !seen[window]) {
         found[count] = Dimension { window, ..NOTHING };
         count += 1;
     }
     for dimension in &mut found[..count] {
-        let sight = &sights[dimension.window];
-        let (low, high) = span(axes, sight.base, sight.strides);
+        let bounds = &bounded[dimension.window];
+        let (low, high) = span(axes, bounds.base, bounds.strides);
         dimension.low = low;
         dimension.count = usize::try_from(high - low + 1).ok()?;
         dimension.from = (-low).max(0).cast_unsigned();
-        dimension.to = (sight.extent.min(high + 1) - low).max(0).cast_unsigned();
+        dimension.to = (bounds.extent.min(high + 1) - low).max(0).cast_unsigned();
     }
     Some((count, found))
 }

@@ -11,7 +11,7 @@ pub(super) const MAX_WINDOWS: usize = 4;
 
 /// A window that must be looked through for every element.
 #[derive(Clone, Copy)]
-pub(super) struct Sight<'a> {
+pub(super) struct Bounded<'a> {
     pub(super) base: isize,
     pub(super) strides: &'a [isize],
     pub(super) divisor: isize,
@@ -19,7 +19,7 @@ pub(super) struct Sight<'a> {
     pub(super) stride: isize,
 }
 
-const NO_SIGHT: Sight<'static> = Sight { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 };
+const NONE: Bounded<'static> = Bounded { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 };
 
 /// A checked operand.
 #[derive(Clone, Copy)]
@@ -27,8 +27,8 @@ pub(super) struct Side<'a> {
     pub(super) data: &'a [f32],
     pub(super) base: isize,
     pub(super) strides: [isize; MAX_AXES],
-    pub(super) windows: [Sight<'a>; MAX_WINDOWS],
-    pub(super) sights: usize,
+    pub(super) windows: [Bounded<'a>; MAX_WINDOWS],
+    pub(super) bounded: usize,
 }
 
 /// The linear parts of an address, for some of the axes: an offset in words and a coordinate per window.
@@ -54,7 +54,7 @@ impl Place {
 impl Side<'static> {
     /// An operand without strides, windows or data.
     pub(super) fn plain() -> Self {
-        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NO_SIGHT; MAX_WINDOWS], sights: 0 }
+        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NONE; MAX_WINDOWS], bounded: 0 }
     }
 }
 
@@ -71,8 +71,8 @@ impl<'a> Side<'a> {
             data: operand.data,
             base: operand.base,
             strides: [0; MAX_AXES],
-            windows: [NO_SIGHT; MAX_WINDOWS],
-            sights: 0,
+            windows: [NONE; MAX_WINDOWS],
+            bounded: 0,
         };
         side.strides[..axes.len()].copy_from_slice(operand.strides);
         for window in operand.windows {
@@ -88,14 +88,14 @@ impl<'a> Side<'a> {
                 }
                 continue;
             }
-            side.windows[side.sights] = Sight {
+            side.windows[side.bounded] = Bounded {
                 base: window.base,
                 strides: window.strides,
                 divisor: window.divisor.max(1).cast_signed(),
                 extent,
                 stride: window.stride,
             };
-            side.sights += 1;
+            side.bounded += 1;
         }
         side.check(axes);
         side
@@ -107,11 +107,11 @@ impl<'a> Side<'a> {
             return;
         }
         let (mut low, mut high) = span(axes, self.base, &self.strides[..axes.len()]);
-        for sight in self.sights() {
-            if sight.extent == 0 {
+        for window in self.bounded() {
+            if window.extent == 0 {
                 return;
             }
-            let reach = (sight.extent - 1).saturating_mul(sight.stride);
+            let reach = (window.extent - 1).saturating_mul(window.stride);
             low = low.saturating_add(reach.min(0));
             high = high.saturating_add(reach.max(0));
         }
@@ -119,16 +119,16 @@ impl<'a> Side<'a> {
     }
 
     #[inline(always)]
-    pub(super) fn sights(&self) -> &[Sight<'a>] {
-        &self.windows[..self.sights.min(MAX_WINDOWS)]
+    pub(super) fn bounded(&self) -> &[Bounded<'a>] {
+        &self.windows[..self.bounded.min(MAX_WINDOWS)]
     }
 
     /// The place where all indices are 0.
     #[inline(always)]
     pub(super) fn origin(&self) -> Place {
         let mut place = Place { offset: self.base, at: [0; MAX_WINDOWS] };
-        for (at, sight) in place.at.iter_mut().zip(self.sights()) {
-            *at = sight.base;
+        for (at, window) in place.at.iter_mut().zip(self.bounded()) {
+            *at = window.base;
         }
         place
     }
@@ -137,31 +137,31 @@ impl<'a> Side<'a> {
     #[inline(always)]
     pub(super) fn step(&self, place: &mut Place, axis: usize, steps: isize) {
         place.offset += self.strides[axis] * steps;
-        for (at, sight) in place.at.iter_mut().zip(self.sights()) {
-            *at += sight.strides[axis] * steps;
+        for (at, window) in place.at.iter_mut().zip(self.bounded()) {
+            *at += window.strides[axis] * steps;
         }
     }
 
     /// Whether the operand varies with none of `axes`, by their numbers.
     pub(super) fn ignores(&self, mut axes: impl Iterator<Item = usize>) -> bool {
-        axes.all(|axis| self.strides[axis] == 0 && self.sights().iter().all(|sight| sight.strides[axis] == 0))
+        axes.all(|axis| self.strides[axis] == 0 && self.bounded().iter().all(|window| window.strides[axis] == 0))
     }
 
     /// Whether a step of the outer axis equals `extent` steps of the inner one.
     fn continues(&self, outer: usize, inner: usize, extent: usize) -> bool {
         let extent = extent.cast_signed();
         self.strides[outer] == self.strides[inner] * extent
-            && self.sights().iter().all(|sight| sight.strides[outer] == sight.strides[inner] * extent)
+            && self.bounded().iter().all(|window| window.strides[outer] == window.strides[inner] * extent)
     }
 
     /// Whether a step of `axis` is a step of one word wherever the element exists.
     pub(super) fn contiguous(&self, axis: usize) -> bool {
         let mut step = self.strides[axis];
-        for sight in self.sights() {
-            if sight.strides[axis] != 0 && sight.divisor != 1 {
+        for window in self.bounded() {
+            if window.strides[axis] != 0 && window.divisor != 1 {
                 return false;
             }
-            step += sight.strides[axis] * sight.stride;
+            step += window.strides[axis] * window.stride;
         }
         step == 1
     }
@@ -172,7 +172,7 @@ impl<'a> Side<'a> {
             return (1, 0);
         };
         let inner = group.number(last);
-        let free = |axis: usize| self.sights().iter().all(|sight| sight.strides[axis] == 0);
+        let free = |axis: usize| self.bounded().iter().all(|window| window.strides[axis] == 0);
         if !free(inner) {
             return (1, 0);
         }

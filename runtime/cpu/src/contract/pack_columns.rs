@@ -4,7 +4,7 @@
 //! the other. Always: memory is read in the order in which it lies, which row tiles that read it in place, one after the
 //! other and far apart from k to k, do not.
 
-use super::place::Place;
+use super::layout::Place;
 use crate::scratch::LINE;
 use crate::{Kernel, Simd};
 
