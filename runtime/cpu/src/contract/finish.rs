@@ -6,7 +6,7 @@
 use super::epilogue::{Sink, Target, Tile};
 use super::layout::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
-use crate::{Area, Simd};
+use crate::{Area, Kernel, Simd};
 
 /// The batch index that a job works on, and where its results go.
 pub(super) struct Destination<'p> {
@@ -110,7 +110,7 @@ impl<'p> Goal<'p> {
         for target in self.targets {
             // SAFETY: by this function's contract `sums` is readable, and all of its rows and columns lie within the
             // output.
-            unsafe { store(s, sums, target) }
+            unsafe { store(s, *sums, *target) }
         }
     }
 }
@@ -120,36 +120,49 @@ impl<'p> Goal<'p> {
 /// # Safety
 /// `sums` must describe readable memory, and `target` must be valid for writing all of its rows and columns.
 #[inline(always)]
-unsafe fn store<S: Simd>(s: S, sums: &Sums, target: &Target) {
-    let offset = sums.m.cast_signed() * target.row + sums.n.cast_signed() * target.column;
-    let origin = target.origin.wrapping_offset(offset);
-    let mut column = 0;
-    while target.column == 1 && column < sums.cols {
-        let (whole, mask) = (column + S::LANES <= sums.cols, s.mask_first(sums.cols - column));
-        let (mut from, mut to) = (sums.data.wrapping_add(column), origin.wrapping_add(column));
-        for _ in 0..sums.rows {
-            // SAFETY: by this function's contract the sums are readable and their places writable; the columns of the
-            // target are neighbours, and a vector ends with the last column or is masked there.
-            unsafe {
-                match whole {
-                    true => s.store_raw_f(to, s.load_raw_f(from)),
-                    false => s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)),
+unsafe fn store<S: Simd>(s: S, sums: Sums, target: Target) {
+    s.call(Store { sums, target });
+}
+
+struct Store {
+    sums: Sums,
+    target: Target,
+}
+
+impl Kernel for Store {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Store { sums, target } = self;
+        let offset = sums.m.cast_signed() * target.row + sums.n.cast_signed() * target.column;
+        let origin = target.origin.wrapping_offset(offset);
+        let mut column = 0;
+        while target.column == 1 && column < sums.cols {
+            let (whole, mask) = (column + S::LANES <= sums.cols, s.mask_first(sums.cols - column));
+            let (mut from, mut to) = (sums.data.wrapping_add(column), origin.wrapping_add(column));
+            for _ in 0..sums.rows {
+                // SAFETY: only `store` makes this: the sums are readable and their places writable; the columns of the
+                // target are neighbours, and a vector ends with the last column or is masked there.
+                unsafe {
+                    match whole {
+                        true => s.store_raw_f(to, s.load_raw_f(from)),
+                        false => s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)),
+                    }
+                }
+                from = from.wrapping_add(sums.pitch);
+                to = to.wrapping_offset(target.row);
+            }
+            column += S::LANES;
+        }
+        while column < sums.cols {
+            for row in 0..sums.rows {
+                let to = row.cast_signed() * target.row + column.cast_signed() * target.column;
+                // SAFETY: only `store` makes this: the sums are readable, and their places in the target writable.
+                unsafe {
+                    let sum = *sums.data.wrapping_add(row * sums.pitch + column);
+                    origin.wrapping_offset(to).write(sum);
                 }
             }
-            from = from.wrapping_add(sums.pitch);
-            to = to.wrapping_offset(target.row);
+            column += 1;
         }
-        column += S::LANES;
-    }
-    while column < sums.cols {
-        for row in 0..sums.rows {
-            let to = row.cast_signed() * target.row + column.cast_signed() * target.column;
-            // SAFETY: by this function's contract the sums are readable, and their places in the target writable.
-            unsafe {
-                let sum = *sums.data.wrapping_add(row * sums.pitch + column);
-                origin.wrapping_offset(to).write(sum);
-            }
-        }
-        column += 1;
     }
 }

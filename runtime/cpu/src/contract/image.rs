@@ -11,8 +11,8 @@ use super::long_row::LongRow;
 use super::padded::{Padded, image};
 use super::phases::Phases;
 use super::{Axis, Role};
-use crate::Simd;
 use crate::scratch::LINE;
+use crate::{Kernel, Simd};
 
 /// Where the image is read.
 pub(super) enum Image<'a> {
@@ -106,10 +106,27 @@ impl<'a> Image<'a> {
         channels: Range<usize>,
         copy: *mut f32,
     ) {
-        // SAFETY: `copy` has the words of the padded image or of its phases, and more, by this function's contract; those of
-        // a padded one are zeros before it is filled.
+        s.call(Fill { image: self, operand, base, channels, copy });
+    }
+}
+
+/// What [`Image::fill`] does.
+struct Fill<'a> {
+    image: &'a Image<'a>,
+    operand: &'a Side<'a>,
+    base: Place,
+    channels: Range<usize>,
+    copy: *mut f32,
+}
+
+impl Kernel for Fill<'_> {
+    #[inline(always)]
+    fn run<S: Simd>(self, s: S) {
+        let Fill { image, operand, base, channels, copy } = self;
+        // SAFETY: only `Image::fill` makes this: `copy` has the words of the padded image or of its phases, and more; those
+        // of a padded one are zeros before it is filled.
         unsafe {
-            match self {
+            match image {
                 Image::InPlace(_) => {}
                 Image::Padded(padded, _) => {
                     copy.write_bytes(0, padded.words);

@@ -97,12 +97,21 @@ pub(crate) const PANEL: usize = 2;
 /// Most vectors of columns that a tile of one row has.
 pub(crate) const WIDE: usize = 8;
 
+/// The vectors of a tile that has so many columns.
+pub(crate) fn vectors_for(columns: usize, lanes: usize) -> usize {
+    match columns.div_ceil(lanes) {
+        3 => 4,
+        5.. => WIDE,
+        few => few,
+    }
+}
+
 /// Runs the tile of `rows` rows by `vectors` vectors.
 ///
 /// # Safety
 /// `block` must describe readable operands, `k` words of each row and `vectors` vectors for each k, with an offset for each
 /// where they are listed, and writable sums of that size; `rows` must be from 1 to `S::ROWS`, `vectors` from 1 to 2, or for
-/// one row to `WIDE`, where 3 count as 4, and 5 to 7 as 8.
+/// one row to `WIDE`, as [`vectors_for`] has it.
 #[inline(always)]
 pub(crate) unsafe fn tile<S: Simd>(s: S, rows: usize, vectors: usize, block: Block) {
     match (block.rows, block.steps) {

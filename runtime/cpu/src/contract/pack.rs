@@ -5,6 +5,7 @@
 
 use core::ops::Range;
 
+use super::kernel::vectors_for;
 use super::layout::{Group, Place, Side, Walk};
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd};
@@ -90,12 +91,12 @@ pub(super) struct Panels<'p> {
 #[inline(always)]
 pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place], temp: *mut f32) {
     let &Panels { source, base, columns: Range { start, end }, width, k0, to } = panels;
-    let depth = if source.is_across() { DEPTH } else { table.len().max(1) };
+    let depth = if source.is_across() && end - start > width { DEPTH } else { table.len().max(1) };
     for (number, table_part) in table.chunks(depth).enumerate() {
         let done = number * depth;
         for first in (start..end).step_by(width) {
             let columns = width.min(end - first);
-            let pitch = columns.next_multiple_of(S::LANES);
+            let pitch = vectors_for(columns, S::LANES) * S::LANES;
             let to = to.wrapping_add((first - start) * table.len() + done * pitch);
             let panel =
                 Panel { source, base, first, width: columns, pitch, k0: k0 + done, count: table_part.len(), to };

@@ -14,7 +14,7 @@ use core::ptr;
 use super::drive::{CALL, Call, JOB};
 use super::finish::Destination;
 use super::image::Gathered;
-use super::kernel::WIDE;
+use super::kernel::vectors_for;
 use super::layout::{Place, Walk};
 use super::left::{self, Found};
 use super::pack::{self, BLOCK, Panel, Panels, Source};
@@ -247,41 +247,28 @@ unsafe fn block_of_k<S: Simd, const GATHERED: bool>(
     // SAFETY: where rows are packed, `memory.a` has a word for each row of the job and index of a block, or of K, and a line
     // more, or the packed rows, and `memory.temp` has `TRANSPOSE` words, by this function's contract.
     let found = unsafe { left_rows(s, scope, (k0, count), a_table) };
-    let panels = scope.panels.clone();
     if scope.packs() {
         scope.b_source.table(k0, b_table);
     }
-    let block = (block, k0, count);
-    if scope.memory.strip == 0 {
-        let many = scope.at_a_time(count);
+    // A job packs its panels one after the other, each before its first row tile; where there is memory for all of them, the
+    // other row tiles find them.
+    let many = if scope.memory.strip == 0 { scope.at_a_time(count) } else { 1 };
+    let at_once = if scope.memory.strip == 0 { scope.tiles.len() } else { 1 };
+    let (block, panels) = ((block, k0, count), scope.panels.clone());
+    for tile in scope.tiles.clone().step_by(at_once.max(1)) {
         for panel in panels.clone() {
             let mut strip = scope.strip(found, panel, block);
             let number = (panel - panels.start) % many;
-            // SAFETY: `memory.b` has `many` panels of a block and a line more, `memory.temp` `TRANSPOSE` words, and
-            // `memory.c` the sums of the job, by this function's contract; the rows are found, and the panel is packed or
-            // lies in place.
+            // SAFETY: `memory.b` has `many` panels of a block and a line more, or `strip` words for each panel of the job,
+            // `memory.temp` `TRANSPOSE` words, and `memory.c` the sums of the job, by this function's contract; the rows are
+            // found, and the panel is packed or lies in place.
             unsafe {
-                if many == 1 {
-                    pack_strip(s, scope, &strip, k0, b_table);
-                } else if number == 0 {
-                    pack_strips(s, scope, panel..panels.end.min(panel + many), k0, b_table);
+                if tile == scope.tiles.start && number == 0 {
+                    pack_panels(s, scope, &strip, panel..panels.end.min(panel + many), k0, b_table);
                 }
                 strip.b = strip.b.wrapping_add(number * scope.width() * count);
-                strip_of_tiles(s, scope, &strip, scope.tiles.clone());
+                strip_of_tiles(s, scope, &strip, tile..tile + at_once);
             }
-        }
-        return;
-    }
-    for panel in panels.clone() {
-        // SAFETY: `memory.b` has `strip` words for each panel of the job and a line more, and `memory.temp` `TRANSPOSE`
-        // words, by this function's contract.
-        unsafe { pack_strip(s, scope, &scope.strip(found, panel, block), k0, b_table) }
-    }
-    for tile in scope.tiles.clone() {
-        for panel in panels.clone() {
-            // SAFETY: `memory.c` has the sums of the job, by this function's contract; the rows are found, and all panels
-            // are packed or lie in place.
-            unsafe { strip_of_tiles(s, scope, &scope.strip(found, panel, block), tile..tile + 1) }
         }
     }
 }
@@ -320,11 +307,7 @@ impl<const GATHERED: bool> Scope<'_, GATHERED> {
         let (plan, width) = (self.plan, self.width());
         let first = panel * width;
         let cols = width.min(self.cut.columns.length() - first);
-        let vectors = match cols.div_ceil(self.lanes) {
-            3 => 4,
-            5.. => WIDE,
-            few => few,
-        };
+        let vectors = vectors_for(cols, self.lanes);
         let b = self.memory.b.wrapping_add((panel - self.panels.start) * self.memory.strip).cast_const();
         let b_step = (vectors * self.lanes).cast_signed();
         let mut strip = Strip { found, b, b_step, first, cols, skip: 0, vectors, count, block };
@@ -350,48 +333,28 @@ impl<const GATHERED: bool> Scope<'_, GATHERED> {
     }
 }
 
-/// Packs a panel where its strip says.
+/// Packs some panels after each other, from where the strip of the first one says.
 ///
 /// # Safety
-/// If the job packs, `strip.b` must be valid for writing its vectors for each index of the block, and a line more,
-/// `table` must be the block's, and `scope.memory.temp` must have [`pack::TRANSPOSE`] words.
+/// If the job packs, `strip.b` must be valid for writing so many panels for each place of `table`, which must be the block's,
+/// and a line more, and `scope.memory.temp` must have [`pack::TRANSPOSE`] words.
 #[inline(always)]
-unsafe fn pack_strip<S: Simd, const GATHERED: bool>(
+unsafe fn pack_panels<S: Simd, const GATHERED: bool>(
     s: S,
     scope: &Scope<'_, GATHERED>,
     strip: &Strip,
+    some: Range<usize>,
     k0: usize,
     table: &[Place],
 ) {
     if !scope.packs() {
         return;
     }
-    let Strip { first, cols, count, .. } = *strip;
-    let (source, base, to, pitch) = (scope.b_source, scope.right, strip.b.cast_mut(), strip.vectors * S::LANES);
-    let panel = Panel { source, base, first, width: cols, pitch, k0, count, to };
-    // SAFETY: by this function's contract `strip.b` has `pitch` words for each index of the block, and a line more, and
-    // `temp` `TRANSPOSE` words; the panel's columns are the operand's.
-    unsafe { pack::pack(s, &panel, table, scope.memory.temp) }
-}
-
-/// Packs some panels after each other, from the start of their region on.
-///
-/// # Safety
-/// `scope.memory.b` must have so many panels for each place of `table`, which must be the block's, and a line more, and
-/// `scope.memory.temp` [`pack::TRANSPOSE`] words.
-#[inline(always)]
-unsafe fn pack_strips<S: Simd, const GATHERED: bool>(
-    s: S,
-    scope: &Scope<'_, GATHERED>,
-    some: Range<usize>,
-    k0: usize,
-    table: &[Place],
-) {
     let width = scope.width();
     let columns = some.start * width..scope.plan.n.total.min(some.end * width);
-    let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: scope.memory.b };
-    // SAFETY: by this function's contract `memory.b` has the panels, of whole vectors, for each place of the block, and a
-    // line more, and `temp` `TRANSPOSE` words.
+    let panels = Panels { source: scope.b_source, base: scope.right, columns, width, k0, to: strip.b.cast_mut() };
+    // SAFETY: by this function's contract there are the panels, of whole vectors, for each place of the block, and a line
+    // more, and `temp` has `TRANSPOSE` words.
     unsafe { pack::panels(s, &panels, table, scope.memory.temp) }
 }
 

@@ -222,7 +222,7 @@ fn moving(group: &Group) -> impl Iterator<Item = usize> + '_ {
 }
 
 /// Where part `number` of `parts` equal parts of `total` starts.
-#[inline(always)]
+#[inline(never)]
 pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     match total.checked_mul(number) {
         Some(all) => all / parts,
