@@ -66,6 +66,12 @@ impl Count {
         }
     }
 
+    /// This number, where kernels can count an axis of that extent too.
+    #[inline]
+    pub const fn beside(self, extent: Count) -> Count {
+        if extent.words().is_some() { self } else { Count(None) }
+    }
+
     /// As a number of words, which kernels count in 32 bits.
     #[inline]
     pub const fn words(self) -> Option<usize> {
@@ -114,5 +120,7 @@ mod tests {
         assert_eq!(Count::of(17).arena_bytes(), 128);
         assert_eq!(Count::of(i32::MAX as u64 + 1).words(), None);
         assert_eq!(Count::dim(5).larger(Count::of(3)).words(), Some(5));
+        assert_eq!(Count::dim(5).beside(Count::of(3)).words(), Some(5));
+        assert_eq!(Count::dim(5).beside(Count::dim(65536).times(Count::dim(65536))).words(), None);
     }
 }

@@ -277,6 +277,11 @@ pub enum LoaderError {
     },
     /// There are no samples.
     NoSamples,
+    /// There are more samples than a loader can number.
+    TooMany {
+        /// The number of samples.
+        samples: usize,
+    },
     /// A batch of no samples was asked for.
     NoBatch,
     /// A fraction is not between 0 and 1.
@@ -448,6 +453,9 @@ impl fmt::Display for LoaderError {
                 )
             }
             LoaderError::NoSamples => write!(f, "a loader needs at least one sample"),
+            LoaderError::TooMany { samples } => {
+                write!(f, "a loader serves at most {} samples, but there are {samples}", u32::MAX)
+            }
             LoaderError::NoBatch => write!(f, "a batch needs at least one sample"),
             LoaderError::Fraction(fraction) => {
                 write!(f, "a split needs a fraction between 0 and 1, but got {fraction}")

@@ -35,11 +35,12 @@ pub fn threads() -> usize {
     }
 }
 
-/// Lets kernels use at most `count` threads; 0 means as many as the machine has cores, which is the default.
+/// Lets kernels use at most `count` threads; 0 means as many as the machine has cores, which is the default, and more than
+/// 65535 are as many.
 ///
 /// Results do not depend on it.
 pub fn set_threads(count: usize) {
-    CAP.store(count, Ordering::Relaxed);
+    CAP.store(count.min(usize::from(u16::MAX)), Ordering::Relaxed);
 }
 
 /// Parts of a pool, each from a first word and a number of words. The memory plan keeps them apart.

@@ -42,13 +42,16 @@ impl<'a, X: Sample, Y: Sample> Loader<'a, X, Y> {
     /// Serves `inputs` and their `targets` in batches of `batch`.
     ///
     /// # Errors
-    /// If there are no samples, not as many targets as inputs, or `batch` is 0.
+    /// If there are no samples, more than 4294967295, not as many targets as inputs, or `batch` is 0.
     pub fn new(inputs: &'a [X], targets: &'a [Y], batch: usize) -> Result<Self> {
         if inputs.len() != targets.len() {
             return Err(LoaderError::Lengths { inputs: inputs.len(), targets: targets.len() }.into());
         }
         if inputs.is_empty() {
             return Err(LoaderError::NoSamples.into());
+        }
+        if u32::try_from(inputs.len()).is_err() {
+            return Err(LoaderError::TooMany { samples: inputs.len() }.into());
         }
         if batch == 0 {
             return Err(LoaderError::NoBatch.into());
@@ -181,6 +184,8 @@ mod tests {
         assert_eq!(error.to_string(), "a loader needs as many targets as inputs, but there are 1 targets and 2 inputs");
         assert!(Loader::<u8, u8>::new(&[], &[], 2).is_err());
         assert!(Loader::new(&[1], &[1], 0).is_err());
+        #[cfg(target_pointer_width = "64")]
+        assert!(Loader::new(&[(); 1 << 32], &[(); 1 << 32], 1).is_err());
         assert!(Split::stratified(&[1], 1.5, 0).is_err());
     }
 }

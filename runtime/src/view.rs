@@ -46,8 +46,13 @@ impl<'a, T, const R: usize> View<'a, T, R> {
     }
 
     fn checked(data: &'a [T], dims: [usize; R]) -> Result<Self> {
-        let needed = dims.iter().fold(1usize, |product, &extent| product.saturating_mul(extent));
-        if data.len() != needed {
+        // Extents that multiply to more than can be counted belong to no data, unless there is none.
+        let product = match dims.contains(&0) {
+            true => Some(0),
+            false => dims.iter().try_fold(1usize, |product, &extent| product.checked_mul(extent)),
+        };
+        if product != Some(data.len()) {
+            let needed = product.unwrap_or(usize::MAX);
             return Err(Error::Length { argument: "view", found: data.len(), needed, multiple: false });
         }
         Ok(View { data, dims })

@@ -51,8 +51,16 @@ const NAMES: &[(&str, Own)] = &[
     ("MultiheadAttention", Form(ATTENTION)),
     ("MultiHeadDotProductAttention", Form(ATTENTION)),
     ("SelfAttention", Form(ATTENTION)),
-    ("TransformerEncoderLayer", Form(ATTENTION)),
-    ("TransformerDecoderLayer", Form(ATTENTION)),
+    ("TransformerDecoder", Form("import it: write `use precast::blocks::TransformerDecoder;` above the struct")),
+    (
+        "TransformerDecoderLayer",
+        Form("import it: write `use precast::blocks::TransformerDecoderLayer;` above the struct"),
+    ),
+    ("TransformerEncoder", Form("import it: write `use precast::blocks::TransformerEncoder;` above the struct")),
+    (
+        "TransformerEncoderLayer",
+        Form("import it: write `use precast::blocks::TransformerEncoderLayer;` above the struct"),
+    ),
     // What holds layers.
     ("Identity", Form("remove it: a value that stays as it is needs no layer")),
     ("Lambda", Form("write a function beside the struct: `fn scale(x: f32[..]) -> f32[..] { … }`")),
@@ -221,8 +229,7 @@ const NAMES: &[(&str, Own)] = &[
     ("while_loop", Form("write `for k in 0..8 { … }`, or run along an axis with `scan(…)`")),
 ];
 
-const ATTENTION: &str = "declare `Linear` fields for queries, keys and values, and write `attend(heads(q, 8), heads(k, 8), \
-                         heads(v, 8))`";
+const ATTENTION: &str = "import it: write `use precast::blocks::MultiheadAttention;` above the struct";
 const CELL: &str =
     "declare `RNN`, `LSTM` or `GRU`, which run over all steps, or write a cell of `Linear` fields and run it by `scan`";
 const CROSS_ENTROPY: &str = "write `cross_entropy(logits, target)`";

@@ -338,7 +338,7 @@ unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length
             step += pace * window.stride;
         } else {
             // SAFETY: `to` has `padded` words, and the operand `length` indices of `axis`, by this function's contract.
-            unsafe { one_by_one(s, side, place, axis, length, padded, to) }
+            unsafe { dilated(side, place, axis, length, padded, to) }
             return;
         }
     }
@@ -376,57 +376,63 @@ fn ceil_div(a: isize, b: isize) -> isize {
     (a + b - 1) / b
 }
 
-/// [`run`] where the coordinate of a window must be divisible: element by element.
+/// [`run`] where coordinates of windows must be divisible: elements with zeros between them.
 ///
 /// # Safety
 /// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(never)]
-unsafe fn one_by_one<S: Simd>(
-    s: S,
-    side: &Side<'_>,
-    place: &Place,
-    axis: usize,
-    length: usize,
-    padded: usize,
-    to: *mut f32,
-) {
+unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
     // SAFETY: `to` has `padded` words, by this function's contract.
-    unsafe { zero_scalar(s, to, padded) };
-    // Elements and what is left of the coordinates, at the first index and from index to index.
-    let divide = |at: isize, by: isize| (at.div_euclid(by), at.rem_euclid(by));
-    let mut elements = [(0isize, 0isize); super::layout::MAX_WINDOWS];
-    let mut steps = elements;
-    for (number, window) in side.bounded().iter().enumerate() {
-        elements[number] = divide(place.at[number], window.divisor);
-        steps[number] = divide(window.strides[axis], window.divisor);
-    }
-    let mut plain = place.offset;
-    for t in 0..length {
-        let mut offset = plain;
-        let mut present = true;
-        for ((window, (element, rest)), step) in side.bounded().iter().zip(&mut elements).zip(steps) {
-            present &= *rest == 0 && (0..window.extent).contains(element);
-            offset += *element * window.stride;
-            (*element, *rest) = (*element + step.0, *rest + step.1);
-            if *rest >= window.divisor {
-                (*element, *rest) = (*element + 1, *rest - window.divisor);
+    unsafe { to.write_bytes(0, padded) };
+    let length = length.cast_signed();
+    // The indices that all windows let through: from the first on, so many apart.
+    let (mut first, mut every, mut low, mut high) = (0isize, 1isize, 0isize, length);
+    for (window, &at) in side.bounded().iter().zip(&place.at) {
+        let pace = window.strides[axis];
+        let mut index = first;
+        while index < length && (at + pace * index) % window.divisor != 0 {
+            index = index.saturating_add(every);
+        }
+        first = index;
+        every = every.saturating_mul(window.divisor / divisor(pace.wrapping_mul(every), window.divisor));
+        // Coordinates end with that of the last element.
+        let end = (window.extent - 1).saturating_mul(window.divisor).saturating_add(1);
+        match pace {
+            0 if (0..end).contains(&at) => {}
+            0 => return,
+            _ => {
+                let (from, to) = inside(at, pace, end);
+                (low, high) = (low.max(from), high.min(to));
             }
         }
-        if present {
-            // SAFETY: `Side` has checked every address that its windows let through, and `to` has more words than `t`.
-            unsafe { to.add(t).write(*side.data.as_ptr().offset(offset)) };
-        }
-        plain += side.strides[axis];
+    }
+    if first < low {
+        first = first.saturating_add(ceil_div(low - first, every).saturating_mul(every));
+    }
+    let (mut offset, mut step) =
+        (place.offset + side.strides[axis] * first.min(length), side.strides[axis].wrapping_mul(every));
+    for (window, &at) in side.bounded().iter().zip(&place.at) {
+        let pace = window.strides[axis];
+        offset += (at + pace * first.min(length)) / window.divisor * window.stride;
+        step = step.wrapping_add((pace.wrapping_mul(every) / window.divisor).wrapping_mul(window.stride));
+    }
+    let mut from = side.data.as_ptr().wrapping_offset(offset);
+    let mut index = first;
+    while index < high {
+        // SAFETY: `Side` has checked every address that its windows let through, and `to` has more words than `index`.
+        unsafe { to.offset(index).write(*from) };
+        from = from.wrapping_offset(step);
+        index = index.saturating_add(every);
     }
 }
 
-/// Writes `count` zeros outside of vector code.
-///
-/// # Safety
-/// `to` must be valid for writing `count` words.
-unsafe fn zero_scalar<S: Simd>(_: S, to: *mut f32, count: usize) {
-    // SAFETY: `to` has `count` words, by this function's contract.
-    unsafe { to.write_bytes(0, count) }
+/// The greatest common divisor with a positive number.
+fn divisor(a: isize, b: isize) -> isize {
+    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
+    while a != 0 {
+        (a, b) = (b % a, a);
+    }
+    b.cast_signed()
 }
 
 /// Writes `count` zeros.

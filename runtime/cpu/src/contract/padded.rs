@@ -18,7 +18,7 @@ fn most_words() -> usize {
 pub(super) struct Padded {
     /// Words that it takes.
     pub(super) words: usize,
-    /// The dimensions around the rows, inner before outer: all axes outside of windows, and all windows but the last.
+    /// The dimensions around the rows, inner before outer: all axes outside of windows, and all windows but the row's.
     count: usize,
     extent: [usize; DIMENSIONS],
     /// Words from one to the next, in the operand and in the copy.
@@ -57,14 +57,19 @@ fn padded(side: &Side<'_>, axes: &[Axis]) -> Option<(Padded, Side<'static>)> {
         empty: false,
     };
     let mut copy = Side::plain();
+    // The window along the columns is the innermost, and so the row that is copied at once.
+    let columns = axes.iter().rposition(|axis| axis.role == Role::N && axis.extent > 1);
+    let moved = |window: &Bounded<'_>| columns.is_some_and(|axis| window.strides[axis] != 0);
     let last = side.bounded().len().checked_sub(1)?;
-    for (number, window) in side.bounded().iter().enumerate().rev() {
+    let inner = side.bounded().iter().rposition(moved).unwrap_or(last);
+    for number in core::iter::once(inner).chain((0..=last).rev().filter(|&number| number != inner)) {
+        let window = &side.bounded()[number];
         let moves = |(axis, stride): (&Axis, &isize)| axis.extent > 1 && *stride != 0;
         let mut batch = axes.iter().zip(window.strides).filter(|(axis, _)| axis.role == Role::Batch);
         if batch.any(moves) {
             return None;
         }
-        padded.window(axes, window, &mut copy, number == last)?;
+        padded.window(axes, window, &mut copy, number == inner)?;
     }
     for (number, axis) in axes.iter().enumerate().rev() {
         let step = side.strides[number];

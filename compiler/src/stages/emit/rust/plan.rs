@@ -84,6 +84,8 @@ impl<'a> Printer<'a> {
                 quote!(#words.larger(#room))
             }
         };
+        let extents = self.unstored().into_iter().map(|extent| arith::count(&extent));
+        let words = quote!(#words #(.beside(#extents))*);
         quote! {
             impl #marker {
                 #[inline]
@@ -91,6 +93,18 @@ impl<'a> Printer<'a> {
                 pub(super) const fn flops(#(#dims: rt::Count),*) -> rt::Count { #flops }
             }
         }
+    }
+
+    /// Extents of axes that no buffer has: a value that is never stored may be larger than all memory.
+    fn unstored(&self) -> BTreeSet<Dim> {
+        let mut extents = BTreeSet::new();
+        kernels(&self.plan.program.steps, &mut |kernel| {
+            extents.extend(self.launched.kernels[kernel.0].axes.iter().cloned())
+        });
+        let buffers = &self.plan.program.buffers;
+        let is_stored = |extent: &Dim| buffers.iter().any(|buffer| buffer.len.exact_div(extent).is_some());
+        extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
+        extents
     }
 
     fn scratch(&self) -> TokenStream {
@@ -452,5 +466,21 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
+    }
+}
+
+/// The kernels of some steps.
+fn kernels(steps: &[Step<KernelId>], see: &mut dyn FnMut(KernelId)) {
+    for step in steps {
+        match step {
+            Step::Launch { kernel, .. } => see(*kernel),
+            Step::Loop { body, .. } => kernels(body, see),
+            Step::Branch { cases, .. } => cases.iter().for_each(|case| kernels(case, see)),
+            Step::Fused { kernel, steps, .. } => {
+                see(*kernel);
+                kernels(steps, see);
+            }
+            Step::Foreign { .. } => {}
+        }
     }
 }
