@@ -104,7 +104,7 @@ impl<'k> Product<'k> {
                 let channel_and_taps = self.longer(self.k) >= 3 && taps.count() >= 2;
                 self.shares_filters() && self.longer(self.n) >= 2 && channel_and_taps
             }
-            Algorithm::Implicit => self.shares_filters(),
+            Algorithm::Implicit => self.is_image(),
             Algorithm::ImplicitByFilters => {
                 self.is_image() && self.longer(self.k) >= 2 && self.runs_along(self.lhs, self.k)
             }

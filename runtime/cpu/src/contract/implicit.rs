@@ -11,6 +11,7 @@ use super::image::{Gathered, Image};
 use super::kernel::PANEL;
 use super::layout::{Group, Place};
 use super::long_row::LongRow;
+use super::pack::BLOCK;
 use super::panels::cut::Cut;
 use super::panels::gathered;
 use super::plan::{Left, Plan, held_words};
@@ -40,7 +41,7 @@ pub(super) fn implicit(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis]) -> bool 
     let cut = Cut::gathered(call, plan, setup.row, setup.vectors);
     let mut plan = plan.gathered(setup.left);
     let kept = prepack::left(call, &plan, cut.tiles);
-    let packs = kept.is_none() && plan.left == Left::Packed;
+    let packs = kept.is_none() && plan.left == Left::Packed && plan.shares_left();
     if kept.is_some() {
         plan.left = Left::Packed;
     }
@@ -91,7 +92,9 @@ impl<'a> Setup<'a> {
         }
         let left = read_left(plan);
         let small = left != Left::Packed || plan.m.total * plan.k.total <= held_words();
-        if plan.k.total > longest_k() || !small || !plan.shares_left() {
+        // Jobs pack rows that differ from one batch index to the next, a block of K at most.
+        let longest = if plan.shares_left() || left != Left::Packed { longest_k() } else { BLOCK };
+        if plan.k.total > longest || !small {
             return None;
         }
         let copied = image.is_copied();

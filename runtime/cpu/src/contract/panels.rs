@@ -178,14 +178,16 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let keeps = packs && cut.keeps_rows(call.threads, plan, rows);
         let rows_of = packs.then_some(if keeps { plan.k.total } else { plan.longest_block() });
         let copied = gathered.map_or(0, |gathered| gathered.own_words());
-        let own = rows_of.map_or(copied, |depth| (rows * depth + LINE).next_multiple_of(LINE));
+        let packed = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
+        let own = copied + packed;
         let (mut memory, table) = Memory::new(scratch, (plan, &cut), own, (rows, S::ROWS), (panels.len(), width));
         let right = plan.at_batch(&plan.rhs, batch);
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
-            // SAFETY: `Memory::new` has made `own_words` words at `a`, where no rows are packed.
+            // SAFETY: `Memory::new` has made `own_words` words at `a`, behind which rows are packed.
             (gathered, unsafe { gathered.start(s, &plan.rhs, right, memory.a, fills) })
         });
+        memory.a = memory.a.wrapping_add(copied);
         memory.a_step = if keeps { rows } else { 0 };
         let key = keeps.then_some((row_part, batch));
         let is_packed = keeps && filled.rows == key;

@@ -648,6 +648,51 @@ fn convolutions_and_their_gradients() {
     }
 }
 
+/// A convolution as one of `groups` groups, each of which has filters and channels of its own.
+fn grouped(mut case: Case, groups: usize, random: &mut Random) -> Case {
+    let [filters, image, words] = [case.lhs.data.len(), case.rhs.data.len(), case.words];
+    let batch = case.axes[0].0;
+    (case.lhs.data, case.rhs.data) = (random.vector(filters * groups), random.vector(image * groups));
+    case.axes.insert(1, (groups, Role::Batch));
+    case.lhs.strides.insert(1, filters as isize);
+    for (strides, of_batch) in [(&mut case.rhs.strides, image / batch), (&mut case.strides, words / batch)] {
+        strides[0] *= groups as isize;
+        strides.insert(1, of_batch as isize);
+    }
+    case.rhs.windows.iter_mut().for_each(|window| window.1.insert(1, 0));
+    case.words *= groups;
+    case
+}
+
+#[test]
+fn grouped_convolutions_and_their_gradients() {
+    let mut random = Random(23);
+    for round in 0..if cfg!(debug_assertions) { 12 } else { 150 } {
+        let c = Convolution {
+            batch: random.pick(&[1, 2, 3]),
+            channels: [random.pick(&[1, 2, 3, 70]), random.pick(&[1, 3, 7, 16])],
+            image: [random.pick(&[5, 6, 7, 13]), random.pick(&[5, 7, 8, 17, 37])],
+            kernel: [random.pick(&[1, 2, 3]), random.pick(&[1, 2, 3])],
+            stride: random.pick(&[1, 1, 2, 3]),
+            padding: random.pick(&[0, 1, 2, 4]),
+            dilation: random.pick(&[1, 1, 2, 3]),
+        };
+        let groups = random.pick(&[2, 3, 5]);
+        if !c.fits() {
+            continue;
+        }
+        println!("{round}: {groups} groups of {c:?}");
+        let cases =
+            [c.forward(&mut random), c.input_gradient(&mut random), c.input_gradient_of_flipped_filters(&mut random)];
+        for mut case in cases {
+            if random.below(2) == 1 {
+                case.rhs.windows.reverse();
+            }
+            check(&grouped(case, groups, &mut random));
+        }
+    }
+}
+
 /// Filters of each channel's own: what was summed over channels, or a row for each, is another batch index.
 #[test]
 fn depthwise_convolutions_and_their_gradients() {
