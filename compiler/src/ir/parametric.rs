@@ -29,10 +29,14 @@ impl Parametric {
     /// The kernel itself, of one with parameters.
     fn of(&self, parametric: &Kernel) -> Kernel {
         let mut kernel = parametric.clone();
-        let number =
-            |name: &str| self.numbers.iter().find(|(own, _)| own == name).map(|(_, number)| Dim::from(*number));
-        for_each_dim(&mut kernel, &mut |dim| *dim = dim.substitute(&number));
+        for_each_dim(&mut kernel, &mut |dim| *dim = self.dim(dim));
         kernel
+    }
+
+    /// A dimension of the kernel itself, of that of one with parameters.
+    pub fn dim(&self, parametric: &Dim) -> Dim {
+        parametric
+            .substitute(&|name| self.numbers.iter().find(|(own, _)| own == name).map(|(_, number)| Dim::from(*number)))
     }
 }
 

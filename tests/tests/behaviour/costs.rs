@@ -37,6 +37,9 @@ model! {
             where(x > other, flip(x, axis = 1), other)
         }
 
+        /// A sum of so many numbers that nobody stores.
+        pub fn drawn(&self, x: f32[In], key: u32[2]) -> f32 { sum(normal(key, [In, In, In, In])) + sum(x) }
+
         /// A mean of squares: a difference, a square and a sum for each element, and a quotient.
         #[train(Sgd)]
         pub fn loss(&self, x: f32[B, 12], y: f32[B, 32]) -> f32 { mse_loss(self.entered(x), y) }
@@ -70,4 +73,13 @@ fn costs_are_constants() {
 fn what_is_refused_costs_too_much() {
     assert_eq!(Net::entered_arena_bytes(usize::MAX), usize::MAX);
     assert_eq!(Net::entered_flops(usize::MAX), u64::MAX);
+}
+
+#[test]
+fn what_is_never_stored_is_counted() -> precast::Result<()> {
+    let net = Net::init(1);
+    assert!(net.drawn(&[0.5; 3], &[1, 2])?.is_finite());
+    assert!(matches!(net.drawn(&[0.5; 1 << 16], &[1, 2]), Err(precast::Error::Overflow { function: "drawn" })));
+    assert_eq!((Net::drawn_arena_bytes(1 << 16), Net::drawn_arena_bytes(8) < 1 << 16), (usize::MAX, true));
+    Ok(())
 }

@@ -98,8 +98,10 @@ impl<'a> Printer<'a> {
     /// Extents of axes that no buffer has: a value that is never stored may be larger than all memory.
     fn unstored(&self) -> BTreeSet<Dim> {
         let mut extents = BTreeSet::new();
-        kernels(&self.plan.program.steps, &mut |kernel| {
-            extents.extend(self.launched.kernels[kernel.0].axes.iter().cloned())
+        kernels(&self.plan.program.steps, &mut |id| {
+            let parametric = &self.launched.parametric[id.0];
+            let axes = &self.launched.kernels[parametric.kernel].axes;
+            extents.extend(axes.iter().map(|extent| parametric.dim(extent)));
         });
         let buffers = &self.plan.program.buffers;
         let is_stored = |extent: &Dim| buffers.iter().any(|buffer| buffer.len.exact_div(extent).is_some());

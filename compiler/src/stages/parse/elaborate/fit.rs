@@ -63,21 +63,12 @@ pub(super) fn extent(expr: &Expr, names: &Names, diags: &mut Diags) -> Option<Di
     }
 }
 
-/// Whether it is not the constant 0, which is reported: no value is without elements.
-fn is_positive(dim: &Dim, written: &Expr, diags: &mut Diags) -> bool {
-    if dim.is(0) {
-        let message = format!("`{}` is 0, but an extent is at least 1", words::full(written));
-        diags.push(Diagnostic::new(Code::WrongAttribute, written.place, message));
-    }
-    !dim.is(0)
-}
-
 /// The extents of a pattern; `None` after a report.
 pub(in super::super) fn axes(axes: &[AxisExpr], names: &Names, diags: &mut Diags) -> Option<Vec<Option<Axis>>> {
     let one = |axis: &AxisExpr, diags: &mut Diags| match axis {
         AxisExpr::Rest => Some(None),
         AxisExpr::Dim { value, bound } => {
-            let dim = extent(value, names, diags).filter(|dim| is_positive(dim, value, diags));
+            let dim = extent(value, names, diags);
             let limit = match bound {
                 Some(bound) => extent(bound, names, diags)?.as_const(),
                 None => None,
