@@ -72,6 +72,21 @@ fn windows_whose_coordinates_overflow() {
     }
 }
 
+/// Coordinates that only their indices below zero divide: no element is there.
+#[test]
+fn windows_whose_divisors_have_no_product() {
+    let far = 1usize << (usize::BITS / 2);
+    let window =
+        |divisor: usize| Window { base: -divisor.cast_signed(), strides: &[0, 1, 0], divisor, extent: 2, stride: 1 };
+    for isa in Isa::available() {
+        let (data, mut out) = ([1.0; 4], [7.0; 3]);
+        let (axes, windows) = (axes([(1, Role::M), (3, Role::N), (1, Role::K)]), [window(far), window(far + 1)]);
+        let work = Contract { axes: &axes, lhs: plain(&data, &[0; 3]), rhs: windowed(&data, &[0; 3], &windows) };
+        contract(isa, 1, &[], &work, &mut [Output { data: &mut out, base: 0, strides: &[0, 1, 0] }], &Plain);
+        assert_eq!(out, [0.0; 3]);
+    }
+}
+
 /// Attention over one word that stands for all elements.
 fn attention(heads: &[usize], batch: usize, part: Attended, [queries, keys, features]: [usize; 3]) {
     refused("extents", |isa| {

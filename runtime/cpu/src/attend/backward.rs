@@ -101,9 +101,9 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
             // SAFETY: the memory has the words of `Room`, by this function's contract; what the block meets is packed, and
             // its rows, numbers and sums are there, before it is computed.
             unsafe {
-                let other = if of_keys { query_head } else { query_head / plan.shared };
-                if packed.head != other {
-                    packed = pack(s, plan, &sides, other, &room, memory);
+                let columns = if of_keys { query_head } else { query_head / plan.shared };
+                if packed.head != columns {
+                    packed = pack(s, plan, &sides, columns, &room, memory);
                 }
                 numbers(plan, query_head, &rows, &room, memory);
                 if turn == 0 {

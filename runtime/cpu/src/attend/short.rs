@@ -20,7 +20,7 @@ struct Room {
     keys: usize,
     values: usize,
     queries: usize,
-    turned: usize,
+    transposed: usize,
     scores: usize,
     sums: usize,
     end: usize,
@@ -34,7 +34,7 @@ impl Room {
             keys: words.take(attend.keys * features),
             values: words.take(attend.keys * values),
             queries: words.take(width * features),
-            turned: words.take(width * attend.features),
+            transposed: words.take(width * attend.features),
             scores: words.take(width * attend.keys),
             sums: words.take(width * values),
             end: words.take(0),
@@ -83,7 +83,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
     for job in jobs {
         let (head, panel) = plan.panel(job);
         // SAFETY: the memory has the words of `Room`, by this function's contract: rows of whole vectors for all keys and
-        // values, and a panel's queries, those turned, a panel of scores for each key, and sums. What a product reads is
+        // values, and a panel's queries, those transposed, a panel of scores for each key, and sums. What a product reads is
         // written before it, and the queries belong to this job.
         unsafe {
             if copied != head / plan.shared {
@@ -91,7 +91,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
                 block::copy(s, &plan.input(2, head), 0, attend.keys, 1.0, at(room.values), values);
                 copied = head / plan.shared;
             }
-            turn(s, plan, &plan.input(0, head), &panel, attend.scale, at(room.queries), at(room.turned));
+            transpose(s, plan, &plan.input(0, head), &panel, attend.scale, at(room.queries), at(room.transposed));
             let scores = Product {
                 rows: panel.seen,
                 vectors: panel.vectors,
@@ -99,7 +99,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
                 until: None,
                 a: at(room.keys),
                 lies: Lies::Rows(features),
-                b: at(room.turned),
+                b: at(room.transposed),
                 b_step: VECTORS * S::LANES,
                 c: at(room.scores),
                 c_row: VECTORS * S::LANES,
@@ -134,7 +134,7 @@ pub(super) unsafe fn jobs<S: Simd>(s: S, plan: &Plan<'_>, jobs: Range<usize>, me
 /// `from` must be a matrix of the plan's with the panel's rows, `rows` must be valid for writing whole vectors for each of
 /// them, and `to` for a panel of each column.
 #[inline(always)]
-pub(super) unsafe fn turn<S: Simd>(
+pub(super) unsafe fn transpose<S: Simd>(
     s: S,
     plan: &Plan<'_>,
     from: &Matrix,

@@ -8,7 +8,7 @@ use super::Attended;
 use super::block;
 use super::plan::{Axis, Plan, Words};
 use super::scores::{LaneMask, power};
-use super::short::{Lies, Numbers, Panel, Product, VECTORS, multiply, seen, turn};
+use super::short::{Lies, Numbers, Panel, Product, VECTORS, multiply, seen, transpose};
 use crate::{Full, Simd};
 use core::ops::Range;
 
@@ -18,7 +18,7 @@ struct Room {
     keys: [usize; 2],
     /// Queries and cotangents: of a panel, or of the head.
     rows: [usize; 2],
-    turned: [usize; 2],
+    transposed: [usize; 2],
     /// Exponentials and slopes.
     scores: [usize; 2],
     /// Sums of keys and values, and of a panel of queries.
@@ -40,7 +40,7 @@ impl Room {
         Room {
             keys: widths.map(|n| words.take(attend.keys * plan.padded(n))),
             rows: widths.map(|n| words.take(rows * plan.padded(n))),
-            turned: widths.map(|n| words.take(width * n)),
+            transposed: widths.map(|n| words.take(width * n)),
             scores: [(); 2].map(|()| words.take(width * attend.keys)),
             sums: widths.map(|n| words.take(sums * plan.padded(n))),
             queries: words.take(queries * plan.padded(attend.features)),
@@ -227,17 +227,17 @@ unsafe fn slopes<S: Simd>(
             until: None,
             a: at(room.keys[k]),
             lies: Lies::Rows(wide),
-            b: at(room.turned[k]),
+            b: at(room.transposed[k]),
             b_step: width,
             c: at(room.scores[k]),
             c_row: width,
             add: false,
         };
         // SAFETY: the memory has the words of `room`, with keys and values of whole vectors, and room for the panel's rows
-        // from `row` on, by this function's contract; `room` counts a panel for each column that is turned and for each
+        // from `row` on, by this function's contract; `room` counts a panel for each column that is transposed and for each
         // key.
         unsafe {
-            turn(s, plan, from, panel, factor, at(room.rows[k] + row * wide), at(room.turned[k]));
+            transpose(s, plan, from, panel, factor, at(room.rows[k] + row * wide), at(room.transposed[k]));
             multiply(s, &product);
         }
     }

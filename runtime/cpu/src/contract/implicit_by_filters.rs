@@ -34,9 +34,9 @@ pub(super) fn implicit_by_filters(call: &Call<'_>, plan: &Plan<'_>, axes: &[Axis
         return false;
     };
     let words = (2 * plan.n.total).next_multiple_of(LINE);
-    let staged = if setup.once { setup.copy_words() } else { 0 };
+    let copied = if setup.once { setup.copy_words() } else { 0 };
     lend(&CALL, |scratch| {
-        let (memory, _) = scratch.provide(words + staged, 0, Place::NOWHERE);
+        let (memory, _) = scratch.provide(words + copied, 0, Place::NOWHERE);
         let (list, copy) = (memory.cast::<isize>(), memory.wrapping_add(words));
         let mut walk = Walk::new(&setup.image, &setup.n, 0);
         for at in 0..plan.n.total {
@@ -65,9 +65,9 @@ struct Setup<'a> {
     outer: Group,
     k: Group,
     row: LongRow,
-    /// Row tiles of the turned product, over N.
+    /// Row tiles of the transposed product, over N.
     tiles: usize,
-    /// Panels of the turned product, over M.
+    /// Panels of the transposed product, over M.
     panels: usize,
     /// Jobs per panel.
     parts: usize,
@@ -128,8 +128,8 @@ impl Kernel for Copy<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         if let Some(padded) = &self.setup.padded {
-            // SAFETY: `implicit_by_filters` and every job that copies for itself provide `copy_words`, at least those of the padded
-            // copy, which are zeros before it is filled; `base` is the place of a batch index.
+            // SAFETY: `implicit_by_filters` and every job that copies for itself provide `copy_words`, at least those of
+            // the padded copy, which are zeros before it is filled; `base` is the place of a batch index.
             unsafe {
                 self.to.write_bytes(0, padded.words);
                 padded.fill(s, &self.setup.plan.rhs, self.base, self.to);

@@ -28,7 +28,7 @@ pub(super) struct Side<'a> {
     pub(super) base: isize,
     pub(super) strides: [isize; MAX_AXES],
     pub(super) windows: [Bounded<'a>; MAX_WINDOWS],
-    pub(super) bounded: usize,
+    pub(super) count: usize,
 }
 
 /// The linear parts of an address, for some of the axes: an offset in words and a coordinate per window.
@@ -54,7 +54,7 @@ impl Place {
 impl Side<'static> {
     /// An operand without strides, windows or data.
     pub(super) fn plain() -> Self {
-        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NONE; MAX_WINDOWS], bounded: 0 }
+        Side { data: &[], base: 0, strides: [0; MAX_AXES], windows: [NONE; MAX_WINDOWS], count: 0 }
     }
 }
 
@@ -72,7 +72,7 @@ impl<'a> Side<'a> {
             base: operand.base,
             strides: [0; MAX_AXES],
             windows: [NONE; MAX_WINDOWS],
-            bounded: 0,
+            count: 0,
         };
         side.strides[..axes.len()].copy_from_slice(operand.strides);
         for window in operand.windows {
@@ -88,14 +88,14 @@ impl<'a> Side<'a> {
                 }
                 continue;
             }
-            side.windows[side.bounded] = Bounded {
+            side.windows[side.count] = Bounded {
                 base: window.base,
                 strides: window.strides,
                 divisor: window.divisor.max(1).cast_signed(),
                 extent,
                 stride: window.stride,
             };
-            side.bounded += 1;
+            side.count += 1;
         }
         side.check(axes);
         side
@@ -120,7 +120,7 @@ impl<'a> Side<'a> {
 
     #[inline(always)]
     pub(super) fn bounded(&self) -> &[Bounded<'a>] {
-        &self.windows[..self.bounded.min(MAX_WINDOWS)]
+        &self.windows[..self.count.min(MAX_WINDOWS)]
     }
 
     /// The place where all indices are 0.

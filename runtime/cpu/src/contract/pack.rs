@@ -5,6 +5,7 @@
 
 use core::ops::Range;
 
+use super::COUNTABLE;
 use super::kernel::vectors_for;
 use super::layout::{Group, Place, Side, Walk};
 use crate::vectors::MAX_LANES;
@@ -389,14 +390,17 @@ unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, pa
     let (mut first, mut every, mut low, mut high) = (0isize, 1isize, 0isize, length);
     for (window, &at) in side.bounded().iter().zip(&place.at) {
         let pace = window.strides[axis];
+        if pace == 0 && at % window.divisor != 0 {
+            return;
+        }
         let mut index = first;
         while index < length && (at + pace * index) % window.divisor != 0 {
             index = index.saturating_add(every);
         }
         first = index;
-        every = every.saturating_mul(window.divisor / divisor(pace.wrapping_mul(every), window.divisor));
-        // Coordinates end with that of the last element.
-        let end = (window.extent - 1).saturating_mul(window.divisor).saturating_add(1);
+        every = every.saturating_mul(window.divisor / common_divisor(pace.wrapping_mul(every), window.divisor));
+        // Coordinates end with that of the last element, or before: none is larger than what can be counted.
+        let end = (window.extent - 1).saturating_mul(window.divisor).min(COUNTABLE.cast_signed()) + 1;
         match pace {
             0 if (0..end).contains(&at) => {}
             0 => return,
@@ -407,13 +411,16 @@ unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, pa
         }
     }
     if first < low {
-        first = first.saturating_add(ceil_div(low - first, every).saturating_mul(every));
+        first = first.saturating_add(((low - first - 1) / every + 1).saturating_mul(every));
     }
-    let (mut offset, mut step) =
-        (place.offset + side.strides[axis] * first.min(length), side.strides[axis].wrapping_mul(every));
+    if first >= high {
+        return;
+    }
+    let mut offset = place.offset + side.strides[axis] * first;
+    let mut step = side.strides[axis].wrapping_mul(every);
     for (window, &at) in side.bounded().iter().zip(&place.at) {
         let pace = window.strides[axis];
-        offset += (at + pace * first.min(length)) / window.divisor * window.stride;
+        offset += (at + pace * first) / window.divisor * window.stride;
         step = step.wrapping_add((pace.wrapping_mul(every) / window.divisor).wrapping_mul(window.stride));
     }
     let mut from = side.data.as_ptr().wrapping_offset(offset);
@@ -427,7 +434,7 @@ unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, pa
 }
 
 /// The greatest common divisor with a positive number.
-fn divisor(a: isize, b: isize) -> isize {
+fn common_divisor(a: isize, b: isize) -> isize {
     let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
     while a != 0 {
         (a, b) = (b % a, a);

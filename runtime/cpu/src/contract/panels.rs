@@ -79,8 +79,10 @@ pub(super) fn panels(call: &Call<'_>, plan: &Plan<'_>, kept: Option<&mut Steady>
     });
 }
 
-/// Computes a contraction whose right operand is gathered, and whose left one is packed at `left` or read in place.
+/// Computes a contraction whose right operand is gathered, and whose left one is packed at `left`, or read in place, or, where
+/// that is null, packed by jobs, which can do so for at most [`BLOCK`] indices of K.
 pub(super) fn gathered(call: &Call<'_>, plan: &Plan<'_>, left: *const f32, gathered: Gathered<'_>, cut: Cut) {
+    debug_assert!(!left.is_null() || plan.left != Left::Packed || plan.k.total <= BLOCK, "jobs pack a block of K");
     let whole = (left, ptr::null());
     Task::<true> { call, plan, whole, gathered: Some(gathered), sums: ptr::null_mut(), cut }.run();
 }
@@ -219,8 +221,8 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
             memory,
         };
         for block in scope.blocks.clone() {
-            // SAFETY: `Memory::new` has made the regions and the table for the rows and panels of this job, with `own` words
-            // of rows, which the thread has filled in an earlier job if they are packed; `panels` has made the sums of
+            // SAFETY: `Memory::new` has made the regions and the table for the rows and panels of this job, with `packed`
+            // words of rows, which the thread has filled in an earlier job if they are packed; `panels` has made the sums of
             // halves and the packed operands; `block` is one of the plan's.
             unsafe { block_of_k(s, &scope, block, table) }
         }
@@ -365,7 +367,7 @@ unsafe fn pack_panels<S: Simd, const GATHERED: bool>(
 /// # Safety
 /// If the job packs its rows, `scope.memory.a` must have a word for each of them and index of the block, or of K if its step
 /// is not 0, and a line more, and `scope.memory.temp` [`pack::TRANSPOSE`] words; if they are packed, they must be in it. `table`
-/// must have `count` places if the job packs.
+/// must have `count` places, at most [`BLOCK`], if the job packs.
 #[inline(always)]
 unsafe fn left_rows<S: Simd, const GATHERED: bool>(
     s: S,

@@ -1,4 +1,4 @@
-//! A copy of an image, padded with zeros and split into the phases of a convolution's stride, so that its columns are contiguous.
+//! A copy of an image, padded with zeros and split into the phases of a stride, so that its columns are contiguous.
 //!
 //! In: an operand with windows, each of which at most one column axis moves. Out: how large the copy is, its rows as one long
 //! row, where each index of K starts in it, and the copying. Always: the coordinate `c` of a window with stride `s` lies in

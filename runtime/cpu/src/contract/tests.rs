@@ -721,10 +721,10 @@ fn depthwise_convolutions_and_their_gradients() {
             case
         };
         check(&plane(c.forward(&mut random), c.out(0) * c.out(1)));
-        let transposed = Convolution { channels: [multiplier, channels], ..c };
-        let image = transposed.image[0] * transposed.image[1];
-        check(&plane(transposed.input_gradient(&mut random), image));
-        check(&plane(transposed.input_gradient_of_flipped_filters(&mut random), image));
+        let swapped = Convolution { channels: [multiplier, channels], ..c };
+        let image = swapped.image[0] * swapped.image[1];
+        check(&plane(swapped.input_gradient(&mut random), image));
+        check(&plane(swapped.input_gradient_of_flipped_filters(&mut random), image));
         // Each channel of the image goes with one of the gradient.
         let mut case = Convolution { channels: [1, channels], ..c }.weight_gradient(&mut random);
         let image = c.image[0] * c.image[1];

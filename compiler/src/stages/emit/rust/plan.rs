@@ -3,7 +3,7 @@
 use super::super::face::needs::most;
 use super::super::{cost, names};
 use super::arith;
-use super::{counters, dims, function as kernel_function};
+use super::{counters, dims, function as kernel_function, used_by};
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::Kernel;
 use crate::ir::model::{Binder, Effect, ParamId};
@@ -95,16 +95,17 @@ impl<'a> Printer<'a> {
         }
     }
 
-    /// Extents of axes that no buffer has: a value that is never stored may be larger than all memory.
+    /// Extents of axes that nothing in memory has: a value that is never stored may be larger than all memory.
     fn unstored(&self) -> BTreeSet<Dim> {
-        let mut extents = BTreeSet::new();
-        kernels(&self.plan.program.steps, &mut |id| {
-            let parametric = &self.launched.parametric[id.0];
+        let (mut used, mut extents) = (BTreeSet::new(), BTreeSet::new());
+        used_by(&self.plan.program.steps, &mut used);
+        for KernelId(id) in used {
+            let parametric = &self.launched.parametric[id];
             let axes = &self.launched.kernels[parametric.kernel].axes;
             extents.extend(axes.iter().map(|extent| parametric.dim(extent)));
-        });
-        let buffers = &self.plan.program.buffers;
-        let is_stored = |extent: &Dim| buffers.iter().any(|buffer| buffer.len.exact_div(extent).is_some());
+        }
+        let holds = |place: &Place, extent: &Dim| !place.len.is(0) && place.len.exact_div(extent).is_some();
+        let is_stored = |extent: &Dim| self.plan.places.iter().any(|place| holds(place, extent));
         extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
         extents
     }
@@ -468,21 +469,5 @@ fn pool(pool: Pool) -> Ident {
         Pool::Numbers => format_ident!("numbers"),
         Pool::Groups => format_ident!("groups"),
         Pool::Scratch => format_ident!("scratch"),
-    }
-}
-
-/// The kernels of some steps.
-fn kernels(steps: &[Step<KernelId>], see: &mut dyn FnMut(KernelId)) {
-    for step in steps {
-        match step {
-            Step::Launch { kernel, .. } => see(*kernel),
-            Step::Loop { body, .. } => kernels(body, see),
-            Step::Branch { cases, .. } => cases.iter().for_each(|case| kernels(case, see)),
-            Step::Fused { kernel, steps, .. } => {
-                see(*kernel);
-                kernels(steps, see);
-            }
-            Step::Foreign { .. } => {}
-        }
     }
 }

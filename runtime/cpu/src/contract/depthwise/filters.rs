@@ -62,8 +62,8 @@ impl<'a> Setup<'a> {
             *at = last.next()?.0;
         }
         let inner = &inner[..dimensions];
-        let mut turned = [Axis { extent: 1, role: Role::M }; MAX_AXES];
-        let mut outside = turned;
+        let mut exchanged = [Axis { extent: 1, role: Role::M }; MAX_AXES];
+        let mut outside = exchanged;
         for (number, axis) in axes.iter().enumerate() {
             let is_inner = inner.contains(&number);
             let role = match axis.role {
@@ -72,10 +72,10 @@ impl<'a> Setup<'a> {
                 Role::K | Role::Batch => Role::Batch,
                 Role::M => Role::M,
             };
-            turned[number] = Axis { role, ..*axis };
+            exchanged[number] = Axis { role, ..*axis };
             outside[number] = if is_inner { outside[number] } else { *axis };
         }
-        let (image, row) = Image::find(&plan.rhs, &turned[..axes.len()])?;
+        let (image, row) = Image::find(&plan.rhs, &exchanged[..axes.len()])?;
         let x = inner[dimensions - 1];
         let rows = if dimensions == 2 { axes[inner[0]].extent } else { 1 };
         let as_planned = row.inner == axes[x].extent && row.rows == rows && plan.lhs.strides[x] == 1;
@@ -83,7 +83,7 @@ impl<'a> Setup<'a> {
             return None;
         }
         let outer = Group::all(&outside[..axes.len()], Role::K);
-        Some(Setup { call, plan, axes: turned, image, row, outer, step: plan.lhs.strides[inner[0]] })
+        Some(Setup { call, plan, axes: exchanged, image, row, outer, step: plan.lhs.strides[inner[0]] })
     }
 }
 

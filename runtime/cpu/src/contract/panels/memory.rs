@@ -1,8 +1,8 @@
 //! What a job has in scratch memory.
 //!
 //! In: how many rows and panels the job has. Out: [`Memory`]: regions for what it packs, and its sums. Always: regions do not
-//! overlap, and what the job packs of the left operand, or copies of an image, comes first, so that a later job of the same
-//! rows or image finds it there.
+//! overlap, and what the job copies of an image and packs of the left operand comes first, so that a later job of the same
+//! image or rows finds it there.
 
 use super::cut::Cut;
 use super::group_words;
@@ -15,7 +15,7 @@ use crate::scratch::{LINE, Scratch};
 /// Regions of the scratch memory of a job.
 #[derive(Clone, Copy)]
 pub(super) struct Memory {
-    /// Row tiles of the left operand, if jobs pack them, or the image that they copy.
+    /// The image, if jobs copy it, and after it row tiles of the left operand, if they pack them.
     pub(super) a: *mut f32,
     /// Words from k to k of all rows, or 0 where each block of K takes the place of the last one.
     pub(super) a_step: usize,
@@ -33,7 +33,7 @@ pub(super) struct Memory {
 }
 
 impl Memory {
-    /// Regions for `a` words of the left operand or of an image, `rows` rows and `panels` panels of `width` columns, and a table
+    /// Regions for `a` words of an image and of the left operand, `rows` rows and `panels` panels of `width` columns, and a table
     /// of places for each operand.
     pub(super) fn new<'s>(
         scratch: &'s mut Scratch<Place>,
