@@ -66,10 +66,13 @@ impl Count {
         }
     }
 
-    /// This number, where kernels can count an axis of that extent too.
+    /// This number, where a loop can count an axis of that extent.
     #[inline]
     pub const fn beside(self, extent: Count) -> Count {
-        if extent.words().is_some() { self } else { Count(None) }
+        match extent.0 {
+            Some(n) if 0 <= n && n <= isize::MAX as i128 => self,
+            _ => Count(None),
+        }
     }
 
     /// As a number of words, which kernels count in 32 bits.
@@ -121,6 +124,6 @@ mod tests {
         assert_eq!(Count::of(i32::MAX as u64 + 1).words(), None);
         assert_eq!(Count::dim(5).larger(Count::of(3)).words(), Some(5));
         assert_eq!(Count::dim(5).beside(Count::of(3)).words(), Some(5));
-        assert_eq!(Count::dim(5).beside(Count::dim(65536).times(Count::dim(65536))).words(), None);
+        assert_eq!(Count::dim(5).beside(Count::of(1 << 32).times(Count::of(1 << 32))).words(), None);
     }
 }

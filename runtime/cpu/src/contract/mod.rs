@@ -13,6 +13,7 @@
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
 
 mod depthwise;
+mod dilated;
 mod dot;
 mod drive;
 mod epilogue;

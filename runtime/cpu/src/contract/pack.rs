@@ -5,7 +5,7 @@
 
 use core::ops::Range;
 
-use super::COUNTABLE;
+use super::dilated::dilated;
 use super::kernel::vectors_for;
 use super::layout::{Group, Place, Side, Walk};
 use crate::vectors::MAX_LANES;
@@ -360,7 +360,7 @@ unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length
 
 /// For which steps `t`, `0 ≤ at + pace·t < extent`: from the first up to but without the second, which may be before it.
 #[inline(always)]
-fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
+pub(super) fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
     match pace {
         1 => ((-at).max(0), extent - at),
         -1 => ((at - extent + 1).max(0), at + 1),
@@ -375,71 +375,6 @@ fn inside(at: isize, pace: isize, extent: isize) -> (isize, isize) {
 #[inline(always)]
 fn ceil_div(a: isize, b: isize) -> isize {
     (a + b - 1) / b
-}
-
-/// [`run`] where coordinates of windows must be divisible: elements with zeros between them.
-///
-/// # Safety
-/// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
-#[inline(never)]
-unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
-    // SAFETY: `to` has `padded` words, by this function's contract.
-    unsafe { to.write_bytes(0, padded) };
-    let length = length.cast_signed();
-    // The indices that all windows let through: from the first on, so many apart.
-    let (mut first, mut every, mut low, mut high) = (0isize, 1isize, 0isize, length);
-    for (window, &at) in side.bounded().iter().zip(&place.at) {
-        let pace = window.strides[axis];
-        if pace == 0 && at % window.divisor != 0 {
-            return;
-        }
-        let mut index = first;
-        while index < length && (at + pace * index) % window.divisor != 0 {
-            index = index.saturating_add(every);
-        }
-        first = index;
-        every = every.saturating_mul(window.divisor / common_divisor(pace.wrapping_mul(every), window.divisor));
-        // Coordinates end with that of the last element, or before: none is larger than what can be counted.
-        let end = (window.extent - 1).saturating_mul(window.divisor).min(COUNTABLE.cast_signed()) + 1;
-        match pace {
-            0 if (0..end).contains(&at) => {}
-            0 => return,
-            _ => {
-                let (from, to) = inside(at, pace, end);
-                (low, high) = (low.max(from), high.min(to));
-            }
-        }
-    }
-    if first < low {
-        first = first.saturating_add(((low - first - 1) / every + 1).saturating_mul(every));
-    }
-    if first >= high {
-        return;
-    }
-    let mut offset = place.offset + side.strides[axis] * first;
-    let mut step = side.strides[axis].wrapping_mul(every);
-    for (window, &at) in side.bounded().iter().zip(&place.at) {
-        let pace = window.strides[axis];
-        offset += (at + pace * first) / window.divisor * window.stride;
-        step = step.wrapping_add((pace.wrapping_mul(every) / window.divisor).wrapping_mul(window.stride));
-    }
-    let mut from = side.data.as_ptr().wrapping_offset(offset);
-    let mut index = first;
-    while index < high {
-        // SAFETY: `Side` has checked every address that its windows let through, and `to` has more words than `index`.
-        unsafe { to.offset(index).write(*from) };
-        from = from.wrapping_offset(step);
-        index = index.saturating_add(every);
-    }
-}
-
-/// The greatest common divisor with a positive number.
-fn common_divisor(a: isize, b: isize) -> isize {
-    let (mut a, mut b) = (a.unsigned_abs(), b.unsigned_abs());
-    while a != 0 {
-        (a, b) = (b % a, a);
-    }
-    b.cast_signed()
 }
 
 /// Writes `count` zeros.

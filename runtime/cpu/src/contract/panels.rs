@@ -181,8 +181,8 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let rows_of = packs.then_some(if keeps { plan.k.total } else { plan.longest_block() });
         let copied = gathered.map_or(0, |gathered| gathered.own_words());
         let packed = rows_of.map_or(0, |depth| (rows * depth + LINE).next_multiple_of(LINE));
-        let own = copied + packed;
-        let (mut memory, table) = Memory::new(scratch, (plan, &cut), own, (rows, S::ROWS), (panels.len(), width));
+        let a = copied + packed;
+        let (mut memory, table) = Memory::new(scratch, (plan, &cut), a, (rows, S::ROWS), (panels.len(), width));
         let right = plan.at_batch(&plan.rhs, batch);
         let gathered = gathered.map(|gathered| {
             let fills = copied > 0 && filled.image.replace(batch) != Some(batch);
@@ -195,10 +195,8 @@ impl<const GATHERED: bool> Kernel for Job<'_, GATHERED> {
         let is_packed = keeps && filled.rows == key;
         filled.rows = key;
         if cut.halves == 2 {
-            memory.pitch = cut.panels * width;
             let row = half * plan.m.total + plan.row(cut.tiles, tiles.start);
-            memory.c = sums.wrapping_add(row * memory.pitch + panels.start * width);
-            memory.long = memory.long.map(|(block, _)| (block, 2 * plan.m.total * memory.pitch));
+            memory.lie_in(sums, (2 * plan.m.total, cut.panels * width), (row, panels.start * width));
         }
         // SAFETY: where sums are long, those of the job or of both halves have these columns in each row of the job,
         // `pitch` words apart, and so has what they lose.

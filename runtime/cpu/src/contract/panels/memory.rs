@@ -65,6 +65,12 @@ impl Memory {
         (Memory { a: base, a_step: 0, b, strip, temp, c: sums, pitch, long }, table)
     }
 
+    /// Lets sums be those from a row and column on of a matrix of `rows` rows, `pitch` apart, behind which is what long ones lose.
+    pub(super) fn lie_in(&mut self, matrix: *mut f32, (rows, pitch): (usize, usize), (row, column): (usize, usize)) {
+        (self.c, self.pitch) = (matrix.wrapping_add(row * pitch + column), pitch);
+        self.long = self.long.map(|(block, _)| (block, rows * pitch));
+    }
+
     /// Long sums of `rows` rows of `columns` start at zero.
     ///
     /// # Safety
