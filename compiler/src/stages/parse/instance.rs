@@ -272,7 +272,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         if let Some(own) = own {
             let message = match own {
                 Own::Function(of) => format!("`{text}` has no parameters: it is the function `{of}`, not a layer"),
-                Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_) => {
+                Own::Layer(_) | Own::Sized(_) | Own::Block(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_) => {
                     format!("there is no layer or block `{text}`")
                 }
             };

@@ -1,7 +1,7 @@
 //! What to write instead of a name of another library, with the arguments that the user gave.
 
 use super::ast::{Arg, ExprKind};
-use super::vocabulary::Own::{self, Drawn, Form, Function, Layer, Repetition, Sized};
+use super::vocabulary::Own::{self, Block, Drawn, Form, Function, Layer, Repetition, Sized};
 use super::vocabulary::attribute;
 use super::words;
 use crate::ops::{self, Signature};
@@ -29,6 +29,7 @@ impl Own {
             Drawn(name) => {
                 format!("write `{name}(key, [{}])`, where `key: u32[2]` is an argument of the function", shape(args))
             }
+            Block(name) => import(name),
             Form(text) => text.to_owned(),
         }
     }
@@ -47,9 +48,15 @@ impl Own {
             (Repetition, None) => "write `|x| tile(x, …)`".to_owned(),
             (Drawn(name), Some(field)) => needed(field, &format!("{name}(key, […])")),
             (Drawn(name), None) => format!("write `|x| {name}(key, […])`"),
+            (Block(name), _) => import(name),
             (Form(text), _) => text.to_owned(),
         }
     }
+}
+
+/// How a block of the library comes into a model.
+fn import(block: &str) -> String {
+    format!("import it: write `use precast::blocks::{block};` above the struct")
 }
 
 /// The call that has the meaning of `repeat`: with an axis that of NumPy, with several numbers that of PyTorch.

@@ -2,7 +2,7 @@
 //!
 //! Case and underscores do not count, so that a name that is spelt like one of ours (`ReLU`, `max_pool_2d`) needs no line.
 
-use self::Own::{Drawn, Form, Function, Layer, Repetition, Sized};
+use self::Own::{Block, Drawn, Form, Function, Layer, Repetition, Sized};
 use super::ast::Arg;
 use crate::diag::closest;
 use crate::ops;
@@ -17,6 +17,8 @@ pub(super) enum Own {
     Layer(&'static str),
     /// One of two, whose names end with `1d` and `2d`: a layer where the name is capital, else a function.
     Sized(&'static str),
+    /// A block of `precast::blocks`, which a model imports.
+    Block(&'static str),
     /// `repeat`, which lays a tensor side by side or repeats each of its elements.
     Repetition,
     /// A function that draws random numbers of a shape, which takes a key before it.
@@ -48,19 +50,13 @@ const NAMES: &[(&str, Own)] = &[
     ("RMSNormalization", Layer("RMSNorm")),
     ("RNNCell", Form(CELL)),
     ("SimpleRNN", Layer("RNN")),
-    ("MultiheadAttention", Form(ATTENTION)),
-    ("MultiHeadDotProductAttention", Form(ATTENTION)),
-    ("SelfAttention", Form(ATTENTION)),
-    ("TransformerDecoder", Form("import it: write `use precast::blocks::TransformerDecoder;` above the struct")),
-    (
-        "TransformerDecoderLayer",
-        Form("import it: write `use precast::blocks::TransformerDecoderLayer;` above the struct"),
-    ),
-    ("TransformerEncoder", Form("import it: write `use precast::blocks::TransformerEncoder;` above the struct")),
-    (
-        "TransformerEncoderLayer",
-        Form("import it: write `use precast::blocks::TransformerEncoderLayer;` above the struct"),
-    ),
+    ("MultiheadAttention", Block("MultiheadAttention")),
+    ("MultiHeadDotProductAttention", Block("MultiheadAttention")),
+    ("SelfAttention", Block("MultiheadAttention")),
+    ("TransformerDecoder", Block("TransformerDecoder")),
+    ("TransformerDecoderLayer", Block("TransformerDecoderLayer")),
+    ("TransformerEncoder", Block("TransformerEncoder")),
+    ("TransformerEncoderLayer", Block("TransformerEncoderLayer")),
     // What holds layers.
     ("Identity", Form("remove it: a value that stays as it is needs no layer")),
     ("Lambda", Form("write a function beside the struct: `fn scale(x: f32[..]) -> f32[..] { … }`")),
@@ -229,7 +225,6 @@ const NAMES: &[(&str, Own)] = &[
     ("while_loop", Form("write `for k in 0..8 { … }`, or run along an axis with `scan(…)`")),
 ];
 
-const ATTENTION: &str = "import it: write `use precast::blocks::MultiheadAttention;` above the struct";
 const CELL: &str =
     "declare `RNN`, `LSTM` or `GRU`, which run over all steps, or write a cell of `Linear` fields and run it by `scan`";
 const CROSS_ENTROPY: &str = "write `cross_entropy(logits, target)`";
@@ -520,7 +515,7 @@ mod tests {
                     }
                 }
                 Drawn(own) => assert!(ops::op(own).is_some(), "there is no op `{own}`"),
-                Repetition | Form(_) => {}
+                Block(_) | Repetition | Form(_) => {}
             }
         }
     }

@@ -70,7 +70,7 @@ impl Elaborator<'_, '_> {
         let values: Vec<String> = args.iter().map(|arg| words::full(&arg.value)).collect();
         let help = match own {
             Own::Function(function) => format!("write `{}`", applied(function, &values, numbers)),
-            Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_) => {
+            Own::Layer(_) | Own::Sized(_) | Own::Block(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_) => {
                 own.help_for_call(&values, numbers)
             }
         };

@@ -116,7 +116,9 @@ impl Syntax {
         };
         let meant = match own {
             Some(Own::Function(name)) => Some(Ident::new(name, path.meant.span())),
-            Some(Own::Layer(_) | Own::Sized(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_)) => None,
+            Some(Own::Layer(_) | Own::Sized(_) | Own::Block(_) | Own::Repetition | Own::Drawn(_) | Own::Form(_)) => {
+                None
+            }
             None if path.of_number() && ops::op(&name).is_none() => None,
             None => Some(path.meant.clone()),
         };
