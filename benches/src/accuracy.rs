@@ -71,7 +71,7 @@ fn model(source: &str) -> Result<Model, Box<dyn Error>> {
 fn argument(argument: &Argument) -> Tensor {
     match argument {
         Argument::Floats(shape, values) => Tensor::floats(shape.clone(), wide(values)),
-        Argument::Indices(shape, values) => Tensor::new(shape.clone(), Data::U32(values.clone())),
+        Argument::Indices(shape, values) => Tensor::words(shape.clone(), values.clone()),
     }
 }
 

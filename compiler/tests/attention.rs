@@ -19,7 +19,7 @@ use precast_compiler::pipeline::{Compiled, check, lower};
 use support::{Fill, dims};
 
 fn attend(causal: bool) -> Prim {
-    Prim::Attend(Attend { part: Part::Output, causal, scale: Scalar::F32(0.6) })
+    Prim::Attend(Attend { part: Part::Output, causal, scale: Scalar::f32(0.6) })
 }
 
 #[test]

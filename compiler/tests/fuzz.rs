@@ -80,7 +80,7 @@ impl Grower<'_> {
             }
             10 if rank > 0 => {
                 let border = |a: usize| Border { low: i64::from(a == axis).into(), high: 0.into(), interior: 0 };
-                b.prim(Prim::Pad { borders: (0..rank).map(border).collect(), value: Scalar::F32(0.5) }, &[x])
+                b.prim(Prim::Pad { borders: (0..rank).map(border).collect(), value: Scalar::f32(0.5) }, &[x])
             }
             11 if rank > 0 => b.prim(Prim::Flip(vec![axis]), &[x]),
             12 if rank == 2 => {

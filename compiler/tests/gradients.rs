@@ -90,7 +90,7 @@ fn slice_flip_pad_concat() {
     for borders in [[border(1, 2, 0), border(0, 1, 2)], [border(-1, 1, 0), border(2, -2, 1)]] {
         check("pad", &[(dims(&["B", "5"]), Fill::Any)], 2, &|b, args| {
             let x = b.mul(args[0], args[0])?;
-            b.prim(Prim::Pad { borders: borders.to_vec(), value: Scalar::F32(1.5) }, &[x])
+            b.prim(Prim::Pad { borders: borders.to_vec(), value: Scalar::f32(1.5) }, &[x])
         });
     }
     let inputs = [(dims(&["2", "B"]), Fill::Any), (dims(&["2", "3"]), Fill::Any)];
@@ -123,7 +123,7 @@ fn gather_and_scatter() {
         let taken = b.prim(Prim::Gather { axis: 1 }, args)?;
         let square = b.mul(taken, taken)?;
         let whole = b.map(MapOp::Eq, &[square, square])?;
-        let zero = b.f32(0.0)?;
+        let zero = b.full(DType::F32, &[], 0.0)?;
         b.select(whole, square, zero)
     });
     let inputs = [(dims(&["2", "B", "2", "3"]), Fill::Any), (dims(&["B", "2"]), Fill::Index(7))];

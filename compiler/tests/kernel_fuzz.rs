@@ -130,7 +130,7 @@ fn random(numbers: &mut Numbers) -> (Graph, Vec<Vec<Dim>>, Mode) {
 /// A scalar that everything has a bounded part in.
 fn loss(growing: &mut Growing<'_>, outputs: &[Value]) -> Value {
     let made = growing.build(|b| {
-        let mut total = b.f32(0.0).ok()?;
+        let mut total = b.full(DType::F32, &[], 0.0).ok()?;
         for &output in outputs {
             let float = b.convert(output, DType::F32).ok()?;
             let bounded = b.unary(MapOp::Tanh, float).ok()?;

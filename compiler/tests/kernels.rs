@@ -90,7 +90,7 @@ fn values_of_examples() {
 
 /// The sum of all results, each times itself where that has a derivative.
 fn squares(b: &mut Builder<'_>, results: &[Value]) -> Result<Value, OpError> {
-    let mut total = b.f32(0.0)?;
+    let mut total = b.full(DType::F32, &[], 0.0)?;
     for &result in results {
         let float = b.convert(result, DType::F32)?;
         let product = b.mul(float, float)?;

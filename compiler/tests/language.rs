@@ -1,6 +1,7 @@
 //! What programs of the model language mean: each is typed, expanded and run by the oracle.
 
 use precast_compiler::diag::Diags;
+use precast_compiler::ir::DType;
 use precast_compiler::ir::model::{Init, Model, Results};
 use precast_compiler::ir::verify::{After, verify};
 use precast_compiler::oracle::{Data, Env, Tensor, run};
@@ -350,13 +351,14 @@ fn bounds_reach_the_model() {
 
 #[test]
 fn running_extremes_of_integers_start_at_the_ends() {
-    let (x, y) = (Tensor::new([2], Data::I32(vec![-7, -9])), Tensor::words([2], vec![4_000_000_000, u32::MAX]));
+    let (x, y) =
+        (Tensor::new([2], Data::Int(DType::I32, vec![-7, -9])), Tensor::words([2], vec![4_000_000_000, u32::MAX]));
     let extremes = "(cummax(x, exclusive = true), cummin(x, exclusive = true), cummax(y, exclusive = true), cummin(y, exclusive = true))";
     let found = eval("x: i32[2], y: u32[2]) -> (i32[2], i32[2], u32[2], u32[2])", extremes, vec![x, y]);
-    assert_eq!(found[0].data, Data::I32(vec![i32::MIN, -7]));
-    assert_eq!(found[1].data, Data::I32(vec![i32::MAX, -7]));
-    assert_eq!(found[2].data, Data::U32(vec![0, 4_000_000_000]));
-    assert_eq!(found[3].data, Data::U32(vec![u32::MAX, 4_000_000_000]));
+    assert_eq!(found[0].data, Data::Int(DType::I32, vec![i32::MIN.into(), -7]));
+    assert_eq!(found[1].data, Data::Int(DType::I32, vec![i32::MAX.into(), -7]));
+    assert_eq!(found[2].u32s(), [0, 4_000_000_000]);
+    assert_eq!(found[3].u32s(), [u32::MAX, 4_000_000_000]);
 }
 
 #[test]
@@ -402,7 +404,7 @@ fn classes_are_drawn_by_their_probabilities() {
     let logits = [0.1f64, 0.6, 0.0, 0.3].map(f64::ln).to_vec();
     let args = vec![Tensor::floats([4], logits), Tensor::words([2], vec![5, 6])];
     let found = eval("x: f32[4], key: u32[2]) -> u32[20000]", body, args);
-    let Data::U32(ids) = &found[0].data else { panic!("ids are words") };
+    let ids = found[0].u32s();
     for (class, share) in [0.1, 0.6, 0.0, 0.3].into_iter().enumerate() {
         let found = ids.iter().filter(|id| **id == class as u32).count() as f64 / 20000.0;
         assert!((found - share).abs() < 0.011, "class {class}: {found}");
@@ -426,10 +428,7 @@ fn draws_and_derived_keys_have_nothing_in_common() {
     let body = "let (a, b) = split_key(key, 2); (a, b, fold_in(key, 0), fold_in(key, 1), uniform(key, [4]))";
     let results = "(u32[2], u32[2], u32[2], u32[2], f32[4])";
     let found = eval(&format!("key: u32[2]) -> {results}"), body, vec![Tensor::words([2], vec![1, 2])]);
-    let words = |k: usize| match &found[k].data {
-        Data::U32(words) => words.clone(),
-        _ => panic!("keys are words"),
-    };
+    let words = |k: usize| found[k].u32s();
     let (split, folded) = ([words(0), words(1)].concat(), [words(2), words(3)].concat());
     for drawn in found[4].f64s().iter().map(|x| (x * 16_777_216.0) as u32) {
         assert!(split.iter().chain(&folded).all(|word| word >> 8 != drawn), "{drawn}");

@@ -136,7 +136,7 @@ fn gradients_agree(text: &str) {
             let moved = |h: f64| {
                 let mut env = env.clone();
                 match &mut env.params[id.0 as usize].data {
-                    Data::F32(x) => x[i] += h,
+                    Data::Float(_, x) => x[i] += h,
                     _ => panic!("parameters are floats"),
                 }
                 value(&env)

@@ -94,13 +94,7 @@ fn build(example: &Example) -> (Graph, Vec<Value>, Vec<Value>) {
 }
 
 fn tensor(ty: &Type, values: Vec<f64>) -> Tensor {
-    let data = match ty.dtype {
-        DType::F32 => Data::F32(values),
-        DType::I32 => Data::I32(values.into_iter().map(|x| x as i32).collect()),
-        DType::U32 => Data::U32(values.into_iter().map(|x| x as u32).collect()),
-        DType::Bool => Data::Bool(values.into_iter().map(|x| x != 0.0).collect()),
-    };
-    Tensor::new(extents(&ty.shape), data)
+    Tensor::new(extents(&ty.shape), Data::of(ty.dtype, values))
 }
 
 /// The ops of a graph replaced by their bodies.
@@ -124,7 +118,7 @@ fn expand(old: &Graph) -> Graph {
 
 /// The sum of all results, each times a weight.
 fn weighted(b: &mut Builder<'_>, results: &[Value], weights: &[Value]) -> Result<Value, OpError> {
-    let mut total = b.f32(0.0)?;
+    let mut total = b.full(DType::F32, &[], 0.0)?;
     for (&result, &weight) in results.iter().zip(weights) {
         let float = b.convert(result, DType::F32)?;
         let product = b.mul(float, weight)?;

@@ -105,7 +105,7 @@ impl Loop {
 
 /// A sum of everything that is float, so that one scalar depends on every result.
 fn total(b: &mut Builder<'_>, values: &[Value]) -> Result<Value, OpError> {
-    let mut sum = b.f32(0.0)?;
+    let mut sum = b.full(DType::F32, &[], 0.0)?;
     for (n, &value) in values.iter().enumerate() {
         if b.dtype(value) != DType::F32 {
             continue;

@@ -197,7 +197,7 @@ fn gradients_agree(text: &str, steps: i64) {
             let moved = |h: f64| {
                 let mut env = env.clone();
                 match &mut env.params[id.0 as usize].data {
-                    Data::F32(x) => x[i] += h,
+                    Data::Float(_, x) => x[i] += h,
                     _ => panic!("parameters are floats"),
                 }
                 loss(&simple, &env).results[0].f64s()[0]

@@ -291,7 +291,7 @@ fn derivatives_of_slices_through_blocks() {
     let v = vector(&[0.3, -1.0, 0.5, 2.0]);
     let along = |s: f64| {
         let mut env = env.clone();
-        if let Data::F32(x) = &mut env.args[0].data {
+        if let Data::Float(_, x) = &mut env.args[0].data {
             x.iter_mut().zip(v.f64s().iter().cycle()).for_each(|(x, v)| *x += s * v);
         }
         outputs(&m, "forces", &env).results.remove(0)
@@ -307,7 +307,7 @@ fn derivatives_of_slices_through_blocks() {
 
 fn moved(env: &Env, at: usize, by: f64) -> Env {
     let mut env = env.clone();
-    if let Data::F32(x) = &mut env.args[0].data {
+    if let Data::Float(_, x) = &mut env.args[0].data {
         x[at] += by;
     }
     env
@@ -325,7 +325,7 @@ fn derivatives_by_parameters() {
         for at in 0..2 {
             let energy = |h: f64| {
                 let mut env = env.clone();
-                if let Data::F32(x) = &mut env.params[id].data {
+                if let Data::Float(_, x) = &mut env.params[id].data {
                     x[at] += h;
                 }
                 outputs(&m, "energy", &env).results[0].f64s()[0]
@@ -372,7 +372,7 @@ fn derivatives_inside_of_a_loss_are_trained_through() {
         for k in 0..2 {
             let loss = |h: f64| {
                 let mut env = env.clone();
-                if let Some(Data::F32(x)) = env.params.get_mut(id.0 as usize).map(|p| &mut p.data) {
+                if let Some(Data::Float(_, x)) = env.params.get_mut(id.0 as usize).map(|p| &mut p.data) {
                     let at = k % x.len();
                     x[at] += h;
                 }
@@ -466,7 +466,7 @@ fn slices_choose_their_branches() {
         let gradient = gradient.expect("a gradient").1.f64s()[1];
         let loss = |h: f64| {
             let mut env = env.clone();
-            if let Data::F32(w) = &mut env.params[0].data {
+            if let Data::Float(_, w) = &mut env.params[0].data {
                 w[1] += h;
             }
             run(&looped.functions[of(&looped, name)], &looped, &env).expect("fitting").results[0].f64s()[0]
@@ -562,9 +562,9 @@ fn kernels_compute_what_the_oracle_says() {
 #[test]
 fn alignments_that_cannot_be_are_infinite_and_have_no_gradient() {
     let given = |labels: [u32; 2], input: u32, target: u32| {
-        let lengths = [vec![input], vec![target]].map(|length| Tensor::new([1], Data::U32(length)));
+        let lengths = [vec![input], vec![target]].map(|length| Tensor::words([1], length));
         let log_probs = Tensor::floats([2, 1, 3], (0..6).map(f64::from).collect());
-        [&[log_probs, Tensor::new([1, 2], Data::U32(labels.to_vec()))][..], &lengths[..]].concat()
+        [&[log_probs, Tensor::words([1, 2], labels.to_vec())][..], &lengths[..]].concat()
     };
     let signature = "x: f32[T, B, 3], y: u32[B, 2], i: u32[B], t: u32[B]) -> (f32, f32[T, B, 3])";
     let both = |args: Vec<Tensor>| {

@@ -642,7 +642,7 @@ pub mod functions {
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `dtype` | `"f32"`, `"i32"`, `"u32"`, `"bool"` | required | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | required | the element type of the result |
     ///
     /// Example: `cast(x, "i32")` of `x: f32[5, 7]` is `i32[5, 7]`.
     pub const cast: &str = "cast(x: any[..]) -> *";
@@ -1166,6 +1166,15 @@ pub mod functions {
     pub const f32: &str = "f32(x: any[..]) -> f32[..]";
 
     /// ```text
+    /// f64(x: any[..]) -> f64[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "f64")`.
+    ///
+    /// Example: `f64(x)` of `x: u32[5, 7]` is `f64[5, 7]`.
+    pub const f64: &str = "f64(x: any[..]) -> f64[..]";
+
+    /// ```text
     /// flatten(x: any[...]) -> any[...]
     /// ```
     ///
@@ -1228,7 +1237,7 @@ pub mod functions {
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
     /// | `value` | a number | required | every element |
-    /// | `dtype` | `"f32"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
     ///
     /// Example: `mul(x, full([5, 7], 2.5))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const full: &str = "full() -> *";
@@ -2177,7 +2186,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
     ///
     /// Example: `mul(x, ones(5, 7))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const ones: &str = "ones() -> *";
@@ -3161,7 +3170,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
     ///
     /// Example: `add(x, zeros([5, 7]))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const zeros: &str = "zeros() -> *";

@@ -193,13 +193,8 @@ fn named(k: usize, name: &str) -> String {
 }
 
 fn tensor(stored: &Stored) -> Tensor {
-    let data = match stored.dtype.as_str() {
-        "f32" => Data::F32(stored.numbers.clone()),
-        "u32" => Data::U32(stored.numbers.iter().map(|&x| x as u32).collect()),
-        "bool" => Data::Bool(stored.numbers.iter().map(|&x| x != 0.0).collect()),
-        other => panic!("references hold no {other}"),
-    };
-    Tensor::new(stored.shape.clone(), data)
+    let dtype = DType::from_name(&stored.dtype).unwrap_or_else(|| panic!("there is no {}", stored.dtype));
+    Tensor::new(stored.shape.clone(), Data::of(dtype, stored.numbers.clone()))
 }
 
 /// The numbers as pools hold them.

@@ -5,6 +5,7 @@
 
 use super::dim::Dim;
 use super::kernel::{Kernel, Operand, Skeleton, Store};
+use super::ty::DType;
 
 /// A way to sum products. Each but the last says at run time whether it suits the extents and strides of a call.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,6 +85,9 @@ pub struct Product<'k> {
 /// The algorithms that can compute a kernel, in order; none if it is no contraction.
 pub fn possible(kernel: &Kernel) -> Vec<Algorithm> {
     let Some(product) = Product::of(kernel) else { return vec![] };
+    if product.dtype() != DType::F32 {
+        return vec![Algorithm::Blocked];
+    }
     Algorithm::ALL.into_iter().filter(|algorithm| product.can(*algorithm)).collect()
 }
 
@@ -92,6 +96,11 @@ impl<'k> Product<'k> {
     pub fn of(kernel: &'k Kernel) -> Option<Product<'k>> {
         let Skeleton::Contract { batch, m, n, k, lhs, rhs, stores } = &kernel.skeleton else { return None };
         Some(Product { kernel, batch, m, n, k, lhs, rhs, stores })
+    }
+
+    /// The type of both operands and of the sums.
+    pub fn dtype(&self) -> DType {
+        self.kernel.slots[self.lhs.slot].dtype
     }
 
     fn can(&self, algorithm: Algorithm) -> bool {

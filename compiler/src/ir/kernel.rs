@@ -11,7 +11,7 @@ use super::precision::Factor;
 use super::prim::{ArgOp, MapOp, ReduceOp, Scalar};
 use super::recurrence::Recurrence;
 use super::schedule::Schedule;
-use super::ty::DType;
+use super::ty::{Category, DType};
 
 /// A kernel.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -254,11 +254,11 @@ pub enum AccumulatorOp {
 impl AccumulatorOp {
     /// The value that changes nothing: what an accumulator starts from.
     pub fn neutral(self, dtype: DType) -> Scalar {
-        let extreme = |low: bool| match dtype {
-            DType::F32 => Scalar::F32(if low { f64::NEG_INFINITY } else { f64::INFINITY }),
-            DType::I32 => Scalar::I32(if low { i32::MIN } else { i32::MAX }),
-            DType::U32 => Scalar::U32(if low { 0 } else { u32::MAX }),
-            DType::Bool => Scalar::Bool(!low),
+        let (least, greatest) = dtype.integers();
+        let extreme = |low: bool| match dtype.category() {
+            Category::Float => Scalar::Float(dtype, if low { f64::NEG_INFINITY } else { f64::INFINITY }),
+            Category::Signed | Category::Unsigned => Scalar::Int(dtype, if low { least } else { greatest }),
+            Category::Bool => Scalar::Bool(!low),
         };
         match self {
             AccumulatorOp::Reduce(ReduceOp::Sum) => Scalar::of(dtype, 0.0),

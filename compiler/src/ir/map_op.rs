@@ -3,12 +3,12 @@
 //! A new one is a row here, an arm of the derivative (`grad/map.rs`), of the oracle (`oracle/scalar.rs`) and of both printers
 //! (`emit/rust/scalar.rs`, `emit/wgsl/scalars.rs`), and what those call. All matches are exhaustive, so rustc names the arms.
 
-use super::ty::DType;
+use super::ty::{Category, DType};
 
 /// Of which type the arguments are; all of one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 enum Of {
-    /// f32.
+    /// Floats.
     Float,
     /// Numbers with a sign.
     Signed,
@@ -26,7 +26,7 @@ impl Of {
     fn has(self, dtype: DType) -> bool {
         match self {
             Of::Float => dtype.is_float(),
-            Of::Signed => matches!(dtype, DType::F32 | DType::I32),
+            Of::Signed => matches!(dtype.category(), Category::Float | Category::Signed),
             Of::Number => dtype != DType::Bool,
             Of::Bits => !dtype.is_float(),
             Of::Word => dtype == DType::U32,

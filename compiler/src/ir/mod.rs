@@ -44,5 +44,5 @@ pub use graph::{Branch, Foreign, Graph, Kind, Memory, Node, Repeat, Source, Valu
 pub use model::{Block, Function, Mode, Model, Param, ParamId, State, StateId};
 pub use prim::Prim;
 pub use transform::{How, Transform};
-pub use ty::{DType, Type};
+pub use ty::{Category, DType, Type};
 pub use written::Written;

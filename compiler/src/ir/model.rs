@@ -4,7 +4,7 @@ use super::attr::Name;
 use super::dim::Dim;
 use super::graph::{Graph, Memory, Value};
 use super::precision::Precision;
-use super::ty::Type;
+use super::ty::{DType, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 
 /// A parameter (stack) of a model.
@@ -73,7 +73,7 @@ pub struct Param {
     pub init: Init,
     /// Whether the optimiser updates it; companions (running statistics) have no gradient.
     pub trained: bool,
-    /// The first word in the parameter pool, a multiple of `CHUNK`. Trained parameters come before all companions.
+    /// The first element in the parameter pool, a multiple of `CHUNK`. Trained parameters come before all companions.
     pub offset: usize,
     /// The field that declares it.
     pub span: Span,
@@ -258,7 +258,7 @@ pub struct Model {
     pub attrs: Vec<TokenStream>,
     /// What the backward passes of regions compute again, where the regions do not say.
     pub memory: Memory,
-    /// What products with parameters read.
+    /// The type of the parameters, or what products with them read.
     pub precision: Precision,
     /// Where the user asks for the same bits on every machine.
     pub deterministic: Option<Span>,
@@ -300,19 +300,24 @@ impl Model {
         &self.states[id.0 as usize]
     }
 
+    /// The type of the parameters.
+    pub fn float(&self) -> DType {
+        self.precision.float()
+    }
+
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.
     pub fn state_offset(&self, id: StateId) -> Dim {
         let chunk = super::graph::CHUNK as i64;
         let before = &self.states[..id.0 as usize];
-        before.iter().fold(Dim::default(), |sum, s| sum + s.stacked().count().ceil_div(chunk) * chunk.into())
+        before.iter().fold(Dim::default(), |sum, s| sum + s.stacked().words().ceil_div(chunk) * chunk.into())
     }
 
-    /// The words in the parameter pool.
+    /// The elements of the parameter pool.
     pub fn pool_len(&self) -> usize {
         end(self.params.iter())
     }
 
-    /// The words of trained parameters, with which the pool begins.
+    /// The elements of trained parameters, with which the pool begins.
     pub fn trained_len(&self) -> usize {
         end(self.params.iter().filter(|p| p.trained))
     }

@@ -56,7 +56,7 @@ pub struct Place {
     pub pool: Pool,
     /// The first word.
     pub offset: Dim,
-    /// How many words.
+    /// How many elements.
     pub len: Dim,
 }
 

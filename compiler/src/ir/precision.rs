@@ -1,11 +1,15 @@
-//! How many bits of the numbers a product reads: what `#[model(precision = …)]` chooses.
+//! How many bits numbers have: what `#[model(precision = …)]` chooses.
 
-/// What the operands of products with parameters are rounded to, on the CPU and outside of training.
+use super::ty::DType;
+
+/// The type of the parameters, or what the operands of products with them are rounded to, on the CPU and outside of training.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub enum Precision {
-    /// Nothing.
+    /// Parameters are f32, and nothing is rounded.
     #[default]
     F32,
+    /// Parameters, their gradients and the states of optimisers are f64.
+    F64,
     /// The upper half of an f32: 8 bits of exponent and 8 of precision. Sums are f32.
     Bf16,
     /// Integers from -127 to 127 times a scale for each row of either operand. Sums are exact.
@@ -14,14 +18,31 @@ pub enum Precision {
 
 impl Precision {
     /// All of them.
-    pub const ALL: [Precision; 3] = [Precision::F32, Precision::Bf16, Precision::Int8];
+    pub const ALL: [Precision; 4] = [Precision::F32, Precision::F64, Precision::Bf16, Precision::Int8];
 
     /// As the user writes it.
     pub fn name(self) -> &'static str {
         match self {
             Precision::F32 => "f32",
+            Precision::F64 => "f64",
             Precision::Bf16 => "bf16",
             Precision::Int8 => "int8",
+        }
+    }
+
+    /// The type of the parameters.
+    pub fn float(self) -> DType {
+        match self {
+            Precision::F32 | Precision::Bf16 | Precision::Int8 => DType::F32,
+            Precision::F64 => DType::F64,
+        }
+    }
+
+    /// Whether products with parameters read fewer bits than those have.
+    pub fn is_narrow(self) -> bool {
+        match self {
+            Precision::F32 | Precision::F64 => false,
+            Precision::Bf16 | Precision::Int8 => true,
         }
     }
 

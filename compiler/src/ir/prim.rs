@@ -7,18 +7,16 @@
 use super::attend::Attend;
 use super::dim::Dim;
 pub use super::map_op::MapOp;
-use super::ty::DType;
+use super::ty::{Category, DType};
 use std::fmt;
 
-/// A literal. Floats are kept in binary64, so that the oracle sees the formula's own constant.
+/// A literal.
 #[derive(Clone, Copy, Debug)]
 pub enum Scalar {
-    /// A float literal.
-    F32(f64),
-    /// A signed integer literal.
-    I32(i32),
-    /// An unsigned integer literal.
-    U32(u32),
+    /// A float, kept in binary64 whatever its type, so that the oracle sees the formula's own constant.
+    Float(DType, f64),
+    /// An integer.
+    Int(DType, i128),
     /// A truth value.
     Bool(bool),
 }
@@ -27,35 +25,52 @@ impl Scalar {
     /// The literal's type.
     pub fn dtype(self) -> DType {
         match self {
-            Scalar::F32(_) => DType::F32,
-            Scalar::I32(_) => DType::I32,
-            Scalar::U32(_) => DType::U32,
+            Scalar::Float(dtype, _) | Scalar::Int(dtype, _) => dtype,
             Scalar::Bool(_) => DType::Bool,
         }
     }
 
-    /// The number as a literal of type `dtype`.
+    /// The number as a literal of type `dtype`; integers truncate and saturate.
     pub fn of(dtype: DType, x: f64) -> Scalar {
-        match dtype {
-            DType::F32 => Scalar::F32(x),
-            DType::I32 => Scalar::I32(x as i32),
-            DType::U32 => Scalar::U32(x as u32),
-            DType::Bool => Scalar::Bool(x != 0.0),
+        let (least, greatest) = dtype.integers();
+        match dtype.category() {
+            Category::Float => Scalar::Float(dtype, x),
+            Category::Signed | Category::Unsigned => Scalar::Int(dtype, (x as i128).clamp(least, greatest)),
+            Category::Bool => Scalar::Bool(x != 0.0),
         }
+    }
+
+    /// An f32.
+    pub fn f32(x: f64) -> Scalar {
+        Scalar::Float(DType::F32, x)
+    }
+
+    /// A u32.
+    pub fn u32(x: u32) -> Scalar {
+        Scalar::Int(DType::U32, x.into())
+    }
+
+    /// What a gather gives where an index is outside: NaN, 0 or false.
+    pub fn outside(dtype: DType) -> Scalar {
+        Scalar::of(dtype, if dtype.is_float() { f64::NAN } else { 0.0 })
     }
 
     /// The value as a number.
     pub fn as_f64(self) -> f64 {
         match self {
-            Scalar::F32(x) => x,
-            Scalar::I32(x) => f64::from(x),
-            Scalar::U32(x) => f64::from(x),
+            Scalar::Float(_, x) => x,
+            Scalar::Int(_, x) => x as f64,
             Scalar::Bool(x) => f64::from(u8::from(x)),
         }
     }
 
-    fn key(self) -> (DType, u64) {
-        (self.dtype(), self.as_f64().to_bits())
+    fn key(self) -> (DType, u128) {
+        let bits = match self {
+            Scalar::Float(_, x) => x.to_bits().into(),
+            Scalar::Int(_, x) => x.cast_unsigned(),
+            Scalar::Bool(x) => x.into(),
+        };
+        (self.dtype(), bits)
     }
 }
 
@@ -295,9 +310,9 @@ pub enum Prim {
 impl fmt::Display for Scalar {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Scalar::F32(x) => write!(f, "{x:?}"),
-            Scalar::I32(x) => write!(f, "{x}i32"),
-            Scalar::U32(x) => write!(f, "{x}u32"),
+            Scalar::Float(DType::F32, x) => write!(f, "{x:?}"),
+            Scalar::Float(dtype, x) => write!(f, "{x:?}{dtype}"),
+            Scalar::Int(dtype, x) => write!(f, "{x}{dtype}"),
             Scalar::Bool(x) => write!(f, "{x}"),
         }
     }

@@ -8,6 +8,7 @@ use super::algorithm::Algorithm;
 use super::dim::{Dim, product};
 use super::kernel::{ExprId, Kernel, Skeleton};
 use super::precision::{Factor, Precision};
+use super::ty::DType;
 use super::workgroup::Workgroup;
 
 /// How a kernel runs.
@@ -149,6 +150,6 @@ impl Kernel {
         let Skeleton::Scatter { source, store, .. } = &self.skeleton else { return None };
         let sources = product(source.iter().map(|&axis| &self.axes[axis])).as_const();
         let few = sources.is_some_and(|sources| sources <= PLAIN_SOURCES as i64);
-        (self.slots[store.slot].dtype.is_float() && !few).then_some(PLAIN_SOURCES)
+        (self.slots[store.slot].dtype == DType::F32 && !few).then_some(PLAIN_SOURCES)
     }
 }

@@ -1,7 +1,7 @@
 //! Functions over functions: what becomes of a function that is a graph, and the types of what that gives.
 
 use super::graph::{Graph, Kind, Value};
-use super::ty::{DType, Type};
+use super::ty::Type;
 use super::{Dim, Node};
 use proc_macro2::Span;
 
@@ -122,7 +122,7 @@ impl Transform {
 
     /// Why the transform cannot be made of its body and arguments of these types.
     pub fn misfit(&self, args: &[Type]) -> Option<String> {
-        let float = |ty: &Type| ty.dtype == DType::F32;
+        let float = |ty: &Type| ty.dtype.is_float();
         let own: Vec<&Type> = self.body.outputs.iter().filter_map(|&v| self.body.node(v).ty.as_ref()).collect();
         let fits = match &self.how {
             How::Map { mapped } => {
@@ -130,7 +130,7 @@ impl Transform {
                 *mapped > 0 && axis.is_some() && args.iter().take(*mapped).all(|ty| ty.shape.first() == axis)
             }
             How::Gradient { wrt, .. } => {
-                let scalar = matches!(own.as_slice(), [ty] if **ty == Type::scalar(DType::F32));
+                let scalar = matches!(own.as_slice(), [ty] if float(ty) && ty.rank() == 0);
                 scalar && wrt.iter().all(|&k| args.get(k).is_some_and(float))
             }
             How::Jvp { wrt } => {

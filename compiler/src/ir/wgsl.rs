@@ -134,11 +134,7 @@ fn name(dim: &Dim) -> Option<String> {
 
 /// The type of an element.
 pub fn scalar(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f32",
-        DType::I32 => "i32",
-        DType::U32 | DType::Bool => "u32",
-    }
+    if dtype == DType::Bool { DType::U32.name() } else { dtype.name() }
 }
 
 /// The first directive of a WGSL text, such as `enable`.

@@ -45,7 +45,7 @@ static ADAM_W: Optimizer = Optimizer {
         ("clip", "None"),
     ],
     update: |b, parameter, gradient, states, numbers| {
-        let one = b.f32(1.0)?;
+        let one = b.constant(parameter, 1.0)?;
         let loss = b.mul(numbers[0], numbers[4])?;
         let left = b.sub(one, loss)?;
         let parameter = b.mul(parameter, left)?;
@@ -84,12 +84,12 @@ fn moments(
 /// The average of a gradient that stays 0 would go through the denormal numbers and end on one of them, and with those a CPU
 /// is a hundred times slower.
 pub(super) fn average(b: &mut Builder<'_>, keep: Value, state: Value, x: Value) -> Result<Value, OpError> {
-    let one = b.f32(1.0)?;
+    let one = b.constant(x, 1.0)?;
     let share = b.sub(one, keep)?;
     let (old, new) = (b.mul(keep, state)?, b.mul(share, x)?);
     let average = b.add(old, new)?;
     let magnitude = b.unary(MapOp::Abs, average)?;
-    let tiny = b.with(MapOp::Lt, magnitude, f64::from(f32::MIN_POSITIVE))?;
-    let zero = b.f32(0.0)?;
+    let tiny = b.with(MapOp::Lt, magnitude, b.dtype(x).smallest_normal())?;
+    let zero = b.constant(x, 0.0)?;
     b.select(tiny, zero, average)
 }

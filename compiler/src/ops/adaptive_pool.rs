@@ -9,7 +9,7 @@ use super::sliding::positive;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::dim::product;
 use crate::ir::prim::{MapOp, Prim, ReduceOp, Window};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&AVG1D), Item::Op(&AVG2D), Item::Op(&MAX1D), Item::Op(&MAX2D)];
 
@@ -121,7 +121,7 @@ fn means(b: &mut Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result<Ve
     if cells.iter().all(|&n| n == 1) {
         let axes: Vec<usize> = (first..shape.len()).collect();
         let sum = b.reduce_keep(ReduceOp::Sum, x, &axes)?;
-        let count = b.extent(&product(&shape[first..]))?;
+        let count = b.extent(x, &product(&shape[first..]))?;
         return Ok(vec![b.div(sum, count)?]);
     }
     if let Some(windows) = even(&shape[first..], &cells) {
@@ -132,7 +132,7 @@ fn means(b: &mut Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result<Ve
     // A product of means over each axis, as the sizes of cells are.
     let mut y = x;
     for (k, &n) in cells.iter().enumerate().filter(|&(k, &n)| !shape[first + k].is(n)) {
-        let weights = weights(b, &shape[first + k], n)?;
+        let weights = weights(b, x, &shape[first + k], n)?;
         let from: String = ('a'..'n').take(shape.len()).collect();
         let axis = &from[first + k..=first + k];
         y = b.contract(&format!("{from},o{axis}->{}", from.replace(axis, "o")), y, weights)?;
@@ -140,16 +140,16 @@ fn means(b: &mut Builder<'_>, x: Value, attrs: &Attrs, rank: usize) -> Result<Ve
     Ok(vec![y])
 }
 
-/// The weight of each element in each cell: `[cells, extent]`.
-fn weights(b: &mut Builder<'_>, extent: &Dim, cells: i64) -> Result<Value, OpError> {
+/// The weight of each element in each cell: `[cells, extent]`, of the type of `like`.
+fn weights(b: &mut Builder<'_>, like: Value, extent: &Dim, cells: i64) -> Result<Value, OpError> {
     let shape = [Dim::from(cells), extent.clone()];
     let (cell, element) = (b.iota(&shape, 0)?, b.iota(&shape, 1)?);
     let (start, end) = bounds(b, cell, extent, cells)?;
     let (from, to) = (b.map(MapOp::Le, &[start, element])?, b.map(MapOp::Lt, &[element, end])?);
     let inside = b.map(MapOp::And, &[from, to])?;
     let count = b.sub(end, start)?;
-    let count = b.convert(count, DType::F32)?;
-    let (one, zero) = (b.f32(1.0)?, b.f32(0.0)?);
+    let count = b.convert(count, b.dtype(like))?;
+    let (one, zero) = (b.constant(like, 1.0)?, b.constant(like, 0.0)?);
     let share = b.div(one, count)?;
     b.select(inside, share, zero)
 }

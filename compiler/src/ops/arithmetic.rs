@@ -4,7 +4,7 @@ use crate::diag::Code;
 use super::axes::show;
 use super::{Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Kind, Type, Value};
+use crate::ir::{Dim, Kind, Type, Value};
 
 /// One op from each line: its name, element class, PyTorch's and ONNX's names, test domain of `b`, documentation and formula.
 macro_rules! table {
@@ -118,7 +118,7 @@ fn reshaped(arg: usize, rank: usize, shape: &[Dim]) -> String {
 
 fn power(b: &mut Builder<'_>, x: Value, y: Value) -> Result<Value, OpError> {
     let literal = match &b.graph.node(y).kind {
-        Kind::Prim(Prim::Const(scalar)) if scalar.dtype() == DType::F32 => Some(scalar.as_f64()),
+        Kind::Prim(Prim::Const(scalar)) if scalar.dtype().is_float() => Some(scalar.as_f64()),
         _ => None,
     };
     match literal.filter(|n| n.fract() == 0.0 && n.abs() <= 8.0) {

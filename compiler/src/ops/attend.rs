@@ -147,7 +147,7 @@ impl Call {
         if let Some(last) = shape.last_mut() {
             *last = v[rank - 1].clone();
         }
-        let mask = args.get(3).map(|_| mask(&types[3], &q, &k, single)).transpose()?;
+        let mask = args.get(3).map(|_| mask([&types[0], &types[3]], &q, &k, single)).transpose()?;
         // Without heads there is one.
         for shape in [&mut q, &mut k, &mut v] {
             if rank == 2 {
@@ -163,7 +163,7 @@ impl Call {
             for (value, shape) in all.iter_mut().zip([&mut q, &mut k]) {
                 shape.pop();
                 shape.push(Dim::from(1));
-                *value = b.full(DType::F32, shape, 0.0)?;
+                *value = b.full(b.dtype(args[0]), shape, 0.0)?;
             }
         }
         let scale = scale(b, attrs, &mut all[0])?;
@@ -176,13 +176,13 @@ impl Call {
             all.truncate(3);
             all.push(mask);
         }
-        let attend = Attend { part: Part::Output, causal, scale: Scalar::F32(scale) };
+        let attend = Attend { part: Part::Output, causal, scale: Scalar::f32(scale) };
         Ok(Call { args: all, attend, shape })
     }
 
     fn value(&self, b: &mut Builder<'_>, dropout: f64, key: Option<Value>) -> Result<Value, OpError> {
         if self.shape.last().is_some_and(|features| features.is(0)) {
-            return b.full(DType::F32, &self.shape, 0.0);
+            return b.full(b.dtype(self.args[0]), &self.shape, 0.0);
         }
         let small = |&value: &Value| b.shape(value).last().and_then(Dim::as_const).is_some_and(|n| n <= MOST_FEATURES);
         let y = if is_dropped(b, dropout, key) {
@@ -190,7 +190,7 @@ impl Call {
             let weights = scores.weights(b)?;
             let kept = drop(b, weights, dropout, key)?;
             scores.weighed(b, kept)?
-        } else if self.args[..3].iter().all(small) {
+        } else if b.dtype(self.args[0]) == DType::F32 && self.args[..3].iter().all(small) {
             b.prim(Prim::Attend(self.attend.clone()), &self.args)?
         } else {
             specification(b, &self.attend, &self.args)?
@@ -208,7 +208,7 @@ fn scale(b: &mut Builder<'_>, attrs: &Attrs, q: &mut Value) -> Result<f64, OpErr
     if let Some(d) = features.as_const() {
         return Ok(1.0 / (d as f64).sqrt());
     }
-    let d = b.extent(&features)?;
+    let d = b.extent(*q, &features)?;
     let factor = b.unary(MapOp::Rsqrt, d)?;
     *q = b.mul(*q, factor)?;
     Ok(1.0)
@@ -273,10 +273,11 @@ fn lower_right_mask(
 }
 
 /// The shape of a mask with all axes.
-fn mask(mask: &Type, q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpError> {
+fn mask([queries, mask]: [&Type; 2], q: &[Dim], k: &[Dim], single: bool) -> Result<Vec<Dim>, OpError> {
     let rank = k.len();
-    if !matches!(mask.dtype, DType::F32 | DType::Bool) {
-        let message = format!("a mask is bool (true where a query may attend) or f32 (added), but {{3}} is {mask}");
+    let added = queries.dtype;
+    if mask.dtype != DType::Bool && mask.dtype != added {
+        let message = format!("a mask is bool (true where a query may attend) or {added} (added), but {{3}} is {mask}");
         return Err(OpError::new(Code::WrongDtype, message).arg(3).help("compare it: `{3} != 0`"));
     }
     // The scores as the user sees them.
@@ -364,9 +365,9 @@ impl Scores {
         let all = b.shape(values);
         if let Some(&mask) = args.get(attend.part.inputs()) {
             let mask = spread(b, mask, &shape, &all)?;
-            values = match b.dtype(mask) {
-                DType::Bool => hide(b, mask, values)?,
-                DType::F32 | DType::I32 | DType::U32 => b.add(values, mask)?,
+            values = match b.dtype(mask) == DType::Bool {
+                true => hide(b, mask, values)?,
+                false => b.add(values, mask)?,
             };
         }
         if attend.causal {
@@ -404,7 +405,7 @@ impl Scores {
             Part::Max => Ok(self.softmax(b)?.largest),
             Part::Reciprocal => {
                 let Softmax { sum, none, .. } = self.softmax(b)?;
-                let (zero, one) = (b.f32(0.0)?, b.f32(1.0)?);
+                let (zero, one) = (b.constant(sum, 0.0)?, b.constant(sum, 1.0)?);
                 let reciprocal = b.div(one, sum)?;
                 b.select(none, zero, reciprocal)
             }
@@ -427,7 +428,7 @@ impl Scores {
         let axis = b.rank(self.values) - 1;
         let largest = b.reduce_keep(ReduceOp::Max, self.values, &[axis])?;
         let none = b.with(MapOp::Eq, largest, f64::NEG_INFINITY)?;
-        let (zero, one) = (b.f32(0.0)?, b.f32(1.0)?);
+        let (zero, one) = (b.constant(largest, 0.0)?, b.constant(largest, 1.0)?);
         let largest = b.select(none, zero, largest)?;
         let largest = b.stop_gradient(largest);
         let less = b.sub(self.values, largest)?;

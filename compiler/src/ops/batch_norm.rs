@@ -192,7 +192,7 @@ impl Batch {
     /// The variance with divisor `count − 1`. A batch of one element has variance 0, and not NaN, so that it spoils no
     /// running statistics.
     fn unbiased(&self, b: &mut Builder<'_>) -> Result<Value, OpError> {
-        let (n, less) = (b.extent(&self.count)?, b.extent(&(self.count.clone() - Dim::from(1)))?);
+        let (n, less) = (b.extent(self.variance, &self.count)?, b.extent(self.variance, &(self.count.clone() - Dim::from(1)))?);
         let less = b.with(MapOp::Max, less, 1.0)?;
         let ratio = b.div(n, less)?;
         b.mul(self.variance, ratio)

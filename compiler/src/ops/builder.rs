@@ -65,14 +65,9 @@ impl Builder<'_> {
         self.prim(Prim::Const(scalar), &[])
     }
 
-    /// A scalar f32 literal.
-    pub fn f32(&mut self, x: f64) -> Built {
-        self.prim(Prim::Const(Scalar::F32(x)), &[])
-    }
-
     /// A scalar u32 literal.
     pub fn u32(&mut self, x: u32) -> Built {
-        self.prim(Prim::Const(Scalar::U32(x)), &[])
+        self.prim(Prim::Const(Scalar::u32(x)), &[])
     }
 
     /// A tensor of one value.
@@ -81,13 +76,14 @@ impl Builder<'_> {
         self.broadcast_to(scalar, shape)
     }
 
-    /// A dimension's value as an f32 scalar.
-    pub fn extent(&mut self, dim: &Dim) -> Built {
+    /// A dimension's value as a scalar of the type of `like`.
+    pub fn extent(&mut self, like: Value, dim: &Dim) -> Built {
+        let dtype = self.dtype(like);
         match dim.as_const() {
-            Some(n) => self.f32(n as f64),
+            Some(n) => self.constant(like, n as f64),
             None => {
                 let n = self.prim(Prim::Extent(dim.clone()), &[])?;
-                self.convert(n, DType::F32)
+                self.convert(n, dtype)
             }
         }
     }
@@ -221,7 +217,7 @@ impl Builder<'_> {
     pub fn mean(&mut self, x: Value, axes: &[usize]) -> Built {
         let shape = self.shape(x);
         let count = crate::ir::dim::product(axes.iter().map(|&a| &shape[a]));
-        let (sum, count) = (self.sum(x, axes)?, self.extent(&count)?);
+        let (sum, count) = (self.sum(x, axes)?, self.extent(x, &count)?);
         self.div(sum, count)
     }
 

@@ -1,15 +1,15 @@
-//! `cast(x, "f32")`, and `x.f32()`, `x.i32()`, `x.u32()`, `x.bool()`.
+//! `cast(x, "f32")`, and `x.f32()`, `x.f64()`, `x.i32()`, `x.u32()`, `x.bool()`.
 
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op};
 use crate::ir::DType;
 
 pub(super) const ITEMS: &[Item] =
-    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&I32), Item::Op(&U32), Item::Op(&BOOL)];
+    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&F64), Item::Op(&I32), Item::Op(&U32), Item::Op(&BOOL)];
 
 static CAST: Op = Op {
     name: "cast",
     signature: "(x: any[..]) -> *",
-    attrs: &[AttrDecl::required("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "the element type of the result")],
+    attrs: &[AttrDecl::required("dtype", AttrKind::Word(DType::NAMES), "the element type of the result")],
     doc: "To another element type. Floats truncate and saturate to integers (NaN gives 0), truth is 1 or 0, and a \
           number is true where it is not 0.",
     torch: Some("torch.Tensor.to"),
@@ -54,6 +54,7 @@ macro_rules! methods {
 
 methods! {
     F32 = "f32", F32, "u32";
+    F64 = "f64", F64, "u32";
     I32 = "i32", I32, "u32";
     U32 = "u32", U32, "i32";
     BOOL = "bool", Bool, "u32";

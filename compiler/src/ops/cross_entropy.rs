@@ -6,7 +6,7 @@ use super::log_softmax::shifted_logits;
 use super::loss::{REDUCTION, reduce};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Category, Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CROSS_ENTROPY)];
 
@@ -36,10 +36,10 @@ static CROSS_ENTROPY: Op = Op {
             let message = format!("`label_smoothing` is from 0 to 1, not {smoothing}");
             return Err(OpError::new(Code::WrongAttribute, message).attr("label_smoothing"));
         }
-        match b.dtype(args[1]) {
-            DType::F32 => probabilities(b, args, attrs, smoothing),
-            DType::U32 | DType::I32 => class_ids(b, args, attrs, smoothing),
-            DType::Bool => {
+        match b.dtype(args[1]).category() {
+            Category::Float => probabilities(b, args, attrs, smoothing),
+            Category::Unsigned | Category::Signed => class_ids(b, args, attrs, smoothing),
+            Category::Bool => {
                 let message = "the target {1} is bool: it must be class ids (u32) or probabilities (f32)";
                 Err(OpError::new(Code::WrongDtype, message).arg(1).help("convert it: `{1}.u32()`"))
             }
@@ -90,8 +90,8 @@ fn probabilities(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: 
     }
     let mut target = args[1];
     if smoothing > 0.0 {
-        let classes = b.extent(&classes)?;
-        let spread = b.f32(smoothing)?;
+        let classes = b.extent(target, &classes)?;
+        let spread = b.constant(target, smoothing)?;
         let spread = b.div(spread, classes)?;
         let own = b.with(MapOp::Mul, target, 1.0 - smoothing)?;
         target = b.add(own, spread)?;

@@ -107,7 +107,7 @@ impl States {
         let pairs = b.reshape(pairs, &[batch.clone(), labels * Dim::from(2)])?;
         let end = b.broadcast_to(blanks, &[batch, 1.into()])?;
         let class = b.prim(Prim::Concat { axis: 1 }, &[pairs, end])?;
-        let two_before = shifted(b, class, 2, Scalar::U32(blank))?;
+        let two_before = shifted(b, class, 2, Scalar::u32(blank))?;
         let (is_label, differs) = (b.map(MapOp::Ne, &[class, blanks])?, b.map(MapOp::Ne, &[class, two_before])?);
         let skips = b.map(MapOp::And, &[is_label, differs])?;
         let all: Vec<Dim> = [time].into_iter().chain(b.shape(class)).collect();

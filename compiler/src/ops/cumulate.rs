@@ -5,8 +5,9 @@
 //! the error grows with the logarithm of the extent, and nothing is sequential.
 
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
-use crate::ir::prim::{Border, MapOp, Prim, ReduceOp, Scalar};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::kernel::AccumulatorOp;
+use crate::ir::prim::{Border, MapOp, Prim, ReduceOp};
+use crate::ir::{Dim, Value};
 
 /// Elements in a block.
 const BLOCK: i64 = 16;
@@ -78,21 +79,6 @@ fn accumulate(b: &mut Builder<'_>, op: ReduceOp, x: Value, attrs: &Attrs) -> Res
     b.transpose(y, &order)
 }
 
-/// What a reduction of nothing gives.
-fn neutral(op: ReduceOp, dtype: DType) -> Scalar {
-    let unsigned = matches!(dtype, DType::U32 | DType::Bool);
-    match (op, dtype) {
-        (ReduceOp::Sum, _) => Scalar::of(dtype, 0.0),
-        (ReduceOp::Prod, _) => Scalar::of(dtype, 1.0),
-        (ReduceOp::Max, DType::F32) => Scalar::F32(f64::NEG_INFINITY),
-        (ReduceOp::Min, DType::F32) => Scalar::F32(f64::INFINITY),
-        (ReduceOp::Max, _) if unsigned => Scalar::of(dtype, 0.0),
-        (ReduceOp::Min, _) if unsigned => Scalar::of(dtype, f64::from(u32::MAX)),
-        (ReduceOp::Max, _) => Scalar::of(dtype, f64::from(i32::MIN)),
-        (ReduceOp::Min, _) => Scalar::of(dtype, f64::from(i32::MAX)),
-    }
-}
-
 /// Each element with all before it along the last axis.
 fn prefix(b: &mut Builder<'_>, op: ReduceOp, x: Value, levels: usize) -> Result<Value, OpError> {
     let shape = b.shape(x);
@@ -105,7 +91,7 @@ fn prefix(b: &mut Builder<'_>, op: ReduceOp, x: Value, levels: usize) -> Result<
     borders[last].high = count.clone() * width.clone() - n.clone();
     let padded = match borders[last].high.is(0) {
         true => x,
-        false => b.prim(Prim::Pad { borders, value: neutral(op, b.dtype(x)) }, &[x])?,
+        false => b.prim(Prim::Pad { borders, value: AccumulatorOp::Reduce(op).neutral(b.dtype(x)) }, &[x])?,
     };
     let mut cut = shape.clone();
     cut.splice(last.., [count.clone(), width.clone()]);
@@ -141,7 +127,7 @@ fn each_with_all_before(b: &mut Builder<'_>, op: ReduceOp, x: Value) -> Result<V
     let axes = (0..=last + 1).filter(|&a| a != last).collect();
     let all = b.prim(Prim::Broadcast { shape: square, axes }, &[x])?;
     let (at, of) = (b.iota(&[n.clone(), n.clone()], 0)?, b.iota(&[n.clone(), n], 1)?);
-    let (takes_part, none) = (b.map(MapOp::Le, &[of, at])?, b.prim(Prim::Const(neutral(op, b.dtype(x))), &[])?);
+    let (takes_part, none) = (b.map(MapOp::Le, &[of, at])?, b.prim(Prim::Const(AccumulatorOp::Reduce(op).neutral(b.dtype(x))), &[])?);
     let masked = b.select(takes_part, all, none)?;
     b.reduce(op, masked, &[last + 1])
 }
@@ -152,5 +138,5 @@ fn shifted(b: &mut Builder<'_>, op: ReduceOp, x: Value) -> Result<Value, OpError
     if let Some(last) = borders.last_mut() {
         *last = Border { low: Dim::from(1), high: Dim::from(-1), interior: 0 };
     }
-    b.prim(Prim::Pad { borders, value: neutral(op, b.dtype(x)) }, &[x])
+    b.prim(Prim::Pad { borders, value: AccumulatorOp::Reduce(op).neutral(b.dtype(x)) }, &[x])
 }

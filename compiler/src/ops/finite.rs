@@ -47,7 +47,7 @@ table! {
     };
     ISFINITE = "isfinite" None, "Whether `x` is neither NaN nor infinite.", |b, x| {
         let size = b.unary(MapOp::Abs, x)?;
-        let (finite, nan) = (b.with(MapOp::Le, size, f64::from(f32::MAX))?, is_nan(b, x)?);
+        let (finite, nan) = (b.with(MapOp::Le, size, b.dtype(x).largest())?, is_nan(b, x)?);
         let number = b.unary(MapOp::Not, nan)?;
         b.map(MapOp::And, &[finite, number])
     };

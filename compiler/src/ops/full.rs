@@ -10,7 +10,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Op(&ZEROS), Item::Op(&ONES), Item::Op(
 const SHAPE: AttrDecl = AttrDecl::required("shape", AttrKind::Shape, "the extents of the result");
 const DTYPE: AttrDecl = AttrDecl::optional(
     "dtype",
-    AttrKind::Word(&["f32", "i32", "u32", "bool"]),
+    AttrKind::Word(DType::NAMES),
     "\"f32\"",
     "the element type of the result",
 );

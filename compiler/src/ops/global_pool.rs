@@ -18,7 +18,7 @@ static AVG: Op = Op {
         let shape = b.shape(args[0]);
         let axes: Vec<usize> = (2..shape.len()).collect();
         let sum = b.reduce_keep(ReduceOp::Sum, args[0], &axes)?;
-        let count = b.extent(&product(&shape[2..]))?;
+        let count = b.extent(args[0], &product(&shape[2..]))?;
         Ok(vec![b.div(sum, count)?])
     },
     examples: &[

@@ -95,7 +95,7 @@ pub(super) fn normalise(b: &mut Builder<'_>, args: &[Value], groups: i64, eps: f
     };
     let rows = [shape[0].clone(), count, each * product(&shape[2..])];
     let x = b.reshape(args[0], &rows)?;
-    let n = b.extent(&rows[2])?;
+    let n = b.extent(x, &rows[2])?;
     let sum = b.reduce_keep(ReduceOp::Sum, x, &[2])?;
     let mean = b.div(sum, n)?;
     let centred = b.sub(x, mean)?;

@@ -4,8 +4,8 @@
 use super::loss::reduce;
 use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
 use crate::diag::Code;
-use crate::ir::prim::{MapOp, Prim, ReduceOp, Scalar};
-use crate::ir::{DType, Dim, Type, Value};
+use crate::ir::prim::{MapOp, Prim, ReduceOp};
+use crate::ir::{Category, DType, Dim, Type, Value};
 
 /// The attribute of losses that take class ids.
 pub(super) const IGNORE_INDEX: AttrDecl = AttrDecl::optional(
@@ -48,7 +48,7 @@ pub(super) fn must_suit(b: &Builder<'_>, args: &[Value], shape: &[Dim]) -> Resul
     let scores = b.ty(args[0]);
     // One float for each row is the class itself, in the wrong type.
     let classes = scores.rank() == target.rank() + 1 && scores.shape.starts_with(&target.shape);
-    let meant = match classes && target.dtype == DType::F32 {
+    let meant = match classes && target.dtype.is_float() {
         true => Type::new(DType::U32, target.shape.clone()),
         false => wanted.clone(),
     };
@@ -93,7 +93,7 @@ pub(super) fn must_weigh(b: &Builder<'_>, args: &[Value], classes: &Dim) -> Resu
 fn must_occur(b: &Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<(), OpError> {
     let target = b.ty(args[1]);
     match attrs.int("ignore_index") {
-        Some(ignored) if ignored < 0 && target.dtype == DType::U32 => {
+        Some(ignored) if ignored < 0 && target.dtype.category() == Category::Unsigned => {
             let signed = Type::new(DType::I32, target.shape.clone());
             let message = format!("{{1}} is {target}, of which no element is {ignored}");
             let error = OpError::new(Code::WrongAttribute, message).attr("ignore_index");
@@ -119,11 +119,7 @@ impl Labels {
         let mut id = b.convert(args[1], DType::U32)?;
         let mut counts = None;
         if let Some(ignored) = attrs.int("ignore_index") {
-            let literal = match b.dtype(args[1]) {
-                DType::I32 => Scalar::I32(ignored as i32),
-                DType::U32 | DType::F32 | DType::Bool => Scalar::U32(ignored as u32),
-            };
-            let ignored = b.prim(Prim::Const(literal), &[])?;
+            let ignored = b.constant(args[1], ignored as f64)?;
             let count = b.map(MapOp::Ne, &[args[1], ignored])?;
             // Ignored rows get a class that exists: their loss is dropped, and must not be NaN before that.
             let first = b.u32(0)?;
@@ -136,7 +132,7 @@ impl Labels {
             weight = Some(match counts {
                 None => own,
                 Some(counts) => {
-                    let zero = b.f32(0.0)?;
+                    let zero = b.constant(own, 0.0)?;
                     b.select(counts, own, zero)?
                 }
             });
@@ -157,7 +153,7 @@ impl Labels {
     /// The score of each row's class. A masked sum, since it fuses with the other passes over the row.
     pub(super) fn own(&self, b: &mut Builder<'_>, scores: Value) -> Result<Value, OpError> {
         let hot = self.hot(b, scores)?;
-        let zero = b.f32(0.0)?;
+        let zero = b.constant(scores, 0.0)?;
         let masked = b.select(hot, scores, zero)?;
         b.reduce(ReduceOp::Sum, masked, &[self.axis])
     }
@@ -172,7 +168,7 @@ impl Labels {
         // The root of −1 is NaN: a loss that is silently too large would hide a label that is no class.
         let classes = b.extent_u32(&self.classes)?;
         let known = b.map(MapOp::Lt, &[self.id, classes])?;
-        let (zero, minus_one) = (b.f32(0.0)?, b.f32(-1.0)?);
+        let (zero, minus_one) = (b.constant(each, 0.0)?, b.constant(each, -1.0)?);
         let blame = b.select(known, zero, minus_one)?;
         let blame = b.unary(MapOp::Sqrt, blame)?;
         let mut each = b.add(each, blame)?;
@@ -182,7 +178,7 @@ impl Labels {
         let shares = match (self.weight, self.counts) {
             (None, None) => return reduce(b, each, attrs),
             (Some(weight), _) => weight,
-            (None, Some(counts)) => b.convert(counts, DType::F32)?,
+            (None, Some(counts)) => b.convert(counts, b.dtype(each))?,
         };
         if matches!(attrs.text("reduction"), Some("none" | "sum")) {
             return reduce(b, each, attrs);

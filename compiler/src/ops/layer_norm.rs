@@ -19,7 +19,7 @@ static LAYER_NORM: Op = Op {
     body: |b, args, attrs| {
         let x = args[0];
         let last = [b.rank(x) - 1];
-        let n = b.extent(&b.shape(x)[last[0]].clone())?;
+        let n = b.extent(x, &b.shape(x)[last[0]].clone())?;
         let sum = b.reduce_keep(ReduceOp::Sum, x, &last)?;
         let mean = b.div(sum, n)?;
         let centred = b.sub(x, mean)?;

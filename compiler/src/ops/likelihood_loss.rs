@@ -52,7 +52,7 @@ static KL_DIV: Op = Op {
             let message = "`reduction = \"batchmean\"` divides by the first extent, but {0} is a scalar";
             return Err(OpError::new(Code::WrongRank, message).arg(0));
         };
-        let (sum, batch) = (b.sum(each, &(0..shape.len()).collect::<Vec<_>>())?, b.extent(batch)?);
+        let (sum, batch) = (b.sum(each, &(0..shape.len()).collect::<Vec<_>>())?, b.extent(each, batch)?);
         Ok(vec![b.div(sum, batch)?])
     },
     examples: &[

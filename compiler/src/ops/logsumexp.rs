@@ -39,7 +39,7 @@ static LOGSUMEXP: Op = Op {
 /// ∞ − ∞; without a shift the infinities come out right.
 pub(super) fn finite_shift(b: &mut Builder<'_>, largest: Value) -> Result<Value, OpError> {
     let size = b.unary(MapOp::Abs, largest)?;
-    let finite = b.with(MapOp::Le, size, f64::from(f32::MAX))?;
+    let finite = b.with(MapOp::Le, size, b.dtype(largest).largest())?;
     let zero = b.constant(largest, 0.0)?;
     let shift = b.select(finite, largest, zero)?;
     Ok(b.stop_gradient(shift))

@@ -30,7 +30,7 @@ static ARANGE: Op = Op {
         let index = b.iota(&[count], 0)?;
         let index = b.convert(index, DType::F32)?;
         let scaled = b.with(MapOp::Mul, index, step as f64)?;
-        let start = b.extent(&start)?;
+        let start = b.extent(scaled, &start)?;
         Ok(vec![b.add(scaled, start)?])
     },
     examples: &[
@@ -78,8 +78,8 @@ static LINSPACE: Op = Op {
         }
         let index = b.iota(std::slice::from_ref(&count), 0)?;
         let index = b.convert(index, DType::F32)?;
-        let last = b.extent(&(count - Dim::from(1)))?;
-        let (width, first, second) = (b.f32(end - start)?, b.f32(start)?, b.f32(end)?);
+        let last = b.extent(index, &(count - Dim::from(1)))?;
+        let (width, first, second) = (b.constant(index, end - start)?, b.constant(index, start)?, b.constant(index, end)?);
         let step = b.div(width, last)?;
         let (rise, behind) = (b.mul(index, step)?, b.sub(last, index)?);
         let fall = b.mul(behind, step)?;

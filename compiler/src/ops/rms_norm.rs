@@ -19,7 +19,7 @@ static RMS_NORM: Op = Op {
     body: |b, args, attrs| {
         let x = args[0];
         let last = b.rank(x) - 1;
-        let n = b.extent(&b.shape(x)[last].clone())?;
+        let n = b.extent(x, &b.shape(x)[last].clone())?;
         let squared = b.mul(x, x)?;
         let sum = b.reduce_keep(ReduceOp::Sum, squared, &[last])?;
         let mean = b.div(sum, n)?;

@@ -3,7 +3,7 @@
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&ROTARY)];
 
@@ -44,7 +44,7 @@ static ROTARY: Op = Op {
                 return Err(OpError::new(Code::WrongRank, message).arg(0).help("give the position: `rotary({0}, at)`"));
             }
         };
-        let angle = angle(b, position, &half, attrs.number("base"))?;
+        let angle = angle(b, args[0], position, &half, attrs.number("base"))?;
         // Pairs as `[.., 2, d/2]` or `[.., d/2, 2]`.
         let interleaved = attrs.flag("interleaved");
         let axis = if interleaved { lead + 1 } else { lead };
@@ -73,14 +73,14 @@ static ROTARY: Op = Op {
     ],
 };
 
-/// `position / base^(2i/d)` for each pair.
-fn angle(b: &mut Builder<'_>, position: Value, half: &Dim, base: f64) -> Result<Value, OpError> {
+/// `position / base^(2i/d)` for each pair, of the type of `like`.
+fn angle(b: &mut Builder<'_>, like: Value, position: Value, half: &Dim, base: f64) -> Result<Value, OpError> {
     let index = b.iota(std::slice::from_ref(half), 0)?;
-    let (index, count) = (b.convert(index, DType::F32)?, b.extent(half)?);
+    let (index, count) = (b.convert(index, b.dtype(like))?, b.extent(like, half)?);
     let share = b.div(index, count)?;
     let power = b.with(MapOp::Mul, share, -base.ln())?;
     let frequency = b.unary(MapOp::Exp, power)?;
-    let position = b.convert(position, DType::F32)?;
+    let position = b.convert(position, b.dtype(like))?;
     let column: Vec<Dim> = b.shape(position).into_iter().chain([1.into()]).collect();
     let position = b.reshape(position, &column)?;
     b.mul(position, frequency)

@@ -138,7 +138,7 @@ static SEGMENT_MEAN: Op = Op {
     onnx: None,
     body: |b, args, attrs| {
         let sum = sums(b, args[0], args[1], attrs)?;
-        let ones = b.full(DType::F32, &b.shape(args[1]), 1.0)?;
+        let ones = b.full(b.dtype(args[0]), &b.shape(args[1]), 1.0)?;
         let sizes = sums(b, ones, args[1], attrs)?;
         let sizes = b.with(MapOp::Max, sizes, 1.0)?;
         let mut column = vec![Dim::from(1); b.rank(sum)];

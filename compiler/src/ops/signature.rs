@@ -339,6 +339,17 @@ struct Place<'t> {
     types: &'t [Type],
 }
 
+/// The mistake of an argument of another type than a layer's parameters.
+fn beside_parameters(arg: usize, ty: &Type, parameters: DType) -> OpError {
+    let message = format!("the parameters of `{{callee}}` are {parameters}, but {{{arg}}} is {ty}");
+    let convert = format!("convert it: `{{{arg}}}.{parameters}()`");
+    let or = match ty.dtype.is_float() {
+        true => format!(", or let the model's parameters be {}: `#[model(precision = {})]`", ty.dtype, ty.dtype),
+        false => String::new(),
+    };
+    OpError::new(Code::MixedDtype, message).arg(arg).help(convert + &or)
+}
+
 impl Bindings {
     fn bind(&mut self, pattern: &Pattern, ty: &Type, place: Place<'_>) -> Result<(), OpError> {
         self.bind_class(pattern.class, ty, place)?;
@@ -378,8 +389,12 @@ impl Bindings {
         if bound == dtype {
             return Ok(());
         }
-        // Integers are converted to floats, never the other way: that would lose digits in silence.
-        let (to, from) = if dtype.is_float() { (dtype, first) } else { (bound, index) };
+        if first < place.given && index >= place.given {
+            return Err(beside_parameters(first, &place.types[first], dtype));
+        }
+        // Integers are converted to floats and floats to wider ones, never the other way: that would lose digits in silence.
+        let size = |dtype: DType| (dtype.is_float(), dtype.bits());
+        let (to, from) = if dtype.is_float() && size(dtype) >= size(bound) { (dtype, first) } else { (bound, index) };
         let message = format!(
             "`{{callee}}` needs one element type, but {{{first}}} is {} and {{{index}}} is {ty}",
             place.types[first]

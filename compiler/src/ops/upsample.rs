@@ -142,13 +142,13 @@ fn linear(b: &mut Builder<'_>, x: Value, axis: usize, change: Change, corners: b
         Change::Times(factor) => extent.clone() * Dim::from(factor),
         Change::To(size) => Dim::from(size),
     };
-    let at = coordinates(b, &extent, &size, change, corners)?;
+    let at = coordinates(b, x, &extent, &size, change, corners)?;
     let (floor, last) = (b.unary(MapOp::Floor, at)?, b.extent_u32(&(extent - Dim::from(1)))?);
     let (before, weight) = (b.convert(floor, DType::U32)?, b.sub(at, floor)?);
     let before = b.map(MapOp::Min, &[before, last])?;
     let next = b.with(MapOp::Add, before, 1.0)?;
     let after = b.map(MapOp::Min, &[next, last])?;
-    let one = b.f32(1.0)?;
+    let one = b.constant(x, 1.0)?;
     let rest = b.sub(one, weight)?;
     let mut sum = None;
     for (index, weight) in [(before, rest), (after, weight)] {
@@ -165,14 +165,21 @@ fn linear(b: &mut Builder<'_>, x: Value, axis: usize, change: Change, corners: b
 }
 
 /// Where each element of the result lies between those of the argument, at least 0.
-fn coordinates(b: &mut Builder<'_>, extent: &Dim, size: &Dim, change: Change, corners: bool) -> Result<Value, OpError> {
+fn coordinates(
+    b: &mut Builder<'_>,
+    x: Value,
+    extent: &Dim,
+    size: &Dim,
+    change: Change,
+    corners: bool,
+) -> Result<Value, OpError> {
     let place = b.iota(std::slice::from_ref(size), 0)?;
-    let place = b.convert(place, DType::F32)?;
+    let place = b.convert(place, b.dtype(x))?;
     if corners {
         if size.is(1) {
             return b.with(MapOp::Mul, place, 0.0);
         }
-        let (from, to) = (b.extent(&(extent.clone() - Dim::from(1)))?, b.extent(&(size.clone() - Dim::from(1)))?);
+        let (from, to) = (b.extent(x, &(extent.clone() - Dim::from(1)))?, b.extent(x, &(size.clone() - Dim::from(1)))?);
         let scaled = b.mul(place, from)?;
         return b.div(scaled, to);
     }
@@ -180,7 +187,7 @@ fn coordinates(b: &mut Builder<'_>, extent: &Dim, size: &Dim, change: Change, co
     let scaled = match change {
         Change::Times(factor) => b.with(MapOp::Div, middle, factor as f64)?,
         Change::To(size) => {
-            let extent = b.extent(extent)?;
+            let extent = b.extent(x, extent)?;
             let scaled = b.mul(middle, extent)?;
             b.with(MapOp::Div, scaled, size as f64)?
         }

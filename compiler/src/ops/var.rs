@@ -57,7 +57,7 @@ table! {
 /// The variance with the axes kept. Two passes: the difference of large sums would lose the digits that matter.
 fn variance(b: &mut Builder<'_>, x: Value, axes: &[usize], attrs: &Attrs) -> Result<Value, OpError> {
     let shape = b.shape(x);
-    let n = b.extent(&product(axes.iter().map(|&a| &shape[a])))?;
+    let n = b.extent(x, &product(axes.iter().map(|&a| &shape[a])))?;
     let sum = b.reduce_keep(ReduceOp::Sum, x, axes)?;
     let mean = b.div(sum, n)?;
     let centred = b.sub(x, mean)?;

@@ -85,10 +85,10 @@ impl<'a> Heads<'a> {
         let along = steps(&mask.shape);
         let at: usize = index.iter().zip(&mask.shape).zip(along).map(|((i, n), step)| (i % n) * step as usize).sum();
         match &mask.data {
-            Data::F32(x) => x[at],
+            Data::Float(_, x) => x[at],
             Data::Bool(x) if x[at] => 0.0,
             Data::Bool(_) => f64::NEG_INFINITY,
-            Data::I32(_) | Data::U32(_) => unreachable!("the shape rule refused a mask of integers"),
+            Data::Int(..) => unreachable!("the shape rule refused a mask of integers"),
         }
     }
 

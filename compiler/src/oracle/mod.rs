@@ -1,7 +1,7 @@
 //! The oracle: an interpreter of graphs of primitives, regions and sources, written to be plainly right.
 //!
-//! Floats are computed in binary64, integers wrap in 32 bits, random bits are those of the back ends. It
-//! shares no code with the stages that make kernels. `Rounding` tells what a computation in binary32 may make of it.
+//! Floats are computed in binary64, integers wrap in their bits, random bits are those of the back ends. It
+//! shares no code with the stages that make kernels. `Rounding` tells what a computation in their own types may make of it.
 
 mod attend;
 pub mod kernels;
@@ -17,7 +17,7 @@ pub use tensor::{Data, Tensor};
 
 use crate::ir::graph::{CHUNK, GROUPS, Graph, Kind, Node, Repeat, Source, Value};
 use crate::ir::model::{Effect, Function, Model};
-use crate::ir::{DType, Dim, How, Transform};
+use crate::ir::{Dim, How, Transform};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 
@@ -265,7 +265,8 @@ impl Run<'_> {
     fn source(&self, source: Source, values: &Values) -> Tensor {
         let Some(model) = self.model else { unreachable!("a graph alone has no sources") };
         let words = model.trained_len();
-        let pool = |data: Vec<f64>| Tensor::floats([words / CHUNK, CHUNK], data);
+        let float = model.float();
+        let pool = |data: Vec<f64>| Tensor::new([words / CHUNK, CHUNK], Data::Float(float, data));
         match source {
             Source::Key(word) => Tensor::words([], vec![self.env.key[word]]),
             Source::Weights => {
@@ -299,7 +300,7 @@ impl Run<'_> {
 
 /// A pool with tensors at their places and zeros between them.
 fn place<'t>(model: &Model, words: usize, tensors: impl Iterator<Item = (usize, &'t Tensor)>) -> Vec<f64> {
-    debug_assert!(model.params.iter().all(|p| p.ty.dtype == DType::F32), "parameters are floats");
+    debug_assert!(model.params.iter().all(|p| p.ty.dtype == model.float()), "parameters have one type");
     let mut pool = vec![0.0; words];
     for (offset, tensor) in tensors {
         pool[offset..offset + tensor.data.len()].copy_from_slice(tensor.f64s());

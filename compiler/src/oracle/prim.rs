@@ -4,8 +4,8 @@ use super::attend;
 use super::scalar::{convert, largest, map};
 use super::tensor::{Data, Tensor, indices, offsets, steps, strides};
 use super::window::{self, Sliding};
+use crate::ir::Dim;
 use crate::ir::prim::{ArgOp, Cut, Prim, ReduceOp, Scalar};
-use crate::ir::{DType, Dim};
 
 /// The value of a primitive; `size` gives the value of a dimension.
 pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -> Tensor {
@@ -13,7 +13,7 @@ pub(super) fn apply(prim: &Prim, args: &[&Tensor], size: &dyn Fn(&Dim) -> i64) -
     let arg = |i: usize| args[i];
     match prim {
         Prim::Const(x) => Tensor::scalar(*x),
-        Prim::Extent(dim) => Tensor::scalar(Scalar::U32(size(dim) as u32)),
+        Prim::Extent(dim) => Tensor::scalar(Scalar::u32(size(dim) as u32)),
         Prim::Iota { shape, axis } => iota(sizes(shape), *axis),
         Prim::Map(op) => {
             let data: Vec<&Data> = args.iter().map(|t| &t.data).collect();
@@ -103,35 +103,32 @@ fn view(x: &Tensor, shape: Vec<usize>, start: i64, along: &[i64]) -> Tensor {
 
 /// How elements combine, with what nothing gives.
 pub(super) fn fold(op: ReduceOp, data: &Data, groups: &mut dyn Iterator<Item = Vec<usize>>) -> Data {
-    macro_rules! by {
-        ($x:ident, $wrap:path, $zero:expr, $one:expr, $low:expr, $high:expr, $add:expr, $mul:expr, $max:expr, $min:expr) => {
-            $wrap(
-                groups
-                    .map(|group| {
-                        let items = group.into_iter().map(|i| $x[i]);
-                        match op {
-                            ReduceOp::Sum => items.fold($zero, $add),
-                            ReduceOp::Prod => items.fold($one, $mul),
-                            ReduceOp::Max => items.fold($low, $max),
-                            ReduceOp::Min => items.fold($high, $min),
-                        }
-                    })
-                    .collect(),
-            )
-        };
-    }
     let infinity = f64::INFINITY;
     match data {
-        Data::F32(x) => {
-            by!(x, Data::F32, 0.0, 1.0, -infinity, infinity, |a, b| a + b, |a, b| a * b, largest, |a, b| {
-                -largest(-a, -b)
-            })
+        Data::Float(dtype, x) => {
+            let one = |group: Vec<usize>| {
+                let items = group.into_iter().map(|i| x[i]);
+                match op {
+                    ReduceOp::Sum => items.fold(0.0, |a, b| a + b),
+                    ReduceOp::Prod => items.fold(1.0, |a, b| a * b),
+                    ReduceOp::Max => items.fold(-infinity, largest),
+                    ReduceOp::Min => items.fold(infinity, |a, b| -largest(-a, -b)),
+                }
+            };
+            Data::Float(*dtype, groups.map(one).collect())
         }
-        Data::I32(x) => {
-            by!(x, Data::I32, 0, 1, i32::MIN, i32::MAX, i32::wrapping_add, i32::wrapping_mul, i32::max, i32::min)
-        }
-        Data::U32(x) => {
-            by!(x, Data::U32, 0, 1, u32::MIN, u32::MAX, u32::wrapping_add, u32::wrapping_mul, u32::max, u32::min)
+        Data::Int(dtype, x) => {
+            let (least, greatest) = dtype.integers();
+            let one = |group: Vec<usize>| {
+                let items = group.into_iter().map(|i| x[i]);
+                match op {
+                    ReduceOp::Sum => items.fold(0, |a, b| dtype.wrapped(a + b)),
+                    ReduceOp::Prod => items.fold(1, |a: i128, b| dtype.wrapped(a.wrapping_mul(b))),
+                    ReduceOp::Max => items.fold(least, i128::max),
+                    ReduceOp::Min => items.fold(greatest, i128::min),
+                }
+            };
+            Data::Int(*dtype, groups.map(one).collect())
         }
         Data::Bool(_) => unreachable!("a reduction of bool was refused by the shape rule"),
     }
@@ -162,12 +159,7 @@ pub(super) fn better(op: ArgOp, a: f64, b: f64) -> bool {
 
 /// The position in `group` of the first extreme.
 pub(super) fn extreme(op: ArgOp, data: &Data, group: &[usize]) -> u32 {
-    let number = |i: usize| match data {
-        Data::F32(x) => x[i],
-        Data::I32(x) => f64::from(x[i]),
-        Data::U32(x) => f64::from(x[i]),
-        Data::Bool(x) => f64::from(u8::from(x[i])),
-    };
+    let number = |i: usize| data.element(i).as_f64();
     let mut best = 0;
     for (at, &i) in group.iter().enumerate() {
         if better(op, number(group[best]), number(i)) {
@@ -236,21 +228,18 @@ fn contract(a: &Tensor, lhs: &[u8], b: &Tensor, rhs: &[u8], out: &[u8]) -> Tenso
     let (x, y) = (a.f64s(), b.f64s());
     let sum = |(i, j): (usize, usize)| terms.iter().map(|(p, q)| x[i + p] * y[j + q]).sum();
     let data = walk(lhs, a, out).into_iter().zip(walk(rhs, b, out)).map(sum).collect();
-    Tensor::floats(extents(out), data)
+    Tensor::new(extents(out), Data::Float(a.data.dtype(), data))
 }
 
 fn gather(data: &Tensor, index: &Tensor, axis: usize) -> Tensor {
     let (before, after) = (&data.shape[..axis], &data.shape[axis + 1..]);
     let (outer, inner): (usize, usize) = (before.iter().product(), after.iter().product());
     let extent = data.shape[axis];
-    let row = |o: usize, i: u32| {
-        (0..inner).map(move |k| ((i as usize) < extent).then_some((o * extent + i as usize) * inner + k))
+    let row = |o: usize, i: i128| {
+        (0..inner).map(move |k| (i < extent as i128).then_some((o * extent + i as usize) * inner + k))
     };
-    let at = (0..outer).flat_map(|o| index.u32s().iter().flat_map(move |&i| row(o, i)));
-    let outside = match data.data.dtype() {
-        DType::F32 => Scalar::F32(f64::NAN),
-        dtype @ (DType::I32 | DType::U32 | DType::Bool) => Scalar::of(dtype, 0.0),
-    };
+    let at = (0..outer).flat_map(|o| index.integers().iter().flat_map(move |&i| row(o, i)));
+    let outside = Scalar::outside(data.data.dtype());
     Tensor::new([before, &index.shape, after].concat(), data.data.pick_or(outside, at))
 }
 
@@ -260,7 +249,7 @@ fn scatter_add(updates: &Tensor, index: &Tensor, axis: usize, extent: usize) -> 
     let (outer, inner): (usize, usize) = (before.iter().product(), after.iter().product());
     let mut into = vec![vec![]; outer * extent * inner];
     for o in 0..outer {
-        for (n, &i) in index.u32s().iter().enumerate().filter(|(_, i)| (**i as usize) < extent) {
+        for (n, &i) in index.integers().iter().enumerate().filter(|(_, i)| **i < extent as i128) {
             for k in 0..inner {
                 into[(o * extent + i as usize) * inner + k].push((o * index.data.len() + n) * inner + k);
             }

@@ -1,12 +1,12 @@
-//! Rounding: a primitive's value in binary64 in, what a computation in binary32 may make of it out.
+//! Rounding: a primitive's value in binary64 in, what a computation in its own type may make of it out.
 //!
 //! Where results under several roundings differ, a program is ill-conditioned there, and no back end can be judged by
 //! one of them. Always: what only moves or chooses numbers changes none, and equal numbers stay equal.
 
 use super::prim;
 use super::tensor::{Data, Tensor};
-use crate::ir::Dim;
 use crate::ir::prim::{Prim, ReduceOp};
+use crate::ir::{DType, Dim};
 
 /// What becomes of each float that a primitive computes.
 #[derive(Clone, Copy, PartialEq, Default, Debug)]
@@ -14,9 +14,9 @@ pub enum Rounding {
     /// It stays in binary64.
     #[default]
     Exact,
-    /// The nearest number of binary32; sums are rounded once.
+    /// The nearest number of its type; sums are rounded once.
     Nearest,
-    /// A number within `2⁻²²` of it, as a hash of it and of this seed says, and the terms of sums likewise: Monte Carlo
+    /// A number within two units of its last place, `2⁻²²` of an f32, as a hash of it and of this seed says, and the terms of sums likewise: Monte Carlo
     /// arithmetic (Parker 1997).
     Random(u64),
 }
@@ -41,15 +41,18 @@ impl Rounding {
 
     fn tensor(self, x: &Tensor) -> Tensor {
         match &x.data {
-            Data::F32(numbers) => Tensor::floats(x.shape.clone(), numbers.iter().map(|&x| self.number(x)).collect()),
-            Data::I32(_) | Data::U32(_) | Data::Bool(_) => x.clone(),
+            Data::Float(dtype, numbers) => {
+                let numbers = numbers.iter().map(|&x| self.number(*dtype, x)).collect();
+                Tensor::new(x.shape.clone(), Data::Float(*dtype, numbers))
+            }
+            Data::Int(..) | Data::Bool(_) => x.clone(),
         }
     }
 
-    fn number(self, x: f64) -> f64 {
+    fn number(self, dtype: DType, x: f64) -> f64 {
         match self {
             Rounding::Exact => x,
-            Rounding::Nearest => f64::from(x as f32),
+            Rounding::Nearest => dtype.nearest(x),
             // Small integers are exact in every computation that makes them from others.
             Rounding::Random(_) if !x.is_finite() || x == x.trunc() && x.abs() < 16_777_216.0 => x,
             Rounding::Random(seed) => {
@@ -57,7 +60,7 @@ impl Rounding {
                     (x.to_bits() ^ seed.wrapping_mul(0x9e37_79b9_7f4a_7c15)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
                 let mixed = (mixed ^ (mixed >> 29)).wrapping_mul(0x94d0_49bb_1331_11eb);
                 let unit = (mixed >> 11) as f64 / (1u64 << 52) as f64 - 1.0;
-                x * (1.0 + unit * f64::from(f32::EPSILON) * 2.0)
+                x * (1.0 + unit * dtype.epsilon() * 2.0)
             }
         }
     }

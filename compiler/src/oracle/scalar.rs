@@ -1,28 +1,27 @@
 //! Elementwise operations on single numbers: the meaning of every `MapOp` and of conversion.
 
 use super::tensor::Data;
-use crate::ir::DType;
 use crate::ir::prim::{MapOp, Scalar};
+use crate::ir::{Category, DType};
 
 /// Applies an elementwise operation; the types have been checked by `MapOp::dtype`.
 pub(super) fn map(op: MapOp, args: &[&Data]) -> Data {
     use MapOp::*;
     match (op, args) {
         (Select, [Data::Bool(c), a, b]) => select(c, a, b),
-        (Threefry, [Data::U32(k0), Data::U32(k1), Data::U32(counter)]) => Data::U32(
-            k0.iter().zip(k1).zip(counter).map(|((&k0, &k1), &counter)| threefry([k0, k1], [counter, 0])[0]).collect(),
-        ),
-        (MulAdd, [Data::F32(a), Data::F32(b), Data::F32(c)]) => {
-            Data::F32(a.iter().zip(b).zip(c).map(|((&a, &b), &c)| a.mul_add(b, c)).collect())
+        (Threefry, [Data::Int(dtype, k0), Data::Int(_, k1), Data::Int(_, counter)]) => {
+            let bits = |((&k0, &k1), &counter)| threefry([k0, k1].map(word), [word(counter), 0])[0];
+            Data::Int(*dtype, k0.iter().zip(k1).zip(counter).map(bits).map(i128::from).collect())
+        }
+        (MulAdd, [Data::Float(dtype, a), Data::Float(_, b), Data::Float(_, c)]) => {
+            Data::Float(*dtype, a.iter().zip(b).zip(c).map(|((&a, &b), &c)| a.mul_add(b, c)).collect())
         }
         (Eq | Ne | Lt | Le, [a, b]) => Data::Bool(compare(op, a, b)),
-        (_, [Data::F32(x)]) => Data::F32(x.iter().map(|&x| unary(op, x)).collect()),
-        (_, [Data::I32(x)]) => Data::I32(x.iter().map(|&x| signed(op, x, 0)).collect()),
-        (_, [Data::U32(x)]) => Data::U32(x.iter().map(|&x| unsigned(op, x, 0)).collect()),
+        (_, [Data::Float(dtype, x)]) => Data::Float(*dtype, x.iter().map(|&x| unary(op, x)).collect()),
+        (_, [Data::Int(dtype, x)]) => Data::Int(*dtype, x.iter().map(|&x| integer(op, *dtype, x, 0)).collect()),
         (_, [Data::Bool(x)]) => Data::Bool(x.iter().map(|&x| truth(op, x, false)).collect()),
-        (_, [Data::F32(a), Data::F32(b)]) => Data::F32(zip(a, b, |a, b| binary(op, a, b))),
-        (_, [Data::I32(a), Data::I32(b)]) => Data::I32(zip(a, b, |a, b| signed(op, a, b))),
-        (_, [Data::U32(a), Data::U32(b)]) => Data::U32(zip(a, b, |a, b| unsigned(op, a, b))),
+        (_, [Data::Float(dtype, a), Data::Float(_, b)]) => Data::Float(*dtype, zip(a, b, |a, b| binary(op, a, b))),
+        (_, [Data::Int(dtype, a), Data::Int(_, b)]) => Data::Int(*dtype, zip(a, b, |a, b| integer(op, *dtype, a, b))),
         (_, [Data::Bool(a), Data::Bool(b)]) => Data::Bool(zip(a, b, |a, b| truth(op, a, b))),
         _ => unreachable!("`{}` of these types was refused by the shape rule", op.name()),
     }
@@ -33,15 +32,26 @@ pub(super) fn map_one(op: MapOp, args: &[Scalar]) -> Scalar {
     use MapOp::*;
     match (op, args) {
         (Select, [Scalar::Bool(c), a, b]) => *if *c { a } else { b },
-        (Threefry, [Scalar::U32(k0), Scalar::U32(k1), Scalar::U32(n)]) => Scalar::U32(threefry([*k0, *k1], [*n, 0])[0]),
-        (MulAdd, [Scalar::F32(a), Scalar::F32(b), Scalar::F32(c)]) => Scalar::F32(a.mul_add(*b, *c)),
-        (_, [Scalar::F32(x)]) => Scalar::F32(unary(op, *x)),
-        (_, [Scalar::F32(a), Scalar::F32(b)]) if !matches!(op, Eq | Ne | Lt | Le) => Scalar::F32(binary(op, *a, *b)),
+        (Threefry, [Scalar::Int(dtype, k0), Scalar::Int(_, k1), Scalar::Int(_, n)]) => {
+            Scalar::Int(*dtype, threefry([*k0, *k1].map(word), [word(*n), 0])[0].into())
+        }
+        (MulAdd, [Scalar::Float(dtype, a), Scalar::Float(_, b), Scalar::Float(_, c)]) => {
+            Scalar::Float(*dtype, a.mul_add(*b, *c))
+        }
+        (_, [Scalar::Float(dtype, x)]) => Scalar::Float(*dtype, unary(op, *x)),
+        (_, [Scalar::Float(dtype, a), Scalar::Float(_, b)]) if !matches!(op, Eq | Ne | Lt | Le) => {
+            Scalar::Float(*dtype, binary(op, *a, *b))
+        }
         _ => {
             let args: Vec<Data> = args.iter().map(|&x| super::Tensor::scalar(x).data).collect();
             map(op, &args.iter().collect::<Vec<_>>()).element(0)
         }
     }
+}
+
+/// A u32.
+fn word(x: i128) -> u32 {
+    x as u32
 }
 
 /// One value to another element type.
@@ -58,9 +68,8 @@ fn select(condition: &[bool], a: &Data, b: &Data) -> Data {
         condition.iter().zip(a.iter().zip(b)).map(|(&c, (&a, &b))| if c { a } else { b }).collect()
     }
     match (a, b) {
-        (Data::F32(a), Data::F32(b)) => Data::F32(choose(condition, a, b)),
-        (Data::I32(a), Data::I32(b)) => Data::I32(choose(condition, a, b)),
-        (Data::U32(a), Data::U32(b)) => Data::U32(choose(condition, a, b)),
+        (Data::Float(dtype, a), Data::Float(_, b)) => Data::Float(*dtype, choose(condition, a, b)),
+        (Data::Int(dtype, a), Data::Int(_, b)) => Data::Int(*dtype, choose(condition, a, b)),
         (Data::Bool(a), Data::Bool(b)) => Data::Bool(choose(condition, a, b)),
         _ => unreachable!("the branches have one type"),
     }
@@ -77,9 +86,8 @@ fn compare(op: MapOp, a: &Data, b: &Data) -> Vec<bool> {
         }
     }
     match (a, b) {
-        (Data::F32(a), Data::F32(b)) => by(op, a, b),
-        (Data::I32(a), Data::I32(b)) => by(op, a, b),
-        (Data::U32(a), Data::U32(b)) => by(op, a, b),
+        (Data::Float(_, a), Data::Float(_, b)) => by(op, a, b),
+        (Data::Int(_, a), Data::Int(_, b)) => by(op, a, b),
         (Data::Bool(a), Data::Bool(b)) => by(op, a, b),
         _ => unreachable!("compared values have one type"),
     }
@@ -135,38 +143,17 @@ pub(super) fn largest(a: f64, b: f64) -> f64 {
     if a.is_nan() || b.is_nan() { f64::NAN } else { a.max(b) }
 }
 
-fn signed(op: MapOp, a: i32, b: i32) -> i32 {
+/// Of integers of that type, whose lowest bits stay.
+fn integer(op: MapOp, dtype: DType, a: i128, b: i128) -> i128 {
     use MapOp::*;
-    match op {
-        Neg => a.wrapping_neg(),
-        Abs => a.wrapping_abs(),
+    let shift = b.rem_euclid(dtype.bits().into());
+    dtype.wrapped(match op {
+        Neg => -a,
+        Abs => a.abs(),
         Sign => a.signum(),
         Not => !a,
-        Add => a.wrapping_add(b),
-        Sub => a.wrapping_sub(b),
-        Mul => a.wrapping_mul(b),
-        Div if b == 0 => 0,
-        Div => a.wrapping_div(b),
-        Rem if b == 0 => 0,
-        Rem => a.wrapping_rem(b),
-        Max => a.max(b),
-        Min => a.min(b),
-        And => a & b,
-        Or => a | b,
-        Xor => a ^ b,
-        Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf | Floor | Ceil | Round
-        | Pow | Shl | Shr | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
-            unreachable!("`{}` does not map i32 to i32", op.name())
-        }
-    }
-}
-
-fn unsigned(op: MapOp, a: u32, b: u32) -> u32 {
-    use MapOp::*;
-    match op {
-        Not => !a,
-        Add => a.wrapping_add(b),
-        Sub => a.wrapping_sub(b),
+        Add => a + b,
+        Sub => a - b,
         Mul => a.wrapping_mul(b),
         Div => a.checked_div(b).unwrap_or(0),
         Rem => a.checked_rem(b).unwrap_or(0),
@@ -175,13 +162,13 @@ fn unsigned(op: MapOp, a: u32, b: u32) -> u32 {
         And => a & b,
         Or => a | b,
         Xor => a ^ b,
-        Shl => a.wrapping_shl(b),
-        Shr => a.wrapping_shr(b),
-        Neg | Abs | Sign | Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf
-        | Floor | Ceil | Round | Pow | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
-            unreachable!("`{}` does not map u32 to u32", op.name())
+        Shl => a << shift,
+        Shr => a >> shift,
+        Exp | Expm1 | Log | Log1p | Sqrt | Rsqrt | Sin | Cos | Atan | Tanh | Sigmoid | Erf | Floor | Ceil | Round
+        | Pow | Eq | Ne | Lt | Le | MulAdd | Select | Threefry => {
+            unreachable!("`{}` does not map {dtype} to {dtype}", op.name())
         }
-    }
+    })
 }
 
 fn truth(op: MapOp, a: bool, b: bool) -> bool {
@@ -194,26 +181,15 @@ fn truth(op: MapOp, a: bool, b: bool) -> bool {
     }
 }
 
-/// To another element type, as `Prim::Convert` says. Rust's `as` truncates, saturates and maps NaN to 0.
+/// To another element type, as `Prim::Convert` says.
 pub(super) fn convert(data: &Data, to: DType) -> Data {
-    macro_rules! from {
-        ($x:ident, $zero:expr) => {
-            match to {
-                DType::F32 => Data::F32($x.iter().map(|&x| x as f64).collect()),
-                DType::I32 => Data::I32($x.iter().map(|&x| x as i32).collect()),
-                DType::U32 => Data::U32($x.iter().map(|&x| x as u32).collect()),
-                DType::Bool => Data::Bool($x.iter().map(|&x| x != $zero).collect()),
-            }
-        };
-    }
-    match data {
-        Data::F32(x) => from!(x, 0.0),
-        Data::I32(x) => from!(x, 0),
-        Data::U32(x) => from!(x, 0),
-        Data::Bool(x) => {
-            let x: Vec<u32> = x.iter().map(|&x| u32::from(x)).collect();
-            from!(x, 0)
+    match (data, to.category()) {
+        (Data::Int(_, x), Category::Signed | Category::Unsigned) => {
+            Data::Int(to, x.iter().map(|&x| to.wrapped(x)).collect())
         }
+        (Data::Bool(x), Category::Bool) => Data::Bool(x.clone()),
+        // Rust's `as` truncates, saturates and maps NaN to 0.
+        (data, _) => Data::of(to, data.numbers()),
     }
 }
 

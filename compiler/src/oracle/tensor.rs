@@ -1,17 +1,15 @@
 //! The oracle's tensors: a concrete shape and its elements in row-major order, floats in binary64.
 
-use crate::ir::DType;
 use crate::ir::prim::Scalar;
+use crate::ir::{Category, DType};
 
 /// The elements of a tensor.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Data {
-    /// Floats of any declared width.
-    F32(Vec<f64>),
-    /// Signed integers.
-    I32(Vec<i32>),
-    /// Unsigned integers.
-    U32(Vec<u32>),
+    /// Floats of that type, in binary64.
+    Float(DType, Vec<f64>),
+    /// Integers of that type.
+    Int(DType, Vec<i128>),
     /// Truth values.
     Bool(Vec<bool>),
 }
@@ -29,21 +27,42 @@ pub struct Tensor {
 macro_rules! each_type {
     ($data:expr, $x:ident => $body:expr) => {
         match $data {
-            Data::F32($x) => Data::F32($body),
-            Data::I32($x) => Data::I32($body),
-            Data::U32($x) => Data::U32($body),
+            Data::Float(dtype, $x) => Data::Float(*dtype, $body),
+            Data::Int(dtype, $x) => Data::Int(*dtype, $body),
             Data::Bool($x) => Data::Bool($body),
         }
     };
 }
 
 impl Data {
+    /// Numbers as elements of that type; integers truncate and saturate.
+    pub fn of(dtype: DType, numbers: Vec<f64>) -> Data {
+        match dtype.category() {
+            Category::Float => Data::Float(dtype, numbers),
+            Category::Signed | Category::Unsigned => {
+                let (least, greatest) = dtype.integers();
+                Data::Int(dtype, numbers.into_iter().map(|x| (x as i128).clamp(least, greatest)).collect())
+            }
+            Category::Bool => Data::Bool(numbers.into_iter().map(|x| x != 0.0).collect()),
+        }
+    }
+
+    /// Elements of that type.
+    pub(super) fn collect(dtype: DType, elements: &[Scalar]) -> Data {
+        match dtype.category() {
+            Category::Float => Data::Float(dtype, elements.iter().map(|x| x.as_f64()).collect()),
+            Category::Signed | Category::Unsigned => {
+                let integer = |x: &Scalar| if let Scalar::Int(_, x) = x { *x } else { 0 };
+                Data::Int(dtype, elements.iter().map(integer).collect())
+            }
+            Category::Bool => Data::Bool(elements.iter().map(|x| x.as_f64() != 0.0).collect()),
+        }
+    }
+
     /// The declared element type.
     pub fn dtype(&self) -> DType {
         match self {
-            Data::F32(_) => DType::F32,
-            Data::I32(_) => DType::I32,
-            Data::U32(_) => DType::U32,
+            Data::Float(dtype, _) | Data::Int(dtype, _) => *dtype,
             Data::Bool(_) => DType::Bool,
         }
     }
@@ -51,9 +70,8 @@ impl Data {
     /// How many elements.
     pub fn len(&self) -> usize {
         match self {
-            Data::F32(x) => x.len(),
-            Data::I32(x) => x.len(),
-            Data::U32(x) => x.len(),
+            Data::Float(_, x) => x.len(),
+            Data::Int(_, x) => x.len(),
             Data::Bool(x) => x.len(),
         }
     }
@@ -61,9 +79,8 @@ impl Data {
     /// One element.
     pub fn element(&self, at: usize) -> Scalar {
         match self {
-            Data::F32(x) => Scalar::F32(x[at]),
-            Data::I32(x) => Scalar::I32(x[at]),
-            Data::U32(x) => Scalar::U32(x[at]),
+            Data::Float(dtype, x) => Scalar::Float(*dtype, x[at]),
+            Data::Int(dtype, x) => Scalar::Int(*dtype, x[at]),
             Data::Bool(x) => Scalar::Bool(x[at]),
         }
     }
@@ -80,12 +97,9 @@ impl Data {
 
     /// The elements at these positions; `fill` where there is none.
     pub fn pick_or(&self, fill: Scalar, at: impl Iterator<Item = Option<usize>>) -> Data {
-        match (self, fill) {
-            (Data::F32(x), fill) => Data::F32(at.map(|i| i.map_or(fill.as_f64(), |i| x[i])).collect()),
-            (Data::I32(x), fill) => Data::I32(at.map(|i| i.map_or(fill.as_f64() as i32, |i| x[i])).collect()),
-            (Data::U32(x), fill) => Data::U32(at.map(|i| i.map_or(fill.as_f64() as u32, |i| x[i])).collect()),
-            (Data::Bool(x), fill) => Data::Bool(at.map(|i| i.map_or(fill.as_f64() != 0.0, |i| x[i])).collect()),
-        }
+        let fill = Data::collect(self.dtype(), &[fill]);
+        let all = Data::join(&[self, &fill]);
+        all.pick(at.map(|i| i.unwrap_or(self.len())))
     }
 
     /// `count` elements from `start`.
@@ -96,14 +110,13 @@ impl Data {
     /// The elements of several of one type, one after the other.
     pub fn join(parts: &[&Data]) -> Data {
         let Some((first, rest)) = parts.split_first() else {
-            return Data::F32(vec![]);
+            return Data::Float(DType::F32, vec![]);
         };
         let mut all = (*first).clone();
         for part in rest {
             match (&mut all, part) {
-                (Data::F32(a), Data::F32(b)) => a.extend(b),
-                (Data::I32(a), Data::I32(b)) => a.extend(b),
-                (Data::U32(a), Data::U32(b)) => a.extend(b),
+                (Data::Float(own, a), Data::Float(other, b)) if own == other => a.extend(b),
+                (Data::Int(own, a), Data::Int(other, b)) if own == other => a.extend(b),
                 (Data::Bool(a), Data::Bool(b)) => a.extend(b),
                 (a, b) => unreachable!("the parts of a stack have one type, not {} and {}", a.dtype(), b.dtype()),
             }
@@ -114,31 +127,41 @@ impl Data {
     /// The elements as numbers, true as 1.
     pub fn numbers(&self) -> Vec<f64> {
         match self {
-            Data::F32(x) => x.clone(),
-            Data::I32(x) => x.iter().copied().map(f64::from).collect(),
-            Data::U32(x) => x.iter().copied().map(f64::from).collect(),
+            Data::Float(_, x) => x.clone(),
+            Data::Int(_, x) => x.iter().map(|&x| x as f64).collect(),
             Data::Bool(x) => x.iter().copied().map(f64::from).collect(),
         }
     }
 
     /// The elements as the words of a device, integers by their bits.
     pub fn words(&self) -> Vec<f32> {
-        match self {
-            Data::F32(x) => x.iter().map(|&x| x as f32).collect(),
-            Data::I32(x) => x.iter().map(|&x| f32::from_bits(x as u32)).collect(),
-            Data::U32(x) => x.iter().map(|&x| f32::from_bits(x)).collect(),
-            Data::Bool(x) => x.iter().map(|&x| f32::from_bits(u32::from(x))).collect(),
+        let bits: Vec<u64> = match self {
+            Data::Float(DType::F64, x) => x.iter().map(|x| x.to_bits()).collect(),
+            Data::Float(_, x) => x.iter().map(|&x| (x as f32).to_bits().into()).collect(),
+            Data::Int(_, x) => x.iter().map(|&x| x as u64).collect(),
+            Data::Bool(x) => x.iter().map(|&x| x.into()).collect(),
+        };
+        let words = if self.dtype().bits() == 64 { 2 } else { 1 };
+        bits.iter().flat_map(|x| [*x, x >> 32].into_iter().take(words)).map(|x| f32::from_bits(x as u32)).collect()
+    }
+
+    /// The elements that the words of a device are.
+    pub fn of_words(dtype: DType, words: &[f32]) -> Data {
+        let size = dtype.bits() as usize / 32;
+        let bits = words
+            .chunks_exact(size)
+            .map(|element| element.iter().rev().fold(0, |bits: u64, word| bits << 32 | u64::from(word.to_bits())));
+        match dtype.category() {
+            Category::Float if dtype == DType::F64 => Data::Float(dtype, bits.map(f64::from_bits).collect()),
+            Category::Float => Data::Float(dtype, words.iter().copied().map(f64::from).collect()),
+            Category::Signed | Category::Unsigned => Data::Int(dtype, bits.map(|x| dtype.wrapped(x.into())).collect()),
+            Category::Bool => Data::Bool(bits.map(|x| x != 0).collect()),
         }
     }
 
     /// Zeros.
     pub fn zeros(dtype: DType, count: usize) -> Data {
-        match dtype {
-            DType::F32 => Data::F32(vec![0.0; count]),
-            DType::I32 => Data::I32(vec![0; count]),
-            DType::U32 => Data::U32(vec![0; count]),
-            DType::Bool => Data::Bool(vec![false; count]),
-        }
+        Data::of(dtype, vec![0.0; count])
     }
 }
 
@@ -150,25 +173,19 @@ impl Tensor {
         Tensor { shape, data }
     }
 
-    /// A float tensor.
+    /// An f32 tensor.
     pub fn floats(shape: impl Into<Vec<usize>>, data: Vec<f64>) -> Tensor {
-        Tensor::new(shape, Data::F32(data))
+        Tensor::new(shape, Data::Float(DType::F32, data))
     }
 
     /// A u32 tensor.
     pub fn words(shape: impl Into<Vec<usize>>, data: Vec<u32>) -> Tensor {
-        Tensor::new(shape, Data::U32(data))
+        Tensor::new(shape, Data::Int(DType::U32, data.into_iter().map(i128::from).collect()))
     }
 
     /// A scalar.
     pub fn scalar(x: Scalar) -> Tensor {
-        let data = match x {
-            Scalar::F32(x) => Data::F32(vec![x]),
-            Scalar::I32(x) => Data::I32(vec![x]),
-            Scalar::U32(x) => Data::U32(vec![x]),
-            Scalar::Bool(x) => Data::Bool(vec![x]),
-        };
-        Tensor { shape: vec![], data }
+        Tensor { shape: vec![], data: Data::collect(x.dtype(), &[x]) }
     }
 
     /// Zeros.
@@ -181,17 +198,22 @@ impl Tensor {
     /// The floats; empty for other types.
     pub fn f64s(&self) -> &[f64] {
         match &self.data {
-            Data::F32(x) => x,
-            Data::I32(_) | Data::U32(_) | Data::Bool(_) => &[],
+            Data::Float(_, x) => x,
+            Data::Int(..) | Data::Bool(_) => &[],
         }
     }
 
-    /// The unsigned integers; empty for other types.
-    pub fn u32s(&self) -> &[u32] {
+    /// The integers; empty for other types.
+    pub(super) fn integers(&self) -> &[i128] {
         match &self.data {
-            Data::U32(x) => x,
-            Data::F32(_) | Data::I32(_) | Data::Bool(_) => &[],
+            Data::Int(_, x) => x,
+            Data::Float(..) | Data::Bool(_) => &[],
         }
+    }
+
+    /// The integers as u32; empty for other types.
+    pub fn u32s(&self) -> Vec<u32> {
+        self.integers().iter().map(|&x| x as u32).collect()
     }
 
     /// Slice `i` of the first axis.

@@ -83,10 +83,10 @@ impl Layout {
 
     /// What each window reads at the tap of the given number; `None` in padding.
     fn chosen<'a>(&'a self, position: &'a Tensor) -> impl Iterator<Item = Option<usize>> + 'a {
-        let find = |(window, &n): (Vec<(usize, usize)>, &u32)| {
+        let find = |(window, &n): (Vec<(usize, usize)>, &i128)| {
             window.iter().find(|(tap, _)| *tap == n as usize).map(|(_, at)| *at)
         };
-        self.windows().zip(position.u32s()).map(find)
+        self.windows().zip(position.integers()).map(find)
     }
 }
 

@@ -6,7 +6,9 @@ use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Sig
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::verify::verify_plans;
-use precast_compiler::ir::{DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, Source, State, Type, Value};
+use precast_compiler::ir::{
+    Category, DType, Dim, Function, Graph, Kind, Memory, Mode, Model, Param, Source, State, Type, Value,
+};
 use precast_compiler::oracle::{self, Data, Env, Foreigns, Tensor, kernels};
 use precast_compiler::pipeline::{Compiled, check, lower};
 use precast_compiler::stages::memory;
@@ -113,11 +115,12 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
         }
         let shape: Vec<usize> = argument.ty.shape.iter().map(size).collect();
         let count = shape.iter().product();
-        let values = inputs(k, &argument.ty, count, &mut numbers).unwrap_or_else(|| match argument.ty.dtype {
-            DType::F32 => (0..count).map(|_| numbers.float()).collect(),
-            DType::I32 | DType::U32 => (0..count).map(|_| f64::from(numbers.below(4))).collect(),
-            DType::Bool => (0..count).map(|_| f64::from(numbers.below(2))).collect(),
-        });
+        let values =
+            inputs(k, &argument.ty, count, &mut numbers).unwrap_or_else(|| match argument.ty.dtype.category() {
+                Category::Float => (0..count).map(|_| numbers.float()).collect(),
+                Category::Signed | Category::Unsigned => (0..count).map(|_| f64::from(numbers.below(4))).collect(),
+                Category::Bool => (0..count).map(|_| f64::from(numbers.below(2))).collect(),
+            });
         args.push(tensor(argument.ty.dtype, shape, values));
     }
     let param = |p: &Param, numbers: &mut Numbers| {
@@ -131,10 +134,10 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
     let state = |state: &State, numbers: &mut Numbers| {
         let shape: Vec<usize> = state.stacked().shape.iter().map(size).collect();
         let count = shape.iter().product::<usize>();
-        let value = |numbers: &mut Numbers| match state.ty.dtype {
-            DType::F32 => numbers.float(),
-            DType::I32 | DType::U32 => f64::from(numbers.below(9)),
-            DType::Bool => f64::from(numbers.below(2)),
+        let value = |numbers: &mut Numbers| match state.ty.dtype.category() {
+            Category::Float => numbers.float(),
+            Category::Signed | Category::Unsigned => f64::from(numbers.below(9)),
+            Category::Bool => f64::from(numbers.below(2)),
         };
         tensor(state.ty.dtype, shape, (0..count).map(|_| value(numbers)).collect())
     };
@@ -163,13 +166,7 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
 
 /// A tensor of numbers.
 pub fn tensor(dtype: DType, shape: Vec<usize>, values: Vec<f64>) -> Tensor {
-    let data = match dtype {
-        DType::F32 => Data::F32(values),
-        DType::I32 => Data::I32(values.into_iter().map(|x| x as i32).collect()),
-        DType::U32 => Data::U32(values.into_iter().map(|x| x as u32).collect()),
-        DType::Bool => Data::Bool(values.into_iter().map(|x| x != 0.0).collect()),
-    };
-    Tensor::new(shape, data)
+    Tensor::new(shape, Data::of(dtype, values))
 }
 
 /// Integers are equal; floats up to 1e-9 of the largest finite one, NaN and infinities at the same places.
@@ -177,7 +174,7 @@ pub fn same(expected: &Tensor, found: &Tensor) -> Result<(), String> {
     if expected.shape != found.shape || expected.data.dtype() != found.data.dtype() {
         return Err(format!("{:?} and {:?}", expected.shape, found.shape));
     }
-    let (Data::F32(a), Data::F32(b)) = (&expected.data, &found.data) else {
+    let (Data::Float(_, a), Data::Float(_, b)) = (&expected.data, &found.data) else {
         return if expected == found { Ok(()) } else { Err(format!("{expected:?}\nbut found\n{found:?}")) };
     };
     let largest = a.iter().filter(|x| x.is_finite()).fold(1e-3f64, |m, x| m.max(x.abs()));

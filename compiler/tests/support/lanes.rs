@@ -31,7 +31,7 @@ fn function(types: &[Type], order: &[usize], body: Body<'_>) -> Graph {
 
 pub fn close(what: &str, found: &Tensor, wanted: &Tensor) {
     assert_eq!(found.shape, wanted.shape, "{what}");
-    let (Data::F32(x), Data::F32(y)) = (&found.data, &wanted.data) else {
+    let (Data::Float(_, x), Data::Float(_, y)) = (&found.data, &wanted.data) else {
         assert_eq!(format!("{:?}", found.data), format!("{:?}", wanted.data), "{what}");
         return;
     };

@@ -157,7 +157,7 @@ fn check_once(what: &str, mut graph: Graph, inputs: &[Tensor], wrt: &[Value]) ->
             let at = |h: f64| {
                 let mut moved = inputs.to_vec();
                 match &mut moved[place].data {
-                    Data::F32(x) => x[i] += h,
+                    Data::Float(_, x) => x[i] += h,
                     _ => panic!("derivatives are of floats"),
                 }
                 scalar(&plain, &moved)

@@ -79,10 +79,7 @@ impl Growing<'_> {
 
     pub fn float(&mut self) -> Option<Value> {
         let value = self.any()?;
-        Some(match self.ty(value).dtype {
-            DType::F32 => value,
-            DType::I32 | DType::U32 | DType::Bool => self.build(|b| b.convert(value, DType::F32).ok())?,
-        })
+        self.build(|b| b.convert(value, DType::F32).ok())
     }
 
     pub fn build<T>(&mut self, with: impl FnOnce(&mut Builder<'_>) -> Option<T>) -> Option<T> {
@@ -132,7 +129,7 @@ impl Growing<'_> {
         match op {
             // A rectifier is what fuse rewrites; e to the power is kept small.
             Abs => self.build(|b| {
-                let zero = b.f32(0.0).ok()?;
+                let zero = b.full(DType::F32, &[], 0.0).ok()?;
                 let test = b.map(Lt, &[zero, x]).ok()?;
                 b.select(test, x, zero).ok()
             }),
@@ -467,7 +464,10 @@ impl Growing<'_> {
             }),
             1 => {
                 let extent = self.extent();
-                self.build(|b| b.extent(&extent).ok())
+                self.build(|b| {
+                    let n = b.extent_u32(&extent).ok()?;
+                    b.convert(n, DType::F32).ok()
+                })
             }
             2 => {
                 let axis = self.below(shape.len());

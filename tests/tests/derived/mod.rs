@@ -226,27 +226,14 @@ fn arguments(inputs: &[Input], batch: usize, random: &mut Random) -> Arguments {
     for input in inputs {
         let shape = extents(&input.ty, batch);
         let numbers = input.domain.sample(shape.iter().product(), &mut || random.word());
-        arguments.words.push(numbers.iter().map(|&x| word(input.ty.dtype, x)).collect());
-        let data = match input.ty.dtype {
-            DType::F32 => Data::F32(numbers),
-            DType::I32 => Data::I32(numbers.into_iter().map(|x| x as i32).collect()),
-            DType::U32 => Data::U32(numbers.into_iter().map(|x| x as u32).collect()),
-            DType::Bool => Data::Bool(numbers.into_iter().map(|x| x != 0.0).collect()),
-        };
+        let data = Data::of(input.ty.dtype, numbers);
+        arguments.words.push(data.words());
         arguments.tensors.push(Tensor::new(shape, data));
     }
     arguments
 }
 
 /// A number as the pools hold it.
-fn word(dtype: DType, x: f64) -> f32 {
-    match dtype {
-        DType::F32 => x as f32,
-        DType::I32 => f32::from_bits(x as i32 as u32),
-        DType::U32 | DType::Bool => f32::from_bits(x as u32),
-    }
-}
-
 /// SplitMix64 (Steele, Lea and Flood 2014).
 struct Random(u64);
 

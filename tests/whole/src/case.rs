@@ -6,8 +6,8 @@ use crate::judge::{LOOSE, Verdict, extents, function, model, oracles};
 use crate::program::{Given, Program};
 use crate::random::Random;
 use precast::__rt::{GROUPS, NUMBERS_AT, Optimizer};
+use precast_compiler::ir::Model;
 use precast_compiler::ir::model::{Effect, StateId};
-use precast_compiler::ir::{DType, Model};
 use precast_compiler::ops::Domain;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 
@@ -58,12 +58,7 @@ pub(crate) fn draw(program: &Program, given: &[Given], round: usize, random: &mu
         let ty = &program.types[given.local];
         let shape = extents(&ty.shape, &|name| DIMS[round][usize::from(name == "T")]);
         let numbers = given.domain.sample(shape.iter().product(), &mut || random.word());
-        let data = match ty.dtype {
-            DType::F32 => Data::F32(numbers),
-            DType::I32 => Data::I32(numbers.into_iter().map(|x| x as i32).collect()),
-            DType::U32 => Data::U32(numbers.into_iter().map(|x| x as u32).collect()),
-            DType::Bool => Data::Bool(numbers.into_iter().map(|x| x != 0.0).collect()),
-        };
+        let data = Data::of(ty.dtype, numbers);
         made.words.push(data.words());
         made.tensors.push(Tensor::new(shape, data));
     }

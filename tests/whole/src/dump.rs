@@ -5,8 +5,7 @@
 use crate::json::Json;
 use crate::judge::{LOOSE, OF_LARGEST, RELATIVE, SPANS};
 use crate::program::Program;
-use precast_compiler::ir::DType;
-use precast_compiler::oracle::Tensor;
+use precast_compiler::oracle::{Data, Tensor};
 use std::path::PathBuf;
 
 /// The calls of a program so far.
@@ -49,16 +48,11 @@ impl Dump {
             Json::numbers((0..numbers[0].len()).filter_map(|k| numbers.iter().map(|x| x[k]).reduce(joined)))
         };
         let dtype = said[0].data.dtype();
-        let number = |word: &f32| match dtype {
-            DType::F32 => f64::from(*word),
-            DType::I32 => f64::from(word.to_bits() as i32),
-            DType::U32 | DType::Bool => f64::from(word.to_bits()),
-        };
         self.tensors.push(Json::object([
             ("name", Json::text(name)),
             ("dtype", Json::text(dtype.name())),
             ("shape", Json::list(&said[0].shape, |&n| Json::Whole(n as i64))),
-            ("found", Json::numbers(found.iter().map(number))),
+            ("found", Json::numbers(Data::of_words(dtype, found).numbers().into_iter())),
             ("exact", Json::numbers(numbers[0].iter().copied())),
             ("low", span(f64::min)),
             ("high", span(f64::max)),

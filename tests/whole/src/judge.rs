@@ -1,7 +1,8 @@
 //! Judges numbers: the oracle under several roundings in, what of a device's words no rounding explains out.
 
 use precast_compiler::ir::model::{Function, Mode};
-use precast_compiler::ir::{Dim, Model};
+use precast_compiler::ir::prim::Scalar;
+use precast_compiler::ir::{DType, Dim, Model};
 use precast_compiler::ops::optimizer_of;
 use precast_compiler::oracle::{self, Data, Env, Outputs, Rounding, Tensor};
 use precast_compiler::pipeline::check;
@@ -75,8 +76,9 @@ pub fn oracles(function: &Function, model: &Model, env: &Env) -> Result<Vec<Outp
 }
 
 impl Verdict {
-    /// Compares a tensor; `looser` widens the bounds.
-    pub fn compare(&mut self, what: &str, said: &[&Tensor], found: &[f32], looser: f64) {
+    /// Compares a tensor with the words of a device; `looser` widens the bounds.
+    pub fn compare(&mut self, what: &str, said: &[&Tensor], words: &[f32], looser: f64) {
+        let found = Data::of_words(said[0].data.dtype(), words);
         if found.len() != said[0].data.len() {
             self.wrong.push(format!("{what}: {} elements instead of {}", found.len(), said[0].data.len()));
             return;
@@ -84,8 +86,8 @@ impl Verdict {
         let mut wrong = vec![];
         let finite = said[0].f64s().iter().filter(|x| x.is_finite());
         let largest = finite.fold(0.0, |m: f64, x| m.max(x.abs()));
-        for (at, word) in found.iter().enumerate() {
-            match self.element(said, at, *word, largest, looser) {
+        for at in 0..found.len() {
+            match self.element(said, at, found.element(at), largest, looser) {
                 None => self.skipped += 1,
                 Some(Ok(())) => self.judged += 1,
                 Some(Err(why)) => wrong.push(format!("element {at} is {why}")),
@@ -98,42 +100,47 @@ impl Verdict {
     }
 
     /// `None` where the oracles disagree and none is met.
-    fn element(&self, said: &[&Tensor], at: usize, word: f32, largest: f64, looser: f64) -> Option<Result<(), String>> {
-        let whole = |t: &Tensor| match &t.data {
-            Data::I32(x) => x[at] as u32,
-            Data::U32(x) => x[at],
-            Data::Bool(x) => u32::from(x[at]),
-            Data::F32(_) => 0,
-        };
-        if !matches!(said[0].data, Data::F32(_)) {
-            let met = said.iter().any(|t| whole(t) == word.to_bits());
+    fn element(
+        &self,
+        said: &[&Tensor],
+        at: usize,
+        element: Scalar,
+        largest: f64,
+        looser: f64,
+    ) -> Option<Result<(), String>> {
+        let Scalar::Float(dtype, found) = element else {
+            let whole = |t: &Tensor| t.data.element(at);
+            let met = said.iter().any(|t| whole(t) == element);
             let agree = said.iter().all(|t| whole(t) == whole(said[0]));
             return match (met, agree && looser < LOOSE) {
                 (true, _) => Some(Ok(())),
-                (false, true) => Some(Err(format!("{} instead of {}", word.to_bits() as i32, whole(said[0]) as i32))),
+                (false, true) => Some(Err(format!("{element} instead of {}", whole(said[0])))),
                 (false, false) => None,
             };
-        }
+        };
         let numbers: Vec<f64> = said.iter().map(|t| t.f64s()[at]).collect();
-        let found = f64::from(word);
         if numbers.iter().any(|x| *x == found || x.is_nan() && found.is_nan()) {
             return Some(Ok(()));
         }
-        let f32s: Vec<f64> = numbers.iter().map(|&x| f64::from(x as f32)).collect();
-        if f32s.iter().any(|x| !x.is_finite()) {
-            let agree = f32s.iter().all(|x| x.is_nan() == f32s[0].is_nan() && x.is_finite() == f32s[0].is_finite());
-            let met = f32s.contains(&found);
+        let nearest: Vec<f64> = numbers.iter().map(|&x| dtype.nearest(x)).collect();
+        if nearest.iter().any(|x| !x.is_finite()) {
+            let first = nearest[0];
+            let agree = nearest.iter().all(|x| x.is_nan() == first.is_nan() && x.is_finite() == first.is_finite());
+            let met = nearest.contains(&found);
             // WGSL lets a compiler assume that there is neither NaN nor infinity.
             return if met {
                 Some(Ok(()))
             } else if agree && looser <= 1.0 {
-                Some(Err(format!("{word} instead of {}", numbers[0])))
+                Some(Err(format!("{found} instead of {}", numbers[0])))
             } else {
                 None
             };
         }
         let (low, high) = numbers.iter().fold((f64::MAX, f64::MIN), |(l, h), &x| (l.min(x), h.max(x)));
-        let bound = (SPANS * (high - low) + RELATIVE * numbers[0].abs() + OF_LARGEST * largest + 1e-37) * looser;
+        // Bounds are those of an f32.
+        let unit = dtype.epsilon() / DType::F32.epsilon();
+        let of_size = (RELATIVE * numbers[0].abs() + OF_LARGEST * largest) * unit;
+        let bound = (SPANS * (high - low) + of_size + 1e-37) * looser;
         if found >= low - bound && found <= high + bound {
             return Some(Ok(()));
         }
@@ -142,7 +149,7 @@ impl Verdict {
             return None;
         }
         Some(Err(format!(
-            "{word} instead of {}, where the oracles span {:e} and the largest is {largest}",
+            "{found} instead of {}, where the oracles span {:e} and the largest is {largest}",
             numbers[0],
             high - low
         )))

@@ -50,9 +50,9 @@ impl Program {
         let _ = writeln!(out, "    pub fn value({this}, {args}) -> {types} {{\n{value}    }}");
         if !self.weighed.is_empty() {
             let weights = list(self.weighed.iter().map(|(_, w)| format!("v{w}: {}", self.types[*w])));
-            let term = |(r, w): &(Local, Local)| match self.types[*r].dtype {
-                DType::F32 => format!("sum(v{r} * v{w})"),
-                DType::I32 | DType::U32 | DType::Bool => format!("sum(v{r}.f32() * v{w})"),
+            let term = |(r, w): &(Local, Local)| match self.types[*r].dtype.is_float() {
+                true => format!("sum(v{r} * v{w})"),
+                false => format!("sum(v{r}.f32() * v{w})"),
             };
             let terms: Vec<String> = self.weighed.iter().map(term).collect();
             let (optimizer, terms) = (self.optimizer, terms.join(" + "));
@@ -113,7 +113,7 @@ impl Program {
                 // What is no float after the first operand are the lengths of sequences, which have a name.
                 let operand = |(k, &v): (usize, &Local)| match self.types[v].dtype {
                     DType::U32 if k > 0 => format!("lengths = v{v}"),
-                    DType::F32 | DType::I32 | DType::U32 | DType::Bool => format!("v{v}"),
+                    _ => format!("v{v}"),
                 };
                 bound(to, format!("self.f{field}({})", list(operands.iter().enumerate().map(operand))))
             }

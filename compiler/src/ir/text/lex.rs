@@ -2,7 +2,7 @@
 
 use super::datum::{Datum, Fields};
 use crate::ir::prim::Scalar;
-use crate::ir::{DType, Dim, Type, Value};
+use crate::ir::{Category, DType, Dim, Type, Value};
 
 /// A token.
 #[derive(Clone, PartialEq, Debug)]
@@ -173,15 +173,19 @@ impl Cursor {
         let (token, _) = self.tokens.get(self.at + minus)?;
         let sign = if minus == 1 { "-" } else { "" };
         let scalar = match token {
-            Token::Word(word) if word == "inf" || word == "NaN" => Scalar::F32(format!("{sign}{word}").parse().ok()?),
             Token::Word(word) if word == "true" || word == "false" => Scalar::Bool(word == "true"),
-            Token::Number(number) => match (number.strip_suffix("i32"), number.strip_suffix("u32")) {
-                (Some(digits), _) => Scalar::I32(format!("{sign}{digits}").parse().ok()?),
-                (_, Some(digits)) => Scalar::U32(digits.parse().ok()?),
-                _ if number.contains(['.', 'e']) => Scalar::F32(format!("{sign}{number}").parse().ok()?),
-                _ => return None,
-            },
-            Token::Word(_) | Token::Text(_) | Token::Value(_) | Token::Note(_) | Token::Sign(_) => return None,
+            Token::Word(number) | Token::Number(number) => {
+                let suffix = DType::ALL.iter().find_map(|dtype| Some((number.strip_suffix(dtype.name())?, *dtype)));
+                let (digits, dtype) = suffix.unwrap_or((number, DType::F32));
+                let is_float = digits.contains(['.', 'e']) || digits == "inf" || digits == "NaN";
+                let text = format!("{sign}{digits}");
+                match dtype.category() {
+                    Category::Float if is_float => Scalar::Float(dtype, text.parse().ok()?),
+                    Category::Signed | Category::Unsigned => Scalar::Int(dtype, text.parse().ok()?),
+                    Category::Float | Category::Bool => return None,
+                }
+            }
+            Token::Text(_) | Token::Value(_) | Token::Note(_) | Token::Sign(_) => return None,
         };
         self.at += 1 + minus;
         Some(scalar)

@@ -9,8 +9,8 @@ use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Resu
 use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
 use crate::ir::{
-    Branch, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform, Type,
-    Value,
+    Branch, DType, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform,
+    Type, Value,
 };
 use proc_macro2::{Ident, Span, TokenStream};
 use std::str::FromStr;
@@ -419,11 +419,11 @@ fn parse_attrs(datum: &Datum) -> Result<Attrs, String> {
 fn parse_attr(datum: &Datum) -> Result<Attr, String> {
     Ok(match datum {
         Datum::Dim(dim) => Attr::Int(dim.clone()),
-        Datum::Scalar(Scalar::F32(x)) => Attr::Float(*x),
+        Datum::Scalar(Scalar::Float(DType::F32, x)) => Attr::Float(*x),
         Datum::Scalar(Scalar::Bool(x)) => Attr::Bool(*x),
         Datum::Text(text) => Attr::Text(text.clone()),
         Datum::List(list) => Attr::List(list.iter().map(parse_attr).collect::<Result<_, _>>()?),
-        other @ (Datum::Scalar(Scalar::I32(_) | Scalar::U32(_)) | Datum::Record(_)) => {
+        other @ (Datum::Scalar(Scalar::Float(..) | Scalar::Int(..)) | Datum::Record(_)) => {
             return Err(format!("{other} is no attribute"));
         }
     })

@@ -138,7 +138,7 @@ impl Listed<'_> {
             Init::Orthogonal { gain } => ("orthogonal", Some(gain)),
         };
         let mut init = vec![("of".to_owned(), Datum::word(kind))];
-        let scalar = |x| Datum::Scalar(Scalar::F32(x));
+        let scalar = |x| Datum::Scalar(Scalar::f32(x));
         init.extend(number.map(|x| ("number".to_owned(), scalar(x))));
         let mut fields = vec![
             ("stack".to_owned(), Datum::List(param.stack.iter().map(|&n| Datum::number(n)).collect())),
@@ -302,7 +302,7 @@ fn print_attr(attr: &Attr) -> Option<Datum> {
     match attr {
         Attr::Absent => None,
         Attr::Int(dim) => Some(Datum::Dim(dim.clone())),
-        Attr::Float(x) => scalar(Scalar::F32(*x)),
+        Attr::Float(x) => scalar(Scalar::f32(*x)),
         Attr::Bool(x) => scalar(Scalar::Bool(*x)),
         Attr::Text(text) => Some(Datum::Text(text.clone())),
         Attr::List(list) => Some(Datum::List(list.iter().filter_map(print_attr).collect())),

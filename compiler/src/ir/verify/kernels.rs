@@ -6,7 +6,6 @@ use crate::ir::algorithm::{self, Algorithm};
 use crate::ir::dim::product;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
-use crate::ir::precision::Precision;
 use crate::ir::recurrence::{Recurrence, Recurrent};
 use crate::ir::rows::{Row, roots};
 use crate::ir::schedule::{Buffered, Rows};
@@ -71,7 +70,9 @@ impl Checker<'_> {
                     AccumulatorOp::Arg(_) => accumulator.value < self.dtypes.len() && dtype == DType::U32,
                 })
             }
-            Skeleton::Contract { .. } => (pass, slot, dtype) == (0, 0, DType::F32),
+            Skeleton::Contract { lhs, .. } => {
+                (pass, slot) == (0, 0) && self.kernel.slots.get(lhs.slot).is_some_and(|slot| slot.dtype == dtype)
+            }
             // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
             Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,
             Skeleton::Recur(own) => pass == 0 && slot < own.groups && dtype == DType::F32,
@@ -172,7 +173,7 @@ impl Checker<'_> {
 
     fn operand(&self, operand: &Operand) -> Checked {
         let Some(slot) = self.kernel.slots.get(operand.slot) else { return Err(format!("reads s{}", operand.slot)) };
-        ensure(slot.read && slot.dtype == DType::F32, || format!("reads s{} of {}", operand.slot, slot.dtype))?;
+        ensure(slot.read && slot.dtype.is_float(), || format!("reads s{} of {}", operand.slot, slot.dtype))?;
         for index in operand.windows.iter().map(|window| &window.index).chain([&operand.index]) {
             self.index(index)?;
             ensure(index.is_affine(), || format!("an operand is at {index}"))?;
@@ -199,7 +200,7 @@ impl Checker<'_> {
         let row = Row::of(kernel);
         ensure(schedule.vector.is_none_or(|axis| axis < kernel.axes.len()), || "vectors along no axis".into())?;
         schedule.workgroup.map_or(Ok(()), |workgroup| self.workgroup(workgroup))?;
-        let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision != Precision::F32);
+        let narrow = schedule.narrow.is_none_or(|(_, precision)| is_product && precision.is_narrow());
         ensure(narrow, || "fewer bits of no product".into())?;
         let can = algorithm::possible(kernel);
         let ordered =

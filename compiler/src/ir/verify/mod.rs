@@ -165,7 +165,9 @@ impl Scope<'_> {
             }
             Kind::Source(source) => {
                 leaf()?;
-                expect(&source_type(*source, self.model.map_or(0, Model::trained_len)))
+                let (float, elements) =
+                    self.model.map_or((DType::F32, 0), |model| (model.float(), model.trained_len()));
+                expect(&source_type(*source, float, elements))
             }
             Kind::Counter(depth) => {
                 leaf()?;
@@ -362,12 +364,12 @@ fn result(graph: &Graph, node: &Node, k: usize, expanded: bool) -> Result<(), St
     }
 }
 
-/// The type of a source for a parameter pool of that many words.
-pub fn source_type(source: Source, words: usize) -> Type {
-    let chunks = words / CHUNK;
+/// The type of a source for a parameter pool of that many elements of that type.
+pub fn source_type(source: Source, float: DType, elements: usize) -> Type {
+    let chunks = elements / CHUNK;
     match source {
         Source::Key(_) | Source::SkipNonfinite => Type::scalar(DType::U32),
-        Source::Weights | Source::Gradients | Source::State(_) => Type::new(DType::F32, [chunks.into(), CHUNK.into()]),
+        Source::Weights | Source::Gradients | Source::State(_) => Type::new(float, [chunks.into(), CHUNK.into()]),
         Source::Group => Type::new(DType::U32, [chunks.into()]),
         Source::Number(_) => Type::new(DType::F32, [GROUPS.into()]),
         Source::ClipNorm => Type::scalar(DType::F32),
@@ -443,7 +445,7 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         Effect::Gradient(_) | Effect::Weights | Effect::State(_) | Effect::Updated | Effect::Stored(_) => None,
     });
     want.extend(changed);
-    let pool = source_type(Source::Weights, model.trained_len());
+    let pool = source_type(Source::Weights, model.float(), model.trained_len());
     want.push((Effect::Weights, pool.clone()));
     want.extend((0..states(function)).map(|k| (Effect::State(k), pool.clone())));
     want.push((Effect::Updated, Type::scalar(DType::U32)));
@@ -465,7 +467,7 @@ fn effects(model: &Model, function: &Function) -> Vec<String> {
         errors.push(format!("{effect:?} is computed after the gradients are read"));
     }
     match graph.outputs.first().and_then(|v| graph.node(*v).ty.as_ref()) {
-        Some(ty) if *ty == Type::scalar(DType::F32) => {}
+        Some(ty) if *ty == Type::scalar(model.float()) => {}
         _ => errors.push("the loss is not a float scalar".into()),
     }
     errors

@@ -34,7 +34,7 @@ impl Launch<'_> {
             self.each(axes, &mut |launch, row| {
                 launch.now = Moment { row: row * axes.len() + slot, pass: 0, point: 0 };
                 let result = launch.result(attention, slot)?;
-                launch.finished = vec![vec![Scalar::F32(result); slot + 1]];
+                launch.finished = vec![vec![Scalar::f32(result); slot + 1]];
                 launch.forget();
                 own.iter().try_for_each(|put| launch.store(std::slice::from_ref(put)))
             })?;
@@ -83,7 +83,7 @@ impl Launch<'_> {
 
     fn float(&mut self, id: ExprId) -> Tried<f64> {
         match self.value(id)? {
-            Scalar::F32(x) => Ok(x),
+            Scalar::Float(_, x) => Ok(x),
             other => Err(format!("attention with {other}")),
         }
     }
@@ -98,7 +98,7 @@ impl Launch<'_> {
         let added = match attention.mask {
             None => 0.0,
             Some(mask) => match self.value(mask)? {
-                Scalar::F32(x) => x,
+                Scalar::Float(_, x) => x,
                 Scalar::Bool(true) => 0.0,
                 Scalar::Bool(false) => f64::NEG_INFINITY,
                 other => return Err(format!("a mask of {other}")),

@@ -9,14 +9,25 @@ use crate::ir::prim::Scalar;
 use crate::ir::varying::Varying;
 use crate::ir::{DType, Dim};
 use crate::oracle::scalar::{convert_one, map_one};
+use std::ops::Range;
 
 /// A range of a pool.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Region {
     pub(super) pool: usize,
     pub(super) start: usize,
+    /// Elements.
     pub(super) len: usize,
+    /// Words from one element to the next. Only the first of an element holds it.
+    pub(super) step: usize,
     pub(super) dtype: DType,
+}
+
+impl Region {
+    /// Its words.
+    pub(super) fn words(&self) -> Range<usize> {
+        self.start..self.start + self.len * self.step
+    }
 }
 
 /// A kernel that is running.
@@ -72,8 +83,7 @@ impl<'a> Launch<'a> {
         if let Some(slot) = kernel.schedule.streamed.iter().find(|slot| !passes(slot)) {
             return Err(format!("slot {slot} is streamed"));
         }
-        let end = |r: &Region| r.start + r.len;
-        let meet = |a: &Region, b: &Region| a.pool == b.pool && a.start < end(b) && b.start < end(a);
+        let meet = |a: &Region, b: &Region| a.pool == b.pool && a.start < b.words().end && b.start < a.words().end;
         let watch = |r: &Region| kernel.slots.iter().zip(regions).any(|(slot, other)| slot.write && meet(r, other));
         let numbers = Numbers { size, counters };
         Ok(Launch {
@@ -170,7 +180,7 @@ impl<'a> Launch<'a> {
     fn formula(&mut self, formula: &Formula, id: ExprId) -> Tried<Scalar> {
         Ok(match formula {
             Formula::Literal(x) => *x,
-            Formula::Index(path) => Scalar::U32(self.path(path)? as u32),
+            Formula::Index(path) => Scalar::u32(self.path(path)? as u32),
             Formula::Inside(tests) => Scalar::Bool(self.hold(tests)?),
             Formula::Convert(dtype, arg) => convert_one(self.value(*arg)?, *dtype),
             Formula::Map(op, args) => {
@@ -212,7 +222,7 @@ impl<'a> Launch<'a> {
                 * match step {
                     Step::Axis(a) => self.at[*a].ok_or_else(|| format!("axis {a} is used outside of its loop"))?,
                     Step::Value(v) => match self.value(*v)? {
-                        Scalar::U32(x) => i64::from(x),
+                        Scalar::Int(DType::U32, x) => x as i64,
                         other => return Err(format!("scalar {v} is {other}, and an index")),
                     },
                     Step::Div(inner, by) => self.path(inner)?.div_euclid(*by),
@@ -228,7 +238,7 @@ impl<'a> Launch<'a> {
             owned.check(slot, at, &self.at)?;
         }
         if (0..region.len as i64).contains(&at) {
-            return Ok((region.pool, region.start + at as usize));
+            return Ok((region.pool, region.start + at as usize * region.step));
         }
         Err(format!("element {at} of slot {slot}, which has {}, at {:?}", region.len, self.at))
     }
@@ -340,7 +350,7 @@ impl<'a> Launch<'a> {
         match inside {
             false => Ok(0.0),
             true => match self.load(factor.slot, at)? {
-                Scalar::F32(x) => Ok(x),
+                Scalar::Float(_, x) => Ok(x),
                 other => Err(format!("a product with {other}")),
             },
         }

@@ -88,21 +88,22 @@ impl Machine<'_> {
 
     /// What the runtime puts into the pools before the first launch.
     fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
-        let words = model.pool_len();
-        let floats = |data: &[f64]| data.iter().map(|&x| Some(Scalar::F32(x))).collect::<Vec<Word>>();
+        let (elements, float) = (model.pool_len(), model.float());
+        let step = words_of(float);
+        let floats = |data: &[f64]| spread(data.iter().map(|&x| Scalar::Float(float, x)), step);
         let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
         for (k, tensor) in env.args.iter().enumerate() {
-            pools.insert(Pool::Argument(k), (0..tensor.data.len()).map(|i| Some(tensor.data.element(i))).collect());
+            pools.insert(Pool::Argument(k), contained(tensor));
         }
-        let mut weights = vec![Some(Scalar::F32(0.0)); words];
+        let mut weights = floats(&vec![0.0; elements]);
         let mut gradients = weights.clone();
         for (k, (param, tensor)) in model.params.iter().zip(&env.params).enumerate() {
-            let range = param.offset..param.offset + tensor.data.len();
+            let range = param.offset * step..(param.offset + tensor.data.len()) * step;
             weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
             // Every gradient has to be written before the pool of gradients is read; where there is none, lies what
             // another function left.
             if frozen.contains(&ParamId(k as u32)) {
-                gradients[range].fill(Some(Scalar::F32(f64::NAN)));
+                gradients[range].fill(Some(Scalar::Float(float, f64::NAN)));
             } else if param.trained {
                 gradients[range].fill(None);
             }
@@ -111,33 +112,33 @@ impl Machine<'_> {
         pools.insert(Pool::Gradients, gradients);
         for buffer in &self.plan.program.buffers {
             if let Role::Source(Source::State(k)) = buffer.role {
-                let zeros = vec![0.0; words];
+                let zeros = vec![0.0; elements];
                 pools.insert(Pool::State(k), floats(env.states.get(k).unwrap_or(&zeros)));
             }
         }
         let mut session: Vec<Word> = vec![];
         for (k, tensor) in env.session.iter().enumerate() {
             session.resize(self.size(&model.state_offset(StateId(k as u32))) as usize, None);
-            session.extend((0..tensor.data.len()).map(|i| Some(tensor.data.element(i))));
+            session.extend(contained(tensor));
         }
         pools.insert(Pool::Session, session);
         let mut numbers = vec![None; number_offset(env.numbers.len())];
-        numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::U32(word))));
-        numbers[2] = Some(Scalar::F32(env.clip_norm.unwrap_or(f64::INFINITY)));
-        numbers[3] = Some(Scalar::U32(u32::from(env.skip_nonfinite)));
+        numbers[..2].copy_from_slice(&env.key.map(|word| Some(Scalar::u32(word))));
+        numbers[2] = Some(Scalar::f32(env.clip_norm.unwrap_or(f64::INFINITY)));
+        numbers[3] = Some(Scalar::u32(u32::from(env.skip_nonfinite)));
         for (k, of_groups) in env.numbers.iter().enumerate() {
-            let row = of_groups.map(|x| Some(Scalar::F32(x)));
+            let row = of_groups.map(|x| Some(Scalar::f32(x)));
             numbers[number_offset(k)..number_offset(k) + GROUPS].copy_from_slice(&row);
         }
         pools.insert(Pool::Numbers, numbers);
-        let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::U32(g))).collect();
-        groups.resize(words / CHUNK, Some(Scalar::U32(0)));
+        let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::u32(g))).collect();
+        groups.resize(elements / CHUNK, Some(Scalar::u32(0)));
         pools.insert(Pool::Groups, groups);
         pools.insert(Pool::Scratch, vec![None; self.size(&self.plan.scratch) as usize]);
         (self.names, self.pools) = pools.into_iter().unzip();
         for (index, place) in self.plan.places.iter().enumerate() {
             let region = self.region(BufferId(index))?;
-            if region.start + region.len > self.pools[region.pool].len() {
+            if region.words().end > self.pools[region.pool].len() {
                 return Err(format!("buffer {index} ends after {:?}", place.pool));
             }
         }
@@ -150,12 +151,9 @@ impl Machine<'_> {
         let Some(pool) = self.names.iter().position(|p| *p == place.pool) else {
             return Err(format!("nobody supplies {:?}", place.pool));
         };
-        Ok(Region {
-            pool,
-            start: self.size(&place.offset) as usize,
-            len: self.size(&place.len) as usize,
-            dtype: self.plan.program.buffers[buffer.0].dtype,
-        })
+        let dtype = self.plan.program.buffers[buffer.0].dtype;
+        let (start, len) = (self.size(&place.offset) as usize, self.size(&place.len) as usize);
+        Ok(Region { pool, start, len, step: words_of(dtype), dtype })
     }
 
     fn steps(&mut self, steps: &[Step<KernelId>], counters: &mut Vec<i64>) -> Result<(), String> {
@@ -173,7 +171,7 @@ impl Machine<'_> {
                             return Err(format!("foreign function {function} gives {} words", tensor.data.len()));
                         }
                         for i in 0..region.len {
-                            self.pools[region.pool][region.start + i] = Some(tensor.data.element(i));
+                            self.pools[region.pool][region.start + i * region.step] = Some(tensor.data.element(i));
                         }
                     }
                 }
@@ -228,8 +226,8 @@ impl Machine<'_> {
         for buffer in alone {
             let is_written = |(slot, other): (usize, &BufferId)| *other == buffer && what.slots[slot].write;
             if !buffers.iter().enumerate().any(is_written) {
-                let Region { pool, start, len, .. } = self.region(buffer)?;
-                self.pools[pool][start..start + len].fill(None);
+                let region = self.region(buffer)?;
+                self.pools[region.pool][region.words()].fill(None);
             }
         }
         // Sums that are not carried are memory for another state.
@@ -239,9 +237,9 @@ impl Machine<'_> {
         };
         let compared = |slot: usize| what.slots[slot].write && spare != Some(slot);
         for (slot, buffer) in buffers.iter().enumerate().filter(|(slot, _)| compared(*slot)) {
-            let Region { pool, start, len, .. } = self.region(*buffer)?;
-            let (one, all) = (&self.pools[pool][start..start + len], &apart[pool][start..start + len]);
-            if let Some(at) = (0..len).find(|&at| !close(one[at], all[at])) {
+            let region = self.region(*buffer)?;
+            let [one, all] = [&self.pools, &apart].map(|pools| &pools[region.pool][region.words()]);
+            if let Some(at) = (0..one.len()).find(|&at| !close(one[at], all[at])) {
                 let (one, all) = (one[at], all[at]);
                 return Err(format!("kernel {} writes {one:?} to slot {slot}, its steps {all:?}", what.name));
             }
@@ -260,7 +258,7 @@ impl Machine<'_> {
     /// The contents of a buffer that holds a value of that type.
     fn contents(&self, buffer: BufferId, ty: &Type) -> Result<Tensor, String> {
         let region = self.region(buffer)?;
-        let words = &self.pools[region.pool][region.start..region.start + region.len];
+        let words: Vec<Word> = self.pools[region.pool][region.words()].iter().step_by(region.step).copied().collect();
         let shape: Vec<usize> = ty.shape.iter().map(|d| self.size(d) as usize).collect();
         let values = words.iter().copied().collect::<Option<Vec<Scalar>>>();
         let Some(values) = values.filter(|v| v.iter().all(|x| x.dtype() == ty.dtype)) else {
@@ -270,14 +268,24 @@ impl Machine<'_> {
         if tensor.data.len() != values.len() {
             return Err(format!("has {} words for {ty}", values.len()));
         }
-        tensor.data = match ty.dtype {
-            DType::F32 => super::Data::F32(values.iter().map(|x| x.as_f64()).collect()),
-            DType::I32 => super::Data::I32(values.iter().map(|x| x.as_f64() as i32).collect()),
-            DType::U32 => super::Data::U32(values.iter().map(|x| x.as_f64() as u32).collect()),
-            DType::Bool => super::Data::Bool(values.iter().map(|x| x.as_f64() != 0.0).collect()),
-        };
+        tensor.data = super::Data::collect(ty.dtype, &values);
         Ok(tensor)
     }
+}
+
+/// Words of an element.
+fn words_of(dtype: DType) -> usize {
+    dtype.bits().div_ceil(DType::F32.bits()) as usize
+}
+
+/// Elements so many words apart.
+fn spread(elements: impl Iterator<Item = Scalar>, step: usize) -> Vec<Word> {
+    elements.flat_map(|x| std::iter::once(Some(x)).chain(std::iter::repeat_n(None, step - 1))).collect()
+}
+
+/// The words of a tensor.
+fn contained(tensor: &Tensor) -> Vec<Word> {
+    spread((0..tensor.data.len()).map(|i| tensor.data.element(i)), words_of(tensor.data.dtype()))
 }
 
 /// The turns of a loop, in order.
@@ -288,7 +296,7 @@ fn turns(count: i64, reverse: bool) -> impl Iterator<Item = i64> {
 /// Whether two words are the same, but for what another order of additions in binary64 changes.
 fn close(a: Word, b: Word) -> bool {
     match (a, b) {
-        (Some(Scalar::F32(a)), Some(Scalar::F32(b))) => {
+        (Some(Scalar::Float(_, a)), Some(Scalar::Float(_, b))) => {
             a == b || (a - b).abs() <= 1e-9 * (1.0 + a.abs()) || (a.is_nan() && b.is_nan())
         }
         (a, b) => a == b,

@@ -92,7 +92,7 @@ impl Numbers<'_> {
                 Formula::Load { slot: *slot, path: self.path(index), tests: self.tests(guards), fill: *fill }
             }
             Expr::Const(x) => Formula::Literal(*x),
-            Expr::Extent(dim) => Formula::Literal(Scalar::U32((self.size)(dim) as u32)),
+            Expr::Extent(dim) => Formula::Literal(Scalar::u32((self.size)(dim) as u32)),
             Expr::Index(index) => Formula::Index(self.path(index)),
             Expr::Inside(guards) => Formula::Inside(self.tests(guards)),
             Expr::Map(op, args) => Formula::Map(*op, args.clone()),

@@ -40,7 +40,7 @@ impl Launch<'_> {
                     let (state, matrix) = (row * depth + k, start + n * column + k * step);
                     sum += self.float_at(own.state, state)? * self.float_at(own.matrix, matrix)?;
                 }
-                self.put(own.sums, row * width + n, Scalar::F32(sum), false)?;
+                self.put(own.sums, row * width + n, Scalar::f32(sum), false)?;
             }
         }
         Ok(())
@@ -48,7 +48,7 @@ impl Launch<'_> {
 
     fn float_at(&self, slot: usize, at: i64) -> Tried<f64> {
         match self.peek(slot, at)? {
-            Scalar::F32(x) => Ok(x),
+            Scalar::Float(_, x) => Ok(x),
             other => Err(format!("a product with {other}")),
         }
     }

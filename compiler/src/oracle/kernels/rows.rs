@@ -171,7 +171,7 @@ impl Running {
 
     /// Adds a sum of floats to that of the blocks before.
     fn end_block(&mut self) {
-        if let (AccumulatorOp::Reduce(ReduceOp::Sum), Some(Scalar::F32(_))) = (self.op, self.best) {
+        if let (AccumulatorOp::Reduce(ReduceOp::Sum), Some(Scalar::Float(..))) = (self.op, self.best) {
             let block = self.best.take();
             self.total = self.total.zip(block).map(|(a, b)| combined(ReduceOp::Sum, a, b)).or(block);
         }
@@ -184,7 +184,7 @@ impl Running {
         }
         match (self.op, self.best) {
             (AccumulatorOp::Reduce(_), Some(x)) => Ok(x),
-            (AccumulatorOp::Arg(_), Some(_)) => Ok(Scalar::U32(self.at)),
+            (AccumulatorOp::Arg(_), Some(_)) => Ok(Scalar::u32(self.at)),
             (_, None) => Err("a reduction of nothing".into()),
         }
     }

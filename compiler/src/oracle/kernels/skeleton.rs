@@ -2,6 +2,7 @@
 
 use super::launch::{Launch, Tried};
 use super::race::Moment;
+use crate::ir::DType;
 use crate::ir::kernel::{Operand, Skeleton, Store};
 use crate::ir::prim::Scalar;
 use crate::ir::rows::Row;
@@ -27,13 +28,13 @@ impl Launch<'_> {
                     launch.clear(&put)
                 })?;
                 self.each(&updates, &mut |launch, _| match launch.value(*index)? {
-                    Scalar::U32(i) if i64::from(i) < launch.extents[*target] => {
-                        launch.at[*target] = Some(i64::from(i));
+                    Scalar::Int(DType::U32, i) if i < launch.extents[*target].into() => {
+                        launch.at[*target] = Some(i as i64);
                         launch.add(&put)?;
                         launch.at[*target] = None;
                         Ok(())
                     }
-                    Scalar::U32(_) => Ok(()),
+                    Scalar::Int(DType::U32, _) => Ok(()),
                     other => Err(format!("the index is {other}")),
                 })
             }
@@ -51,7 +52,7 @@ impl Launch<'_> {
         let (left, right) = (self.numbers.factor(lhs), self.numbers.factor(rhs));
         self.reaches(&left)?;
         self.reaches(&right)?;
-        let puts = self.numbers.puts(stores);
+        let (puts, dtype) = (self.numbers.puts(stores), self.kernel.slots[lhs.slot].dtype);
         self.each(results, &mut |launch, row| {
             launch.now = Moment { row, pass: 0, point: 0 };
             let mut sum = 0.0;
@@ -60,7 +61,7 @@ impl Launch<'_> {
                 sum += a * b;
                 Ok(())
             })?;
-            launch.finished = vec![vec![Scalar::F32(sum)]];
+            launch.finished = vec![vec![Scalar::Float(dtype, sum)]];
             launch.forget();
             launch.store(&puts)
         })

@@ -5,7 +5,7 @@
 use crate::ir::attend::Part;
 use crate::ir::dim::product;
 use crate::ir::prim::{Prim, Window};
-use crate::ir::{DType, Dim, Graph, Kind, Node, Type};
+use crate::ir::{Dim, Graph, Kind, Node, Type};
 
 /// The floating-point operations of a graph.
 pub(super) fn flops(graph: &Graph) -> Dim {
@@ -37,7 +37,7 @@ fn of_node(graph: &Graph, node: &Node) -> Dim {
 }
 
 fn of_prim(prim: &Prim, args: &[&Type], ty: &Type) -> Dim {
-    let floats = |ty: &Type| if ty.dtype == DType::F32 { ty.count() } else { 0.into() };
+    let floats = |ty: &Type| if ty.dtype.is_float() { ty.count() } else { 0.into() };
     match prim {
         Prim::Map(op) if op.is_flop() => floats(ty),
         Prim::Contract { lhs, rhs, .. } => {

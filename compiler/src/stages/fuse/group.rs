@@ -331,8 +331,10 @@ impl<'a> Grouping<'a> {
                     return false;
                 }
             }
-            // The tiles of a product hold floats.
-            Form::Contract { .. } if !self.scope.graph.ty(value).dtype.is_float() => return false,
+            // The tiles of a product hold numbers of its type.
+            Form::Contract { lhs, .. } if self.scope.graph.ty(value).dtype != self.scope.graph.ty(lhs.value).dtype => {
+                return false;
+            }
             Form::Row { .. } | Form::Contract { .. } | Form::Attend { .. } => {}
             Form::Scatter { .. } | Form::Region(_) => return false,
         }

@@ -6,7 +6,7 @@ use crate::ir::dim::Dim;
 use crate::ir::index::{Atom, Index, Ranges};
 use crate::ir::kernel::{Expr, ExprId, Guard};
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar, Window};
-use crate::ir::{DType, Kind, Value};
+use crate::ir::{Kind, Value};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Why a value cannot be inlined into a kernel.
@@ -373,10 +373,7 @@ impl<'a> Inliner<'a> {
         let mut all = guards.to_vec();
         all.push(Guard::Within(picked, ty.shape[axis].clone()));
         let index = self.flatten(args[0], &inner);
-        let fill = match ty.dtype {
-            DType::F32 => Scalar::F32(f64::NAN),
-            DType::I32 | DType::U32 | DType::Bool => Scalar::of(ty.dtype, 0.0),
-        };
+        let fill = Scalar::outside(ty.dtype);
         Ok(self.load(data, index, all, fill))
     }
 

@@ -1,7 +1,7 @@
 //! Derivative rules of primitives that move elements: each is the transpose of the movement.
 
 use crate::ir::prim::{Border, Cut, MapOp, Prim, Scalar};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Dim, Value};
 use crate::ops::{Builder, OpError};
 
 /// Of a slice: the cotangent between zeros.
@@ -12,7 +12,8 @@ pub(super) fn slice(b: &mut Builder<'_>, cuts: &[Cut], x: Value, g: Value) -> Re
         Border { low: cut.start.clone(), high: extent - end, interior: cut.step - 1 }
     };
     let borders = cuts.iter().zip(b.shape(x)).map(border).collect();
-    b.prim(Prim::Pad { borders, value: Scalar::F32(0.0) }, &[g])
+    let value = Scalar::of(b.dtype(g), 0.0);
+    b.prim(Prim::Pad { borders, value }, &[g])
 }
 
 /// Of a part that is put in: the cotangent with zeros there, and the cotangent there.
@@ -26,7 +27,7 @@ pub(super) fn set_slice(
     let mut whole = None;
     if wanted[0] {
         let shape = b.shape(part);
-        let zeros = b.full(DType::F32, &shape, 0.0)?;
+        let zeros = b.full(b.dtype(g), &shape, 0.0)?;
         whole = Some(b.prim(Prim::SetSlice(cuts.to_vec()), &[g, zeros])?);
     }
     Ok(vec![whole, wanted[1].then(|| b.prim(Prim::Slice(cuts.to_vec()), &[g])).transpose()?])
@@ -76,12 +77,12 @@ pub(super) fn scatter_add(
 ) -> Result<Value, OpError> {
     let taken = b.prim(Prim::Gather { axis }, &[g, index])?;
     let end = match extent.as_const() {
-        Some(n) => b.prim(Prim::Const(Scalar::U32(n as u32)), &[])?,
+        Some(n) => b.prim(Prim::Const(Scalar::u32(n as u32)), &[])?,
         None => b.prim(Prim::Extent(extent.clone()), &[])?,
     };
     let inside = b.map(MapOp::Lt, &[index, end])?;
     let (shape, rank) = (b.shape(taken), b.rank(index));
     let inside = b.prim(Prim::Broadcast { shape: shape.clone(), axes: (axis..axis + rank).collect() }, &[inside])?;
-    let zero = b.full(DType::F32, &shape, 0.0)?;
+    let zero = b.full(b.dtype(g), &shape, 0.0)?;
     b.select(inside, taken, zero)
 }

@@ -1,7 +1,7 @@
 //! Reverse-mode differentiation: cotangents of some values in, cotangents of others out, as new nodes.
 
 use super::{activity, branch, foreign, repeat, rules};
-use crate::ir::{DType, Graph, Kind, Value};
+use crate::ir::{Graph, Kind, Value};
 use crate::ops::{Builder, OpError};
 use std::collections::BTreeMap;
 
@@ -14,7 +14,7 @@ pub fn differentiate(graph: &mut Graph, output: Value, wrt: &[Value]) -> Vec<Val
 }
 
 fn seed(graph: &mut Graph, output: Value, wrt: &[Value]) -> Result<Vec<Value>, OpError> {
-    let one = write(graph, output, |b| b.f32(1.0))?;
+    let one = write(graph, output, |b| b.constant(output, 1.0))?;
     let cotangents = pull_back(graph, &[(output, one)], wrt)?;
     let zero = |(cotangent, &value): (Option<Value>, &Value)| match cotangent {
         Some(cotangent) => Ok(cotangent),
@@ -25,8 +25,8 @@ fn seed(graph: &mut Graph, output: Value, wrt: &[Value]) -> Result<Vec<Value>, O
 
 /// A zero cotangent of a value.
 pub(super) fn zeros(graph: &mut Graph, like: Value) -> Result<Value, OpError> {
-    let shape = graph.ty(like).shape.clone();
-    write(graph, like, |b| b.full(DType::F32, &shape, 0.0))
+    let ty = graph.ty(like).clone();
+    write(graph, like, |b| b.full(ty.dtype, &ty.shape, 0.0))
 }
 
 /// Lets `build` write in the name of the user's expression of `value`. Derivatives draw no random bits.

@@ -2,8 +2,8 @@
 //! arguments out.
 
 use super::{attend, map, movement, window};
+use crate::ir::Value;
 use crate::ir::prim::{MapOp, Prim, ReduceOp};
-use crate::ir::{DType, Value};
 use crate::ops::{Builder, OpError};
 
 /// The cotangents of `args` from the cotangent `g` of `y = prim(args)`; `None` where zero or not wanted.
@@ -26,7 +26,7 @@ pub(super) fn pull_back(
             };
             wanted.iter().enumerate().map(each).collect()
         }
-        Prim::Convert(_) => one(b.convert(g, DType::F32)?),
+        Prim::Convert(_) => one(b.convert(g, b.dtype(x()))?),
         Prim::Reduce { op, axes } => one(reduce(b, *op, x(), axes, y, g)?),
         Prim::ArgReduce { .. } | Prim::WindowArgMax { .. } => Ok(vec![None]),
         Prim::WindowReduce { op, windows } => one(window::reduce(b, *op, windows, x(), g)?),
@@ -108,7 +108,7 @@ fn reduce(b: &mut Builder<'_>, op: ReduceOp, x: Value, axes: &[usize], y: Value,
             // Equal extremes share equally, as in PyTorch's amax.
             let (x, extreme) = (b.barrier(x)?, spread(b, y, x, axes)?);
             let hit = b.map(MapOp::Eq, &[x, extreme])?;
-            let counted = b.convert(hit, DType::F32)?;
+            let counted = b.convert(hit, b.dtype(g))?;
             let count = b.sum(counted, axes)?;
             let share = b.div(g, count)?;
             let (share, zero) = (spread(b, share, x, axes)?, b.constant(g, 0.0)?);
@@ -138,7 +138,7 @@ pub(super) fn product_rule(
     let x = b.barrier(x)?;
     let is_zero = b.map(MapOp::Eq, &[x, zero])?;
     let filled = b.select(is_zero, one, x)?;
-    let counted = b.convert(is_zero, DType::F32)?;
+    let counted = b.convert(is_zero, b.dtype(x))?;
     let zeros = sum(b, counted)?;
     let others = product(b, filled)?;
     let weighted = b.mul(g, others)?;

@@ -38,7 +38,7 @@ pub(super) fn complete(model: &Model, function: &mut Function, optimizer: &'stat
 fn gradients(model: &Model, graph: &mut Graph, loss: Value, ids: &[ParamId]) -> Result<Vec<(Effect, Value)>, OpError> {
     let span = graph.node(loss).span;
     let params: Vec<Value> = ids.iter().map(|&id| param(model, graph, id, span)).collect();
-    let one = write(graph, loss, |b| b.f32(1.0))?;
+    let one = write(graph, loss, |b| b.constant(loss, 1.0))?;
     let arrived = pull_back(graph, &[(loss, one)], &params)?;
     let effect = |(id, gradient): (&ParamId, Option<Value>)| Some((Effect::Gradient(*id), gradient?));
     Ok(ids.iter().zip(arrived).filter_map(effect).collect())
@@ -84,14 +84,14 @@ impl Update<'_> {
     fn append(&self, graph: &mut Graph, companions: &[(Effect, Value)]) -> Result<Vec<(Effect, Value)>, OpError> {
         let b = &mut Builder { graph, span: Span::call_site(), training: true, sites: &mut 0, loops: vec![] };
         let chunks = Dim::from(self.model.trained_len() / CHUNK);
-        let pool = Type::new(DType::F32, [chunks, CHUNK.into()]);
+        let pool = Type::new(self.model.float(), [chunks, CHUNK.into()]);
         let weights = b.source(Source::Weights, pool.clone());
         let gradients = b.source(Source::Gradients, pool.clone());
         let moves = self.moves(b, &pool)?;
         let gradients = match moves {
             // The pool may hold what a step of another function left there.
             Some(moves) => {
-                let zero = b.f32(0.0)?;
+                let zero = b.constant(gradients, 0.0)?;
                 b.select(moves, gradients, zero)?
             }
             None => gradients,
@@ -142,6 +142,7 @@ impl Update<'_> {
         let number = |k| {
             let groups = b.source(Source::Number(k), Type::new(DType::F32, [Dim::from(GROUPS)]));
             let of_chunk = b.prim(Prim::Gather { axis: 0 }, &[groups, group])?;
+            let of_chunk = b.convert(of_chunk, pool.dtype)?;
             b.prim(Prim::Broadcast { shape: pool.shape.clone(), axes: vec![0] }, &[of_chunk])
         };
         (0..self.optimizer.numbers.len()).map(number).collect()
@@ -181,17 +182,18 @@ fn norm(b: &mut Builder<'_>, gradients: Value) -> Result<Value, OpError> {
 /// Gradients scaled so that their norm is at most the limit, as PyTorch's `clip_grad_norm_`.
 fn clip(b: &mut Builder<'_>, gradients: Value, norm: Value) -> Result<Value, OpError> {
     let limit = b.source(Source::ClipNorm, Type::scalar(DType::F32));
+    let limit = b.convert(limit, b.dtype(norm))?;
     let divisor = b.with(MapOp::Add, norm, CLIP_EPSILON)?;
     let ratio = b.div(limit, divisor)?;
-    let (shrunk, whole) = (b.with(MapOp::Min, ratio, 1.0)?, b.f32(1.0)?);
+    let (shrunk, whole) = (b.with(MapOp::Min, ratio, 1.0)?, b.constant(ratio, 1.0)?);
     // Without a limit not even a non-finite norm scales: it would reach weights whose gradients are finite.
     let limited = finite(b, limit)?;
     let scale = b.select(limited, shrunk, whole)?;
     b.mul(gradients, scale)
 }
 
-/// Whether a number is neither infinite nor NaN in binary32.
+/// Whether a number is neither infinite nor NaN.
 fn finite(b: &mut Builder<'_>, x: Value) -> Result<Value, OpError> {
     let magnitude = b.unary(MapOp::Abs, x)?;
-    b.with(MapOp::Le, magnitude, f64::from(f32::MAX))
+    b.with(MapOp::Le, magnitude, b.dtype(x).largest())
 }

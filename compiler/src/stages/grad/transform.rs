@@ -7,7 +7,7 @@ use super::batch::vectorise;
 use super::reverse::{differentiate, pull_back, zeros};
 use crate::ir::prim::MapOp;
 use crate::ir::simplify::simplify;
-use crate::ir::{DType, Dim, Graph, How, Kind, Node, Transform, Type, Value};
+use crate::ir::{Dim, Graph, How, Kind, Node, Transform, Type, Value};
 use crate::ops::{Builder, OpError};
 use proc_macro2::Span;
 use std::collections::BTreeMap;
@@ -219,7 +219,7 @@ fn over_basis(graph: &mut Graph, body: &Graph, inputs: &[Value], of: &Type, span
         let square = [count.clone(), count.clone()];
         let (row, column) = (b.iota(&square, 0)?, b.iota(&square, 1)?);
         let diagonal = b.map(MapOp::Eq, &[row, column])?;
-        let unit = b.convert(diagonal, DType::F32)?;
+        let unit = b.convert(diagonal, of.dtype)?;
         b.reshape(unit, &[&square[..1], &of.shape].concat())
     })?;
     let varies: Vec<bool> = inputs.iter().map(|_| false).chain([true]).collect();

@@ -23,8 +23,10 @@ pub struct Clash {
 /// Runs a plan under a binding of the named dimensions.
 pub fn check(plan: &Plan, kernels: &[Kernel], binding: &dyn Fn(&str) -> Option<i64>) -> Result<(), Clash> {
     let size = |dim: &Dim| dim.eval(binding).and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-    let ranges =
-        plan.places.iter().map(|p| (p.pool == Pool::Scratch).then(|| size(&p.offset)..size(&p.offset) + size(&p.len)));
+    let ranges = plan.places.iter().zip(&plan.program.buffers).map(|(place, buffer)| {
+        let words = || size(&place.offset)..size(&place.offset) + size(&buffer.dtype.words(&place.len));
+        (place.pool == Pool::Scratch).then(words)
+    });
     let mut run = Run { kernels, size: &size, ranges: ranges.collect(), words: vec![None; size(&plan.scratch)] };
     run.steps(&plan.program.steps)?;
     for (index, buffer) in plan.program.buffers.iter().enumerate() {

@@ -77,7 +77,7 @@ fn place(model: &Model, program: Program<KernelId>) -> Plan {
                 places[index] = Some(Place { pool: Pool::Scratch, offset: 0.into(), len: 0.into() });
             }
             None => {
-                let (unit, factor) = unit(&buffer.len);
+                let (unit, factor) = unit(&buffer.dtype.words(&buffer.len));
                 areas.entry(unit).or_default().push((BufferId(index), factor));
             }
         }
@@ -139,7 +139,9 @@ fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> 
 /// The place of a buffer whose memory the runtime owns; scratch has none yet.
 fn fixed(model: &Model, role: Role) -> Option<(Pool, Dim)> {
     let offset = match role {
-        Role::Param(p) | Role::Effect(Effect::Gradient(p) | Effect::Companion(p)) => model.param(p).offset.into(),
+        Role::Param(p) | Role::Effect(Effect::Gradient(p) | Effect::Companion(p)) => {
+            model.float().words(&model.param(p).offset.into())
+        }
         Role::State(id) | Role::Effect(Effect::Stored(id)) => model.state_offset(id),
         Role::Source(Source::Key(word)) => word.into(),
         Role::Source(Source::ClipNorm) => 2.into(),

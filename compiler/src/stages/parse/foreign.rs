@@ -185,9 +185,14 @@ impl<'p> Reader<'p> {
             return None;
         }
         let (dtype, shape) = (dtype(word, diags), axes(written, &self.names, diags));
-        if dtype == Some(DType::Bool) {
-            let message = "foreign functions with bool are not supported yet";
-            diags.push(Diagnostic::new(Code::NotSupported, *place, message).help("take a u32 that is 0 or 1"));
+        let instead = match dtype {
+            Some(DType::Bool) => Some("take a u32 that is 0 or 1"),
+            Some(dtype) if dtype.bits() != DType::F32.bits() => Some("take an f32, and convert: `x.f32()`"),
+            _ => None,
+        };
+        if let Some((dtype, help)) = dtype.zip(instead) {
+            let message = format!("foreign functions with {dtype} are not supported yet");
+            diags.push(Diagnostic::new(Code::NotSupported, *place, message).help(help));
             return None;
         }
         Some(Type::new(dtype?, shape?.into_iter().flatten().map(|axis| axis.dim).collect::<Vec<_>>()))

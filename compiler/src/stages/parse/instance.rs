@@ -70,12 +70,14 @@ pub(super) struct Instances<'d, 'p> {
     /// Whether files call some field otherwise.
     pub(super) renamed: bool,
     pub(super) stack: Vec<i64>,
+    /// The type of the parameters.
+    float: DType,
     /// How many fields there are so far.
     made: usize,
 }
 
 impl<'d, 'p> Instances<'d, 'p> {
-    pub(super) fn new(declared: &'d Declared<'p>) -> Self {
+    pub(super) fn new(declared: &'d Declared<'p>, float: DType) -> Self {
         Instances {
             declared,
             params: vec![],
@@ -86,6 +88,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             fields: vec![],
             renamed: false,
             stack: vec![],
+            float,
             made: 0,
         }
     }
@@ -385,7 +388,7 @@ impl<'d, 'p> Instances<'d, 'p> {
 
     /// A parameter; `None` after a report.
     fn param(&mut self, name: String, of: LayerParam, field: &Field, diags: &mut Diags) -> Option<ParamId> {
-        let ty = Type::new(DType::F32, of.shape);
+        let ty = Type::new(self.float, of.shape);
         let (stack, span) = (self.stack.clone(), field.name.span());
         let own = Some(of.name.to_owned()).filter(|own| !own.is_empty());
         let fields = self.fields.iter().cloned().chain(own).collect();

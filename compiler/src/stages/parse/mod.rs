@@ -27,6 +27,7 @@ mod words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::mention::Mentions;
 use crate::ir::model::Sketch;
+use crate::ir::precision::Precision;
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
 use ast::{Arg, Fn, Program, Receiver, Struct};
@@ -113,15 +114,16 @@ fn report_inside<'p>(program: &'p Program, declared: &Declared<'p>, diags: &mut 
     if diags.has(Code::TooLarge) {
         return;
     }
+    let float = Precision::default().float();
     for one in &program.structs {
-        let mut instances = Instances::new(declared);
+        let mut instances = Instances::new(declared, float);
         let this = instances.instance(one, &[], declared.consts(0), one.name.span().into(), diags);
         let Instances { params, states, dims, .. } = &instances;
         for function in fns(declared, one).filter(|f| !f.is_pub() && !diags.is_empty()).collect::<Vec<_>>() {
-            elaborate::names(function, Some(&this), declared, elaborate::Kept { params, states, dims }, diags);
+            elaborate::names(function, Some(&this), declared, elaborate::Kept { params, states, dims, float }, diags);
         }
     }
-    let kept = elaborate::Kept { params: &[], states: &[], dims: &[] };
+    let kept = elaborate::Kept { params: &[], states: &[], dims: &[], float };
     for function in program.fns.iter().filter(|_| !diags.is_empty()).collect::<Vec<_>>() {
         elaborate::names(function, None, declared, kept, diags);
     }
@@ -159,7 +161,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
                 .help(format!("give it one: `{param} = 64`, or make the functions private")),
         );
     }
-    let mut instances = Instances::new(declared);
+    let mut instances = Instances::new(declared, precision.float());
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
     instances.distinct(diags);
@@ -171,7 +173,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
         let optimizers = optimizers(function, diags);
         let trained = optimizers.iter().filter(|_| !refused);
-        let kept = elaborate::Kept { params: &params, states: &states, dims: &dims };
+        let kept = elaborate::Kept { params: &params, states: &states, dims: &dims, float: precision.float() };
         let entries = [None].into_iter().chain(trained.map(Some));
         let entries: Option<Vec<Function>> =
             entries.map(|train| elaborate::entry(function, train, &this, declared, kept, diags)).collect();

@@ -48,12 +48,12 @@ impl Options {
         match (option.to_string().as_str(), value) {
             ("memory", Some(value)) => match Memory::from_name(&value.to_string()) {
                 Some(chosen) => self.memory = chosen,
-                None => diags.push(unknown(option, value, Memory::ALL.map(Memory::name))),
+                None => diags.push(unknown(option, value, &Memory::ALL.map(Memory::name))),
             },
             ("memory", None) => diags.push(valued("memory = minimize")),
             ("precision", Some(value)) => match Precision::from_name(&value.to_string()) {
                 Some(chosen) => self.precision = chosen,
-                None => diags.push(unknown(option, value, Precision::ALL.map(Precision::name))),
+                None => diags.push(unknown(option, value, &Precision::ALL.map(Precision::name))),
             },
             ("precision", None) => diags.push(valued("precision = bf16")),
             ("deterministic", None) => self.deterministic = Some(option.span()),
@@ -81,10 +81,11 @@ fn meant(word: &str) -> Option<String> {
 }
 
 /// The report of a value that an option does not have.
-fn unknown(option: &Ident, value: &Ident, [first, second, third]: [&'static str; 3]) -> Diagnostic {
+fn unknown(option: &Ident, value: &Ident, known: &[&'static str]) -> Diagnostic {
     let report = Diagnostic::new(Code::WrongAttribute, value.span(), format!("`{option}` is not `{value}`"));
-    let mut report = report.note(format!("it is `{first}`, `{second}` or `{third}`"));
-    let near = closest(&value.to_string(), [first, second, third]);
+    let (last, others) = known.split_last().unwrap_or((&"", &[]));
+    let mut report = report.note(format!("it is `{}` or `{last}`", others.join("`, `")));
+    let near = closest(&value.to_string(), known.iter().copied());
     report.help = near.map(|near| format!("write `{option} = {near}`"));
     report
 }

@@ -15,7 +15,7 @@ const LONGEST: i64 = 1 << 17;
 /// Chooses for all products of the program.
 pub(super) fn choose(program: &mut Program) {
     let Program { precision, buffers, steps, .. } = program;
-    if *precision != Precision::F32 {
+    if precision.is_narrow() {
         for_each_launch(steps, &mut |kernel, bound| {
             let chosen = parameter(kernel, bound, buffers, *precision);
             if let Some(factor) = chosen {

@@ -3,6 +3,7 @@
 //! In: a program. Out: products in loops say whether their operand is the same in every turn. Always: nothing in the body
 //! writes the operand, or the pool that it shares with other buffers.
 
+use crate::ir::DType;
 use crate::ir::kernel::Kernel;
 use crate::ir::plan::Pool;
 use crate::ir::program::{Buffer, BufferId, Program, Step, written};
@@ -36,7 +37,9 @@ fn visit(list: &mut [Step], changed: Option<&BTreeSet<BufferId>>, all: &[Buffer]
 
 /// Whether a launch has the same operand in all turns of the loop around it.
 fn is_still(kernel: &Kernel, buffers: &[BufferId], changed: &BTreeSet<BufferId>, all: &[Buffer]) -> bool {
-    let Some(operand) = kernel.packed() else { return false };
+    let Some(operand) = kernel.packed().filter(|operand| kernel.slots[operand.slot].dtype == DType::F32) else {
+        return false;
+    };
     let own = buffers[operand.slot];
     let pool = |buffer: BufferId| all[buffer.0].role.pool();
     let meets = |other: &BufferId| *other == own || (pool(own) != Pool::Scratch && pool(*other) == pool(own));

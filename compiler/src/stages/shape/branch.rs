@@ -6,7 +6,7 @@ use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::attr::Attr;
 use crate::ir::prim::MapOp;
 use crate::ir::written::Site;
-use crate::ir::{Branch, DType, Graph, Kind, Node, Prim, Type, Value};
+use crate::ir::{Branch, Category, DType, Graph, Kind, Node, Prim, Type, Value};
 
 impl Shaper<'_> {
     pub(super) fn branch(&mut self, node: &Node, branch: &Branch) -> Known {
@@ -87,14 +87,16 @@ impl Shaper<'_> {
         if ty == Type::scalar(DType::Bool) {
             return Known::One(value);
         }
-        let help = match (ty.rank(), ty.dtype) {
-            (0, DType::F32) => format!("compare it: `{text} > 0.0`"),
-            (0, DType::I32 | DType::U32 | DType::Bool) => format!("compare it: `{text} != 0`"),
-            (_, DType::Bool) => match &site.args[..] {
+        let help = match (ty.rank(), ty.dtype.category()) {
+            (0, Category::Float) => format!("compare it: `{text} > 0.0`"),
+            (0, Category::Signed | Category::Unsigned | Category::Bool) => format!("compare it: `{text} != 0`"),
+            (_, Category::Bool) => match &site.args[..] {
                 [_, (then, _), (otherwise, _)] => format!("choose by element: `where({text}, {then}, {otherwise})`"),
                 _ => format!("choose by element: `where({text}, …, …)`"),
             },
-            (_, DType::F32 | DType::I32 | DType::U32) => format!("choose by element: `where({text} > …, …, …)`"),
+            (_, Category::Float | Category::Signed | Category::Unsigned) => {
+                format!("choose by element: `where({text} > …, …, …)`")
+            }
         };
         self.report_selector(site, &ty, "a condition is one bool", help);
         Known::Unknown

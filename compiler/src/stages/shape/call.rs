@@ -178,7 +178,8 @@ pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: 
 pub(super) fn results_of_layer(layer: &LayerSite, attrs: &Attrs, call: &Call, args: &[Type]) -> Option<Vec<Type>> {
     let params = (ops::layer_of(layer).params)(attrs).ok()?;
     let own: Vec<&str> = params.iter().map(|param| param.name).collect();
-    let params = params.iter().map(|param| Type::new(DType::F32, param.shape.clone()));
+    let float = args.iter().map(|ty| ty.dtype).find(|dtype| dtype.is_float()).unwrap_or(DType::F32);
+    let params = params.iter().map(|param| Type::new(float, param.shape.clone()));
     let types: Vec<Type> = args.iter().cloned().chain(params).collect();
     results_of_call(call, &types, &own, &(ops::layer_of(layer).op_attrs)(attrs))
 }

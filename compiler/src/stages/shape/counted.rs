@@ -105,9 +105,8 @@ impl Shaper<'_> {
     fn number(&self, value: Value) -> Option<i64> {
         let Kind::Prim(Prim::Const(number)) = self.new.node(value).kind else { return None };
         match number {
-            Scalar::U32(n) => Some(n.into()),
-            Scalar::I32(n) => Some(n.into()),
-            Scalar::F32(x) => (x.fract() == 0.0 && x.abs() < 1e9).then_some(x as i64),
+            Scalar::Int(_, n) => i64::try_from(n).ok(),
+            Scalar::Float(_, x) => (x.fract() == 0.0 && x.abs() < 1e9).then_some(x as i64),
             Scalar::Bool(_) => None,
         }
     }

@@ -7,7 +7,7 @@ use crate::diag::{Code, Diagnostic, Place};
 use crate::ir::ellipses::Ellipses;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
-use crate::ir::{DType, Dim, Kind, Node, Prim, Type, Value};
+use crate::ir::{Category, DType, Dim, Kind, Node, Prim, Type, Value};
 use crate::ops::OpError;
 
 /// What happens to one axis.
@@ -236,10 +236,10 @@ fn cut(start: Dim, len: Dim) -> Cut {
 
 /// Zeros where a mask of a value does not hold, in the user's words; `None` where it does not broadcast to the value.
 fn masked(text: &str, whole: &Type, mask: &str, ty: &Type) -> Option<String> {
-    let zero = match whole.dtype {
-        DType::F32 => "0.0",
-        DType::I32 | DType::U32 => "0",
-        DType::Bool => "false",
+    let zero = match whole.dtype.category() {
+        Category::Float => "0.0",
+        Category::Signed | Category::Unsigned => "0",
+        Category::Bool => "false",
     };
     let mask = match whole.shape.strip_prefix(&ty.shape[..])?.len() {
         0 => mask.to_owned(),

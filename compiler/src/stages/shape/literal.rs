@@ -5,7 +5,7 @@ use crate::diag::{Code, Diagnostic};
 use crate::ir::attr::Attr;
 use crate::ir::prim::Scalar;
 use crate::ir::written::Site;
-use crate::ir::{DType, Kind, Prim, Type, Value};
+use crate::ir::{Category, DType, Kind, Prim, Type, Value};
 use crate::ops::{Class, Signature};
 use proc_macro2::Span;
 
@@ -21,11 +21,12 @@ pub(super) fn own_dtype(attr: &Attr) -> DType {
 
 /// Whether a number can be written as a literal of that type.
 pub(super) fn suits(attr: &Attr, dtype: DType) -> bool {
-    match (attr, dtype) {
-        (Attr::Int(_), DType::F32) => true,
-        (Attr::Int(dim), DType::I32) => dim.as_const().is_none_or(|n| i32::try_from(n).is_ok()),
-        (Attr::Int(dim), DType::U32) => dim.as_const().is_none_or(|n| u32::try_from(n).is_ok()),
-        (Attr::Float(_), DType::F32) | (Attr::Bool(_), DType::Bool) => true,
+    let (least, greatest) = dtype.integers();
+    match (attr, dtype.category()) {
+        (Attr::Int(_) | Attr::Float(_), Category::Float) | (Attr::Bool(_), Category::Bool) => true,
+        (Attr::Int(dim), Category::Signed | Category::Unsigned) => {
+            dim.as_const().is_none_or(|n| (least..=greatest).contains(&n.into()))
+        }
         _ => false,
     }
 }

@@ -5,7 +5,7 @@ use super::report::type_text;
 use super::{Known, Shaper};
 use crate::diag::{Code, Diagnostic, Diags};
 use crate::ir::written::{Made, Site};
-use crate::ir::{DType, How, Kind, Node, Transform, Type, Value};
+use crate::ir::{Category, How, Kind, Node, Transform, Type, Value};
 
 impl Shaper<'_> {
     pub(super) fn transform(&mut self, node: &Node, made: &Made, site: &Site) -> Known {
@@ -111,14 +111,14 @@ impl Shaper<'_> {
     fn are_floats(&mut self, made: &Made, site: &Site, types: &[Option<Type>], wrt: &[usize]) -> bool {
         let mut fits = true;
         for &k in wrt {
-            let Some(ty) = types[k].as_ref().filter(|ty| ty.dtype != DType::F32) else { continue };
+            let Some(ty) = types[k].as_ref().filter(|ty| !ty.dtype.is_float()) else { continue };
             let (text, place) = match site.args.get(k).filter(|_| k < made.arguments) {
                 Some((text, place)) => (text.clone(), *place),
                 None => (made.function.clone(), made.place),
             };
             let message = format!("there is no derivative by `{text}`, which is {}", type_text(ty));
             let mut report = Diagnostic::new(Code::IntegerDerivative, place, message);
-            let float = (0..made.arguments).find(|&k| types[k].as_ref().is_some_and(|ty| ty.dtype == DType::F32));
+            let float = (0..made.arguments).find(|&k| types[k].as_ref().is_some_and(|ty| ty.dtype.is_float()));
             report = match float {
                 Some(k) => {
                     report.help(format!("choose another argument: `{}({}, wrt = {k})`", made.maker, made.function))
@@ -154,17 +154,15 @@ impl Shaper<'_> {
         let (maker, function) = (made.maker, &made.function);
         let wrong = match transform.how {
             How::Map { .. } => None,
-            How::Gradient { .. } => results.iter().find(|ty| ***ty != Type::scalar(DType::F32)),
-            How::Jvp { .. } | How::Vjp { .. } | How::Jacobian { .. } => {
-                results.iter().find(|ty| ty.dtype != DType::F32)
-            }
+            How::Gradient { .. } => results.iter().find(|ty| !ty.dtype.is_float() || ty.rank() > 0),
+            How::Jvp { .. } | How::Vjp { .. } | How::Jacobian { .. } => results.iter().find(|ty| !ty.dtype.is_float()),
         };
         let Some(ty) = wrong else { return true };
-        let (wanted, help) = match (&transform.how, ty.dtype) {
-            (How::Gradient { .. }, DType::F32) => {
-                ("one f32", format!("give the mean, or take all derivatives: `jacobian({function})`"))
+        let (wanted, help) = match (&transform.how, ty.dtype.category()) {
+            (How::Gradient { .. }, Category::Float) => {
+                ("one number", format!("give the mean, or take all derivatives: `jacobian({function})`"))
             }
-            _ => ("f32", format!("convert what `{function}` gives: `.f32()`")),
+            _ => ("floats", format!("convert what `{function}` gives: `.f32()`")),
         };
         let message =
             format!("`{maker}` needs a function that gives {wanted}, but `{function}` gives {}", type_text(ty));

@@ -3,7 +3,7 @@
 use super::Growing;
 use crate::program::Local;
 use precast_compiler::ir::dim::product;
-use precast_compiler::ir::{DType, Dim, Type};
+use precast_compiler::ir::{Category, DType, Dim, Type};
 use precast_compiler::ops::Domain;
 
 impl Growing {
@@ -12,15 +12,15 @@ impl Growing {
         if !self.closed && self.random.percent(35) {
             return None;
         }
-        match (ty.dtype, domain) {
-            (DType::F32, Domain::Below(_)) => None,
-            (DType::F32, domain) => {
+        match (ty.dtype.category(), domain) {
+            (Category::Float, Domain::Below(_)) => None,
+            (Category::Float, domain) => {
                 let x = self.float(ty)?;
                 self.within(x, domain)
             }
-            (DType::U32 | DType::I32, Domain::Below(n)) => self.index(ty, n),
-            (DType::Bool, _) => self.truth(ty),
-            (DType::U32 | DType::I32, _) => None,
+            (Category::Unsigned | Category::Signed, Domain::Below(n)) => self.index(ty, n),
+            (Category::Bool, _) => self.truth(ty),
+            (Category::Unsigned | Category::Signed, _) => None,
         }
     }
 

@@ -1,8 +1,8 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
+use crate::ir::Model;
 use crate::ir::model::{Init, Param, State};
-use crate::ir::{DType, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -76,11 +76,7 @@ fn parameter(param: &Param) -> TokenStream {
 
 fn state(model: &Model, state: &State) -> TokenStream {
     let name = &state.name;
-    let dtype = match state.ty.dtype {
-        DType::F32 => "F32",
-        DType::I32 => "I32",
-        DType::U32 | DType::Bool => "U32",
-    };
+    let dtype = crate::stages::emit::rust::element(state.ty.dtype).to_string().to_uppercase();
     let shape = state.ty.shape.iter().map(|extent| {
         let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
             let mut used = false;

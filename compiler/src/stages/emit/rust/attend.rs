@@ -27,9 +27,8 @@ pub(super) fn call(kernel: &Kernel, attention: &Attention) -> TokenStream {
     };
     let mask = match attention.mask.map(|id| arrays.load(id)) {
         None => quote!(rt::Mask::None),
-        Some((DType::F32, mask)) => quote!(rt::Mask::Added(#mask)),
         Some((DType::Bool, mask)) => quote!(rt::Mask::Seen(#mask)),
-        Some((DType::I32 | DType::U32, _)) => unreachable!("the shape rule refused a mask of integers"),
+        Some((_, mask)) => quote!(rt::Mask::Added(#mask)),
     };
     let outputs = [0, 1, 2].map(|slot| arrays.outputs(slot));
     let part = match attention.attend.part {

@@ -6,7 +6,8 @@
 
 use super::arith;
 use super::scalar::Printer;
-use super::variables::{position_name, slot_name, variable};
+use super::variables::{position_name, slot_name, suffix, variable};
+use crate::ir::DType;
 use crate::ir::algorithm::Product;
 use crate::ir::dim::{Dim, product};
 use crate::ir::index::{Atom, Index};
@@ -40,12 +41,18 @@ impl Epilogues {
                 types.push(ty);
             }
         }
+        // Of f32 where nothing is said.
+        let of = (contract.dtype() != DType::F32).then(|| super::element(contract.dtype()));
+        let (epilogue, tile) = match &of {
+            None => (quote!(rt::Epilogue), quote!(rt::Tile<'_>)),
+            Some(of) => (quote!(rt::Epilogue<#of>), quote!(rt::Tile<'_, #of>)),
+        };
         let definition = |name: &Ident| {
             quote! {
                 struct #name<'a> { #(#fields: #types,)* lifetime: core::marker::PhantomData<&'a ()> }
-                impl rt::Epilogue for #name<'_> {
+                impl #epilogue for #name<'_> {
                     #[inline(always)]
-                    fn apply<S: rt::Simd>(&self, s: S, tile: &mut rt::Tile<'_>) {
+                    fn apply<S: rt::Simd>(&self, s: S, tile: &mut #tile) {
                         let Self { #(#fields,)* .. } = *self;
                         #body
                     }
@@ -76,7 +83,7 @@ impl Numbering {
     fn of(kernel: &Kernel, numbers: &[TokenStream]) -> Numbering {
         let (mut letters, mut fields) = (BTreeMap::new(), BTreeMap::new());
         for (slot, of) in kernel.slots.iter().enumerate() {
-            let (name, word) = (slot_name(slot).to_string(), super::word(of.dtype));
+            let (name, word) = (slot_name(slot).to_string(), super::element(of.dtype));
             letters.insert(name.clone(), 's');
             fields.insert(name, quote!(&'a [#word]));
         }
@@ -140,13 +147,15 @@ fn epilogue(contract: &Product<'_>) -> TokenStream {
         (0..kernel.scalars.len()).filter(|&id| varying.with(id, columns)).map(|id| match kernel.scalars[id] {
             Expr::Accumulated { .. } => {
                 let name = variable(id);
-                quote!(let #name = tile.load(s, r, j, at);)
+                let load = on_tiles("load", contract.dtype());
+                quote!(let #name = tile.#load(s, r, j, at);)
             }
             _ => printer.define(id),
         });
     let stores = contract.stores.iter().enumerate().map(|(output, store)| {
         let (output, value) = (Literal::usize_unsuffixed(output), variable(store.value));
-        quote!(tile.store(s, #output, r, j, at, #value);)
+        let put = on_tiles("store", contract.dtype());
+        quote!(tile.#put(s, #output, r, j, at, #value);)
     });
     let batch = contract.batch.iter().enumerate().map(|(k, &axis)| {
         let (k, name) = (Literal::usize_unsuffixed(k), arith::axis(axis));
@@ -165,6 +174,14 @@ fn epilogue(contract: &Product<'_>) -> TokenStream {
                 #(#stores)*
             });
         }
+    }
+}
+
+/// The method of a tile whose sums have that type.
+fn on_tiles(method: &str, dtype: DType) -> Ident {
+    match dtype {
+        DType::F32 => format_ident!("{method}"),
+        dtype => format_ident!("{method}_{}", suffix(dtype)),
     }
 }
 

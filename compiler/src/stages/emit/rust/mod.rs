@@ -71,13 +71,10 @@ fn used_by(steps: &[Step<KernelId>], used: &mut BTreeSet<KernelId>) {
     }
 }
 
-/// The Rust type of a word.
-fn word(dtype: DType) -> TokenStream {
-    match dtype {
-        DType::F32 => quote!(f32),
-        DType::I32 => quote!(i32),
-        DType::U32 | DType::Bool => quote!(u32),
-    }
+/// The Rust type of an element in memory.
+pub(super) fn element(dtype: DType) -> Ident {
+    let dtype = if dtype == DType::Bool { DType::U32 } else { dtype };
+    format_ident!("{dtype}")
 }
 
 /// The function of a kernel: `k3(isa, threads, slots…, dimensions…, counters…)`.
@@ -129,8 +126,8 @@ fn kernel(number: usize, kernel: &Kernel, is_called: bool, epilogues: &mut Epilo
         .iter()
         .enumerate()
         .map(|(slot, s)| {
-            let word = word(s.dtype);
-            (slot_name(slot), if s.write { quote!(&mut [#word]) } else { quote!(&[#word]) })
+            let element = element(s.dtype);
+            (slot_name(slot), if s.write { quote!(&mut [#element]) } else { quote!(&[#element]) })
         })
         .collect();
     let parameters = slots.iter().map(|(name, ty)| quote!(#name: #ty));
@@ -179,8 +176,8 @@ fn loops(
 ) -> TokenStream {
     let name = format_ident!("K{number}_");
     let fields = kernel.slots.iter().zip(names).map(|(s, name)| {
-        let word = word(s.dtype);
-        if s.write { quote!(#name: &'a mut [#word]) } else { quote!(#name: &'a [#word]) }
+        let element = element(s.dtype);
+        if s.write { quote!(#name: &'a mut [#element]) } else { quote!(#name: &'a [#element]) }
     });
     let threads = kernel.schedule.rows.threads.as_ref();
     let part = threads.map(|_| quote!(first, count,));

@@ -143,7 +143,8 @@ impl<'a> Printer<'a> {
         let results = (0..self.function.graph.outputs.len()).map(|k| {
             let number = Literal::usize_unsuffixed(k);
             let Some(place) = self.place(Role::Result(k)) else { unreachable!("every result has a place") };
-            let (offset, len) = (arith::dim(&place.offset), arith::dim(&place.len));
+            let words = self.function.graph.ty(self.function.graph.outputs[k]).dtype.words(&place.len);
+            let (offset, len) = (arith::dim(&place.offset), arith::dim(&words));
             quote!(#number => rt::Place { offset: #offset, len: #len })
         });
         quote! {
@@ -231,7 +232,7 @@ impl<'a> Printer<'a> {
             }
         };
         let (with, without) = (implement(&marker, true), implement(&gradients, false));
-        let pool_len = Literal::usize_unsuffixed(self.model.pool_len());
+        let pool_len = arith::dim(&self.model.float().words(&self.model.pool_len().into()));
         quote! {
             #costs
             fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) -> rt::Result<()> {
@@ -394,8 +395,8 @@ impl<'a> Printer<'a> {
 
     /// First word and number of words of a buffer in its pool.
     fn range(&self, buffer: BufferId) -> (TokenStream, TokenStream) {
-        let place = &self.plan.places[buffer.0];
-        let (offset, len) = (arith::dim(&place.offset), arith::dim(&place.len));
+        let (place, dtype) = (&self.plan.places[buffer.0], self.plan.program.buffers[buffer.0].dtype);
+        let (offset, len) = (arith::dim(&place.offset), arith::dim(&dtype.words(&place.len)));
         match place.pool {
             Pool::State(k) => {
                 let k = Literal::usize_unsuffixed(k);
@@ -429,8 +430,10 @@ impl<'a> Printer<'a> {
         };
         match dtype {
             DType::F32 => words,
-            DType::I32 => quote!(rt::as_i32(#words)),
-            DType::U32 | DType::Bool => quote!(rt::as_u32(#words)),
+            dtype => {
+                let cast = format_ident!("as_{}", super::element(dtype));
+                quote!(rt::#cast(#words))
+            }
         }
     }
 }
@@ -438,13 +441,9 @@ impl<'a> Printer<'a> {
 /// The part of a pool that a slot has, as words of their type.
 fn part(slot: usize, dtype: DType, write: bool) -> TokenStream {
     let name = format_ident!("p{slot}");
-    match (dtype, write) {
-        (DType::F32, _) => quote!(#name),
-        (DType::I32, true) => quote!(rt::as_i32_mut(#name)),
-        (DType::U32 | DType::Bool, true) => quote!(rt::as_u32_mut(#name)),
-        (DType::I32, false) => quote!(rt::as_i32(#name)),
-        (DType::U32 | DType::Bool, false) => quote!(rt::as_u32(#name)),
-    }
+    let element = super::element(dtype);
+    let cast = if write { format_ident!("as_{element}_mut") } else { format_ident!("as_{element}") };
+    if dtype == DType::F32 { quote!(#name) } else { quote!(rt::#cast(#name)) }
 }
 
 /// A position that counts turns of the loops around, unless it is 0.

@@ -24,29 +24,28 @@ pub(super) fn call(
     counters: &[TokenStream],
     epilogues: &mut Epilogues,
 ) -> TokenStream {
-    let Some(contract) = Product::of(kernel) else { unreachable!("printed for contractions only") };
-    let order = order(&contract);
-    let axes = [("Batch", contract.batch), ("M", contract.m), ("N", contract.n), ("K", contract.k)];
+    let Some(contracted) = Product::of(kernel) else { unreachable!("printed for contractions only") };
+    let order = order(&contracted);
+    let axes = [("Batch", contracted.batch), ("M", contracted.m), ("N", contracted.n), ("K", contracted.k)];
     let axes = axes.iter().flat_map(|(role, list)| list.iter().map(move |&a| (format_ident!("{role}"), a))).map(
         |(role, a)| {
             let extent = arith::dim(&kernel.axes[a]);
             quote!(rt::Axis { extent: #extent, role: rt::Role::#role })
         },
     );
-    let (lhs, rhs) = (operand(contract.lhs, &order), operand(contract.rhs, &order));
-    let outputs = contract.stores.iter().map(|store| {
+    let (lhs, rhs) = (operand(contracted.lhs, &order), operand(contracted.rhs, &order));
+    let outputs = contracted.stores.iter().map(|store| {
         let (data, base, strides) = (slot_name(store.slot), base(&store.index), strides(&store.index, &order));
-        let words = match kernel.slots[store.slot].dtype {
-            DType::F32 => quote!(#data),
-            DType::I32 | DType::U32 | DType::Bool => unreachable!("products and their epilogues store floats"),
-        };
-        quote!(rt::Output { data: #words, base: #base, strides: &[#(#strides),*] })
+        quote!(rt::Output { data: #data, base: #base, strides: &[#(#strides),*] })
     });
-    let epilogue = epilogues.of(&contract, &[dims, counters].concat());
-    let (function, how, kept) = entry(&kernel.schedule);
-    quote! {
-        rt::#function(isa, threads, #how, &rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }, &mut [#(#outputs),*], &#epilogue #kept);
+    let epilogue = epilogues.of(&contracted, &[dims, counters].concat());
+    let (contract, outputs) =
+        (quote!(&rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }), quote!(&mut [#(#outputs),*]));
+    if contracted.dtype() != DType::F32 {
+        return quote!(rt::contract_wide(isa, threads, #contract, #outputs, &#epilogue););
     }
+    let (function, how, kept) = entry(&kernel.schedule);
+    quote!(rt::#function(isa, threads, #how, #contract, #outputs, &#epilogue #kept);)
 }
 
 /// The function that computes a contraction, how it is to do so, and where it keeps what it packs.
@@ -90,7 +89,7 @@ fn narrow((factor, precision): (Factor, Precision)) -> TokenStream {
     let precision = match precision {
         Precision::Bf16 => quote!(Bf16),
         Precision::Int8 => quote!(Int8),
-        Precision::F32 => unreachable!("schedule chooses fewer bits only"),
+        Precision::F32 | Precision::F64 => unreachable!("schedule chooses fewer bits only"),
     };
     quote!(rt::Narrow { parameter: rt::Factor::#parameter, precision: rt::Precision::#precision })
 }

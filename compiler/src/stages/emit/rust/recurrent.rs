@@ -5,7 +5,7 @@
 
 use super::scalar::Printer;
 use super::variables::{slot_name, variable};
-use super::{arith, word};
+use super::{arith, element};
 use crate::ir::Dim;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, Kernel, Load, Store};
@@ -25,8 +25,8 @@ pub(super) fn parts(
     let read = kernel.slots.iter().enumerate().filter(|(slot, s)| !s.write && *slot != recurrent.own.matrix);
     let (fields, values): (Vec<_>, Vec<_>) = read
         .map(|(slot, s)| {
-            let (name, word) = (slot_name(slot), word(s.dtype));
-            (quote!(#name: &'a [#word]), quote!(#name))
+            let (name, element) = (slot_name(slot), element(s.dtype));
+            (quote!(#name: &'a [#element]), quote!(#name))
         })
         .unzip();
     let (body, work) = (map(recurrent), work(recurrent));

@@ -219,12 +219,10 @@ impl Printed<'_> {
                     ArgOp::Min => (quote!(#value), quote!(#best)),
                 };
                 // The first NaN is the extreme: what is not known to be worse is better, until the best is NaN.
+                let [lt, le, eq] = ["lt", "le", "eq"].map(|name| format_ident!("{name}_{suffix}"));
                 let better = match self.printer.dtype(a.value).is_float() {
-                    true => quote!(s.and_m(s.not_m(s.le_f(#high, #low)), s.eq_f(#best, #best))),
-                    false => {
-                        let lt = format_ident!("lt_{suffix}");
-                        quote!(s.#lt(#low, #high))
-                    }
+                    true => quote!(s.and_m(s.not_m(s.#le(#high, #low)), s.#eq(#best, #best))),
+                    false => quote!(s.#lt(#low, #high)),
                 };
                 let position = self.position();
                 quote!({

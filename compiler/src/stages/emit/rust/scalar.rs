@@ -10,9 +10,9 @@ use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
 use crate::ir::varying::Varying;
-use crate::ir::{DType, Dim};
+use crate::ir::{Category, DType, Dim};
 use proc_macro2::{Ident, Literal, TokenStream};
-use quote::{format_ident, quote};
+use quote::{ToTokens, format_ident, quote};
 
 /// Prints scalars of one kernel.
 pub(super) struct Printer<'a> {
@@ -317,10 +317,13 @@ impl<'a> Printer<'a> {
         };
         let maths = |name: &str| {
             let name = format_ident!("{name}");
-            quote!(rt::math::#name(s, #(#names),*))
+            let of = (dtype == DType::F64).then(|| quote!(double::));
+            quote!(rt::math::#of #name(s, #(#names),*))
         };
         match op {
-            Neg if dtype == DType::U32 || dtype == DType::Bool => unreachable!("shape has checked the types"),
+            Neg if !matches!(dtype.category(), Category::Float | Category::Signed) => {
+                unreachable!("shape has checked the types")
+            }
             Rem if dtype.is_float() => maths("rem"),
             Neg | Abs | Sqrt | Floor | Ceil | Round | Add | Sub | Mul | Div | Rem | Max | Min => plain(op.name()),
             Not | And | Or | Xor | Shl | Shr | Select | MulAdd => plain(op.name()),
@@ -376,30 +379,42 @@ impl<'a> Printer<'a> {
 /// A literal as it lies in memory: truth values are words.
 fn raw(x: Scalar) -> Scalar {
     match x {
-        Scalar::Bool(b) => Scalar::U32(u32::from(b)),
-        Scalar::F32(_) | Scalar::I32(_) | Scalar::U32(_) => x,
+        Scalar::Bool(b) => Scalar::u32(u32::from(b)),
+        Scalar::Float(..) | Scalar::Int(..) => x,
     }
 }
 
 /// The same literal in every lane.
 pub(super) fn constant(x: Scalar) -> TokenStream {
+    let dtype = x.dtype();
+    let splat = format_ident!("splat_{}", suffix_of_lanes(dtype));
+    let literal = match x {
+        Scalar::Float(_, x) => float(dtype, dtype.nearest(x)),
+        Scalar::Int(_, x) => match format!("{x}{dtype}").parse::<Literal>() {
+            Ok(literal) => quote!(#literal),
+            Err(why) => unreachable!("an integer is a literal: {why}"),
+        },
+        Scalar::Bool(x) => quote!(#x),
+    };
+    quote!(s.#splat(#literal))
+}
+
+/// A literal of exactly that value, which is one of the type.
+fn float(dtype: DType, x: f64) -> TokenStream {
+    let ty = format_ident!("{dtype}");
+    let literal = || match dtype {
+        DType::F64 => Literal::f64_suffixed(x.abs()),
+        _ => Literal::f32_suffixed(x.abs() as f32),
+    };
     match x {
-        Scalar::F32(x) if (x as f32).is_nan() => quote!(s.splat_f(f32::NAN)),
-        Scalar::F32(x) if x as f32 == f32::INFINITY => quote!(s.splat_f(f32::INFINITY)),
-        Scalar::F32(x) if x as f32 == f32::NEG_INFINITY => quote!(s.splat_f(f32::NEG_INFINITY)),
-        Scalar::F32(x) => {
-            let literal = Literal::f32_suffixed((x as f32).abs());
-            if (x as f32).is_sign_negative() { quote!(s.splat_f(-#literal)) } else { quote!(s.splat_f(#literal)) }
+        x if x.is_nan() => quote!(#ty::NAN),
+        f64::INFINITY => quote!(#ty::INFINITY),
+        f64::NEG_INFINITY => quote!(#ty::NEG_INFINITY),
+        x if x.is_sign_negative() => {
+            let literal = literal();
+            quote!(-#literal)
         }
-        Scalar::I32(x) => {
-            let literal = Literal::i32_suffixed(x);
-            quote!(s.splat_i(#literal))
-        }
-        Scalar::U32(x) => {
-            let literal = Literal::u32_suffixed(x);
-            quote!(s.splat_u(#literal))
-        }
-        Scalar::Bool(x) => quote!(s.splat_m(#x)),
+        _ => literal().into_token_stream(),
     }
 }
 

@@ -35,19 +35,16 @@ pub(super) fn base_name(slot: usize) -> Ident {
     format_ident!("base{slot}")
 }
 
-/// The suffix of methods on words in memory.
+/// The suffix of methods on elements in memory.
 pub(super) fn suffix(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f",
-        DType::I32 => "i",
-        DType::U32 | DType::Bool => "u",
-    }
+    if dtype == DType::Bool { suffix_of_lanes(DType::U32) } else { suffix_of_lanes(dtype) }
 }
 
 /// The suffix of methods on vectors.
 pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
     match dtype {
         DType::F32 => "f",
+        DType::F64 => "d",
         DType::I32 => "i",
         DType::U32 => "u",
         DType::Bool => "m",

@@ -96,7 +96,7 @@ impl Attend<'_> {
     }
 
     fn scale(&self) -> String {
-        super::scalars::literal(Scalar::F32(self.attention.attend.scale.as_f64()))
+        super::scalars::literal(Scalar::f32(self.attention.attend.scale.as_f64()))
     }
 
     /// Defines the axes of a head, a position, and maybe more.

@@ -21,20 +21,21 @@ pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> 
     if let Some(dtype) = DType::from_name(&text) {
         return Some(dtype);
     }
-    let reserved = ["f16", "bf16", "f64", "i8", "u8", "i64"];
+    let types = format!("the element types are {}", DType::names());
+    let reserved = ["f16", "bf16", "i8", "u8", "i64"];
     if reserved.contains(&text.as_str()) {
         let report = Diagnostic::new(Code::NotSupported, name.span(), format!("{text} is not supported yet"));
         let help = match text.as_str() {
-            "f16" | "bf16" | "f64" => "write `f32`",
+            "f16" | "bf16" => "write `f32`",
             "u8" => "write `u32`",
             _ => "write `u32`, or `i32` where it may be negative",
         };
-        diags.push(report.note("the element types are f32, i32, u32 and bool").help(help));
+        diags.push(report.note(types).help(help));
         return None;
     }
-    let mut report = Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`"))
-        .note("the element types are f32, i32, u32 and bool");
-    let own = vocabulary::element_type(&text).or_else(|| closest(&text, DType::ALL.map(DType::name)));
+    let mut report =
+        Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`")).note(types);
+    let own = vocabulary::element_type(&text).or_else(|| closest(&text, DType::NAMES.iter().copied()));
     report.help = own.map(|own| format!("write `{own}`"));
     diags.push_about(name, report);
     None

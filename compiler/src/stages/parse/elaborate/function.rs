@@ -36,7 +36,7 @@ pub(in super::super) fn entry<'p>(
     let signature = signature(function, &names);
     let args = entry_args(function, &names, diags);
     if training {
-        report_loss(function, diags);
+        report_loss(function, kept.float, diags);
     }
     let mode = train.map_or(Mode::Evaluate, |train| Mode::Train(train.optimizer.name.into()));
     let before = diags.list().len();
@@ -145,6 +145,8 @@ pub(in super::super) struct Kept<'k> {
     pub(in super::super) params: &'k [Param],
     pub(in super::super) states: &'k [State],
     pub(in super::super) dims: &'k [NamedDim],
+    /// The type of the parameters.
+    pub(in super::super) float: DType,
 }
 
 /// The dimensions of the arguments, those of the session, and the arguments that stand in positions.
@@ -184,21 +186,21 @@ fn results(ty: &TypeExpr) -> Results {
 }
 
 /// Reports a trained function whose first result is not one f32.
-fn report_loss(function: &Fn, diags: &mut Diags) {
+fn report_loss(function: &Fn, float: DType, diags: &mut Diags) {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),
         TypeExpr::Struct(name, fields) => (fields.first().map(|(_, ty)| ty), name.span().into()),
         other => (Some(other), function.name.span().into()),
     };
     if let Some(ty @ TypeExpr::Tensor { dtype, axes, place }) = first {
-        if !axes.is_empty() || dtype != "f32" {
+        if !axes.is_empty() || *dtype != float.name() {
             let text = words::type_text(ty);
-            let message = format!("`{}` is trained, so it must give one f32 and not {text}", function.name);
+            let message = format!("`{}` is trained, so it must give one {float} and not {text}", function.name);
             let report = Diagnostic::new(Code::NonScalarLoss, *place, message);
-            diags.push(report.help("declare `-> f32` and give the mean: `mean(…)`"));
+            diags.push(report.help(format!("declare `-> {float}` and give the mean: `mean(…)`")));
         }
     } else if !matches!(first, Some(TypeExpr::Error)) {
-        let message = format!("the first result of `{}` is its loss and must be one f32", function.name);
+        let message = format!("the first result of `{}` is its loss and must be one {float}", function.name);
         diags.push(Diagnostic::new(Code::NonScalarLoss, place, message));
     }
 }
