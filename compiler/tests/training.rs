@@ -50,10 +50,16 @@ fn regression(rule: &str) -> Model {
     let inputs =
         [(Kind::Input(0), &x), (Kind::Param(ParamId(0)), &params[0].ty), (Kind::Param(ParamId(1)), &params[1].ty)];
     let args = inputs.map(|(kind, ty)| graph.push(kind, vec![], Some(ty.clone()), span)).to_vec();
-    let call = Call { op: "linear".into(), attrs: Attrs::default(), callee: "self.layer".into(), training: true };
+    let call = Call {
+        op: "linear".into(),
+        attrs: Attrs::default(),
+        callee: "self.layer".into(),
+        training: true,
+        float: DType::F32,
+    };
     let guess = graph.push(Kind::Op(call), args, Some(y.clone()), span);
     let target = graph.push(Kind::Input(1), vec![], Some(y.clone()), span);
-    let mut b = Builder { graph: &mut graph, span, training: true, sites: &mut 0, loops: vec![] };
+    let mut b = Builder { graph: &mut graph, span, training: true, float: DType::F32, sites: &mut 0, loops: vec![] };
     let loss = mean_square(&mut b, guess, target).unwrap();
     graph.outputs = vec![loss];
     let function = Function {

@@ -89,8 +89,8 @@ impl Attend {
             return Err(format!("{} arguments", args.len()));
         }
         let (q, k, v) = (args[0], args[1], args[2]);
-        if args[..inputs].iter().any(|t| t.dtype != DType::F32) {
-            return Err("attention of other types than f32".into());
+        if args[..inputs].iter().any(|t| t.dtype != q.dtype || !t.dtype.is_float()) {
+            return Err("attention of several types, or of no floats".into());
         }
         let rank = q.rank();
         let same = |a: &Type, b: &Type, axis: usize| a.shape[axis] == b.shape[axis];
@@ -107,7 +107,7 @@ impl Attend {
         }
         let mut output = q.clone();
         output.shape[rank - 1] = v.shape[rank - 1].clone();
-        let number = Type::new(DType::F32, &q.shape[..rank - 1]);
+        let number = Type::new(q.dtype, &q.shape[..rank - 1]);
         if let [_, _, _, g, max, delta, ..] = args
             && (**g != output || **max != number || **delta != number)
         {
@@ -116,7 +116,7 @@ impl Attend {
         if let Some(mask) = args.get(inputs) {
             let scores = [&q.shape[..rank - 1], &k.shape[rank - 2..rank - 1]].concat();
             let broadcasts = |(m, s): (&Dim, &Dim)| m == s || m.is(1);
-            let typed = matches!(mask.dtype, DType::F32 | DType::Bool);
+            let typed = mask.dtype == q.dtype || mask.dtype == DType::Bool;
             if !typed || mask.rank() != rank || !mask.shape.iter().zip(&scores).all(broadcasts) {
                 return Err(format!("a mask {mask} of {q} and {k}"));
             }

@@ -8,7 +8,7 @@ use super::dim::Dim;
 use super::model::{ParamId, StateId};
 use super::prim::{MapOp, Prim};
 use super::transform::Transform;
-use super::ty::Type;
+use super::ty::{DType, Type};
 use super::written::Written;
 use proc_macro2::Span;
 use std::slice;
@@ -145,6 +145,8 @@ pub struct Call {
     pub callee: String,
     /// Whether the call runs inside a training function.
     pub training: bool,
+    /// The type of floats that no argument decides.
+    pub float: DType,
 }
 
 /// A region whose body runs `count` times. Where that is never, the carried values stay what they were and the

@@ -19,6 +19,8 @@ pub struct Builder<'g> {
     pub span: Span,
     /// Whether random layers draw.
     pub training: bool,
+    /// The type of floats that no argument decides.
+    pub float: DType,
     /// Numbers the places that draw random bits; each place takes the next.
     pub sites: &'g mut u32,
     /// The loop counters of the regions around this graph (u32 scalars), which random places mix in.
@@ -26,6 +28,13 @@ pub struct Builder<'g> {
 }
 
 type Built = Result<Value, OpError>;
+
+impl<'g> Builder<'g> {
+    /// Writes derivatives, which draw no random bits and decide no types.
+    pub fn of_derivatives(graph: &'g mut Graph, span: Span, sites: &'g mut u32) -> Self {
+        Builder { graph, span, training: true, float: DType::F32, sites, loops: vec![] }
+    }
+}
 
 impl Builder<'_> {
     /// The type of a value.

@@ -26,6 +26,7 @@ static CATEGORICAL: Op = Op {
         };
         let key = b.key(args.get(1).copied())?;
         let unit = b.unit(key, &shape)?;
+        let unit = b.convert(unit, b.dtype(args[0]))?;
         // 1 − u is in (0, 1], so that its logarithm is finite; where it is 0, the draw would be infinite.
         let one = b.constant(unit, 1.0)?;
         let rest = b.sub(one, unit)?;

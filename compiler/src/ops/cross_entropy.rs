@@ -12,7 +12,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Op(&CROSS_ENTROPY)];
 
 static CROSS_ENTROPY: Op = Op {
     name: "cross_entropy",
-    signature: "(logits: float[...], target: any[...], weight: f32[_]?) -> float[...]",
+    signature: "(logits: float[...], target: any[...], weight: float[_]?) -> float[...]",
     attrs: &[
         REDUCTION,
         CLASS_AXIS,

@@ -133,7 +133,7 @@ impl States {
             inputs.push(body.push(Kind::Input(k), vec![], Some(ty), b.span));
         }
         let mut inner =
-            Builder { graph: &mut body, span: b.span, training: b.training, sites: &mut *b.sites, loops: vec![] };
+            Builder { graph: &mut body, span: b.span, training: b.training, float: b.float, sites: &mut *b.sites, loops: vec![] };
         let next = step(&mut inner, &inputs)?;
         body.outputs = vec![next];
         let count = b.shape(self.emitted)[0].clone();

@@ -2,7 +2,8 @@
 //!
 //! A program has one function `value` with the results of several examples, and one training function `loss`, which
 //! weighs and adds them. Each float input has a parameter of its own that is added to it and starts at zero, so that
-//! the gradient of that parameter is the input's, summed over the named dimensions.
+//! the gradient of that parameter is the input's, summed over the named dimensions. Examples are written in f32, and stand for
+//! every float type that computes: each has its programs.
 
 use super::{Domain, Example, ITEMS, Item, Op};
 use crate::ir::{DType, Type};
@@ -16,6 +17,8 @@ const EXAMPLES: usize = 14;
 pub struct Program {
     /// The model's name in snake case: the first and the last op.
     pub name: String,
+    /// The type of its floats.
+    pub float: DType,
     /// The examples of consecutive ops.
     pub examples: Vec<&'static Example>,
     /// The `model!`'s text.
@@ -33,29 +36,48 @@ pub struct Input {
     pub weighs: Option<usize>,
 }
 
-/// All test programs, in the order of the ops.
+/// The types that floats are computed in.
+const FLOATS: [DType; 2] = [DType::F32, DType::F64];
+
+/// All test programs: for each float type, in the order of the ops.
 pub fn programs() -> Vec<Program> {
+    FLOATS.into_iter().flat_map(programs_in).collect()
+}
+
+/// The test programs with floats of that type; the ops without floats are tested once.
+fn programs_in(float: DType) -> Vec<Program> {
+    let has_floats = |op: &Op| {
+        let types = op.examples.iter().flat_map(|example| [types(example), results(example)].concat());
+        types.into_iter().any(|ty| ty.dtype.is_float())
+    };
     let ops = ITEMS.iter().copied().flatten().filter_map(|item| match item {
-        Item::Op(op) => Some(*op),
+        Item::Op(op) => Some(*op).filter(|op| float == DType::F32 || has_floats(op)),
         Item::Layer(_) | Item::Optimizer(_) => None,
     });
     let (mut all, mut open): (Vec<Program>, Vec<&'static Op>) = (vec![], vec![]);
     for op in ops {
         open.push(op);
         if open.iter().map(|op| op.examples.len()).sum::<usize>() >= EXAMPLES {
-            all.push(program(&std::mem::take(&mut open)));
+            all.push(program(&std::mem::take(&mut open), float));
         }
     }
     if !open.is_empty() {
-        all.push(program(&open));
+        all.push(program(&open, float));
     }
     all
 }
 
-fn program(ops: &[&'static Op]) -> Program {
+fn program(ops: &[&'static Op], float: DType) -> Program {
     let examples: Vec<&'static Example> = ops.iter().flat_map(|op| op.examples).collect();
-    let name = format!("{}_to_{}", ops[0].name, ops[ops.len() - 1].name);
-    Program { text: text(&name, &examples), name, examples }
+    let of = if float == DType::F32 { String::new() } else { format!("{float}_") };
+    let name = format!("{of}{}_to_{}", ops[0].name, ops[ops.len() - 1].name);
+    let text = text(&name, &examples).replace(DType::F32.name(), float.name());
+    Program { text: attributed(text, float), name, float, examples }
+}
+
+/// The text of a model whose parameters have that type.
+fn attributed(text: String, float: DType) -> String {
+    if float == DType::F32 { text } else { format!("#[model(precision = {float})]\n{text}") }
 }
 
 impl Program {
@@ -67,15 +89,20 @@ impl Program {
     /// The arguments of `value`; `loss` takes the weights after them.
     pub fn inputs(&self) -> Vec<Input> {
         let of = |example: &&Example| {
-            let types = types(example);
-            types.into_iter().zip(example.inputs).map(|(ty, &(_, _, domain))| Input { ty, domain, weighs: None })
+            let types = types(example).into_iter().map(|ty| self.in_float(ty));
+            types.zip(example.inputs).map(|(ty, &(_, _, domain))| Input { ty, domain, weighs: None })
         };
         self.examples.iter().flat_map(of).collect()
     }
 
     /// The types of the results, in the order of the examples.
     pub fn results(&self) -> Vec<Type> {
-        self.examples.iter().flat_map(|example| results(example)).collect()
+        self.examples.iter().flat_map(|example| results(example)).map(|ty| self.in_float(ty)).collect()
+    }
+
+    /// A type of the examples as one of the program.
+    fn in_float(&self, ty: Type) -> Type {
+        if ty.dtype == DType::F32 { Type { dtype: self.float, ..ty } } else { ty }
     }
 
     /// Whether there is a `loss`: there is none where no input is a float.
@@ -85,7 +112,7 @@ impl Program {
 
     /// The weights of the loss: one for each result.
     pub fn weights(&self) -> Vec<Input> {
-        let weight = |(k, ty)| Input { ty: Type { dtype: DType::F32, ..ty }, domain: Domain::Normal, weighs: Some(k) };
+        let weight = |(k, ty)| Input { ty: Type { dtype: self.float, ..ty }, domain: Domain::Normal, weighs: Some(k) };
         self.results().into_iter().enumerate().map(weight).collect()
     }
 }
@@ -121,7 +148,7 @@ fn text(name: &str, examples: &[&Example]) -> String {
         let mut names = vec![];
         for ty in self::results(example) {
             let k = results.len();
-            let weighed = if ty.dtype.is_float() { format!("r{k}") } else { format!("r{k}.f32()") };
+            let weighed = if ty.dtype == DType::F32 { format!("r{k}") } else { format!("r{k}.f32()") };
             names.push(format!("r{k}"));
             loss.push(format!("sum({weighed} * w{k})"));
             weights.push(format!("w{k}: {}", Type { dtype: DType::F32, ..ty.clone() }));

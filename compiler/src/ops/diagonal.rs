@@ -4,7 +4,7 @@ use crate::diag::Code;
 use super::mask::offset;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, ReduceOp};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&DIAGONAL), Item::Op(&TRACE), Item::Op(&DIAG), Item::Op(&EYE)];
 
@@ -93,14 +93,14 @@ static DIAG: Op = Op {
 
 static EYE: Op = Op {
     name: "eye",
-    signature: "() -> f32[..]",
+    signature: "() -> float[..]",
     attrs: &[AttrDecl::required("n", AttrKind::Dim, "rows and columns")],
     doc: "The identity matrix.",
     torch: Some("torch.eye"),
     onnx: Some("EyeLike"),
     body: |b, _, attrs| {
         let main = is_main(b, &attrs.extent("n"))?;
-        Ok(vec![b.convert(main, DType::F32)?])
+        Ok(vec![b.convert(main, b.float)?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 5]", Domain::Normal)], call: "sub(x, eye(5))", result: "f32[5, 5]" },

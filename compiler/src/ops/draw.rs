@@ -95,7 +95,7 @@ impl Builder<'_> {
     /// The first 24 bits as a number from 0 to 2²⁴ − 1.
     fn leading(&mut self, bits: Value) -> Result<Value, OpError> {
         let bits = self.with(MapOp::Shr, bits, 8.0)?;
-        self.convert(bits, DType::F32)
+        self.convert(bits, self.float)
     }
 
     /// Uniform random numbers in [0, 1) of this place of a training function.

@@ -67,7 +67,7 @@ pub(super) fn drop(b: &mut Builder<'_>, x: Value, p: f64, key: Option<Value>) ->
     }
     let key = b.key(key)?;
     let draw = b.unit(key, &b.shape(x))?;
-    let bound = b.constant(x, p)?;
+    let bound = b.constant(draw, p)?;
     let kept = b.map(MapOp::Le, &[bound, draw])?;
     let scaled = b.with(MapOp::Mul, x, 1.0 / (1.0 - p))?;
     b.select(kept, scaled, zero)

@@ -2,7 +2,7 @@
 
 use crate::diag::Code;
 use super::axes::show;
-use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
+use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::{DType, Dim};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&ZEROS), Item::Op(&ONES), Item::Op(&FULL), Item::Op(&IOTA)];
@@ -11,13 +11,13 @@ const SHAPE: AttrDecl = AttrDecl::required("shape", AttrKind::Shape, "the extent
 const DTYPE: AttrDecl = AttrDecl::optional(
     "dtype",
     AttrKind::Word(DType::NAMES),
-    "\"f32\"",
-    "the element type of the result",
+    "",
+    "the element type of the result; that of the parameters where it is not given",
 );
 
 /// The asked shape and element type.
-fn asked(attrs: &Attrs) -> (Vec<Dim>, DType) {
-    let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(DType::F32);
+fn asked(b: &Builder<'_>, attrs: &Attrs) -> (Vec<Dim>, DType) {
+    let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(b.float);
     (attrs.extents("shape"), dtype)
 }
 
@@ -29,7 +29,7 @@ static ZEROS: Op = Op {
     torch: Some("torch.zeros"),
     onnx: None,
     body: |b, _, attrs| {
-        let (shape, dtype) = asked(attrs);
+        let (shape, dtype) = asked(b, attrs);
         Ok(vec![b.full(dtype, &shape, 0.0)?])
     },
     examples: &[
@@ -46,7 +46,7 @@ static ONES: Op = Op {
     torch: Some("torch.ones"),
     onnx: None,
     body: |b, _, attrs| {
-        let (shape, dtype) = asked(attrs);
+        let (shape, dtype) = asked(b, attrs);
         Ok(vec![b.full(dtype, &shape, 1.0)?])
     },
     examples: &[
@@ -63,7 +63,7 @@ static FULL: Op = Op {
     torch: Some("torch.full"),
     onnx: Some("ConstantOfShape"),
     body: |b, _, attrs| {
-        let (shape, dtype) = asked(attrs);
+        let (shape, dtype) = asked(b, attrs);
         Ok(vec![b.full(dtype, &shape, attrs.number("value"))?])
     },
     examples: &[
@@ -80,7 +80,7 @@ static IOTA: Op = Op {
     torch: Some("torch.arange"),
     onnx: Some("Range"),
     body: |b, _, attrs| {
-        let (shape, _) = asked(attrs);
+        let (shape, _) = asked(b, attrs);
         let (axis, rank) = (attrs.known("axis"), shape.len() as i64);
         let from_start = if axis < 0 { axis + rank } else { axis };
         if !(0..rank).contains(&from_start) {

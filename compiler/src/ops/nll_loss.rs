@@ -9,7 +9,7 @@ pub(super) const ITEMS: &[Item] = &[Item::Op(&NLL_LOSS)];
 
 static NLL_LOSS: Op = Op {
     name: "nll_loss",
-    signature: "(input: float[...], target: int[...], weight: f32[_]?) -> float[...]",
+    signature: "(input: float[...], target: int[...], weight: float[_]?) -> float[...]",
     attrs: &[REDUCTION, CLASS_AXIS, IGNORE_INDEX],
     doc: "The negative log likelihood `−weight[target] · input[target]` of class ids, from logarithms of \
           probabilities such as `log_softmax` gives; the weight, which may be left out, is a number for each class. An \

@@ -11,7 +11,12 @@ static ONE_HOT: Op = Op {
     signature: "(index: int[..]) -> *",
     attrs: &[
         AttrDecl::required("classes", AttrKind::Dim, "the extent of the new last axis"),
-        AttrDecl::optional("dtype", AttrKind::Word(&["f32", "i32", "u32", "bool"]), "\"f32\"", "the element type of the result"),
+        AttrDecl::optional(
+            "dtype",
+            AttrKind::Word(DType::NAMES),
+            "",
+            "the element type of the result; that of the parameters where it is not given",
+        ),
     ],
     doc: "1 at the index and 0 elsewhere along a new last axis; all 0 where the index is outside.",
     torch: Some("torch.nn.functional.one_hot"),
@@ -25,7 +30,7 @@ static ONE_HOT: Op = Op {
         column.push(Dim::from(1));
         let column = b.reshape(index, &column)?;
         let hot = b.map(MapOp::Eq, &[positions, column])?;
-        let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(DType::F32);
+        let dtype = attrs.text("dtype").and_then(DType::from_name).unwrap_or(b.float);
         Ok(vec![b.convert(hot, dtype)?])
     },
     examples: &[

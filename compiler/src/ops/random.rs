@@ -21,7 +21,7 @@ fn shape(attrs: &Attrs) -> Vec<Dim> {
 
 static NORMAL: Op = Op {
     name: "normal",
-    signature: "(key: u32[2]?) -> f32[...]",
+    signature: "(key: u32[2]?) -> float[...]",
     attrs: &[SHAPE],
     doc: "Standard normal random numbers. The same key gives the same numbers on every device; in training it may be \
           left out, and each step draws others.",
@@ -43,7 +43,7 @@ static NORMAL: Op = Op {
 
 static UNIFORM: Op = Op {
     name: "uniform",
-    signature: "(key: u32[2]?) -> f32[...]",
+    signature: "(key: u32[2]?) -> float[...]",
     attrs: &[
         SHAPE,
         AttrDecl::optional("low", AttrKind::Float, "0", "the least number"),

@@ -3,13 +3,13 @@
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
-use crate::ir::{DType, Dim};
+use crate::ir::Dim;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&ARANGE), Item::Op(&LINSPACE)];
 
 static ARANGE: Op = Op {
     name: "arange",
-    signature: "() -> f32[_]",
+    signature: "() -> float[_]",
     attrs: &[
         AttrDecl::optional("start", AttrKind::Dim, "", "the first number; where it is the only one, the end instead"),
         AttrDecl::optional("end", AttrKind::Dim, "", "the numbers stay before it"),
@@ -28,7 +28,7 @@ static ARANGE: Op = Op {
             return Err(OpError::new(Code::WrongAttribute, message).attr("end"));
         }
         let index = b.iota(&[count], 0)?;
-        let index = b.convert(index, DType::F32)?;
+        let index = b.convert(index, b.float)?;
         let scaled = b.with(MapOp::Mul, index, step as f64)?;
         let start = b.extent(scaled, &start)?;
         Ok(vec![b.add(scaled, start)?])
@@ -58,7 +58,7 @@ fn bounds(attrs: &Attrs) -> Result<(Dim, Dim), OpError> {
 
 static LINSPACE: Op = Op {
     name: "linspace",
-    signature: "() -> f32[_]",
+    signature: "() -> float[_]",
     attrs: &[
         AttrDecl::required("start", AttrKind::Float, "the first number"),
         AttrDecl::required("end", AttrKind::Float, "the last number"),
@@ -77,7 +77,7 @@ static LINSPACE: Op = Op {
             );
         }
         let index = b.iota(std::slice::from_ref(&count), 0)?;
-        let index = b.convert(index, DType::F32)?;
+        let index = b.convert(index, b.float)?;
         let last = b.extent(index, &(count - Dim::from(1)))?;
         let (width, first, second) = (b.constant(index, end - start)?, b.constant(index, start)?, b.constant(index, end)?);
         let step = b.div(width, last)?;

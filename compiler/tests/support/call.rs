@@ -63,7 +63,7 @@ fn tensors(graph: &mut Graph, expr: &Expr, names: Names<'_>) -> Option<Result<Ve
             .collect();
         let results = (op.body)(&mut builder(&mut scratch, &mut 0), &inputs, &attrs)?;
         let types: Vec<Type> = results.iter().map(|&r| scratch.ty(r).clone()).collect();
-        let call = Call { op: op.name.into(), attrs, callee: name.clone(), training: false };
+        let call = Call { op: op.name.into(), attrs, callee: name.clone(), training: false, float: precast_compiler::ir::DType::F32 };
         let node = graph.push(Kind::Op(call), args, Some(types[0].clone()), Span::call_site());
         if types.len() == 1 {
             return Ok(vec![node]);

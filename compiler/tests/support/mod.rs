@@ -66,7 +66,7 @@ pub fn random(shape: &[Dim], fill: Fill, numbers: &mut Numbers) -> Tensor {
 }
 
 pub fn builder<'g>(graph: &'g mut Graph, sites: &'g mut u32) -> Builder<'g> {
-    Builder { graph, span: Span::call_site(), training: true, sites, loops: vec![] }
+    Builder { graph, span: Span::call_site(), training: true, float: DType::F32, sites, loops: vec![] }
 }
 
 /// Every graph of the tests keeps the invariants, and prints and parses back.

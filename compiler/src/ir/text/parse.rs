@@ -351,6 +351,13 @@ fn kind(cursor: &mut Cursor, head: &str, fields: &Fields) -> Result<Kind, String
             attrs: parse_attrs(read.get("attrs")?)?,
             callee: read.text("callee")?.to_owned(),
             training: read.flag("training")?,
+            float: match read.find("float") {
+                None => DType::F32,
+                Some(_) => {
+                    let name = read.word("float")?;
+                    DType::from_name(&name).ok_or_else(|| format!("no type `{name}`"))?
+                }
+            },
         }),
         "written" => return Err("what the user wrote does not parse from this form".into()),
         primitive => Kind::Prim(prims::parse(primitive, fields)?),

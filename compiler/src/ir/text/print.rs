@@ -7,7 +7,7 @@ use crate::ir::graph::{ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Binder, Effect, Init, NamedDim, Results};
 use crate::ir::precision::Precision;
 use crate::ir::prim::Scalar;
-use crate::ir::{Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
+use crate::ir::{DType, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, State, Type, Value};
 use std::fmt::{self, Write};
 
 impl fmt::Display for Model {
@@ -252,13 +252,14 @@ fn head(kind: &Kind) -> (String, Fields) {
             ("foreign", fields)
         }
         Kind::Op(call) => {
+            let float = (call.float != DType::F32).then(|| ("float", Datum::word(call.float.name())));
             let fields = [
                 ("name", Datum::word(&call.op)),
                 ("callee", Datum::Text(call.callee.clone())),
                 ("training", Datum::Scalar(Scalar::Bool(call.training))),
                 ("attrs", print_attrs(&call.attrs)),
             ];
-            ("op", fields.map(|(key, value)| (key.to_owned(), value)).to_vec())
+            ("op", fields.into_iter().chain(float).map(|(key, value)| (key.to_owned(), value)).collect())
         }
         Kind::Written(written) => ("written", vec![("text".to_owned(), Datum::Text(written.site.text.clone()))]),
     };

@@ -69,7 +69,8 @@ fn specified(
         .map(|(k, &arg)| graph.push(Kind::Input(k), vec![], Some(b.ty(arg).clone()), b.span))
         .collect();
     let (inputs, seed) = inputs.split_at(args.len());
-    let inside = &mut Builder { graph: &mut graph, span: b.span, training: true, sites: &mut 0, loops: vec![] };
+    let mut sites = 0;
+    let inside = &mut Builder::of_derivatives(&mut graph, b.span, &mut sites);
     let mut args = inputs.to_vec();
     if attend.part.inputs() > LARGEST {
         // Scores are rounded otherwise here than in the kernels. So what is subtracted from them is the largest of these.

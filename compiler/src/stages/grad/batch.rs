@@ -174,7 +174,8 @@ impl<'a> Batch<'a> {
 
     fn build<R>(&mut self, node: &Node, build: impl FnOnce(&mut Builder<'_>, &Dim) -> R) -> R {
         let graph = &mut self.new;
-        let mut builder = Builder { graph, span: node.span, training: true, sites: &mut 0, loops: vec![] };
+        let mut sites = 0;
+        let mut builder = Builder::of_derivatives(graph, node.span, &mut sites);
         build(&mut builder, self.count)
     }
 

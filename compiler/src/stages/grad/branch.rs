@@ -238,6 +238,7 @@ impl Inputs {
 
 /// A value of that type that is zero everywhere.
 fn zeros(graph: &mut Graph, ty: &Type, span: Span) -> Result<Value, OpError> {
-    let mut builder = Builder { graph, span, training: true, sites: &mut 0, loops: vec![] };
+    let mut sites = 0;
+    let mut builder = Builder::of_derivatives(graph, span, &mut sites);
     builder.full(ty.dtype, &ty.shape, 0.0)
 }

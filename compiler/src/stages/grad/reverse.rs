@@ -32,7 +32,7 @@ pub(super) fn zeros(graph: &mut Graph, like: Value) -> Result<Value, OpError> {
 /// Lets `build` write in the name of the user's expression of `value`. Derivatives draw no random bits.
 pub(super) fn write<R>(graph: &mut Graph, value: Value, build: impl FnOnce(&mut Builder<'_>) -> R) -> R {
     let span = graph.node(value).span;
-    build(&mut Builder { graph, span, training: true, sites: &mut 0, loops: vec![] })
+    build(&mut Builder::of_derivatives(graph, span, &mut 0))
 }
 
 /// The sums of the cotangents that arrive at each value.

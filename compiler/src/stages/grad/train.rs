@@ -82,7 +82,8 @@ struct Update<'a> {
 
 impl Update<'_> {
     fn append(&self, graph: &mut Graph, companions: &[(Effect, Value)]) -> Result<Vec<(Effect, Value)>, OpError> {
-        let b = &mut Builder { graph, span: Span::call_site(), training: true, sites: &mut 0, loops: vec![] };
+        let mut sites = 0;
+        let b = &mut Builder::of_derivatives(graph, Span::call_site(), &mut sites);
         let chunks = Dim::from(self.model.trained_len() / CHUNK);
         let pool = Type::new(self.model.float(), [chunks, CHUNK.into()]);
         let weights = b.source(Source::Weights, pool.clone());

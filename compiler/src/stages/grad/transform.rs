@@ -229,5 +229,5 @@ fn over_basis(graph: &mut Graph, body: &Graph, inputs: &[Value], of: &Type, span
 }
 
 fn build<R>(graph: &mut Graph, span: Span, build: impl FnOnce(&mut Builder<'_>) -> R) -> R {
-    build(&mut Builder { graph, span, training: true, sites: &mut 0, loops: vec![] })
+    build(&mut Builder::of_derivatives(graph, span, &mut 0))
 }

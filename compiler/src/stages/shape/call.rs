@@ -26,8 +26,8 @@ impl Shaper<'_> {
             return Known::Unknown;
         };
         let types: Vec<Type> = args.iter().map(|&a| self.new.ty(a).clone()).collect();
-        let checked =
-            check(op, &types, &own_names(site)).and_then(|()| results(op, &types, &attrs, call.training, node.span));
+        let checked = check(op, &types, &own_names(site))
+            .and_then(|()| results(op, &types, &attrs, (call.training, call.float), node.span));
         match checked {
             Ok(results) => {
                 let call = Call { attrs, ..call.clone() };
@@ -171,7 +171,7 @@ pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError
 pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
     let op = ops::op_of(call);
     check(op, types, own).ok()?;
-    results(op, types, attrs, call.training, Span::call_site()).ok()
+    results(op, types, attrs, (call.training, call.float), Span::call_site()).ok()
 }
 
 /// The same where the call is that of a layer with other attributes, whose parameters follow the arguments.
@@ -184,19 +184,20 @@ pub(super) fn results_of_layer(layer: &LayerSite, attrs: &Attrs, call: &Call, ar
     results_of_call(call, &types, &own, &(ops::layer_of(layer).op_attrs)(attrs))
 }
 
-/// The types of the results, by building the body aside.
+/// The types of the results, by building the body aside: in training or not, with that type of floats that no argument
+/// decides.
 pub(super) fn results(
     op: &Op,
     types: &[Type],
     attrs: &Attrs,
-    training: bool,
+    (training, float): (bool, DType),
     span: Span,
 ) -> Result<Vec<Type>, OpError> {
     let mut graph = Graph::default();
     let input = |(k, ty): (usize, &Type)| graph.push(Kind::Input(k), vec![], Some(ty.clone()), span);
     let args: Vec<Value> = types.iter().enumerate().map(input).collect();
     let mut sites = 0;
-    let mut builder = Builder { graph: &mut graph, span, training, sites: &mut sites, loops: vec![] };
+    let mut builder = Builder { graph: &mut graph, span, training, float, sites: &mut sites, loops: vec![] };
     let values = (op.body)(&mut builder, &args, attrs)?;
     Ok(values.into_iter().map(|value| graph.ty(value).clone()).collect())
 }

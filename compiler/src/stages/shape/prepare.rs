@@ -82,7 +82,7 @@ impl Lacking {
         let axes = self.axes.iter().map(|&axis| Attr::Int(axis.into())).collect();
         let given = if self.axes.is_empty() { vec![] } else { vec![Attr::List(axes)] };
         let attrs = ops::resolve(op.attrs, given, vec![]).ok()?;
-        super::call::results(op, std::slice::from_ref(ty), &attrs, false, Span::call_site()).ok()?.pop()
+        super::call::results(op, std::slice::from_ref(ty), &attrs, (false, ty.dtype), Span::call_site()).ok()?.pop()
     }
 }
 

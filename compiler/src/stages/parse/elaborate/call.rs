@@ -328,7 +328,8 @@ impl Elaborator<'_, '_> {
     }
 
     fn finish(&mut self, op: &'static Op, attrs: Attrs, callee: &str, site: Site, tensors: &[Tensor]) -> Val {
-        let call = Call { op: op.name.into(), attrs, callee: callee.to_owned(), training: self.training };
+        let call =
+            Call { op: op.name.into(), attrs, callee: callee.to_owned(), training: self.training, float: self.float };
         Val::Tensor(self.write(What::Call(call), site, tensors))
     }
 }

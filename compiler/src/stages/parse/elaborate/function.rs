@@ -293,6 +293,7 @@ impl<'e, 'p> Elaborator<'e, 'p> {
             states: kept.states,
             diags,
             training: false,
+            float: kept.float,
             frames: vec![Frame::default()],
             calls: scope.number,
             expressions: 0,

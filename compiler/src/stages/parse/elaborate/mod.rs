@@ -36,7 +36,7 @@ use super::names::Names;
 use crate::diag::{Diags, Place};
 use crate::ir::attr::Attr;
 use crate::ir::model::{Param, State};
-use crate::ir::{Dim, Graph, Value};
+use crate::ir::{DType, Dim, Graph, Value};
 use proc_macro2::{Ident, Span};
 use std::collections::{BTreeMap, BTreeSet};
 use std::rc::Rc;
@@ -139,6 +139,8 @@ struct Elaborator<'e, 'p> {
     states: &'e [State],
     diags: &'e mut Diags,
     training: bool,
+    /// The type of the parameters.
+    float: DType,
     frames: Vec<Frame>,
     /// Calls in progress, outermost first.
     scopes: Vec<Scope<'p>>,
