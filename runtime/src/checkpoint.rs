@@ -46,15 +46,15 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     /// As for [`Trainer::save`].
     pub async fn save_async(&self, path: impl AsRef<Path>) -> Result<()> {
         let weights = self.model.weights();
-        let len = weights.spec.pool_len;
+        let len = weights.spec.words::<M::Float>();
         let parameters = weights.host().await?;
         let mut states = Words::zeroed(len * O::STATES.len())?;
         if let Some(training) = &self.training {
             weights.device.read_states(training, states.as_mut_slice()).await?;
         }
-        let mut all = tensors(weights.spec, "", parameters.as_slice());
+        let mut all = tensors::<M::Float>(weights.spec, "", parameters.as_slice());
         for (state, words) in O::STATES.iter().zip(states.as_slice().chunks_exact(len.max(1))) {
-            all.extend(tensors(weights.spec, &prefix(state), words));
+            all.extend(tensors::<M::Float>(weights.spec, &prefix(state), words));
         }
         let mut metadata: Vec<(String, String)> = [
             (FORMAT.0, FORMAT.1.to_string()),
@@ -91,16 +91,16 @@ impl<M: Model, O: Optimizer> Trainer<'_, M, O> {
     /// As for [`Trainer::load`].
     pub async fn load_async(&mut self, path: impl AsRef<Path>) -> Result<()> {
         let weights = self.model.weights();
-        let (spec, len) = (weights.spec, weights.spec.pool_len);
+        let (spec, len) = (weights.spec, weights.spec.words::<M::Float>());
         let mut reader = Reader::open(path.as_ref())?;
         let settings = self.settings(&reader)?;
         let prefixes: Vec<String> = O::STATES.iter().map(|state| prefix(state)).collect();
         let all: Vec<&str> = [""].into_iter().chain(prefixes.iter().map(String::as_str)).collect();
-        compare(spec, &all, &reader)?;
-        let parameters = fill(spec, "", &mut reader)?;
+        compare::<M::Float>(spec, &all, &reader)?;
+        let parameters = fill::<M::Float>(spec, "", &mut reader)?;
         let mut states = Words::zeroed(len * O::STATES.len())?;
         for (prefix, words) in prefixes.iter().zip(states.as_mut_slice().chunks_exact_mut(len.max(1))) {
-            words.copy_from_slice(fill(spec, prefix, &mut reader)?.as_slice());
+            words.copy_from_slice(fill::<M::Float>(spec, prefix, &mut reader)?.as_slice());
         }
         let mut training = weights.device.training(&weights.pool, len, O::STATES.len()).await?;
         weights.device.write_states(&mut training, states.as_slice()).await?;

@@ -7,9 +7,11 @@ use precast_cpu::{Kept, Words};
 
 use crate::{
     error::{Error, Result},
+    float::Float,
     foreign::Foreigns,
     optim::Optimizer,
     spec::ModelSpec,
+    view,
 };
 
 /// All that was compiled for one model. Emitted code implements it.
@@ -18,6 +20,9 @@ pub trait Compiled: 'static {
     const SPEC: &'static ModelSpec;
     /// Whether its results have the same bits on every machine, which only CPUs promise.
     const DETERMINISTIC: bool = false;
+    /// Whether any value is a number of 64 bits: a parameter, an argument, a result, or one in between. Only CPUs have
+    /// them.
+    const FLOAT64: bool = false;
 }
 
 /// Parameter groups that the table of numbers has room for.
@@ -37,7 +42,8 @@ pub struct Place {
 
 /// One function of a model: what the compiler planned for every device. Emitted code implements it.
 ///
-/// In words, `u32` and `i32` tensors keep their bits, and a `bool` is the word 0 or 1.
+/// In words, `u32` and `i32` tensors keep their bits, a `bool` is the word 0 or 1, and an `f64` is two words, the first of
+/// which has an even number.
 pub trait Function: 'static {
     /// The name that the user gave it.
     const NAME: &'static str;
@@ -82,7 +88,9 @@ pub trait Step: 'static {
     const NAME: &'static str;
     /// The optimiser that the plan fuses.
     type Optimizer: Optimizer;
-    /// The words of the gradients that the plan does not write, because it trains other parameters.
+    /// The type of the loss.
+    type Float: Float;
+    /// The elements of the gradients that the plan does not write, because it trains other parameters.
     const FROZEN: &'static [core::ops::Range<usize>] = &[];
 
     /// Words of scratch memory, as for [`Function::scratch`].
@@ -91,13 +99,13 @@ pub trait Step: 'static {
     /// The number of results, the loss included.
     const RESULTS: usize = 1;
 
-    /// The words of the scratch memory that hold the loss and, as u32, whether the update was made.
+    /// The words of the scratch memory at which the loss is and, as u32, whether the update was made.
     fn outcome(dims: &[usize]) -> [usize; 2];
 
     /// Where a result is in the scratch memory afterwards, the loss as number 0. Plans with further results say so.
     fn result(dims: &[usize], index: usize) -> Place {
         let [loss, _] = Self::outcome(dims);
-        Place { offset: loss, len: usize::from(index == 0) }
+        Place { offset: loss, len: if index == 0 { Self::Float::WORDS } else { 0 } }
     }
 
     /// The plan for the CPU: forward, backward and update.
@@ -144,7 +152,7 @@ pub struct StepCall<'a> {
     /// finite is to be skipped; number k of [`Optimizer::NUMBERS`] for group g is word
     /// `NUMBERS_AT + k · GROUPS + g`.
     pub numbers: &'a [f32],
-    /// The group of every 64 words of the parameter pool.
+    /// The group of every 64 elements of the parameter pool.
     pub groups: &'a [u32],
     /// Changes whenever `groups` changes.
     pub groups_version: u64,
@@ -155,8 +163,8 @@ pub struct StepCall<'a> {
 /// What a training step came to.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
-    /// The loss before the update.
-    pub loss: f32,
+    /// The loss before the update, which is a number of [`Step::Float`].
+    pub loss: f64,
     /// Whether the update was made.
     pub updated: bool,
 }
@@ -389,7 +397,8 @@ impl Device for Cpu {
         };
         S::cpu(memory, call.dims)?;
         let [loss, updated] = S::outcome(call.dims);
-        Ok(Outcome { loss: scratch[loss], updated: scratch[updated].to_bits() != 0 })
+        let loss = view::scalar::<S::Float>(&scratch[loss..]).to_f64();
+        Ok(Outcome { loss, updated: scratch[updated].to_bits() != 0 })
     }
 
     async fn results<S: Step>(&self, _workspace: &mut CpuWorkspace, _dims: &[usize]) -> Result<()> {

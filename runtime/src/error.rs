@@ -146,7 +146,7 @@ pub enum Error {
         pattern: String,
         /// A parameter.
         parameter: String,
-        /// A parameter in the same 64 words, of which only one matches.
+        /// A parameter among the same 64 numbers, of which only one matches.
         neighbour: String,
     },
     /// The groups of a trainer overlap in more ways than there are rows of numbers.
@@ -324,7 +324,7 @@ impl fmt::Display for Error {
             }
             Error::Group { pattern, parameter, neighbour } => write!(
                 f,
-                "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 words and are updated together"
+                "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 numbers and are updated together"
             ),
             Error::TooManyGroups { pattern, most } => {
                 write!(f, "with group `{pattern}` the parameters fall into more than {most} groups")

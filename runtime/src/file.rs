@@ -13,6 +13,7 @@ use std::path::{Path, PathBuf};
 use crate::{
     difference::Difference,
     error::{Error, Part, Result},
+    float::Float,
     safetensors::{Entry, Reader},
     spec::ModelSpec,
     storage::{agree, differences, parameters},
@@ -117,8 +118,8 @@ impl File {
     }
 
     /// The tensors by the names of the model, and what one of the two lacks if that may be.
-    pub(crate) fn open(&self, spec: &ModelSpec) -> Result<(Reader, Unmatched)> {
-        let (reader, passed) = self.compared(spec)?;
+    pub(crate) fn open<T: Float>(&self, spec: &ModelSpec) -> Result<(Reader, Unmatched)> {
+        let (reader, passed) = self.compared::<T>(spec)?;
         let mut unmatched = Unmatched::default();
         for difference in passed {
             match difference {
@@ -131,22 +132,22 @@ impl File {
     }
 
     /// The tensors by the names of the model, all of which are there.
-    pub(crate) fn open_whole(&self, spec: &ModelSpec) -> Result<Reader> {
-        let (reader, mut passed) = self.compared(spec)?;
+    pub(crate) fn open_whole<T: Float>(&self, spec: &ModelSpec) -> Result<Reader> {
+        let (reader, mut passed) = self.compared::<T>(spec)?;
         passed.retain(|difference| matches!(difference, Difference::Missing { .. }));
         agree(spec, Part::Parameters, &reader, passed)?;
         Ok(reader)
     }
 
     /// The tensors by the names of the model, and the differences that are passed over.
-    fn compared(&self, spec: &ModelSpec) -> Result<(Reader, Vec<Difference>)> {
+    fn compared<T: Float>(&self, spec: &ModelSpec) -> Result<(Reader, Vec<Difference>)> {
         let stars = |pattern: &str| pattern.matches('*').count();
         if let Some((from, to)) = self.renames.iter().find(|(from, to)| stars(to) > stars(from)) {
             return Err(Error::Rename { from: from.clone(), to: to.clone() });
         }
         let mut reader = Reader::open(&self.path)?;
         let mut all = self.name(&mut reader.tensors);
-        all.extend(differences(spec, parameters(spec, &[""]), &reader));
+        all.extend(differences(spec, parameters::<T>(spec, &[""]), &reader));
         let pass = |difference: &Difference| {
             !self.strict && matches!(difference, Difference::Missing { .. } | Difference::Unexpected { .. })
         };

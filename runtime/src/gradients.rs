@@ -8,11 +8,13 @@ use precast_cpu::Words;
 
 use crate::{
     error::{Error, Result},
+    float::Float,
     spec::ModelSpec,
     typed::{Read, Viewed},
 };
 
-/// The gradient of a loss of the model `M` with respect to every trained parameter, in the memory of the host.
+/// The gradient of a loss of the model `M` with respect to every trained parameter, in the memory of the host; `T` is the
+/// type of the model's parameters.
 ///
 /// # Examples
 /// ```
@@ -35,16 +37,16 @@ use crate::{
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Gradients<M> {
-    /// The loss.
-    pub loss: f32,
+pub struct Gradients<M, T: Float = f32> {
+    /// The loss, as a number of the type of the parameters.
+    pub loss: T,
     spec: &'static ModelSpec,
     words: Words,
     model: PhantomData<fn() -> M>,
 }
 
-impl<M> Gradients<M> {
-    pub(crate) fn new(loss: f32, spec: &'static ModelSpec, words: Words) -> Self {
+impl<M, T: Float> Gradients<M, T> {
+    pub(crate) fn new(loss: T, spec: &'static ModelSpec, words: Words) -> Self {
         Gradients { loss, spec, words, model: PhantomData }
     }
 
@@ -57,22 +59,23 @@ impl<M> Gradients<M> {
     }
 
     /// Every gradient by the name of its parameter, with shape and values, row-major.
-    pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[f32])> {
-        self.spec.trained().map(|(name, parameter, offset)| {
-            (name, parameter.shape, &self.words.as_slice()[offset..][..parameter.len()])
-        })
+    pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[T])> {
+        let all = T::of_words(self.words.as_slice());
+        self.spec
+            .trained()
+            .map(move |(name, parameter, offset)| (name, parameter.shape, &all[offset..][..parameter.len()]))
     }
 
     /// The gradient of one parameter, row-major.
     ///
     /// # Errors
     /// If no trained parameter has this name.
-    pub fn get(&self, name: &str) -> Result<&[f32]> {
+    pub fn get(&self, name: &str) -> Result<&[T]> {
         let found = self.spec.trained().find(|(other, ..)| other == name);
         let Some((_, parameter, offset)) = found else {
             let similar = crate::error::similar(name, self.spec.trained().map(|(name, ..)| name));
             return Err(Error::UnknownParameter { name: name.into(), similar });
         };
-        Ok(&self.words.as_slice()[offset..][..parameter.len()])
+        Ok(&T::of_words(self.words.as_slice())[offset..][..parameter.len()])
     }
 }

@@ -1,5 +1,5 @@
 //! Parameter groups: in come patterns of names and changes to the optimiser's numbers, out come for
-//! every step a table of rows and for every 64 words of the pool the row that updates them. Always:
+//! every step a table of rows and for every 64 elements of the pool the row that updates them. Always:
 //! where several groups name a parameter, their changes are made in the order of the groups.
 
 use alloc::{boxed::Box, string::String, vec, vec::Vec};
@@ -170,7 +170,7 @@ mod tests {
         let error = groups.add(&SPEC, "blocks.1.*", Box::new(|_| ())).unwrap_err();
         assert_eq!(
             error.to_string(),
-            "group `blocks.1.*` separates `blocks.1.bias` from `blocks.0.bias`, but the two share 64 words and are updated together"
+            "group `blocks.1.*` separates `blocks.1.bias` from `blocks.0.bias`, but the two share 64 numbers and are updated together"
         );
         assert_eq!((groups.patterns().count(), groups.version), (0, 0));
         groups.add(&SPEC, "blocks.1.weight", Box::new(|_| ())).unwrap();

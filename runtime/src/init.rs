@@ -1,9 +1,10 @@
 //! First values of parameters: in comes a rule, a seed and a name, out come values. Always: a
 //! value depends on the seed, the full name of its parameter and its position alone (an orthogonal one on
-//! the shape too), so adding a layer leaves every other parameter as it was; and it is the same on every
-//! machine.
+//! the shape too), so adding a layer leaves every other parameter as it was; it is the same on every
+//! machine; and what is drawn is a number of `f32`, so a model in `f64` starts where the same model in `f32` does.
 
 use crate::exact::{cos_of_turns, ln};
+use crate::float::Float;
 use crate::random::{key, threefry};
 use alloc::vec::Vec;
 
@@ -15,8 +16,8 @@ pub enum Init {
     Zeros,
     /// 1.
     Ones,
-    /// One number.
-    Constant(f32),
+    /// One number, the nearest that the parameters have.
+    Constant(f64),
     /// Normal with mean 0.
     Normal {
         /// The standard deviation.
@@ -45,12 +46,12 @@ pub enum Init {
 
 impl Init {
     /// Draws `values`, which are those of the parameter called `name`.
-    pub(crate) fn fill(self, seed: u64, name: &str, values: &mut [f32]) {
+    pub(crate) fn fill<T: Float>(self, seed: u64, name: &str, values: &mut [T]) {
         let draws = || Draws::new(seed, name);
         match self {
-            Init::Zeros => values.fill(0.0),
-            Init::Ones => values.fill(1.0),
-            Init::Constant(value) => values.fill(value),
+            Init::Zeros => values.fill(T::from_f64(0.0)),
+            Init::Ones => values.fill(T::from_f64(1.0)),
+            Init::Constant(value) => values.fill(T::from_f64(value)),
             Init::Normal { std } => draws().normal(values, f64::from(std)),
             Init::Uniform { bound } => draws().uniform(values, f64::from(bound)),
             Init::TruncNormal { std } => draws().trunc_normal(values, f64::from(std)),
@@ -76,9 +77,9 @@ impl Draws {
         threefry(self.key, [low, high | attempt << 16]).map(|bits| (f64::from(bits) + 0.5) * WORD)
     }
 
-    fn uniform(&self, values: &mut [f32], bound: f64) {
+    fn uniform<T: Float>(&self, values: &mut [T], bound: f64) {
         for (position, value) in values.iter_mut().enumerate() {
-            *value = ((2.0 * self.at(position, 0)[0] - 1.0) * bound) as f32;
+            *value = drawn((2.0 * self.at(position, 0)[0] - 1.0) * bound);
         }
     }
 
@@ -88,22 +89,22 @@ impl Draws {
         (-2.0 * ln(u)).sqrt() * cos_of_turns(v)
     }
 
-    fn normal(&self, values: &mut [f32], std: f64) {
+    fn normal<T: Float>(&self, values: &mut [T], std: f64) {
         for (position, value) in values.iter_mut().enumerate() {
-            *value = (self.standard(position, 0) * std) as f32;
+            *value = drawn(self.standard(position, 0) * std);
         }
     }
 
-    fn trunc_normal(&self, values: &mut [f32], std: f64) {
+    fn trunc_normal<T: Float>(&self, values: &mut [T], std: f64) {
         for (position, value) in values.iter_mut().enumerate() {
             let draw = (0..1 << 16).map(|attempt| self.standard(position, attempt)).find(|z| z.abs() <= 2.0);
-            *value = (draw.unwrap_or(0.0) * std) as f32;
+            *value = drawn(draw.unwrap_or(0.0) * std);
         }
     }
 
     /// Gram and Schmidt's method on normal vectors, which leaves no direction preferred. Each vector is cleared of the
     /// earlier ones twice: once loses digits where it is nearly in their span.
-    fn orthogonal(&self, values: &mut [f32], rows: usize, gain: f64) {
+    fn orthogonal<T: Float>(&self, values: &mut [T], rows: usize, gain: f64) {
         let columns = values.len() / rows;
         let (count, len) = (rows.min(columns), rows.max(columns));
         let mut basis: Vec<Vec<f64>> = Vec::with_capacity(count);
@@ -119,11 +120,16 @@ impl Draws {
             vector.iter_mut().for_each(|x| *x /= length);
             for (i, &x) in vector.iter().enumerate() {
                 let at = if rows <= columns { k * columns + i } else { i * columns + k };
-                values[at] = (x * gain) as f32;
+                values[at] = drawn(x * gain);
             }
             basis.push(vector);
         }
     }
+}
+
+/// A draw, which is one of `f32` in every type.
+fn drawn<T: Float>(number: f64) -> T {
+    T::from_f64(f64::from(number as f32))
 }
 
 /// 2⁻³², which makes a word a number below 1.
@@ -199,7 +205,7 @@ mod tests {
     #[test]
     fn orthogonal_vectors_are_orthogonal_whichever_are_fewer() {
         for (rows, columns) in [(5, 17), (17, 5), (8, 8), (1, 3)] {
-            let mut values = vec![0.0; rows * columns];
+            let mut values = vec![0f32; rows * columns];
             Init::Orthogonal { rows, gain: 3.0 }.fill(1, "w", &mut values);
             let at = |k: usize, i: usize| {
                 f64::from(if rows <= columns { values[k * columns + i] } else { values[i * columns + k] })
@@ -220,17 +226,29 @@ mod tests {
         assert_eq!(draw(init, 1, "a"), draw(init, 1, "a"));
         assert_ne!(draw(init, 1, "a"), draw(init, 2, "a"));
         assert_ne!(draw(init, 1, "a"), draw(init, 1, "b"));
-        let mut short = [0.0; 5];
+        let mut short = [0f32; 5];
         init.fill(1, "a", &mut short);
         assert_eq!(draw(init, 1, "a")[..5], short);
+    }
+
+    #[test]
+    fn a_constant_is_the_nearest_number_of_its_type() {
+        let (mut values, mut wide) = ([0f32; 2], [0f64; 2]);
+        Init::Constant(0.1).fill(1, "w", &mut values);
+        Init::Constant(0.1).fill(1, "w", &mut wide);
+        assert_eq!((values, wide), ([0.1; 2], [0.1; 2]));
+        Init::Ones.fill(1, "w", &mut wide);
+        assert_eq!(wide, [1.0; 2]);
     }
 
     /// Bits that another program computed from the definitions, with the logarithm and cosine of another library.
     #[test]
     fn values_are_those_of_every_machine() {
         let bits = |init: Init| {
-            let mut values = [0.0; 6];
+            let (mut values, mut wide) = ([0f32; 6], [0f64; 6]);
             init.fill(42, "weight", &mut values);
+            init.fill(42, "weight", &mut wide);
+            assert_eq!(wide, values.map(f64::from));
             values.map(f32::to_bits)
         };
         assert_eq!(bits(Init::Normal { std: 1.0 }), NORMAL);

@@ -19,6 +19,7 @@ mod error;
 mod exact;
 mod file;
 mod flags;
+mod float;
 mod foreign;
 #[cfg(feature = "gpu")]
 pub mod gpu;
@@ -49,6 +50,7 @@ pub use device::{Blocking, Cpu, Device};
 pub use difference::Difference;
 pub use error::{Error, LoaderError, Part, Result};
 pub use file::{File, Unmatched};
+pub use float::Float;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use gradients::Gradients;
@@ -148,6 +150,22 @@ macro_rules! __unless_deterministic {
     ($($token:tt)*) => { $($token)* };
 }
 
+/// Drops its tokens, because this crate has the kernels of models in `f64`.
+#[cfg(feature = "f64")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_f64 {
+    ($($token:tt)*) => {};
+}
+
+/// Passes its tokens on: this crate has no kernels of models in `f64`.
+#[cfg(not(feature = "f64"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_f64 {
+    ($($token:tt)*) => { $($token)* };
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -159,6 +177,7 @@ pub fn default<T: Default>() -> T {
 pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__unless_deterministic as unless_deterministic;
+    pub use crate::__unless_f64 as unless_f64;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use precast_cpu::*;
     pub use precast_macros::model as __model;
@@ -172,8 +191,8 @@ pub mod __rt {
     pub use crate::gpu;
 
     pub use crate::{
-        Adam, AdamW, Blocking, Cpu, Device, Error, File, Gradients, Init, Loss, Optimizer, Result, RmsProp, Session,
-        Sgd, Tensor, Trainer, Unmatched, View, Weights,
+        Adam, AdamW, Blocking, Cpu, Device, Error, File, Float, Gradients, Init, Loss, Optimizer, Result, RmsProp,
+        Session, Sgd, Tensor, Trainer, Unmatched, View, Weights,
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
@@ -188,8 +207,8 @@ pub mod __rt {
         typed::{Reach, Read, Typed, Viewed, Write},
         unknown::Unknown,
         view::{
-            as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero,
-            zeros,
+            as_f64, as_f64_mut, as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view,
+            words, words_mut, zero, zeros,
         },
         weights::Model,
     };

@@ -1,13 +1,14 @@
 //! What the compiler says about a model's parameters: names, shapes, places, initial values.
 //! Always: one specification per declared parameter, so nothing here grows with the depth of a
-//! repeated block; stacks start on 64-word boundaries, and the words between them are zero.
+//! repeated block; places are counted in elements of the model's float type, whatever it is; stacks
+//! start on boundaries of 64 elements, and the elements between them are zero.
 
 use alloc::{format, string::String};
 
-use crate::{bind::Dim, init::Init, state::StateSpec};
+use crate::{bind::Dim, float::Float, init::Init, state::StateSpec};
 
-/// Words to which parameter stacks are aligned and padded; also the stretch of a parameter pool
-/// that one row of optimiser numbers updates.
+/// Elements to which parameter stacks are aligned and padded; also the stretch of a parameter pool
+/// that one row of optimiser numbers updates. Stacks of states are aligned to as many words.
 pub const CHUNK: usize = 64;
 
 /// The parameters of a model.
@@ -17,7 +18,7 @@ pub struct ModelSpec {
     pub name: &'static str,
     /// Its parameters. In the pool, those that are trained come first.
     pub parameters: &'static [ParameterSpec],
-    /// Words of the whole pool, a multiple of [`CHUNK`].
+    /// Elements of the whole pool, a multiple of [`CHUNK`].
     pub pool_len: usize,
     /// What a session keeps from call to call, in the order of their places.
     pub states: &'static [StateSpec],
@@ -33,9 +34,9 @@ pub struct ParameterSpec {
     pub name: &'static str,
     /// The shape of one of them; the layout is row-major.
     pub shape: &'static [usize],
-    /// Where the stack starts, in words, a multiple of [`CHUNK`].
+    /// Where the stack starts, in elements, a multiple of [`CHUNK`].
     pub offset: usize,
-    /// For every `*`, outermost first, how many there are and how many words lie between two.
+    /// For every `*`, outermost first, how many there are and how many elements lie between two.
     pub repeats: &'static [(usize, usize)],
     /// How values are drawn at first.
     pub init: Init,
@@ -50,10 +51,10 @@ impl ParameterSpec {
         self.shape.iter().product()
     }
 
-    /// The element type in files: PyTorch counts the batches of a batch norm in integers.
-    pub(crate) fn stored(&self) -> &'static str {
+    /// The element type in files of a model of this type: PyTorch counts the batches of a batch norm in integers.
+    pub(crate) fn stored<T: Float>(&self) -> &'static str {
         let counts = !self.trained && self.name.rsplit('.').next() == Some("num_batches_tracked");
-        if counts { "I64" } else { "F32" }
+        if counts { "I64" } else { T::DTYPE }
     }
 
     /// Whether the parameter holds no values.
@@ -91,6 +92,11 @@ impl ParameterSpec {
 }
 
 impl ModelSpec {
+    /// The words of the whole pool, where parameters are of this type.
+    pub(crate) fn words<T: Float>(&self) -> usize {
+        self.pool_len.saturating_mul(T::WORDS)
+    }
+
     /// Every parameter by its full name, with its specification and offset.
     pub(crate) fn instances(&self) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
         self.parameters.iter().flat_map(|spec| {

@@ -15,6 +15,7 @@ use crate::{
     bind::Dim,
     device::{Compiled, Device},
     error::{Error, Part, Result},
+    float::Float,
     safetensors::{self, Reader, Tensor},
     spec::{CHUNK, ModelSpec},
     storage::{agree, differences},
@@ -50,10 +51,15 @@ impl StateSpec {
         self.shape.iter().map(|extent| extent(dims)).collect()
     }
 
+    /// The words of one element.
+    fn element(&self) -> usize {
+        safetensors::size(self.dtype).map_or(1, |bytes| bytes / size_of::<f32>())
+    }
+
     /// The words of one state and of the whole stack.
     fn words(&self, dims: &[usize]) -> Option<(usize, usize)> {
         let product = |list: &[usize]| list.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
-        let one = product(&self.extents(dims)?)?;
+        let one = product(&self.extents(dims)?)?.checked_mul(self.element())?;
         Some((one, one.checked_mul(product(self.repeats)?)?))
     }
 
@@ -167,10 +173,11 @@ impl<D: Device> State<D> {
             name: one.name.clone(),
             dtype: one.dtype,
             shape: one.shape.clone().into(),
-            values: &words.as_slice()[one.offset..][..one.len],
+            words: words.as_slice()[one.offset..][..one.len].into(),
         };
-        let metadata = [("precast.session", format!("{:?}", self.dims))];
-        safetensors::save(path, &metadata, &all.iter().map(tensor).collect::<Vec<_>>())
+        let mut tensors: Vec<Tensor<'_>> = all.iter().map(tensor).collect();
+        safetensors::align(&mut tensors);
+        safetensors::save(path, &[("precast.session", format!("{:?}", self.dims))], &tensors)
     }
 
     pub(crate) async fn load<C: Compiled>(&mut self, device: &D, path: &Path) -> Result<()> {
@@ -181,7 +188,11 @@ impl<D: Device> State<D> {
         let mut words = Words::zeroed(self.words)?;
         for one in &all {
             let entry = reader.tensors[&one.name].clone();
-            reader.read(&entry, &mut words.as_mut_slice()[one.offset..][..one.len])?;
+            let words = &mut words.as_mut_slice()[one.offset..][..one.len];
+            match one.dtype == f64::DTYPE {
+                true => reader.read(&entry, f64::of_words_mut(words))?,
+                false => reader.read(&entry, words)?,
+            }
         }
         let pool = self.pool::<C>(device).await?;
         device.write(pool, 0, words.as_slice()).await
@@ -191,7 +202,12 @@ impl<D: Device> State<D> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{
+        device::{Blocking, Cpu},
+        scene::Scene,
+    };
     use alloc::vec;
+    use std::fs;
 
     const STATE: StateSpec = StateSpec {
         name: "stages.*.blocks.*.keys",
@@ -211,12 +227,57 @@ mod tests {
 
     #[test]
     fn stacks_start_on_boundaries() {
-        const COUNT: StateSpec = StateSpec { name: "count", dtype: "U32", shape: &[], repeats: &[] };
         static SPEC: ModelSpec =
             ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[COUNT, STATE, COUNT], session: &[] };
         let all = instances(&SPEC, &[4]);
         let offsets: Vec<usize> = all.iter().map(|one| one.offset).collect();
         assert_eq!(offsets, [0, 64, 88, 112, 136, 160, 184, 256]);
         assert_eq!(words(&SPEC, &[4]), Some(320));
+    }
+
+    const MEAN: StateSpec =
+        StateSpec { name: "layers.*.mean", dtype: "F64", shape: &[|dims| Some(dims[0])], repeats: &[2] };
+    const COUNT: StateSpec = StateSpec { name: "count", dtype: "U32", shape: &[], repeats: &[] };
+    const LAST: StateSpec = StateSpec { name: "last", dtype: "F32", shape: &[], repeats: &[] };
+    static MIXED: ModelSpec =
+        ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[COUNT, MEAN, LAST], session: &[] };
+
+    struct Mixed;
+
+    impl Compiled for Mixed {
+        const SPEC: &'static ModelSpec = &MIXED;
+    }
+
+    #[test]
+    fn an_f64_is_two_words_on_boundaries_of_64_words() {
+        let all = instances(&MIXED, &[20]);
+        let places: Vec<(usize, usize)> = all.iter().map(|one| (one.offset, one.len)).collect();
+        assert_eq!(places, [(0, 1), (64, 40), (104, 40), (192, 1)]);
+        assert_eq!(words(&MIXED, &[20]), Some(256));
+        // Of elements as many as the words that kernels count are too many.
+        assert_eq!(words(&MIXED, &[i32::MAX as usize / 4]), None);
+        assert_eq!(MEAN.words(&[usize::MAX / 2 + 1]), None);
+    }
+
+    #[test]
+    fn states_of_every_type_survive_a_file() {
+        let scene = Scene::new("state-f64");
+        let path = scene.path("state.safetensors");
+        let mut state = State::<Cpu>::new(&MIXED, &[3]).unwrap();
+        let pool = Cpu.wait(state.pool::<Mixed>(&Cpu)).unwrap().as_mut_slice();
+        f64::of_words_mut(&mut pool[64..76]).copy_from_slice(&[0.1, 0.2, 0.3, 0.4, 0.5, 1e300]);
+        (pool[0], pool[128]) = (f32::from_bits(7), 0.5);
+        let before = pool.to_vec();
+        Cpu.wait(state.save(&Cpu, &path)).unwrap();
+        let bytes = fs::read(&path).unwrap();
+        let file = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        assert_eq!(file.tensor("layers.1.mean").unwrap().dtype(), ::safetensors::Dtype::F64);
+        let mut other = State::<Cpu>::new(&MIXED, &[3]).unwrap();
+        Cpu.wait(other.load::<Mixed>(&Cpu, &path)).unwrap();
+        let bits = |words: &[f32]| words.iter().map(|word| word.to_bits()).collect::<Vec<_>>();
+        assert_eq!(bits(Cpu.wait(other.pool::<Mixed>(&Cpu)).unwrap().as_slice()), bits(&before));
+        let mut longer = State::<Cpu>::new(&MIXED, &[4]).unwrap();
+        let error = Cpu.wait(longer.load::<Mixed>(&Cpu, &path)).unwrap_err().to_string();
+        assert!(error.contains("`layers.0.mean` is [3], but should be [4]"), "{error}");
     }
 }

@@ -1,7 +1,7 @@
 //! Weights in files: in come weights and a path, out comes a safetensors file that PyTorch reads,
 //! and back. Always: a file that does not fit changes nothing, and the error lists every difference.
 
-use alloc::{collections::BTreeMap, format, string::String, vec, vec::Vec};
+use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec, vec::Vec};
 use std::path::Path;
 
 use precast_cpu::Words;
@@ -11,15 +11,17 @@ use crate::{
     difference::Difference,
     error::{Error, Part, Result},
     file::{File, Unmatched},
+    float::Float,
     safetensors::{self, Entry, Reader, Tensor},
     spec::{ModelSpec, ParameterSpec},
+    view,
     weights::Weights,
 };
 
 /// The metadata that loaders of PyTorch expect.
 pub(crate) const FORMAT: (&str, &str) = ("format", "pt");
 
-impl<D: Device> Weights<D> {
+impl<D: Device, T: Float> Weights<D, T> {
     /// Writes all parameters to a safetensors file, under the names of PyTorch's `state_dict`. The
     /// file is replaced as a whole or not at all.
     ///
@@ -39,7 +41,7 @@ impl<D: Device> Weights<D> {
     pub async fn save_async(&self, path: impl AsRef<Path>) -> Result<()> {
         let words = self.host().await?;
         let metadata = [(FORMAT.0, FORMAT.1.into())];
-        safetensors::save(path.as_ref(), &metadata, &tensors(self.spec, "", words.as_slice()))
+        safetensors::save(path.as_ref(), &metadata, &tensors::<T>(self.spec, "", words.as_slice()))
     }
 
     /// The bytes of the file that [`Weights::save`] would write.
@@ -49,37 +51,37 @@ impl<D: Device> Weights<D> {
     pub async fn to_safetensors(&self) -> Result<Vec<u8>> {
         let words = self.host().await?;
         let metadata = [(FORMAT.0, FORMAT.1.into())];
-        Ok(safetensors::encode(&metadata, &tensors(self.spec, "", words.as_slice())))
+        Ok(safetensors::encode(&metadata, &tensors::<T>(self.spec, "", words.as_slice())))
     }
 
     /// Overwrites parameters with those of a file.
     #[doc(hidden)]
     pub async fn load(&mut self, file: &File) -> Result<Unmatched> {
-        let (mut reader, unmatched) = file.open(self.spec)?;
+        let (mut reader, unmatched) = file.open::<T>(self.spec)?;
         let mut words = match unmatched.missing.as_slice() {
-            [] => Words::zeroed(self.spec.pool_len)?,
+            [] => Words::zeroed(self.spec.words::<T>())?,
             _ => self.host().await?,
         };
-        overwrite(self.spec, "", &mut reader, &mut words)?;
+        overwrite::<T>(self.spec, "", &mut reader, &mut words)?;
         self.device.write(&mut self.pool, 0, words.as_slice()).await?;
         Ok(unmatched)
     }
 }
 
-impl Weights<Cpu> {
+impl<T: Float> Weights<Cpu, T> {
     /// The parameters of a file.
     #[doc(hidden)]
     pub fn open<C: Compiled>(file: &File) -> Result<Self> {
-        let mut reader = file.open_whole(C::SPEC)?;
-        Ok(Weights::new(C::SPEC, Cpu, fill(C::SPEC, "", &mut reader)?))
+        let mut reader = file.open_whole::<T>(C::SPEC)?;
+        Ok(Weights::new(C::SPEC, Cpu, fill::<T>(C::SPEC, "", &mut reader)?))
     }
 
     /// The parameters of the bytes of a file.
     #[doc(hidden)]
     pub fn open_bytes<C: Compiled>(bytes: &[u8]) -> Result<Self> {
         let mut reader = Reader::bytes(bytes.into())?;
-        compare(C::SPEC, &[""], &reader)?;
-        Ok(Weights::new(C::SPEC, Cpu, fill(C::SPEC, "", &mut reader)?))
+        compare::<T>(C::SPEC, &[""], &reader)?;
+        Ok(Weights::new(C::SPEC, Cpu, fill::<T>(C::SPEC, "", &mut reader)?))
     }
 }
 
@@ -90,32 +92,39 @@ fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'sta
 }
 
 /// The tensors of a pool, `prefix` before every name.
-pub(crate) fn tensors<'a>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
-    let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| Tensor {
-        name: format!("{prefix}{name}"),
-        dtype: parameter.stored(),
-        shape: parameter.shape.into(),
-        values: &words[offset..][..parameter.len()],
+pub(crate) fn tensors<'a, T: Float>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
+    let all = T::of_words(words);
+    let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| {
+        let (dtype, values) = (parameter.stored::<T>(), &all[offset..][..parameter.len()]);
+        let words = if dtype == T::DTYPE { view::words(values).into() } else { integers(values) };
+        Tensor { name: format!("{prefix}{name}"), dtype, shape: parameter.shape.into(), words }
     };
     let mut tensors: Vec<Tensor<'a>> = stored(spec, prefix).map(tensor).collect();
-    // Every tensor starts on a multiple of the size of its elements.
-    tensors.sort_by_key(|tensor| core::cmp::Reverse(tensor.size()));
+    safetensors::align(&mut tensors);
     tensors
 }
 
+/// The words of numbers as integers of 64 bits.
+fn integers<T: Float>(values: &[T]) -> Cow<'static, [f32]> {
+    let integers: Vec<i64> = values.iter().map(|value| value.to_f64() as i64).collect();
+    view::words(&integers).to_vec().into()
+}
+
 /// The file has exactly the parameters of the model, once for every prefix.
-pub(crate) fn compare(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
-    agree(spec, Part::Parameters, reader, differences(spec, parameters(spec, prefixes), reader))
+pub(crate) fn compare<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
+    agree(spec, Part::Parameters, reader, differences(spec, parameters::<T>(spec, prefixes), reader))
 }
 
 /// The names, element types and shapes of all parameters, once for every prefix.
-pub(crate) fn parameters(
+pub(crate) fn parameters<T: Float>(
     spec: &ModelSpec,
     prefixes: &[&str],
 ) -> impl Iterator<Item = (String, &'static str, Vec<usize>)> {
     prefixes.iter().flat_map(move |prefix| {
-        stored(spec, prefix)
-            .map(move |(name, parameter, _)| (format!("{prefix}{name}"), parameter.stored(), parameter.shape.to_vec()))
+        let one = move |(name, parameter, _): (String, &'static ParameterSpec, usize)| {
+            (format!("{prefix}{name}"), parameter.stored::<T>(), parameter.shape.to_vec())
+        };
+        stored(spec, prefix).map(one)
     })
 }
 
@@ -160,17 +169,18 @@ pub(crate) fn agree(spec: &ModelSpec, part: Part, reader: &Reader, differences: 
 }
 
 /// A pool with the values under `prefix` of a file that has been compared.
-pub(crate) fn fill(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
-    let mut words = Words::zeroed(spec.pool_len)?;
-    overwrite(spec, prefix, reader, &mut words)?;
+pub(crate) fn fill<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader) -> Result<Words> {
+    let mut words = Words::zeroed(spec.words::<T>())?;
+    overwrite::<T>(spec, prefix, reader, &mut words)?;
     Ok(words)
 }
 
 /// Overwrites the values of a pool with those that a file, which has been compared, has under `prefix`.
-fn overwrite(spec: &ModelSpec, prefix: &str, reader: &mut Reader, words: &mut Words) -> Result<()> {
+fn overwrite<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader, words: &mut Words) -> Result<()> {
+    let all = T::of_words_mut(words.as_mut_slice());
     for (name, parameter, offset) in stored(spec, prefix) {
         if let Some(entry) = reader.tensors.get(&format!("{prefix}{name}")).cloned() {
-            reader.read(&entry, &mut words.as_mut_slice()[offset..][..parameter.len()])?;
+            reader.read(&entry, &mut all[offset..][..parameter.len()])?;
         }
     }
     Ok(())

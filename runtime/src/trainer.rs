@@ -3,7 +3,7 @@
 //! that was not interrupted, bit for bit.
 
 use alloc::{boxed::Box, vec::Vec};
-use core::fmt;
+use core::{fmt, marker::PhantomData};
 
 use precast_cpu::Words;
 
@@ -11,6 +11,7 @@ use crate::{
     device::{Blocking, Device, Outcome, Step, StepCall},
     error::{Error, Result},
     flags::{Flags, Spare, Truth, Values},
+    float::Float,
     gradients::Gradients,
     groups::Groups,
     optim::Optimizer,
@@ -89,7 +90,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     ///
     /// # Errors
     /// If the pattern matches nothing, or separates parameters of a repeated block that share 64
-    /// words.
+    /// numbers.
     pub fn group(&mut self, pattern: &str, change: impl Fn(&mut O) + Send + Sync + 'static) -> Result<&mut Self> {
         self.groups.add(self.model.weights().spec, pattern, Box::new(change))?;
         Ok(self)
@@ -114,11 +115,11 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
-    ) -> Result<Loss<M::Device>> {
+    ) -> Result<Loss<M::Device, S::Float>> {
         let pending = self.run::<S>(dims, inputs).await?;
         self.steps += 1;
         let device = self.model.weights().device.clone();
-        Ok(Loss { device, pending, function: S::NAME, step: self.steps })
+        Ok(Loss { device, pending, function: S::NAME, step: self.steps, float: PhantomData })
     }
 
     /// Takes a step of a function with further results, and waits for them.
@@ -127,7 +128,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
-    ) -> Result<Loss<M::Device>> {
+    ) -> Result<Loss<M::Device, S::Float>> {
         let loss = self.__emitted_code_only_step::<S>(dims, inputs).await?;
         loss.device.results::<S>(&mut self.workspace, dims).await?;
         Ok(loss)
@@ -162,17 +163,18 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         &mut self,
         dims: &[usize],
         inputs: &[&[f32]],
-    ) -> Result<Gradients<V>> {
+    ) -> Result<Gradients<V, M::Float>> {
         let pending = self.run::<S>(dims, inputs).await?;
         let weights = self.model.weights();
         let Outcome { loss, .. } = weights.device.outcome(&pending).await?;
-        let mut words = Words::zeroed(weights.spec.pool_len)?;
+        let mut words = Words::zeroed(weights.spec.words::<M::Float>())?;
         if let Some(training) = &self.training {
             weights.device.read_gradients(training, words.as_mut_slice()).await?;
         }
         // What steps of other functions left there is no gradient of this one.
-        S::FROZEN.iter().for_each(|range| words.as_mut_slice()[range.clone()].fill(0.0));
-        Ok(Gradients::new(loss, weights.spec, words))
+        let all = M::Float::of_words_mut(words.as_mut_slice());
+        S::FROZEN.iter().for_each(|range| all[range.clone()].fill(M::Float::default()));
+        Ok(Gradients::new(M::Float::from_f64(loss), weights.spec, words))
     }
 
     #[inline]
@@ -187,7 +189,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         let training = match &mut self.training {
             Some(training) => training,
             none => {
-                let (len, states) = (weights.spec.pool_len, O::STATES.len());
+                let (len, states) = (weights.spec.words::<M::Float>(), O::STATES.len());
                 none.insert(weights.device.training(&weights.pool, len, states).await?)
             }
         };
@@ -209,23 +211,24 @@ impl<M: Model, O: Optimizer> fmt::Debug for Trainer<'_, M, O> {
     }
 }
 
-/// The loss of one step, which a GPU may still be computing.
+/// The loss of one step, a number of type `T`, which a GPU may still be computing.
 #[must_use = "a step that was not finite is reported by `value`"]
 #[derive(Debug)]
-pub struct Loss<D: Device> {
+pub struct Loss<D: Device, T: Float = f32> {
     device: D,
     pending: D::Loss,
     function: &'static str,
     step: u64,
+    float: PhantomData<fn() -> T>,
 }
 
-impl<D: Device> Loss<D> {
+impl<D: Device, T: Float> Loss<D, T> {
     /// The loss before the update; waits until it is known.
     ///
     /// # Errors
     /// If the loss or the gradient is not finite, or the device was lost.
     #[inline]
-    pub fn value(&self) -> Result<f32>
+    pub fn value(&self) -> Result<T>
     where
         D: Blocking,
     {
@@ -236,10 +239,10 @@ impl<D: Device> Loss<D> {
     ///
     /// # Errors
     /// As for [`Loss::value`].
-    pub async fn value_async(&self) -> Result<f32> {
+    pub async fn value_async(&self) -> Result<T> {
         let Outcome { loss, updated } = self.device.outcome(&self.pending).await?;
         if updated && loss.is_finite() {
-            return Ok(loss);
+            return Ok(T::from_f64(loss));
         }
         Err(Error::NonFinite { function: self.function, step: self.step, skipped: !updated })
     }

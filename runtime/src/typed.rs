@@ -3,18 +3,35 @@
 
 use bytemuck::Pod;
 
-/// Nested arrays of `f32`, in the row-major layout of parameters.
-pub trait Typed: Pod {}
+use crate::float::Float;
 
-impl Typed for f32 {}
-impl<T: Typed, const N: usize> Typed for [T; N] where [T; N]: Pod {}
+/// Nested arrays of `f32` or of `f64`, in the row-major layout of parameters.
+pub trait Typed: Pod {
+    /// The type of their elements.
+    type Float: Float;
+}
+
+impl Typed for f32 {
+    type Float = f32;
+}
+
+impl Typed for f64 {
+    type Float = f64;
+}
+
+impl<T: Typed, const N: usize> Typed for [T; N]
+where
+    [T; N]: Pod,
+{
+    type Float = T::Float;
+}
 
 /// How parameters are lent: to be read or to be written.
 pub trait Reach {
     /// A reference to a parameter.
     type To<T: Typed>;
 
-    /// The parameter at `offset`, in words; offsets ascend from call to call.
+    /// The parameter at `offset`, in elements; offsets ascend from call to call.
     fn take<T: Typed>(&mut self, offset: usize) -> Self::To<T>;
 }
 
@@ -36,7 +53,7 @@ impl<'m> Reach for Read<'m> {
 
     #[inline]
     fn take<T: Typed>(&mut self, offset: usize) -> &'m T {
-        bytemuck::from_bytes(bytemuck::cast_slice(&self.0[offset..][..words::<T>()]))
+        bytemuck::from_bytes(bytemuck::cast_slice(&self.0[T::Float::WORDS * offset..][..words::<T>()]))
     }
 }
 
@@ -45,7 +62,7 @@ impl<'m> Reach for Read<'m> {
 pub struct Write<'m> {
     /// Those that have not been lent.
     rest: &'m mut [f32],
-    /// Where they start.
+    /// The word at which they start.
     at: usize,
 }
 
@@ -60,9 +77,9 @@ impl<'m> Reach for Write<'m> {
 
     #[inline]
     fn take<T: Typed>(&mut self, offset: usize) -> &'m mut T {
-        let rest = core::mem::take(&mut self.rest);
-        let (taken, rest) = rest[offset - self.at..].split_at_mut(words::<T>());
-        (self.rest, self.at) = (rest, offset + taken.len());
+        let (rest, first) = (core::mem::take(&mut self.rest), T::Float::WORDS * offset);
+        let (taken, rest) = rest[first - self.at..].split_at_mut(words::<T>());
+        (self.rest, self.at) = (rest, first + taken.len());
         bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(taken))
     }
 }
@@ -74,6 +91,7 @@ fn words<T: Typed>() -> usize {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use precast_cpu::Words;
 
     #[test]
     fn arrays_are_lent_where_they_lie() {
@@ -88,5 +106,21 @@ mod tests {
         (first[2], second[1]) = (-1.0, [-2.0]);
         assert!(none.is_empty());
         assert_eq!((words[3], words[9]), (-1.0, -2.0));
+    }
+
+    #[test]
+    fn arrays_of_f64_are_lent_by_the_position_of_their_element() {
+        let mut words = Words::zeroed(12).unwrap();
+        f64::of_words_mut(words.as_mut_slice()).copy_from_slice(&[0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
+        let mut read = Read(words.as_slice());
+        assert_eq!(read.take::<[[f64; 2]; 1]>(1), &[[0.1, 0.2]]);
+        assert_eq!(*read.take::<f64>(5), 0.5);
+        let mut write = Write::new(words.as_mut_slice());
+        let first: &mut [f64; 2] = write.take(1);
+        let second: &mut [[f64; 1]; 2] = write.take(4);
+        let none: &mut [f64; 0] = write.take(6);
+        (first[1], second[1]) = (-1.0, [-2.0]);
+        assert!(none.is_empty());
+        assert_eq!(f64::of_words(words.as_slice()), [0.0, 0.1, -1.0, 0.3, 0.4, -2.0]);
     }
 }

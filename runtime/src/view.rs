@@ -14,13 +14,14 @@ use crate::error::{Error, Result};
 /// What tensors hold: numbers, truth values, and arrays of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element of a tensor",
-    label = "elements are `f32`, `u32`, `i32`, `bool` and arrays of them",
+    label = "elements are `f32`, `f64`, `u32`, `i32`, `bool` and arrays of them",
     note = "other numbers are converted one by one, as by `data.iter().map(|&x| x as f32).collect::<Vec<f32>>()`, and \
             nested vectors are made flat by `nested.concat()`"
 )]
 pub trait Element {}
 
 impl Element for f32 {}
+impl Element for f64 {}
 impl Element for u32 {}
 impl Element for i32 {}
 impl Element for bool {}
@@ -161,28 +162,30 @@ pub fn rows<Row: Pod, T: Pod>(flat: &[T]) -> Result<&[Row]> {
     })
 }
 
-/// The words of 4-byte values.
+/// The words of values of 4 or 8 bytes.
 #[inline]
 pub fn words<T: Pod>(values: &[T]) -> &[f32] {
     bytemuck::cast_slice(values)
 }
 
-/// The words of 4-byte values, to be written.
+/// The words of values of 4 or 8 bytes, to be written.
 #[inline]
 pub fn words_mut<T: Pod>(values: &mut [T]) -> &mut [f32] {
     bytemuck::cast_slice_mut(values)
 }
 
-/// Words as the values that they are.
+/// Words as the values that they are; those of 8 bytes begin on a boundary of 8, as pools do and parts of them that the
+/// memory plan makes.
 #[inline]
 pub fn values<T: Pod>(words: &[f32]) -> &[T] {
-    bytemuck::cast_slice(words)
+    // No words may lie on no boundary.
+    if words.is_empty() { &[] } else { bytemuck::cast_slice(words) }
 }
 
 /// Words as the values that they are, to be written.
 #[inline]
 pub fn values_mut<T: Pod>(words: &mut [f32]) -> &mut [T] {
-    bytemuck::cast_slice_mut(words)
+    if words.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(words) }
 }
 
 /// A view of values that compiled code has counted.
@@ -195,7 +198,7 @@ pub fn view<T, const R: usize>(data: &[T], dims: [usize; R]) -> View<'_, T, R> {
 /// The only value of a result without dimensions.
 #[inline]
 pub fn scalar<T: Pod>(words: &[f32]) -> T {
-    bytemuck::cast(words[0])
+    bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[..size_of::<T>() / size_of::<f32>()]))
 }
 
 /// Words as the bits of `u32` that they are.
@@ -220,6 +223,18 @@ pub fn as_i32(words: &[f32]) -> &[i32] {
 #[inline]
 pub fn as_i32_mut(words: &mut [f32]) -> &mut [i32] {
     bytemuck::cast_slice_mut(words)
+}
+
+/// Words as the `f64` that they are, two for each.
+#[inline]
+pub fn as_f64(words: &[f32]) -> &[f64] {
+    values(words)
+}
+
+/// Words as the `f64` that they are, two for each, to be written.
+#[inline]
+pub fn as_f64_mut(words: &mut [f32]) -> &mut [f64] {
+    values_mut(words)
 }
 
 /// Zeros on the heap, to be written over.
@@ -269,6 +284,23 @@ mod tests {
         assert_eq!(rows::<[f32; 2], _>(&flat).unwrap(), [[1.0, 2.0], [3.0, 4.0]]);
         let error = rows::<[f32; 3], _>(&flat).unwrap_err();
         assert_eq!(error.to_string(), "`slice` has 4 elements, but a multiple of 3 is needed");
+    }
+
+    #[test]
+    fn values_of_8_bytes_are_two_words() {
+        let data = [[0.1f64, 0.2], [0.3, 0.4]];
+        assert_eq!(words(&data).len(), 8);
+        assert_eq!(values::<[f64; 2]>(words(&data)), data);
+        assert_eq!((scalar::<f64>(words(&data)), scalar::<f64>(&words(&data)[2..])), (0.1, 0.2));
+        assert_eq!((scalar::<f32>(&[1.5, 2.0]), scalar::<u32>(&[f32::from_bits(7)])), (1.5, 7));
+        let mut out = zeros::<f64>(3).unwrap();
+        as_f64_mut(words_mut(&mut out))[2] = -1.0;
+        assert_eq!(as_f64(words(&out)), [0.0, 0.0, -1.0]);
+        assert_eq!(*zero::<[f64; 2]>().unwrap(), [0.0; 2]);
+        assert!(matches!(zeros::<f64>(usize::MAX / 8), Err(Error::Memory { words }) if words == usize::MAX / 8 * 2));
+        assert_eq!(View::new(&data, [1, 2]).unwrap()[[0, 1]], [0.3, 0.4]);
+        assert_eq!(rows::<[f64; 2], _>(data.as_flattened()).unwrap(), data);
+        assert!(as_f64(&[]).is_empty() && values::<[f64; 2]>(&[]).is_empty());
     }
 
     #[test]

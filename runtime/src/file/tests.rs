@@ -44,7 +44,7 @@ fn write(path: &Path, names: &[&str]) {
         name: (*name).into(),
         dtype: "F32",
         shape: [2][..].into(),
-        values,
+        words: values[..].into(),
     });
     fs::write(path, safetensors::encode(&[], &tensors.collect::<Vec<_>>())).unwrap();
 }
@@ -102,7 +102,7 @@ fn prefixes_are_taken_off_and_names_renamed() {
     let (values, unmatched) = loaded(&file).unwrap();
     assert_eq!(values, [1.0, 1.0, 2.0, 2.0, 3.0, 3.0]);
     assert_eq!(unmatched, Unmatched::default());
-    assert!(file.open_whole(&SPEC).is_ok());
+    assert!(file.open_whole::<f32>(&SPEC).is_ok());
 }
 
 #[test]
@@ -122,7 +122,7 @@ fn what_differs_is_called_what_the_file_calls_it() {
         name: name.into(),
         dtype,
         shape: shape.into(),
-        values: &[1.0, 2.0][..shape[0]],
+        words: [1.0, 2.0][..shape[0]].to_vec().into(),
     };
     let tensors =
         [tensor("m.layer.0.query.weight", "I32", &[1]), tensor("m.norm.beta", "F32", &[2]), tensor("x", "F32", &[1])];
@@ -178,12 +178,12 @@ fn what_only_one_has_is_passed_over_where_that_is_asked_for() {
     assert_eq!(unmatched.unexpected, ["head.weight", "norm.num_batches_tracked"]);
 
     // A new model has no values to keep.
-    let error = file.open_whole(&SPEC).err().unwrap().to_string();
+    let error = file.open_whole::<f32>(&SPEC).err().unwrap().to_string();
     let expected = ["  `blocks.0.query.weight` [2] is missing", "  `norm.weight` [2] is missing"];
     assert_eq!(error.lines().skip(1).collect::<Vec<_>>(), expected);
     write(&path, &["blocks.0.query.weight", "blocks.1.query.weight", "head.weight", "norm.weight"]);
-    assert!(file.open_whole(&SPEC).is_ok());
-    assert!(file.strict(true).open_whole(&SPEC).is_err());
+    assert!(file.open_whole::<f32>(&SPEC).is_ok());
+    assert!(file.strict(true).open_whole::<f32>(&SPEC).is_err());
 }
 
 #[test]

@@ -22,6 +22,13 @@ impl Device for Gpu {
     type Loss = Loss;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
+        const {
+            assert!(
+                !C::FLOAT64,
+                "a model with values of f64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on `Cpu`, or \
+                 declare it in f32"
+            );
+        }
         match C::DETERMINISTIC {
             true => Err(Error::Deterministic { model: C::SPEC.name }),
             false => Resident::new(self, words),

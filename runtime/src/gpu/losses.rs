@@ -30,7 +30,7 @@ impl Loss {
         }
         // A handle exists only for a registered cell, and a read fills every registered cell.
         let [loss, updated] = self.cell.record.get().copied().unwrap_or([f32::NAN.to_bits(), 0]);
-        Ok(Outcome { loss: f32::from_bits(loss), updated: updated != 0 })
+        Ok(Outcome { loss: f32::from_bits(loss).into(), updated: updated != 0 })
     }
 }
 

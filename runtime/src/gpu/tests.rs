@@ -103,6 +103,7 @@ struct Train;
 impl Step for Train {
     const NAME: &'static str = "train";
     type Optimizer = Sgd;
+    type Float = f32;
 
     fn scratch(dims: &[usize]) -> Option<usize> {
         Predict::scratch(dims)
@@ -165,6 +166,7 @@ struct Net<D: Device> {
 
 impl<D: Device> Model for Net<D> {
     type Device = D;
+    type Float = f32;
 
     fn weights(&self) -> &Weights<D> {
         &self.weights

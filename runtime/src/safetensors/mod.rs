@@ -13,10 +13,21 @@ mod read;
 mod write;
 
 pub(crate) use read::{Entry, Reader};
-pub(crate) use write::{Tensor, encode, save};
+pub(crate) use write::{Tensor, align, encode, save};
 
 /// The key of the header's map of free text.
 const METADATA: &str = "__metadata__";
+
+/// Bytes of one element; of types that are packed below a byte, or unknown, nothing is said.
+pub(crate) fn size(dtype: &str) -> Option<usize> {
+    match dtype {
+        "BOOL" | "U8" | "I8" | "F8_E5M2" | "F8_E4M3" | "F8_E8M0" => Some(1),
+        "U16" | "I16" | "F16" | "BF16" => Some(2),
+        "U32" | "I32" | "F32" => Some(4),
+        "U64" | "I64" | "F64" | "C64" => Some(8),
+        _ => None,
+    }
+}
 
 #[cfg(test)]
 mod tests {
@@ -30,8 +41,8 @@ mod tests {
 
     fn tensors<'a>(a: &'a [f32], b: &'a [f32]) -> Vec<Tensor<'a>> {
         vec![
-            Tensor { name: "b.weight".into(), dtype: "F32", shape: [2, 3][..].into(), values: a },
-            Tensor { name: "a \"q\" é\n".into(), dtype: "F32", shape: [][..].into(), values: b },
+            Tensor { name: "b.weight".into(), dtype: "F32", shape: [2, 3][..].into(), words: a.into() },
+            Tensor { name: "a \"q\" é\n".into(), dtype: "F32", shape: [][..].into(), words: b.into() },
         ]
     }
 
@@ -50,7 +61,7 @@ mod tests {
         assert_eq!(reader.metadata["note"], "tab\there");
         let entry = reader.tensors["b.weight"].clone();
         assert_eq!((entry.dtype.as_str(), entry.shape.as_slice()), ("F32", &[2, 3][..]));
-        let mut values = [0.0; 6];
+        let mut values = [0f32; 6];
         reader.read(&entry, &mut values).unwrap();
         assert_eq!(values.map(f32::to_bits), a.map(f32::to_bits));
         assert!(reader.tensors["a \"q\" é\n"].shape.is_empty());
@@ -78,7 +89,7 @@ mod tests {
         let mut reader = Reader::bytes(::safetensors::serialize(views, None).unwrap()).unwrap();
         assert_eq!(reader.tensors["n"].dtype, "I64");
         let entry = reader.tensors["w"].clone();
-        let mut values = [0.0; 2];
+        let mut values = [0f32; 2];
         reader.read(&entry, &mut values).unwrap();
         assert_eq!(values, [1.0, 2.0]);
     }
@@ -95,10 +106,76 @@ mod tests {
         ];
         let mut reader = Reader::bytes(::safetensors::serialize(views, None).unwrap()).unwrap();
         for name in ["half", "brain"] {
-            let (entry, mut values) = (reader.tensors[name].clone(), vec![0.0; 9_999]);
+            let (entry, mut values) = (reader.tensors[name].clone(), vec![0f32; 9_999]);
             assert!(entry.holds("F32") && !entry.holds("I32"));
             reader.read(&entry, &mut values).unwrap();
             assert!((0..9_999).all(|k| values[k] == [1.5, -2f32.powi(-24)][k % 2]), "{name}");
+            let mut values = vec![0f64; 9_999];
+            assert!(entry.holds("F64"));
+            reader.read(&entry, &mut values).unwrap();
+            assert!((0..9_999).all(|k| values[k] == [1.5, -2f64.powi(-24)][k % 2]), "{name}");
+        }
+    }
+
+    #[test]
+    fn floats_of_64_bits_are_written_read_and_widened_to() {
+        let a = [0.1f64, f64::MIN_POSITIVE, f64::NEG_INFINITY, -0.0, 1e300, 3.0];
+        let double = |name: &str, values| Tensor {
+            name: name.into(),
+            dtype: "F64",
+            shape: [2, 3][..].into(),
+            words: crate::view::words(values).into(),
+        };
+        let single = Tensor { dtype: "F32", words: [0.1f32; 6][..].to_vec().into(), ..double("s", &[0f64; 6]) };
+        let count = Tensor { dtype: "U32", shape: [1][..].into(), words: [1.0][..].into(), ..double("n", &[0f64; 6]) };
+        let mut all = [count, double("d", &a), single];
+        align(&mut all);
+        assert_eq!(all.each_ref().map(|tensor| tensor.name.as_str()), ["d", "n", "s"]);
+        let bytes = encode(&[], &all);
+        let file = ::safetensors::SafeTensors::deserialize(&bytes).unwrap();
+        let found = file.tensor("d").unwrap();
+        assert_eq!((found.dtype(), found.shape()), (::safetensors::Dtype::F64, &[2, 3][..]));
+        assert_eq!(found.data(), bytemuck::bytes_of(&a));
+        let mut reader = Reader::bytes(bytes).unwrap();
+        let mut read = |name: &str| {
+            let (entry, mut values) = (reader.tensors[name].clone(), [0f64; 6]);
+            assert!(entry.holds("F64") && entry.holds("F32") == (name == "s"));
+            reader.read(&entry, &mut values).unwrap();
+            values
+        };
+        assert_eq!((read("d").map(f64::to_bits), read("s")), (a.map(f64::to_bits), [f64::from(0.1f32); 6]));
+    }
+
+    /// What a model does not load may stand in its file all the same.
+    #[test]
+    fn every_type_of_the_format_has_its_size() {
+        use ::safetensors::{Dtype, tensor::TensorView};
+        let types = [
+            (Dtype::BOOL, 1),
+            (Dtype::U8, 1),
+            (Dtype::I8, 1),
+            (Dtype::F8_E5M2, 1),
+            (Dtype::F8_E4M3, 1),
+            (Dtype::F8_E8M0, 1),
+            (Dtype::U16, 2),
+            (Dtype::I16, 2),
+            (Dtype::F16, 2),
+            (Dtype::BF16, 2),
+            (Dtype::U32, 4),
+            (Dtype::I32, 4),
+            (Dtype::F32, 4),
+            (Dtype::U64, 8),
+            (Dtype::I64, 8),
+            (Dtype::F64, 8),
+            (Dtype::C64, 8),
+        ];
+        let zeros = [0; 24];
+        let views = types
+            .map(|(dtype, bytes)| (dtype.to_string(), TensorView::new(dtype, vec![3], &zeros[..3 * bytes]).unwrap()));
+        let reader = Reader::bytes(::safetensors::serialize(views, None).unwrap()).unwrap();
+        for (dtype, bytes) in types {
+            let entry = &reader.tensors[&dtype.to_string()];
+            assert_eq!((size(&entry.dtype), entry.dtype.as_str()), (Some(bytes), &*dtype.to_string()));
         }
     }
 

@@ -9,8 +9,11 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{METADATA, half, index, json::Json};
-use crate::error::{Error, Result};
+use super::{METADATA, half, index, json::Json, size};
+use crate::{
+    error::{Error, Result},
+    float::Float,
+};
 
 trait Source: Read + Seek + Send {}
 impl<T: Read + Seek + Send> Source for T {}
@@ -31,13 +34,18 @@ pub(crate) struct Entry {
 }
 
 impl Entry {
-    /// Whether numbers of type `dtype` can be read from it: f32 from those of 16 bits too, all of which it has.
+    /// Whether numbers of type `dtype` can be read from it: floats from shorter ones too, all of which they have.
     pub(crate) fn holds(&self, dtype: &str) -> bool {
-        self.dtype == dtype || (dtype == "F32" && ["F16", "BF16"].contains(&self.dtype.as_str()))
+        let shorter: &[&str] = match dtype {
+            "F32" => &["F16", "BF16"],
+            "F64" => &["F32", "F16", "BF16"],
+            _ => &[],
+        };
+        self.dtype == dtype || shorter.contains(&self.dtype.as_str())
     }
 }
 
-/// Bytes that are widened at a time.
+/// Bytes that are converted at a time.
 const CHUNK: usize = 4096;
 
 /// An open file, or several with an index, whose headers have been checked.
@@ -103,48 +111,44 @@ impl Reader {
         }
     }
 
-    /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] f32, or of integers of 64 bits.
-    pub(crate) fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
+    /// Reads a tensor of `values.len()` numbers, of a type that [`Entry::holds`] theirs, or of integers of 64 bits;
+    /// integers of 32 bits are read as the words that they are.
+    pub(crate) fn read<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
         self.shards[entry.shard].read(entry, values)
     }
 }
 
 impl Values {
-    fn read(&mut self, entry: &Entry, values: &mut [f32]) -> Result<()> {
+    fn read<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
         let at = SeekFrom::Start(self.start + entry.start as u64);
         self.source.seek(at).map_err(Error::io(&self.path))?;
-        let widen = match entry.dtype.as_str() {
-            "F16" => half::from_f16,
-            "BF16" => half::from_bf16,
-            "I64" => return self.read_integers(values),
-            _ => return self.read_whole(values),
-        };
+        match entry.dtype.as_str() {
+            "F16" => self.convert(values, |bytes| half::from_f16(u16::from_le_bytes(bytes)).into()),
+            "BF16" => self.convert(values, |bytes| half::from_bf16(u16::from_le_bytes(bytes)).into()),
+            "I64" => self.convert(values, |bytes| i64::from_le_bytes(bytes) as f64),
+            "F32" if T::WORDS > 1 => self.convert(values, |bytes| f32::from_le_bytes(bytes).into()),
+            _ => self.read_whole(values),
+        }
+    }
+
+    /// Reads numbers of `N` bytes, some at a time.
+    fn convert<T: Float, const N: usize>(&mut self, values: &mut [T], number: impl Fn([u8; N]) -> f64) -> Result<()> {
         let mut bytes = [0; CHUNK];
-        for values in values.chunks_mut(CHUNK / 2) {
-            let bytes = &mut bytes[..2 * values.len()];
+        for values in values.chunks_mut(CHUNK / N) {
+            let bytes = &mut bytes[..N * values.len()];
             self.source.read_exact(bytes).map_err(Error::io(&self.path))?;
-            for (value, pair) in values.iter_mut().zip(bytes.chunks_exact(2)) {
-                *value = widen(u16::from_le_bytes([pair[0], pair[1]]));
+            for (value, &bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
+                *value = T::from_f64(number(bytes));
             }
         }
         Ok(())
     }
 
-    fn read_integers(&mut self, values: &mut [f32]) -> Result<()> {
-        for value in values {
-            let mut bytes = [0; 8];
-            self.source.read_exact(&mut bytes).map_err(Error::io(&self.path))?;
-            *value = i64::from_le_bytes(bytes) as f32;
-        }
-        Ok(())
-    }
-
-    fn read_whole(&mut self, values: &mut [f32]) -> Result<()> {
-        self.source.read_exact(bytemuck::cast_slice_mut(values)).map_err(Error::io(&self.path))?;
+    fn read_whole<T: Float>(&mut self, values: &mut [T]) -> Result<()> {
+        let bytes = bytemuck::cast_slice_mut(values);
+        self.source.read_exact(bytes).map_err(Error::io(&self.path))?;
         if cfg!(target_endian = "big") {
-            for value in values {
-                *value = f32::from_bits(value.to_bits().swap_bytes());
-            }
+            bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
         }
         Ok(())
     }
@@ -230,16 +234,5 @@ fn check(tensors: &BTreeMap<String, Entry>, available: u64) -> Result<(), String
         Some(0) => Ok(()),
         Some(more) => Err(format!("{more} bytes follow the last tensor")),
         None => Err(format!("truncated: the tensors take {before} bytes, but {available} follow the header")),
-    }
-}
-
-/// Bytes of one element; of types that are packed below a byte, or unknown, nothing is said.
-fn size(dtype: &str) -> Option<usize> {
-    match dtype {
-        "BOOL" | "U8" | "I8" | "F8_E5M2" | "F8_E4M3" | "F8_E8M0" => Some(1),
-        "U16" | "I16" | "F16" | "BF16" => Some(2),
-        "U32" | "I32" | "F32" => Some(4),
-        "U64" | "I64" | "F64" | "C64" => Some(8),
-        _ => None,
     }
 }

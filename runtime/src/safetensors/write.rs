@@ -3,7 +3,10 @@
 //! gone after the next call.
 
 use alloc::{borrow::Cow, format, string::String, vec::Vec};
-use core::hash::{BuildHasher, Hasher};
+use core::{
+    cmp::Reverse,
+    hash::{BuildHasher, Hasher},
+};
 use std::{
     fs::{self, File, Metadata, OpenOptions, TryLockError},
     hash::RandomState,
@@ -11,30 +14,37 @@ use std::{
     path::{Path, PathBuf},
 };
 
-use super::{METADATA, index, json::quote};
+use super::{METADATA, index, json::quote, size};
 use crate::error::{Error, Result};
 
 /// One tensor to be written.
 pub(crate) struct Tensor<'a> {
     pub(crate) name: String,
-    /// The element type as the format writes it: of 4 bytes, or `I64`, of which the values are the numbers.
+    /// The element type as the format writes it, of 4 or 8 bytes.
     pub(crate) dtype: &'static str,
     pub(crate) shape: Cow<'a, [usize]>,
-    pub(crate) values: &'a [f32],
+    /// The words of the values: one or two for each.
+    pub(crate) words: Cow<'a, [f32]>,
 }
 
 impl Tensor<'_> {
     /// Bytes of one element.
-    pub(crate) fn size(&self) -> usize {
-        if self.dtype == "I64" { 8 } else { 4 }
+    fn size(&self) -> usize {
+        size(self.dtype).unwrap_or(1)
     }
 
     fn bytes(&self) -> Cow<'_, [u8]> {
-        match self.dtype {
-            "I64" => Cow::Owned(self.values.iter().flat_map(|value| (*value as i64).to_le_bytes()).collect()),
-            _ => little_endian(self.values),
+        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
+        if cfg!(target_endian = "little") {
+            return Cow::Borrowed(bytes);
         }
+        Cow::Owned(bytes.chunks_exact(self.size()).flat_map(|element| element.iter().rev().copied()).collect())
     }
+}
+
+/// Puts tensors into an order in which each starts on a multiple of the size of its elements, and otherwise leaves theirs.
+pub(crate) fn align(tensors: &mut [Tensor<'_>]) {
+    tensors.sort_by_key(|tensor| Reverse(tensor.size()));
 }
 
 /// The bytes of a file.
@@ -198,14 +208,6 @@ fn write(file: &File, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> io
     file.flush()
 }
 
-fn little_endian(values: &[f32]) -> Cow<'_, [u8]> {
-    if cfg!(target_endian = "little") {
-        Cow::Borrowed(bytemuck::cast_slice(values))
-    } else {
-        Cow::Owned(values.iter().flat_map(|value| value.to_le_bytes()).collect())
-    }
-}
-
 fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     let mut text = String::from("{");
     if !metadata.is_empty() {
@@ -222,7 +224,7 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     for tensor in tensors {
         text.push_str(if text.len() == 1 { "" } else { "," });
         quote(&tensor.name, &mut text);
-        let end = start + tensor.size() * tensor.values.len();
+        let end = start + size_of_val(&*tensor.words);
         let (dtype, shape) = (tensor.dtype, &tensor.shape);
         text.push_str(&format!(":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
         start = end;

@@ -250,6 +250,7 @@ impl<D: rt::Device> core::ops::Deref for Net<D> {
 #[doc(hidden)]
 impl<D: rt::Device> rt::Model for Net<D> {
     type Device = D;
+    type Float = f32;
 
     fn weights(&self) -> &rt::Weights<D> {
         &self.weights
@@ -548,6 +549,7 @@ mod plan {
     impl rt::Step for LossGradients {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
+        type Float = f32;
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
@@ -575,6 +577,7 @@ mod plan {
     impl rt::Step for LossAdamW {
         const NAME: &'static str = "loss";
         type Optimizer = rt::AdamW;
+        type Float = f32;
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {

@@ -8,14 +8,14 @@ use std::process::{Command, Stdio};
 /// As many numbers as fill some pages, all the same.
 fn save_all(path: &Path, value: f32) -> Result<()> {
     let values = [value; 10_000];
-    save(path, &[], &[Tensor { name: "w".into(), dtype: "F32", shape: [10_000][..].into(), values: &values }])
+    save(path, &[], &[Tensor { name: "w".into(), dtype: "F32", shape: [10_000][..].into(), words: values[..].into() }])
 }
 
 /// The number that the file holds everywhere.
 fn read(path: &Path) -> f32 {
     let mut reader = Reader::open(path).unwrap();
     let entry = reader.tensors["w"].clone();
-    let mut values = vec![0.0; 10_000];
+    let mut values = vec![0f32; 10_000];
     reader.read(&entry, &mut values).unwrap();
     assert!(values.iter().all(|value| *value == values[0]));
     values[0]

@@ -383,6 +383,7 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         #[doc(hidden)]
         impl<D: #rt::Device> #rt::Model for #name<D> {
             type Device = D;
+            type Float = f32;
 
             fn weights(&self) -> &#rt::Weights<D> {
                 &self.weights

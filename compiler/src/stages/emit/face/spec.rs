@@ -111,8 +111,8 @@ fn init(param: &Param) -> TokenStream {
         Init::Zeros => quote!(rt::Init::Zeros),
         Init::Ones => quote!(rt::Init::Ones),
         Init::Constant(x) => {
-            let x = number(x);
-            quote!(rt::Init::Constant(#x))
+            let (sign, size) = ((x < 0.0).then(|| quote!(-)), Literal::f64_suffixed(x.abs()));
+            quote!(rt::Init::Constant(#sign #size))
         }
         Init::Normal { std } => {
             let std = number(std);

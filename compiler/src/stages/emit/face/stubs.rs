@@ -42,6 +42,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
+                    type Float = f32;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn outcome(_: &[usize]) -> [usize; 2] { [0, 0] }
                     fn cpu(_: rt::StepMemory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }

@@ -220,6 +220,7 @@ impl<'a> Printer<'a> {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
+                    type Float = f32;
                     #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }
