@@ -52,6 +52,8 @@ pub use contract::{
     Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
     Tile, Window, contract, contract_kept, contract_narrow,
 };
+#[cfg(feature = "f64")]
+pub use contract::contract_wide;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]
 pub use isa::Deterministic;
