@@ -11,7 +11,7 @@ mod blocks;
 mod cut;
 mod gemv;
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;
 mod tile;
 
 use super::drive::{self, Call};
