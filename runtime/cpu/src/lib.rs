@@ -50,12 +50,12 @@ pub use attend::{Attend, Attended, Mask, Strided, attend};
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+#[cfg(feature = "f64")]
+pub use contract::contract_wide;
 pub use contract::{
     Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
     Tile, Window, contract, contract_kept, contract_narrow,
 };
-#[cfg(feature = "f64")]
-pub use contract::contract_wide;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]
 pub use isa::Deterministic;

@@ -161,14 +161,11 @@ impl Element for f64 {
     }
     #[inline(always)]
     unsafe fn transpose<S: Simd>(_: S, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
-        for row in 0..S::LANES {
-            // SAFETY: `rows` holds `LANES` pointers, each to `at + LANES` numbers, of which `count` are at most as many, and
-            // `to` has `LANES` numbers at every `step`, by this method's contract.
-            unsafe {
-                let from = (*rows.add(row)).add(at);
-                for column in 0..count {
-                    to.add(column * step + row).write(from.add(column).read());
-                }
+        for column in 0..count {
+            for row in 0..S::LANES {
+                // SAFETY: `rows` holds `LANES` pointers, each to `at + LANES` numbers, of which `count` are at most as many,
+                // and `to` has `LANES` numbers at every `step`, by this method's contract.
+                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) }
             }
         }
     }

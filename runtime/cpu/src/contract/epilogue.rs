@@ -104,7 +104,6 @@ impl<'a, T> Tile<'a, T> {
             }
         }
     }
-
 }
 
 impl Tile<'_> {

@@ -319,7 +319,15 @@ pub(super) unsafe fn gather_row<S: Simd, T: Element>(
 /// # Safety
 /// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(always)]
-unsafe fn run<S: Simd, T: Element>(s: S, side: &Side<'_, T>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut T) {
+unsafe fn run<S: Simd, T: Element>(
+    s: S,
+    side: &Side<'_, T>,
+    place: &Place,
+    axis: usize,
+    length: usize,
+    padded: usize,
+    to: *mut T,
+) {
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
@@ -412,9 +420,7 @@ pub(super) unsafe fn copy<S: Simd, T: Element>(s: S, from: *const T, step: isize
         if at < count {
             let rest = s.mask_first(count - at);
             // SAFETY: both sides have `count` words by this function's contract, where the mask ends.
-            unsafe {
-                T::store_masked(s, to.wrapping_add(at), rest, T::load_masked(s, from.wrapping_add(at), rest))
-            };
+            unsafe { T::store_masked(s, to.wrapping_add(at), rest, T::load_masked(s, from.wrapping_add(at), rest)) };
         }
         return;
     }

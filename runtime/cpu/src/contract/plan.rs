@@ -242,7 +242,8 @@ fn read_left<T: Element>(lhs: &Side<'_, T>, batch: &Group, (m, n): (&Group, &Gro
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.bounded().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    let reread = lhs.ignores(moving(batch)) && (m.total * k.total).saturating_mul(T::WORDS) >= large_words() && n.total >= OFTEN;
+    let reread =
+        lhs.ignores(moving(batch)) && (m.total * k.total).saturating_mul(T::WORDS) >= large_words() && n.total >= OFTEN;
     let sparse = row == 1 && is_sparse(step.saturating_mul(T::WORDS.cast_signed()), k.total, n.total);
     if even && run >= k.total.min(LEAST_RUN) && !reread && !sparse {
         let step = if k.total == 1 { 1 } else { step };

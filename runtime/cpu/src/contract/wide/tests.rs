@@ -53,7 +53,8 @@ struct Want {
 fn want(case: &Case<f64>) -> Want {
     let (zeros, of) = (vec![0.0; case.words], |role: Role| case.axes.iter().filter(move |axis| axis.1 == role));
     let depth = of(Role::K).map(|axis| axis.0).product::<usize>() as f64;
-    let mut want = Want { sums: zeros.clone(), sizes: zeros.clone(), rows: zeros, inside: vec![false; case.words], depth };
+    let mut want =
+        Want { sums: zeros.clone(), sizes: zeros.clone(), rows: zeros, inside: vec![false; case.words], depth };
     for index in indices(&case.axes) {
         let at = case.base + case.strides.iter().zip(&index).map(|(s, i)| s * *i as isize).sum::<isize>();
         let (at, product) = (at as usize, case.lhs.element(&index) * case.rhs.element(&index));
@@ -67,22 +68,25 @@ fn want(case: &Case<f64>) -> Want {
     want
 }
 
+fn output<'a>(case: &'a Case<f64>, data: &'a mut [f64]) -> Output<'a, f64> {
+    Output { data, base: case.base, strides: &case.strides }
+}
+
 /// Checks a case of f32 as one of f64.
 pub(in crate::contract) fn check(case: &Case) {
     let case = &wide(case);
     let (axes, left, right) = (case.axes(), case.lhs.view(), case.rhs.view());
     let work = Contract { axes: &axes, lhs: case.lhs.operand(&left), rhs: case.rhs.operand(&right) };
     let want = want(case);
-    let output = |data| Output { data, base: case.base, strides: &case.strides };
     #[cfg(feature = "deterministic")]
     check_bits(case, &work);
     for isa in Isa::available() {
         let mut of_one_thread = Vec::new();
         for threads in [1, 2, 3] {
             let mut plain = vec![7.0; case.words];
-            contract_wide(isa, threads, &work, &mut [output(&mut plain)], &Plain);
+            contract_wide(isa, threads, &work, &mut [output(case, &mut plain)], &Plain);
             let (mut first, mut second) = (vec![7.0; case.words], vec![7.0; case.words]);
-            contract_wide(isa, threads, &work, &mut [output(&mut first), output(&mut second)], &Both);
+            contract_wide(isa, threads, &work, &mut [output(case, &mut first), output(case, &mut second)], &Both);
             for at in 0..case.words {
                 let all = [plain[at], first[at], second[at]];
                 if !want.inside[at] {
@@ -110,8 +114,7 @@ pub(in crate::contract) fn check(case: &Case) {
 fn check_bits(case: &Case<f64>, work: &Contract<'_, f64>) {
     let numbers = |isa: Isa, threads| {
         let mut out = vec![7.0; case.words];
-        let output = Output { data: &mut out, base: case.base, strides: &case.strides };
-        contract_wide(crate::Deterministic::from(isa), threads, work, &mut [output], &Plain);
+        contract_wide(crate::Deterministic::from(isa), threads, work, &mut [output(case, &mut out)], &Plain);
         out.into_iter().map(f64::to_bits).collect::<Vec<_>>()
     };
     let first = numbers(Isa::best(), 1);
@@ -135,7 +138,9 @@ fn product(random: &mut Random, [m, n, k]: [usize; 3], transposed: [bool; 2]) ->
 #[test]
 fn operands_of_many_blocks_and_jobs() {
     let mut random = Random(31);
-    for (at, shape) in [[530, 40, 600], [13, 2200, 30], [70, 4200, 3], [520, 33, 300], [300, 150, 259]].into_iter().enumerate() {
+    for (at, shape) in
+        [[530, 40, 600], [13, 2200, 30], [70, 4200, 3], [520, 33, 300], [300, 150, 259]].into_iter().enumerate()
+    {
         check(&product(&mut random, shape, [at % 2 == 1, at % 3 == 1]));
     }
 }
@@ -144,7 +149,9 @@ fn operands_of_many_blocks_and_jobs() {
 fn matrices_times_vectors() {
     let mut random = Random(32);
     for size in [1, 5, 64, 130, 1100] {
-        for (shape, transposed) in [([1, size, 77], [false; 2]), ([1, size, 77], [false, true]), ([size, 1, 77], [true; 2])] {
+        for (shape, transposed) in
+            [([1, size, 77], [false; 2]), ([1, size, 77], [false, true]), ([size, 1, 77], [true; 2])]
+        {
             check(&product(&mut random, shape, transposed));
             check(&product(&mut random, [shape[0], shape[1], 601], [shape[0] != 1, false]));
         }
@@ -174,7 +181,8 @@ fn what_is_no_number_reaches_only_its_row_and_column() {
         let axes = axes.map(|(extent, role)| Axis { extent, role });
         let (mut left, right) = (vec![1.0; batch * m * k], vec![1.0; batch * k * n]);
         left[k / 2] = f64::NAN;
-        let strides = [[m * k, k, 0, 1], [k * n, 0, 1, n], [m * n, n, 1, 0]].map(|strides| strides.map(usize::cast_signed));
+        let strides =
+            [[m * k, k, 0, 1], [k * n, 0, 1, n], [m * n, n, 1, 0]].map(|strides| strides.map(usize::cast_signed));
         let operand = |data, strides| Operand { data, base: 0, strides, windows: &[] };
         let work = Contract { axes: &axes, lhs: operand(&left, &strides[0]), rhs: operand(&right, &strides[1]) };
         for isa in Isa::available() {
