@@ -3,6 +3,8 @@
 //! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
+mod wide;
+
 use core::arch::x86_64::*;
 
 use super::vectors::reductions;
@@ -52,6 +54,8 @@ macro_rules! vectors {
         }
     )*};
 }
+
+use vectors;
 
 /// Folds a vector in halves: 8, 4, 2 lanes.
 macro_rules! fold {

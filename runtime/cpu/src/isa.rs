@@ -12,7 +12,7 @@ use super::Simd;
 #[cfg(feature = "deterministic")]
 use super::Twice;
 use super::sealed::Sealed;
-use super::vectors::{MAX_LANES, Vectors};
+use super::vectors::MAX_LANES;
 #[cfg(target_arch = "x86_64")]
 use super::{Avx2, Avx512, Sse2};
 
@@ -117,7 +117,7 @@ pub trait Visit {
     type Out;
 
     /// Does it with the token of the set.
-    fn visit<V: Vectors>(self, token: V) -> Self::Out;
+    fn visit<V: Simd>(self, token: V) -> Self::Out;
 }
 
 /// The instruction sets that kernels of a model are compiled for.
@@ -157,7 +157,7 @@ impl Visit for RegisterTile {
     type Out = (usize, usize);
 
     #[inline(always)]
-    fn visit<V: Vectors>(self, _: V) -> (usize, usize) {
+    fn visit<V: Simd>(self, _: V) -> (usize, usize) {
         const { assert!(V::LANES <= MAX_LANES && V::ROWS <= MAX_LANES) }
         (V::ROWS, V::LANES)
     }
@@ -233,7 +233,7 @@ impl<K: Kernel> Visit for Enter<K> {
     type Out = ();
 
     #[inline(always)]
-    fn visit<V: Vectors>(self, token: V) {
+    fn visit<V: Simd>(self, token: V) {
         token.enter(self.0);
     }
 }

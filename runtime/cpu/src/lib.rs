@@ -22,6 +22,7 @@ mod contract;
 mod floor;
 mod isa;
 mod kept;
+mod lanes;
 pub mod machine;
 mod pages;
 mod parallel;
@@ -38,6 +39,7 @@ mod sums;
 mod sweep;
 mod twice;
 mod vectors;
+mod wide;
 mod words;
 
 pub mod math;
@@ -48,6 +50,8 @@ pub use attend::{Attend, Attended, Mask, Strided, attend};
 pub use avx2::Avx2;
 #[cfg(target_arch = "x86_64")]
 pub use avx512::Avx512;
+#[cfg(feature = "f64")]
+pub use contract::contract_wide;
 pub use contract::{
     Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
     Tile, Window, contract, contract_kept, contract_narrow,
@@ -68,4 +72,5 @@ pub use sums::{LongSum, Lost};
 pub use sweep::{At, Full, Part};
 pub use twice::Twice;
 pub use vectors::Vectors;
+pub use wide::Wide;
 pub use words::{OutOfMemory, Words};

@@ -2,6 +2,8 @@
 //!
 //! In and out: as [`Vectors`] says. Always: plain Rust arithmetic. It also serves aarch64 and wasm32 for now.
 
+mod wide;
+
 use super::Vectors;
 
 /// The token of the portable instruction set.
@@ -15,17 +17,10 @@ const LANES: usize = 8;
 #[repr(align(32))]
 pub struct Lanes<T>([T; LANES]);
 
-/// The array of a value for each lane, written out: LLVM would unroll a loop for each operation of a kernel, which takes
-/// several times as long.
+/// The array of a value for each lane.
 macro_rules! each_lane {
     ($lane:ident => $value:expr) => {
-        each_lane!($lane => $value; 0 1 2 3 4 5 6 7)
-    };
-    ($lane:ident => $value:expr; $($number:literal)*) => {
-        [$({
-            let $lane: usize = $number;
-            $value
-        }),*]
+        crate::lanes::each_lane!($lane [0 1 2 3 4 5 6 7] => $value)
     };
 }
 

@@ -1,11 +1,11 @@
-//! The vocabulary of kernels: vectors of 32-bit lanes, and safe access to slices.
+//! The vocabulary of kernels: vectors of 32-bit and of 64-bit lanes, and safe access to slices.
 //!
 //! In: slices and scalars. Out: slices and scalars. Always: no method touches memory outside its slice.
 
 use core::marker::PhantomData;
 
 use super::parallel::streams;
-use super::{At, Vectors};
+use super::{At, Wide};
 use crate::machine::machine;
 
 /// Slices of fewer words are written through the caches.
@@ -24,10 +24,55 @@ pub struct Skip<S> {
     of: PhantomData<S>,
 }
 
-/// What kernels are written against: the arithmetic of [`Vectors`], and memory as slices.
+/// The lanes of a type of vector that an access covers, and its reads and writes.
+macro_rules! slices {
+    ($($t:ident $e:ty: $select_at:ident $select:ident $load:ident $load_raw:ident $load_masked_raw:ident
+        $store:ident $store_raw:ident $store_masked_raw:ident
+        $gather:ident $gather_raw:ident $scatter:ident $scatter_raw:ident;)*) => {$(
+        /// `new` in the lanes that `at` covers, else `old`.
+        #[inline(always)]
+        fn $select_at<A: At>(self, at: A, new: Self::$t, old: Self::$t) -> Self::$t {
+            if A::FULL { new } else { self.$select(self.mask_at(at), new, old) }
+        }
+        /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
+        #[inline(always)]
+        fn $load<A: At>(self, data: &[$e], index: usize, at: A) -> Self::$t {
+            let count = at.count(Self::LANES);
+            check(data.len(), index, count);
+            let p = data.as_ptr().wrapping_add(index);
+            // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+            unsafe { if A::FULL { self.$load_raw(p) } else { self.$load_masked_raw(p, self.mask_first(count)) } }
+        }
+        /// Writes the lanes that `at` covers to `data[index..]`.
+        #[inline(always)]
+        fn $store<A: At>(self, data: &mut [$e], index: usize, at: A, v: Self::$t) {
+            let count = at.count(Self::LANES);
+            check(data.len(), index, count);
+            let p = data.as_mut_ptr().wrapping_add(index);
+            // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
+            unsafe { if A::FULL { self.$store_raw(p, v) } else { self.$store_masked_raw(p, self.mask_first(count), v) } }
+        }
+        /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
+        #[inline(always)]
+        fn $gather(self, data: &[$e], idx: Self::I, m: Self::M) -> Self::$t {
+            let m = self.and_m(m, within(self, data.len(), idx));
+            // SAFETY: the mask keeps only indices within the slice.
+            unsafe { self.$gather_raw(data.as_ptr(), idx, m) }
+        }
+        /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
+        #[inline(always)]
+        fn $scatter(self, data: &mut [$e], idx: Self::I, m: Self::M, v: Self::$t) {
+            let m = self.and_m(m, within(self, data.len(), idx));
+            // SAFETY: the mask keeps only indices within the slice.
+            unsafe { self.$scatter_raw(data.as_mut_ptr(), idx, m, v) }
+        }
+    )*};
+}
+
+/// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices.
 ///
 /// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code.
-pub trait Simd: Vectors {
+pub trait Simd: Wide {
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {
@@ -53,6 +98,36 @@ pub trait Simd: Vectors {
     fn i_from_m(self, x: Self::M) -> Self::I {
         self.select_i(x, self.splat_i(1), self.splat_i(0))
     }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn d_from_m(self, x: Self::M) -> Self::D {
+        self.select_d(x, self.splat_d(1.0), self.splat_d(0.0))
+    }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn l_from_m(self, x: Self::M) -> Self::L {
+        self.select_l(x, self.splat_l(1), self.splat_l(0))
+    }
+    /// 1 where true, else 0.
+    #[inline(always)]
+    fn q_from_m(self, x: Self::M) -> Self::Q {
+        self.select_q(x, self.splat_q(1), self.splat_q(0))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_d(self, x: Self::D) -> Self::M {
+        self.not_m(self.eq_d(x, self.splat_d(0.0)))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_l(self, x: Self::L) -> Self::M {
+        self.not_m(self.eq_l(x, self.splat_l(0)))
+    }
+    /// Where not 0.
+    #[inline(always)]
+    fn m_from_q(self, x: Self::Q) -> Self::M {
+        self.not_m(self.eq_q(x, self.splat_q(0)))
+    }
     /// Where not 0.
     #[inline(always)]
     fn m_from_f(self, x: Self::F) -> Self::M {
@@ -68,47 +143,28 @@ pub trait Simd: Vectors {
     fn m_from_i(self, x: Self::I) -> Self::M {
         self.not_m(self.eq_i(x, self.splat_i(0)))
     }
-    /// `new` in the lanes that `at` covers, else `old`.
-    #[inline(always)]
-    fn select_at_f<A: At>(self, at: A, new: Self::F, old: Self::F) -> Self::F {
-        if A::FULL { new } else { self.select_f(self.mask_at(at), new, old) }
+    slices! {
+        F f32: select_at_f select_f load_f load_raw_f load_masked_raw_f store_f store_raw_f store_masked_raw_f
+            gather_f gather_raw_f scatter_f scatter_raw_f;
+        I i32: select_at_i select_i load_i load_raw_i load_masked_raw_i store_i store_raw_i store_masked_raw_i
+            gather_i gather_raw_i scatter_i scatter_raw_i;
+        U u32: select_at_u select_u load_u load_raw_u load_masked_raw_u store_u store_raw_u store_masked_raw_u
+            gather_u gather_raw_u scatter_u scatter_raw_u;
+        D f64: select_at_d select_d load_d load_raw_d load_masked_raw_d store_d store_raw_d store_masked_raw_d
+            gather_d gather_raw_d scatter_d scatter_raw_d;
+        L i64: select_at_l select_l load_l load_raw_l load_masked_raw_l store_l store_raw_l store_masked_raw_l
+            gather_l gather_raw_l scatter_l scatter_raw_l;
+        Q u64: select_at_q select_q load_q load_raw_q load_masked_raw_q store_q store_raw_q store_masked_raw_q
+            gather_q gather_raw_q scatter_q scatter_raw_q;
     }
-    /// `new` in the lanes that `at` covers, else `old`.
-    #[inline(always)]
-    fn select_at_i<A: At>(self, at: A, new: Self::I, old: Self::I) -> Self::I {
-        if A::FULL { new } else { self.select_i(self.mask_at(at), new, old) }
-    }
-    /// `new` in the lanes that `at` covers, else `old`.
-    #[inline(always)]
-    fn select_at_u<A: At>(self, at: A, new: Self::U, old: Self::U) -> Self::U {
-        if A::FULL { new } else { self.select_u(self.mask_at(at), new, old) }
-    }
-    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
-    #[inline(always)]
-    fn load_f<A: At>(self, data: &[f32], index: usize, at: A) -> Self::F {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_f(p) } else { self.load_masked_raw_f(p, self.mask_first(count)) } }
-    }
-    /// Writes the lanes that `at` covers to `data[index..]`.
-    #[inline(always)]
-    fn store_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F) {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_mut_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_f(p, v) } else { self.store_masked_raw_f(p, self.mask_first(count), v) } }
-    }
-    /// Asks the caches for the 4-byte words of a vector at `index`, which may lie outside.
+    /// Asks the caches for the words, of 4 bytes or 8, of a vector at `index`, which may lie outside.
     #[inline(always)]
     fn fetch<T>(self, data: &[T], index: usize) {
         let p = data.as_ptr().wrapping_add(index);
         let mut at = 0;
         while at < Self::LANES {
             self.fetch_raw(p.wrapping_add(at).cast());
-            at += 16;
+            at += if size_of::<T>() == 8 { 8 } else { 16 };
         }
     }
     /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses that are aligned, at none
@@ -131,84 +187,6 @@ pub trait Simd: Vectors {
         } else {
             self.store_f(data, index, at, v);
         }
-    }
-    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
-    #[inline(always)]
-    fn gather_f(self, data: &[f32], idx: Self::I, m: Self::M) -> Self::F {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.gather_raw_f(data.as_ptr(), idx, m) }
-    }
-    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
-    #[inline(always)]
-    fn scatter_f(self, data: &mut [f32], idx: Self::I, m: Self::M, v: Self::F) {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.scatter_raw_f(data.as_mut_ptr(), idx, m, v) }
-    }
-    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
-    #[inline(always)]
-    fn load_i<A: At>(self, data: &[i32], index: usize, at: A) -> Self::I {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_i(p) } else { self.load_masked_raw_i(p, self.mask_first(count)) } }
-    }
-    /// Writes the lanes that `at` covers to `data[index..]`.
-    #[inline(always)]
-    fn store_i<A: At>(self, data: &mut [i32], index: usize, at: A, v: Self::I) {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_mut_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_i(p, v) } else { self.store_masked_raw_i(p, self.mask_first(count), v) } }
-    }
-    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
-    #[inline(always)]
-    fn gather_i(self, data: &[i32], idx: Self::I, m: Self::M) -> Self::I {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.gather_raw_i(data.as_ptr(), idx, m) }
-    }
-    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
-    #[inline(always)]
-    fn scatter_i(self, data: &mut [i32], idx: Self::I, m: Self::M, v: Self::I) {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.scatter_raw_i(data.as_mut_ptr(), idx, m, v) }
-    }
-    /// Reads the lanes that `at` covers from `data[index..]`; the others are 0.
-    #[inline(always)]
-    fn load_u<A: At>(self, data: &[u32], index: usize, at: A) -> Self::U {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.load_raw_u(p) } else { self.load_masked_raw_u(p, self.mask_first(count)) } }
-    }
-    /// Writes the lanes that `at` covers to `data[index..]`.
-    #[inline(always)]
-    fn store_u<A: At>(self, data: &mut [u32], index: usize, at: A, v: Self::U) {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_mut_ptr().wrapping_add(index);
-        // SAFETY: `check` has proved that `count` words from `p` on lie within the slice.
-        unsafe { if A::FULL { self.store_raw_u(p, v) } else { self.store_masked_raw_u(p, self.mask_first(count), v) } }
-    }
-    /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0.
-    #[inline(always)]
-    fn gather_u(self, data: &[u32], idx: Self::I, m: Self::M) -> Self::U {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.gather_raw_u(data.as_ptr(), idx, m) }
-    }
-    /// Writes `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last lane wins.
-    #[inline(always)]
-    fn scatter_u(self, data: &mut [u32], idx: Self::I, m: Self::M, v: Self::U) {
-        let m = self.and_m(m, within(self, data.len(), idx));
-        // SAFETY: the mask keeps only indices within the slice.
-        unsafe { self.scatter_raw_u(data.as_mut_ptr(), idx, m, v) }
     }
     /// Applies a scalar function to each lane: for rare cases that are not worth vector code. Vectors have as many lanes
     /// at most as kernels see at once:
@@ -275,7 +253,7 @@ pub trait Simd: Vectors {
     }
 }
 
-impl<S: Vectors> Simd for S {}
+impl<S: Wide> Simd for S {}
 
 /// Panics unless `count` words from `index` on lie within `len`. In a loop, all but one comparison is invariant.
 #[inline(always)]

@@ -4,6 +4,8 @@
 //! this set only are rare, but every kernel of every model is compiled for them, and scalars take LLVM many times as long as
 //! vectors do. What it has no instruction for and no kernel does often is a function, compiled once.
 
+mod wide;
+
 use core::arch::x86_64::*;
 
 use super::Vectors;
@@ -25,6 +27,8 @@ macro_rules! vectors {
         }
     )*};
 }
+
+use vectors;
 
 /// Folds a vector in halves: 4, 2 lanes.
 macro_rules! fold {

@@ -4,6 +4,8 @@
 //! instructions do not wait for each other, so the long chains of an elementary function or of a sum run at twice the pace.
 //! Strict ones do in each lane what every machine can do, in the same order, so a set of as many lanes gives the same bits.
 
+mod wide;
+
 use super::{Kernel, Simd, Vectors};
 
 /// `S` with twice the lanes. `STRICT` ones have no fused multiply-add, no estimates and no tables, and a register tile of one
@@ -123,6 +125,8 @@ macro_rules! memory {
         }
     )*};
 }
+
+use {folds, halves, memory, shifts, splats};
 
 impl<S: Simd, const STRICT: bool> Vectors for Twice<S, STRICT> {
     const LANES: usize = 2 * S::LANES;

@@ -3,7 +3,7 @@
 //! In: vectors. Out: vectors. Always: a method does the same on every instruction set, up to the rounding of `mul_add_f` and
 //! the order of the reductions.
 
-use super::Kernel;
+use super::{Kernel, Simd};
 
 /// The reductions of a set whose integers, signed or not, have one type of vector, by its macro that folds one, with what makes
 /// integers of floats and floats of integers.
@@ -57,12 +57,18 @@ pub trait Vectors: Copy + Send + Sync + core::fmt::Debug + super::sealed::Sealed
     /// Runs `kernel` inside a `#[target_feature]` frame of this instruction set. What every machine has needs none, and is
     /// compiled once.
     #[inline(always)]
-    fn enter<K: Kernel>(self, kernel: K) {
+    fn enter<K: Kernel>(self, kernel: K)
+    where
+        Self: Simd,
+    {
         self.call(kernel);
     }
     /// As [`Vectors::enter`], but compiled once wherever it is called from.
     #[inline(never)]
-    fn call<K: Kernel>(self, kernel: K) {
+    fn call<K: Kernel>(self, kernel: K)
+    where
+        Self: Simd,
+    {
         kernel.run(self);
     }
 

@@ -4,6 +4,7 @@
 //! element are as far apart as divisors and steps say, so they are stepped through, and no coordinate is divided on the way.
 
 use super::COUNTABLE;
+use super::element::Element;
 use super::layout::{Place, Side};
 use super::pack::inside;
 
@@ -12,8 +13,15 @@ use super::pack::inside;
 /// # Safety
 /// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(never)]
-pub(super) unsafe fn dilated(side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
-    // SAFETY: `to` has `padded` words, by this function's contract.
+pub(super) unsafe fn dilated<T: Element>(
+    side: &Side<'_, T>,
+    place: &Place,
+    axis: usize,
+    length: usize,
+    padded: usize,
+    to: *mut T,
+) {
+    // SAFETY: `to` has `padded` words, by this function's contract, and a number of zero bytes is 0.
     unsafe { to.write_bytes(0, padded) };
     let length = length.cast_signed();
     // The indices that all windows let through: from the first on, so many apart.

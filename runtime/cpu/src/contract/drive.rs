@@ -16,11 +16,11 @@ use crate::scratch::Scratch;
 
 /// How a contraction was asked for.
 #[derive(Clone, Copy)]
-pub(super) struct Call<'a> {
+pub(super) struct Call<'a, T = f32> {
     pub(super) isa: Set,
     pub(super) threads: usize,
     /// What is done with sums, unless they are stored as they are.
-    pub(super) sink: Option<&'a dyn Sink>,
+    pub(super) sink: Option<&'a dyn Sink<T>>,
     /// Rows of the register tile.
     pub(super) rows: usize,
     /// Lanes of a vector.
@@ -99,7 +99,7 @@ pub(super) fn drive(
 }
 
 /// A call, with the register tile of its instruction set.
-pub(super) fn call<'a>(isa: Set, threads: usize, sink: Option<&'a dyn Sink>) -> Call<'a> {
+pub(super) fn call<T>(isa: Set, threads: usize, sink: Option<&dyn Sink<T>>) -> Call<'_, T> {
     let (rows, lanes) = isa.register_tile();
     Call { isa, threads, sink, rows, lanes }
 }

@@ -3,24 +3,25 @@
 //! In: a rectangle of sums in scratch memory. Out: the outputs. Always: plain sums are copied by vectors where the output's
 //! columns are contiguous.
 
+use super::element::Element;
 use super::epilogue::{Sink, Target, Tile};
 use super::layout::MAX_AXES;
 use super::plan::{MAX_OUTPUTS, Plan};
 use crate::{Area, Kernel, Simd};
 
 /// The batch index that a job works on, and where its results go.
-pub(super) struct Destination<'p> {
+pub(super) struct Destination<'p, T = f32> {
     index: [usize; MAX_AXES],
     axes: usize,
-    targets: [Target; MAX_OUTPUTS],
+    targets: [Target<T>; MAX_OUTPUTS],
     count: usize,
-    sink: Option<&'p dyn Sink>,
+    sink: Option<&'p dyn Sink<T>>,
 }
 
 /// Sums in memory: `rows` × `cols` of them from row `m` and column `n` on.
 #[derive(Clone, Copy)]
-pub(super) struct Sums {
-    pub(super) data: *const f32,
+pub(super) struct Sums<T = f32> {
+    pub(super) data: *const T,
     pub(super) pitch: usize,
     pub(super) m: usize,
     pub(super) n: usize,
@@ -28,8 +29,8 @@ pub(super) struct Sums {
     pub(super) cols: usize,
 }
 
-impl<'p> Destination<'p> {
-    pub(super) fn new(plan: &Plan<'_>, batch: usize, sink: Option<&'p dyn Sink>) -> Self {
+impl<'p, T: Element> Destination<'p, T> {
+    pub(super) fn new(plan: &Plan<'_, T>, batch: usize, sink: Option<&'p dyn Sink<T>>) -> Self {
         let mut index = [0; MAX_AXES];
         let mut rest = batch;
         for dim in (0..plan.batch.count).rev() {
@@ -49,7 +50,7 @@ impl<'p> Destination<'p> {
 
     /// The output itself, if plain sums may be written straight to it by whole vectors.
     #[inline(always)]
-    pub(super) fn straight(&self) -> Option<&Target> {
+    pub(super) fn straight(&self) -> Option<&Target<T>> {
         self.goal().straight()
     }
 
@@ -58,7 +59,7 @@ impl<'p> Destination<'p> {
     /// # Safety
     /// `sums` must describe readable memory and lie within the contraction.
     #[inline(always)]
-    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
+    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums<T>) {
         // SAFETY: `sums` is readable and lies within the contraction, by this function's contract, and the plan that the
         // targets come from has checked that the contraction lies within its outputs.
         unsafe { self.goal().finish(s, sums) }
@@ -66,24 +67,24 @@ impl<'p> Destination<'p> {
 
     /// The same by reference.
     #[inline(always)]
-    pub(super) fn goal(&self) -> Goal<'_> {
+    pub(super) fn goal(&self) -> Goal<'_, T> {
         let (batch, targets) = (&self.index[..self.axes], &self.targets[..self.count]);
         Goal { batch, targets, sink: self.sink }
     }
 }
 
 /// As [`Destination`], but where somebody else keeps the targets.
-pub(super) struct Goal<'p> {
+pub(super) struct Goal<'p, T = f32> {
     /// The index on each Batch axis.
     pub(super) batch: &'p [usize],
-    pub(super) targets: &'p [Target],
-    pub(super) sink: Option<&'p dyn Sink>,
+    pub(super) targets: &'p [Target<T>],
+    pub(super) sink: Option<&'p dyn Sink<T>>,
 }
 
-impl<'p> Goal<'p> {
+impl<'p, T: Element> Goal<'p, T> {
     /// The output itself, as for [`Destination::straight`].
     #[inline(always)]
-    pub(super) fn straight(&self) -> Option<&'p Target> {
+    pub(super) fn straight(&self) -> Option<&'p Target<T>> {
         match self.targets {
             [target] if self.sink.is_none() && target.column == 1 => Some(target),
             _ => None,
@@ -95,7 +96,7 @@ impl<'p> Goal<'p> {
     /// # Safety
     /// `sums` must describe readable memory and lie within the contraction, and the contraction within its outputs.
     #[inline(always)]
-    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums) {
+    pub(super) unsafe fn finish<S: Simd>(&self, s: S, sums: &Sums<T>) {
         if let Some(sink) = self.sink {
             let mut tile = Tile {
                 batch: self.batch,
@@ -120,16 +121,16 @@ impl<'p> Goal<'p> {
 /// # Safety
 /// `sums` must describe readable memory, and `target` must be valid for writing all of its rows and columns.
 #[inline(always)]
-unsafe fn store<S: Simd>(s: S, sums: Sums, target: Target) {
+unsafe fn store<S: Simd, T: Element>(s: S, sums: Sums<T>, target: Target<T>) {
     s.call(Store { sums, target });
 }
 
-struct Store {
-    sums: Sums,
-    target: Target,
+struct Store<T> {
+    sums: Sums<T>,
+    target: Target<T>,
 }
 
-impl Kernel for Store {
+impl<T: Element> Kernel for Store<T> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Store { sums, target } = self;
@@ -144,8 +145,8 @@ impl Kernel for Store {
                 // target are neighbours, and a vector ends with the last column or is masked there.
                 unsafe {
                     match whole {
-                        true => s.store_raw_f(to, s.load_raw_f(from)),
-                        false => s.store_masked_raw_f(to, mask, s.load_masked_raw_f(from, mask)),
+                        true => T::store(s, to, T::load(s, from)),
+                        false => T::store_masked(s, to, mask, T::load_masked(s, from, mask)),
                     }
                 }
                 from = from.wrapping_add(sums.pitch);

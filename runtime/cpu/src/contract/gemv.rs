@@ -7,6 +7,7 @@
 use core::ops::Range;
 
 use super::drive::{Call, JOB};
+use super::element::Element;
 use super::finish::{Destination, Sums};
 use super::layout::Place;
 use super::pack::{self, BLOCK};
@@ -106,11 +107,11 @@ impl Kernel for Columns<'_> {
                 }
                 let from = right.wrapping_offset(k.cast_signed() * task.step);
                 if rows == ROWS {
-                    add::<S, ROWS>(s, &factors, from, task.step, count, sums);
+                    add::<S, f32, ROWS>(s, &factors, from, task.step, count, sums);
                 } else {
                     for (row, factor) in factors.iter().enumerate().take(rows) {
                         let from = from.wrapping_offset(row.cast_signed() * task.step);
-                        add::<S, 1>(s, &[*factor], from, task.step, count, sums);
+                        add::<S, f32, 1>(s, &[*factor], from, task.step, count, sums);
                     }
                 }
                 k += rows;
@@ -132,13 +133,13 @@ impl Kernel for Columns<'_> {
 /// # Safety
 /// Each of the rows, `step` words apart, must have `count` readable words, and `sums` `count` writable ones.
 #[inline(always)]
-unsafe fn add<S: Simd, const COUNT: usize>(
+pub(super) unsafe fn add<S: Simd, T: Element, const COUNT: usize>(
     s: S,
-    factors: &[S::F; COUNT],
-    from: *const f32,
+    factors: &[T::V<S>; COUNT],
+    from: *const T,
     step: isize,
     count: usize,
-    sums: *mut f32,
+    sums: *mut T,
 ) {
     let mut at = 0;
     while at < count {
@@ -148,13 +149,13 @@ unsafe fn add<S: Simd, const COUNT: usize>(
         // SAFETY: by this function's contract the sums and all rows have `count` words, where a whole vector or the mask
         // ends.
         unsafe {
-            let mut sum = if whole { s.load_raw_f(to) } else { s.load_masked_raw_f(to, some) };
+            let mut sum = if whole { T::load(s, to) } else { T::load_masked(s, to, some) };
             for (row, factor) in factors.iter().enumerate() {
                 let from = from.wrapping_offset(row.cast_signed() * step).wrapping_add(at);
-                let right = if whole { s.load_raw_f(from) } else { s.load_masked_raw_f(from, some) };
-                sum = s.mul_add_f(*factor, right, sum);
+                let right = if whole { T::load(s, from) } else { T::load_masked(s, from, some) };
+                sum = T::mul_add(s, *factor, right, sum);
             }
-            if whole { s.store_raw_f(to, sum) } else { s.store_masked_raw_f(to, some, sum) }
+            if whole { T::store(s, to, sum) } else { T::store_masked(s, to, some, sum) }
         }
         at += S::LANES;
     }

@@ -4,6 +4,7 @@
 //! become plain strides, [`Group`]s of merged axes, and a [`Walk`] along a group. Always: every address that a `Side` can
 //! produce lies within its slice, checked once when it is made.
 
+use super::element::Element;
 use super::{Axis, COUNTABLE, Operand, Role};
 
 pub(super) const MAX_AXES: usize = 16;
@@ -23,8 +24,8 @@ const NONE: Bounded<'static> = Bounded { base: 0, strides: &[], divisor: 1, exte
 
 /// A checked operand.
 #[derive(Clone, Copy)]
-pub(super) struct Side<'a> {
-    pub(super) data: &'a [f32],
+pub(super) struct Side<'a, T = f32> {
+    pub(super) data: &'a [T],
     pub(super) base: isize,
     pub(super) strides: [isize; MAX_AXES],
     pub(super) windows: [Bounded<'a>; MAX_WINDOWS],
@@ -58,9 +59,9 @@ impl Side<'static> {
     }
 }
 
-impl<'a> Side<'a> {
+impl<'a, T: Element> Side<'a, T> {
     /// Checks the operand and folds the windows that need no check per element.
-    pub(super) fn new(axes: &[Axis], operand: &Operand<'a>) -> Self {
+    pub(super) fn new(axes: &[Axis], operand: &Operand<'a, T>) -> Self {
         assert!(
             operand.windows.len() <= MAX_WINDOWS
                 && operand.strides.len() == axes.len()
@@ -251,7 +252,7 @@ impl Group {
     }
 
     /// The axes of `role`, merged wherever all of `sides` allow, without axes of one index.
-    pub(super) fn merged(axes: &[Axis], role: Role, sides: &[&Side<'_>]) -> Group {
+    pub(super) fn merged<T: Element>(axes: &[Axis], role: Role, sides: &[&Side<'_, T>]) -> Group {
         let mut group = Group::EMPTY;
         for (number, axis) in axes.iter().enumerate().filter(|(_, axis)| axis.role == role && axis.extent != 1) {
             group.total *= axis.extent;
@@ -272,17 +273,17 @@ impl Group {
 
 /// A position in a group, and where that is in an operand.
 #[derive(Clone, Copy)]
-pub(super) struct Walk<'p> {
-    side: &'p Side<'p>,
+pub(super) struct Walk<'p, T = f32> {
+    side: &'p Side<'p, T>,
     group: &'p Group,
     index: [usize; MAX_AXES],
     pub(super) place: Place,
 }
 
-impl<'p> Walk<'p> {
+impl<'p, T: Element> Walk<'p, T> {
     /// Index `start` of `group`; the place counts from 0.
     #[inline]
-    pub(super) fn new(side: &'p Side<'p>, group: &'p Group, start: usize) -> Self {
+    pub(super) fn new(side: &'p Side<'p, T>, group: &'p Group, start: usize) -> Self {
         let mut walk = Walk { side, group, index: [0; MAX_AXES], place: Place { offset: 0, at: [0; MAX_WINDOWS] } };
         let mut rest = start;
         for dim in (0..group.count).rev() {

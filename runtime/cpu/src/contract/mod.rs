@@ -10,12 +10,14 @@
 //! algorithms that suit fewer shapes: `dot`, `few` and `gemv` where there are few rows, `small` for two small matrices,
 //! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions. Of these `implicit` is the same loops with
 //! a right operand that is gathered: an image, each k of which starts at an offset of its own.
-//! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`.
+//! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`, and so have those of f64,
+//! `wide`; all are planned and packed alike, whatever their elements are.
 
 mod depthwise;
 mod dilated;
 mod dot;
 mod drive;
+mod element;
 mod epilogue;
 mod few;
 mod finish;
@@ -40,6 +42,8 @@ mod small;
 mod split;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "f64")]
+mod wide;
 mod winograd;
 
 pub use drive::Algorithm;
@@ -47,6 +51,8 @@ pub use epilogue::{Epilogue, Plain, Tile};
 pub(crate) use layout::{apart, reach};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use pack_once::{Keeping, Steady};
+#[cfg(feature = "f64")]
+pub use wide::contract_wide;
 
 use super::Family;
 
@@ -92,9 +98,9 @@ pub struct Window<'a> {
 
 /// One factor: the element at an index is `data[base + Σ strides·index + Σ windows]`.
 #[derive(Clone, Copy, Debug)]
-pub struct Operand<'a> {
+pub struct Operand<'a, T = f32> {
     /// Where it lies.
-    pub data: &'a [f32],
+    pub data: &'a [T],
     /// The word where all indices are 0.
     pub base: isize,
     /// Words per step of each axis; 0 on axes that it does not vary with.
@@ -107,9 +113,9 @@ pub struct Operand<'a> {
 ///
 /// All M axes must merge into one stride, and all N axes, and no two indices may meet in one word.
 #[derive(Debug)]
-pub struct Output<'a> {
+pub struct Output<'a, T = f32> {
     /// Where it lies.
-    pub data: &'a mut [f32],
+    pub data: &'a mut [T],
     /// The word where all indices are 0.
     pub base: isize,
     /// Words per step of each axis; 0 on K axes.
@@ -118,13 +124,13 @@ pub struct Output<'a> {
 
 /// A sum of products over axes. At most 16 axes.
 #[derive(Clone, Copy, Debug)]
-pub struct Contract<'a> {
+pub struct Contract<'a, T = f32> {
     /// The axes, outer before inner within each role.
     pub axes: &'a [Axis],
     /// The left factor, which does not vary with N axes.
-    pub lhs: Operand<'a>,
+    pub lhs: Operand<'a, T>,
     /// The right factor, which does not vary with M axes.
-    pub rhs: Operand<'a>,
+    pub rhs: Operand<'a, T>,
 }
 
 /// More multiplications than any machine of 64 bits makes, and more words than it has; the same factor of 256 below the largest

@@ -6,6 +6,7 @@
 use core::ops::Range;
 
 use super::dilated::dilated;
+use super::element::Element;
 use super::kernel::vectors_for;
 use super::layout::{Group, Place, Side, Walk};
 use crate::vectors::MAX_LANES;
@@ -22,16 +23,16 @@ pub(super) const TRANSPOSE: usize = PITCH * MAX_LANES;
 
 /// What is packed: `outer` is the group of the columns.
 #[derive(Clone, Copy)]
-pub(super) struct Source<'p> {
-    pub(super) side: &'p Side<'p>,
+pub(super) struct Source<'p, T = f32> {
+    pub(super) side: &'p Side<'p, T>,
     pub(super) outer: &'p Group,
     pub(super) k: &'p Group,
     /// Whether to move whole runs along K.
     pub(super) along_k: bool,
 }
 
-impl<'p> Source<'p> {
-    pub(super) fn new(side: &'p Side<'p>, outer: &'p Group, k: &'p Group) -> Self {
+impl<'p, T: Element> Source<'p, T> {
+    pub(super) fn new(side: &'p Side<'p, T>, outer: &'p Group, k: &'p Group) -> Self {
         let run = |group: &Group| match group.count.checked_sub(1) {
             Some(last) if side.contiguous(group.number(last)) => group.extent[last],
             Some(_) | None => 0,
@@ -60,8 +61,8 @@ impl<'p> Source<'p> {
 
 /// A panel to fill: `width` columns from `first` on, `pitch` words from k to k, for the block of `count` from `k0` on.
 #[derive(Clone, Copy)]
-pub(super) struct Panel<'p> {
-    pub(super) source: Source<'p>,
+pub(super) struct Panel<'p, T = f32> {
+    pub(super) source: Source<'p, T>,
     /// The place of the batch index.
     pub(super) base: Place,
     pub(super) first: usize,
@@ -69,19 +70,19 @@ pub(super) struct Panel<'p> {
     pub(super) pitch: usize,
     pub(super) k0: usize,
     pub(super) count: usize,
-    pub(super) to: *mut f32,
+    pub(super) to: *mut T,
 }
 
 /// Panels to fill, one after the other, with some columns of a block of K that starts at `k0`.
-pub(super) struct Panels<'p> {
-    pub(super) source: Source<'p>,
+pub(super) struct Panels<'p, T = f32> {
+    pub(super) source: Source<'p, T>,
     /// The place of the batch index.
     pub(super) base: Place,
     pub(super) columns: Range<usize>,
     /// Columns of a panel; the last one has fewer.
     pub(super) width: usize,
     pub(super) k0: usize,
-    pub(super) to: *mut f32,
+    pub(super) to: *mut T,
 }
 
 /// Fills panels.
@@ -90,7 +91,7 @@ pub(super) struct Panels<'p> {
 /// `panels.to` must have `width` words, whole vectors, for each k of each panel, and a vector more, `temp` [`TRANSPOSE`]
 /// words, `table` the places of the block from [`Source::table`], at most [`BLOCK`], and the operand these columns.
 #[inline(always)]
-pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place], temp: *mut f32) {
+pub(super) unsafe fn panels<S: Simd, T: Element>(s: S, panels: &Panels<'_, T>, table: &[Place], temp: *mut T) {
     let &Panels { source, base, columns: Range { start, end }, width, k0, to } = panels;
     let depth = if source.is_across() && end - start > width { DEPTH } else { table.len().max(1) };
     for (number, table_part) in table.chunks(depth).enumerate() {
@@ -114,17 +115,17 @@ pub(super) unsafe fn panels<S: Simd>(s: S, panels: &Panels<'_>, table: &[Place],
 /// `panel.to` must have `pitch · count` words and a vector more, `temp` [`TRANSPOSE`] words, `table` the `count` places of
 /// the block from [`Source::table`], at most [`BLOCK`], and the operand these columns.
 #[inline(always)]
-pub(super) unsafe fn pack<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place], temp: *mut f32) {
+pub(super) unsafe fn pack<S: Simd, T: Element>(s: S, panel: &Panel<'_, T>, table: &[Place], temp: *mut T) {
     s.call(Fill { panel, table, temp });
 }
 
-struct Fill<'a> {
-    panel: &'a Panel<'a>,
+struct Fill<'a, T> {
+    panel: &'a Panel<'a, T>,
     table: &'a [Place],
-    temp: *mut f32,
+    temp: *mut T,
 }
 
-impl Kernel for Fill<'_> {
+impl<T: Element> Kernel for Fill<'_, T> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         // SAFETY: only `pack` makes this: the panel has its words and a vector more, `temp` has `TRANSPOSE` words.
@@ -143,7 +144,7 @@ impl Kernel for Fill<'_> {
 /// # Safety
 /// `panel.to` must have `pitch · count` words and a vector more, and `table` the places of the block, which are `count`.
 #[inline(always)]
-unsafe fn along_columns<S: Simd>(s: S, panel: &Panel<'_>, table: &[Place]) {
+unsafe fn along_columns<S: Simd, T: Element>(s: S, panel: &Panel<'_, T>, table: &[Place]) {
     let side = panel.source.side;
     let mut walk = Walk::new(side, panel.source.outer, panel.first);
     let mut column = 0;
@@ -188,12 +189,12 @@ struct Run {
 /// # Safety
 /// `from` must have `length` words at each place, and `to` `padded` in each row; if alone, a vector more after the last.
 #[inline(always)]
-unsafe fn copy_runs<S: Simd>(
+unsafe fn copy_runs<S: Simd, T: Element>(
     s: S,
-    from: *const f32,
+    from: *const T,
     table: &[Place],
     Run { length, padded, alone }: Run,
-    to: *mut f32,
+    to: *mut T,
     pitch: usize,
 ) {
     let lanes = S::LANES;
@@ -209,8 +210,8 @@ unsafe fn copy_runs<S: Simd>(
             // SAFETY: by this function's contract there are `length` words at each place and `padded` in each row, to which
             // masks keep, and a vector after the last row where the run is alone.
             unsafe {
-                let words = if all_read { s.load_raw_f(from) } else { s.load_masked_raw_f(from, read) };
-                if all_written { s.store_raw_f(to, words) } else { s.store_masked_raw_f(to, written, words) }
+                let words = if all_read { T::load(s, from) } else { T::load_masked(s, from, read) };
+                if all_written { T::store(s, to, words) } else { T::store_masked(s, to, written, words) }
             }
             to = to.wrapping_add(pitch);
         }
@@ -223,7 +224,7 @@ unsafe fn copy_runs<S: Simd>(
 /// # Safety
 /// `panel.to` must have `pitch · count` words, at most [`BLOCK`] rows, and a vector more, and `temp` [`TRANSPOSE`] words.
 #[inline(always)]
-unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
+unsafe fn along_k<S: Simd, T: Element>(s: S, panel: &Panel<'_, T>, temp: *mut T) {
     let Source { side, outer, k: group, .. } = panel.source;
     let lanes = S::LANES;
     let start = Walk::new(side, group, panel.k0);
@@ -253,7 +254,7 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
             let to = panel.to.wrapping_add(k * panel.pitch + column);
             // SAFETY: every row has whole vectors; what a narrow panel receives beyond its columns is overwritten by the
             // next k, or lies in the vector that follows the panel by this function's contract.
-            unsafe { s.transpose_raw_f(from.as_ptr(), k, to, panel.pitch, count) }
+            unsafe { T::transpose(s, from.as_ptr(), k, to, panel.pitch, count) }
             k += count;
         }
         column += lanes;
@@ -265,13 +266,13 @@ unsafe fn along_k<S: Simd>(s: S, panel: &Panel<'_>, temp: *mut f32) {
 /// # Safety
 /// `buffer` must have [`PITCH`] words; the block from `start` on must be the operand's, at most [`BLOCK`] indices.
 #[inline(always)]
-unsafe fn one_column<S: Simd>(
+unsafe fn one_column<S: Simd, T: Element>(
     s: S,
-    panel: &Panel<'_>,
+    panel: &Panel<'_, T>,
     column: &Place,
-    start: Walk<'_>,
-    buffer: *mut f32,
-) -> *const f32 {
+    start: Walk<'_, T>,
+    buffer: *mut T,
+) -> *const T {
     let side = panel.source.side;
     let base = panel.base.plus(column);
     let contiguous = start.run() >= panel.count && side.strides[start.axis()] == 1;
@@ -294,13 +295,13 @@ unsafe fn one_column<S: Simd>(
 /// # Safety
 /// `to` must have `count` words, and the operand so many indices of K from `start` on.
 #[inline(always)]
-pub(super) unsafe fn gather_row<S: Simd>(
+pub(super) unsafe fn gather_row<S: Simd, T: Element>(
     s: S,
-    side: &Side<'_>,
+    side: &Side<'_, T>,
     base: Place,
-    start: Walk<'_>,
+    start: Walk<'_, T>,
     count: usize,
-    to: *mut f32,
+    to: *mut T,
 ) {
     let mut walk = start;
     let mut done = 0;
@@ -318,7 +319,15 @@ pub(super) unsafe fn gather_row<S: Simd>(
 /// # Safety
 /// `to` must have `padded` words, at least `length`, and the operand `length` indices of `axis` from `place` on.
 #[inline(always)]
-unsafe fn run<S: Simd>(s: S, side: &Side<'_>, place: &Place, axis: usize, length: usize, padded: usize, to: *mut f32) {
+unsafe fn run<S: Simd, T: Element>(
+    s: S,
+    side: &Side<'_, T>,
+    place: &Place,
+    axis: usize,
+    length: usize,
+    padded: usize,
+    to: *mut T,
+) {
     let mut offset = place.offset;
     let mut step = side.strides[axis];
     let (mut low, mut high) = (0isize, length.cast_signed());
@@ -382,16 +391,16 @@ fn ceil_div(a: isize, b: isize) -> isize {
 /// # Safety
 /// `to` must be valid for writing `count` words.
 #[inline(always)]
-pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
+pub(super) unsafe fn zero<S: Simd, T: Element>(s: S, to: *mut T, count: usize) {
     let mut at = 0;
     while at + S::LANES <= count {
         // SAFETY: `to` has `count` words by this function's contract, and the vector ends within them.
-        unsafe { s.store_raw_f(to.wrapping_add(at), s.splat_f(0.0)) };
+        unsafe { T::store(s, to.wrapping_add(at), T::splat(s, T::ZERO)) };
         at += S::LANES;
     }
     if at < count {
         // SAFETY: `to` has `count` words by this function's contract, where the mask ends.
-        unsafe { s.store_masked_raw_f(to.wrapping_add(at), s.mask_first(count - at), s.splat_f(0.0)) };
+        unsafe { T::store_masked(s, to.wrapping_add(at), s.mask_first(count - at), T::splat(s, T::ZERO)) };
     }
 }
 
@@ -400,43 +409,26 @@ pub(super) unsafe fn zero<S: Simd>(s: S, to: *mut f32, count: usize) {
 /// # Safety
 /// `from` must be valid for reading from the first of them to the last, and `to` for writing `count` words.
 #[inline(always)]
-pub(super) unsafe fn copy<S: Simd>(s: S, from: *const f32, step: isize, count: usize, to: *mut f32) {
+pub(super) unsafe fn copy<S: Simd, T: Element>(s: S, from: *const T, step: isize, count: usize, to: *mut T) {
     let mut at = 0;
     if step == 1 {
         while at + S::LANES <= count {
             // SAFETY: both sides have `count` words by this function's contract, and the vector ends within them.
-            unsafe { s.store_raw_f(to.wrapping_add(at), s.load_raw_f(from.wrapping_add(at))) };
+            unsafe { T::store(s, to.wrapping_add(at), T::load(s, from.wrapping_add(at))) };
             at += S::LANES;
         }
         if at < count {
             let rest = s.mask_first(count - at);
             // SAFETY: both sides have `count` words by this function's contract, where the mask ends.
-            unsafe {
-                s.store_masked_raw_f(to.wrapping_add(at), rest, s.load_masked_raw_f(from.wrapping_add(at), rest))
-            };
+            unsafe { T::store_masked(s, to.wrapping_add(at), rest, T::load_masked(s, from.wrapping_add(at), rest)) };
         }
         return;
     }
-    while step == 2 && at < count {
-        let rest = count - at;
-        let from = from.wrapping_add(2 * at);
-        let beyond = s.mask_first((2 * rest - 1).saturating_sub(S::LANES));
-        // SAFETY: by this function's contract `from` is readable to its last word, where masks end; `to` has `count`.
-        unsafe {
-            let (a, b) = if rest >= S::LANES {
-                (s.load_raw_f(from), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
-            } else {
-                let few = s.mask_first(2 * rest - 1);
-                (s.load_masked_raw_f(from, few), s.load_masked_raw_f(from.wrapping_add(S::LANES), beyond))
-            };
-            let evens = s.evens_f(a, b);
-            if rest >= S::LANES {
-                s.store_raw_f(to.add(at), evens);
-            } else {
-                s.store_masked_raw_f(to.add(at), s.mask_first(rest), evens);
-            }
-        }
-        at += S::LANES.min(rest);
+    if step == 2 {
+        // SAFETY: `from` is readable to the last of `count` words that are two apart, and `to` has `count`, by this
+        // function's contract.
+        unsafe { T::copy_evens(s, from, count, to) }
+        return;
     }
     while at < count {
         // SAFETY: word `at` is one of the `count` on both sides, by this function's contract.

@@ -4,6 +4,7 @@
 //! the targets. Always: what the plan says about the order of summation depends on the shapes and the register tile alone.
 
 use super::drive::Call;
+use super::element::Element;
 use super::kernel;
 use super::layout::{Group, MAX_AXES, Place as Start, Side, Walk, apart, span};
 use super::pack::BLOCK;
@@ -67,8 +68,8 @@ pub(super) enum Right {
 
 /// An output, checked.
 #[derive(Clone, Copy)]
-pub(super) struct Place<'a> {
-    pub(super) data: *mut f32,
+pub(super) struct Place<'a, T = f32> {
+    pub(super) data: *mut T,
     pub(super) base: isize,
     pub(super) strides: &'a [isize],
     pub(super) row: isize,
@@ -77,9 +78,9 @@ pub(super) struct Place<'a> {
 
 /// Everything about a contraction but the numbers in its operands.
 #[derive(Clone, Copy)]
-pub(super) struct Plan<'a> {
-    pub(super) lhs: Side<'a>,
-    pub(super) rhs: Side<'a>,
+pub(super) struct Plan<'a, T = f32> {
+    pub(super) lhs: Side<'a, T>,
+    pub(super) rhs: Side<'a, T>,
     pub(super) batch: Group,
     pub(super) m: Group,
     pub(super) n: Group,
@@ -90,7 +91,7 @@ pub(super) struct Plan<'a> {
     pub(super) run: usize,
     /// Blocks per run.
     pub(super) per_run: usize,
-    pub(super) outputs: [Place<'a>; MAX_OUTPUTS],
+    pub(super) outputs: [Place<'a, T>; MAX_OUTPUTS],
     pub(super) targets: usize,
     /// Whether no two indices meet in one word of an output.
     pub(super) apart: bool,
@@ -98,11 +99,11 @@ pub(super) struct Plan<'a> {
 
 // SAFETY: the only fields that are not `Sync` are the pointers to the outputs, which jobs write at disjoint indices only,
 // in parallel only if `apart`.
-unsafe impl Sync for Plan<'_> {}
+unsafe impl<T: Sync> Sync for Plan<'_, T> {}
 
-impl<'a> Plan<'a> {
+impl<'a, T: Element> Plan<'a, T> {
     /// Plans for the register tile of `call`.
-    pub(super) fn new(call: &Call<'_>, contract: &Contract<'a>, outputs: &'a mut [Output<'_>]) -> Self {
+    pub(super) fn new(call: &Call<'_, T>, contract: &Contract<'a, T>, outputs: &'a mut [Output<'_, T>]) -> Self {
         let axes = contract.axes;
         assert!(
             axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
@@ -153,6 +154,13 @@ impl<'a> Plan<'a> {
         Plan { left, right: Right::Gathered, run: self.k.total, per_run: 1, ..*self }
     }
 
+    /// The same with operands that are read so, each for all of K, and blocks of K of at most `depth`.
+    #[cfg(feature = "f64")]
+    pub(super) fn blocked(&self, left: Left, right: Right, depth: usize) -> Self {
+        let run = self.k.total;
+        Plan { left, right, run, per_run: run.div_ceil(depth).max(1), ..*self }
+    }
+
     /// How many blocks of K there are, at least one.
     pub(super) fn blocks(&self) -> usize {
         (self.k.total / self.run.max(1)).max(1) * self.per_run
@@ -171,7 +179,7 @@ impl<'a> Plan<'a> {
 
     /// Where an operand's elements of a batch index start.
     #[inline(always)]
-    pub(super) fn at_batch(&self, side: &Side<'_>, batch: usize) -> Start {
+    pub(super) fn at_batch(&self, side: &Side<'_, T>, batch: usize) -> Start {
         if self.batch.count == 0 {
             return side.origin();
         }
@@ -200,7 +208,7 @@ impl<'a> Plan<'a> {
 
     /// How many of `threads` threads are worth their start.
     pub(super) fn threads(&self, threads: usize) -> usize {
-        let work = self.batch.total * self.m.total * self.n.total * self.k.total;
+        let work = (self.batch.total * self.m.total * self.n.total * self.k.total).saturating_mul(T::WORDS);
         let worth = if self.m.total == 1 || self.n.total == 1 { worth_reading() } else { worth() };
         if self.apart && work >= worth { threads.max(1) } else { 1 }
     }
@@ -230,12 +238,13 @@ pub(super) fn share(total: usize, parts: usize, number: usize) -> usize {
     }
 }
 
-fn read_left(lhs: &Side<'_>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
+fn read_left<T: Element>(lhs: &Side<'_, T>, batch: &Group, (m, n): (&Group, &Group), k: &Group) -> (Left, usize) {
     let (run, step) = lhs.even_run(k);
     let row = if m.count == 0 { 1 } else { lhs.strides[m.number(0)] };
     let even = lhs.bounded().is_empty() && m.count <= 1 && (row == 1 || step == 1 || k.total == 1);
-    let reread = lhs.ignores(moving(batch)) && m.total * k.total >= large_words() && n.total >= OFTEN;
-    let sparse = row == 1 && is_sparse(step, k.total, n.total);
+    let reread =
+        lhs.ignores(moving(batch)) && (m.total * k.total).saturating_mul(T::WORDS) >= large_words() && n.total >= OFTEN;
+    let sparse = row == 1 && is_sparse(step.saturating_mul(T::WORDS.cast_signed()), k.total, n.total);
     if even && run >= k.total.min(LEAST_RUN) && !reread && !sparse {
         let step = if k.total == 1 { 1 } else { step };
         return (Left::InPlace { row, step }, run);
@@ -250,11 +259,18 @@ pub(super) fn is_sparse(step: isize, k: usize, n: usize) -> bool {
     step.abs() > SPARSE && k >= LEAST_RUN && n >= READERS
 }
 
-fn read_right(rhs: &Side<'_>, m: &Group, n: &Group, k: &Group, left_run: usize, rows: usize) -> (Right, usize) {
+fn read_right<T: Element>(
+    rhs: &Side<'_, T>,
+    m: &Group,
+    n: &Group,
+    k: &Group,
+    left_run: usize,
+    rows: usize,
+) -> (Right, usize) {
     let (run, step) = rhs.even_run(k);
     let contiguous = rhs.bounded().is_empty() && n.count == 1 && rhs.strides[n.number(0)] == 1;
     let even = left_run > 0 && run % left_run == 0;
-    if contiguous && even && reads_right_in_place(m.total, k.total, step, rows) {
+    if contiguous && even && reads_right_in_place(m.total, k.total.saturating_mul(T::WORDS), step, rows) {
         (Right::InPlace { step }, left_run)
     } else {
         (Right::Packed, left_run)
@@ -268,7 +284,7 @@ pub(super) fn reads_right_in_place(m: usize, k: usize, step: isize, rows: usize)
     m <= 2 * rows || step.unsigned_abs().saturating_mul(k) <= near_words()
 }
 
-fn place<'a>(axes: &[Axis], output: &'a mut Output<'_>) -> Place<'a> {
+fn place<'a, T>(axes: &[Axis], output: &'a mut Output<'_, T>) -> Place<'a, T> {
     assert!(output.strides.len() == axes.len(), "contract: a malformed output");
     let (low, high) = span(axes, output.base, output.strides);
     let empty = axes.iter().any(|axis| axis.extent == 0 && axis.role != Role::K);

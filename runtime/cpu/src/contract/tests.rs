@@ -1,11 +1,11 @@
 //! Contractions against a naive loop in f64, on every instruction set, on one to three threads, with operands that are kept
-//! and without.
+//! and without. With 64-bit elements every case is one of f64 as well.
 
 use super::*;
 use crate::{Isa, Kernel, Simd, run};
 
 /// A small generator, so that failures repeat.
-struct Random(u64);
+pub(super) struct Random(pub(super) u64);
 
 impl Random {
     fn next(&mut self) -> u64 {
@@ -13,30 +13,30 @@ impl Random {
         self.0 >> 33
     }
 
-    fn below(&mut self, n: usize) -> usize {
+    pub(super) fn below(&mut self, n: usize) -> usize {
         self.next() as usize % n
     }
 
-    fn pick<T: Copy>(&mut self, from: &[T]) -> T {
+    pub(super) fn pick<T: Copy>(&mut self, from: &[T]) -> T {
         from[self.below(from.len())]
     }
 
-    fn vector(&mut self, n: usize) -> Vec<f32> {
+    pub(super) fn vector(&mut self, n: usize) -> Vec<f32> {
         (0..n).map(|_| (self.next() % 2001) as f32 / 1000.0 - 1.0).collect()
     }
 }
 
 /// An operand that owns its numbers.
 #[derive(Debug, Clone)]
-struct Owned {
-    data: Vec<f32>,
-    base: isize,
-    strides: Vec<isize>,
-    windows: Vec<(isize, Vec<isize>, usize, usize, isize)>,
+pub(super) struct Owned<T = f32> {
+    pub(super) data: Vec<T>,
+    pub(super) base: isize,
+    pub(super) strides: Vec<isize>,
+    pub(super) windows: Vec<(isize, Vec<isize>, usize, usize, isize)>,
 }
 
-impl Owned {
-    fn element(&self, index: &[usize]) -> f64 {
+impl<T: Copy + Into<f64>> Owned<T> {
+    pub(super) fn element(&self, index: &[usize]) -> f64 {
         let linear = |base: isize, strides: &[isize]| {
             base + strides.iter().zip(index).map(|(s, i)| s * *i as isize).sum::<isize>()
         };
@@ -48,11 +48,11 @@ impl Owned {
             }
             at += c / *divisor as isize * stride;
         }
-        f64::from(self.data[at as usize])
+        self.data[at as usize].into()
     }
 
     /// The windows as the runtime takes them.
-    fn view(&self) -> Vec<Window<'_>> {
+    pub(super) fn view(&self) -> Vec<Window<'_>> {
         let windows = self.windows.iter();
         windows
             .map(|(base, strides, divisor, extent, stride)| Window {
@@ -65,29 +65,29 @@ impl Owned {
             .collect()
     }
 
-    fn operand<'a>(&'a self, windows: &'a [Window<'a>]) -> Operand<'a> {
+    pub(super) fn operand<'a>(&'a self, windows: &'a [Window<'a>]) -> Operand<'a, T> {
         Operand { data: &self.data, base: self.base, strides: &self.strides, windows }
     }
 }
 
 /// A whole case; `strides` are the output's.
 #[derive(Debug)]
-struct Case {
-    axes: Vec<(usize, Role)>,
-    lhs: Owned,
-    rhs: Owned,
-    strides: Vec<isize>,
-    base: isize,
-    words: usize,
+pub(super) struct Case<T = f32> {
+    pub(super) axes: Vec<(usize, Role)>,
+    pub(super) lhs: Owned<T>,
+    pub(super) rhs: Owned<T>,
+    pub(super) strides: Vec<isize>,
+    pub(super) base: isize,
+    pub(super) words: usize,
 }
 
-impl Case {
-    fn axes(&self) -> Vec<Axis> {
+impl<T> Case<T> {
+    pub(super) fn axes(&self) -> Vec<Axis> {
         self.axes.iter().map(|&(extent, role)| Axis { extent, role }).collect()
     }
 }
 
-fn indices(axes: &[(usize, Role)]) -> impl Iterator<Item = Vec<usize>> + '_ {
+pub(super) fn indices(axes: &[(usize, Role)]) -> impl Iterator<Item = Vec<usize>> + '_ {
     (0..axes.iter().map(|axis| axis.0).product()).map(move |mut rest: usize| {
         let mut index = vec![0; axes.len()];
         for (index, axis) in index.iter_mut().zip(axes).rev() {
@@ -123,6 +123,8 @@ fn check(case: &Case) {
 /// Checks a case whose errors are below what `bound` says of the sum of an element's products, without signs, and of the
 /// largest such sum.
 fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
+    #[cfg(feature = "f64")]
+    super::wide::tests::check(case);
     let mut want = vec![0.0; case.words];
     let mut size = vec![0.0; case.words];
     let mut extra = vec![0.0; case.words];
@@ -243,7 +245,7 @@ fn layout(random: &mut Random, axes: &[(usize, Role)], without: &[Role]) -> (Vec
     (strides, base, stride as usize + 1)
 }
 
-fn plain_case(random: &mut Random, axes: Vec<(usize, Role)>) -> Case {
+pub(super) fn plain_case(random: &mut Random, axes: Vec<(usize, Role)>) -> Case {
     let mut operand = |without: Role| {
         let (strides, base, words) = layout(random, &axes, &[without]);
         Owned { data: random.vector(words), base, strides, windows: Vec::new() }
