@@ -277,3 +277,6 @@ pub trait Wide: Vectors {
         unsafe { self.store_raw_d(p, v) }
     }
 }
+
+#[cfg(test)]
+mod tests;
