@@ -5,6 +5,7 @@
 #[path = "src/reference.rs"]
 mod reference;
 
+use precast_compiler::ir::DType;
 use precast_compiler::ops::{Program, programs};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -19,7 +20,9 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
-    write("ops.rs", programs().iter().map(module).collect());
+    let (f32s, others): (Vec<Program>, _) = programs().into_iter().partition(|program| program.float == DType::F32);
+    write("ops.rs", f32s.iter().map(module).collect());
+    write("ops_f64.rs", others.iter().map(module).collect());
     write("references.rs", reference::programs().iter().map(stored).collect());
 }
 
@@ -50,6 +53,16 @@ fn module(program: &Program) -> TokenStream {
     let text: TokenStream = program.text.parse().expect("programs are tokens");
     let name = &program.name;
     let (module, plans) = (format_ident!("{name}"), format_ident!("__precast_{name}"));
+    // GPUs compute in f32.
+    let gpu = (program.float == DType::F32).then(|| {
+        quote! {
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn gpu() {
+                crate::derived::on_the_gpu::<Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients>(#name);
+            }
+        }
+    });
     quote! {
         mod #module {
             ::precast::model! { #text }
@@ -60,11 +73,7 @@ fn module(program: &Program) -> TokenStream {
                 crate::derived::on_the_cpu::<Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients>(#name);
             }
 
-            #[cfg(feature = "gpu")]
-            #[test]
-            fn gpu() {
-                crate::derived::on_the_gpu::<Plan_, Value, Loss_Sgd, Loss_Sgd_Gradients>(#name);
-            }
+            #gpu
         }
     }
 }

@@ -369,6 +369,14 @@ impl Graph {
         }
     }
 
+    /// Whether any value is of that type, in bodies too.
+    pub fn uses(&self, dtype: DType) -> bool {
+        self.nodes.iter().any(|node| {
+            node.ty.as_ref().is_some_and(|ty| ty.dtype == dtype)
+                || node.kind.bodies().iter().any(|body| body.uses(dtype))
+        })
+    }
+
     /// Every value, in order.
     pub fn values(&self) -> impl DoubleEndedIterator<Item = Value> + use<> {
         (0..self.nodes.len() as u32).map(Value)

@@ -305,6 +305,13 @@ impl Model {
         self.precision.float()
     }
 
+    /// Whether any value is of that type.
+    pub fn uses(&self, dtype: DType) -> bool {
+        self.float() == dtype
+            || self.states.iter().any(|state| state.ty.dtype == dtype)
+            || self.functions.iter().any(|function| function.graph.uses(dtype))
+    }
+
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.
     pub fn state_offset(&self, id: StateId) -> Dim {
         let chunk = super::graph::CHUNK as i64;

@@ -3,7 +3,7 @@
 use super::builder;
 use precast_compiler::ir::attr::Attr;
 use precast_compiler::ir::graph::Call;
-use precast_compiler::ir::{Graph, Kind, Type, Value};
+use precast_compiler::ir::{DType, Graph, Kind, Type, Value};
 use precast_compiler::ops::{OpError, check, op, read_dim, resolve};
 use proc_macro2::Span;
 use syn::{Expr, Lit, UnOp};
@@ -63,7 +63,7 @@ fn tensors(graph: &mut Graph, expr: &Expr, names: Names<'_>) -> Option<Result<Ve
             .collect();
         let results = (op.body)(&mut builder(&mut scratch, &mut 0), &inputs, &attrs)?;
         let types: Vec<Type> = results.iter().map(|&r| scratch.ty(r).clone()).collect();
-        let call = Call { op: op.name.into(), attrs, callee: name.clone(), training: false, float: precast_compiler::ir::DType::F32 };
+        let call = Call { op: op.name.into(), attrs, callee: name.clone(), training: false, float: DType::F32 };
         let node = graph.push(Kind::Op(call), args, Some(types[0].clone()), Span::call_site());
         if types.len() == 1 {
             return Ok(vec![node]);

@@ -63,7 +63,25 @@ struct Round {
 /// The arguments of one call as the oracle and as a device takes them.
 struct Arguments {
     tensors: Vec<Tensor>,
-    words: Vec<Vec<f32>>,
+    words: Vec<Aligned>,
+}
+
+/// Words that begin where an f64 may.
+struct Aligned {
+    pairs: Vec<f64>,
+    len: usize,
+}
+
+impl Aligned {
+    fn new(words: &[f32]) -> Aligned {
+        let bits = |word: Option<&f32>| u64::from(word.map_or(0, |word| word.to_bits()));
+        let pair = |pair: &[f32]| f64::from_bits(bits(pair.first()) | bits(pair.get(1)) << 32);
+        Aligned { pairs: words.chunks(2).map(pair).collect(), len: words.len() }
+    }
+
+    fn words(&self) -> &[f32] {
+        &precast::__rt::words(&self.pairs)[..self.len]
+    }
 }
 
 impl Case {
@@ -115,10 +133,12 @@ impl Case {
     {
         let mut verdict = Verdict::default();
         let Round { batch, values, weights, results, loss } = round;
-        let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
+        let float = self.model.float();
+        let (elements, foreign) = (C::SPEC.pool_len, Foreigns::default());
+        let len = elements * words_of(float);
         let mut pool = device.pool::<C>(&vec![0.0; len]).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
-        let inputs: Vec<&[f32]> = values.words.iter().map(Vec::as_slice).collect();
+        let inputs: Vec<&[f32]> = values.words.iter().map(Aligned::words).collect();
         let dims = self.dims("value", *batch);
         device.call::<F>(&pool, None, &mut workspace, &dims, &inputs, &foreign).await.expect("a call");
         let calls = self.program.examples.iter().flat_map(|e| {
@@ -130,8 +150,8 @@ impl Case {
             verdict.compare(&format!("`{call}`"), &said, device.result::<F>(&workspace, &dims, k), 1.0);
         }
 
-        let inputs: Vec<&[f32]> = values.words.iter().chain(&weights.words).map(Vec::as_slice).collect();
-        let (numbers, groups) = (numbers(), vec![0; len / 64]);
+        let inputs: Vec<&[f32]> = values.words.iter().chain(&weights.words).map(Aligned::words).collect();
+        let (numbers, groups) = (numbers(), vec![0; elements / 64]);
         let dims = self.dims("loss", *batch);
         let call = StepCall {
             dims: &dims,
@@ -145,7 +165,7 @@ impl Case {
         let pending = device.step::<G>(&mut pool, &mut training, &mut workspace, &call).await.expect("a step");
         let outcome = device.outcome(&pending).await.expect("an outcome");
         let said: Vec<&Tensor> = loss.iter().map(|s| &s.results[0]).collect();
-        verdict.compare("the loss", &said, &[outcome.loss], 1.0);
+        verdict.compare("the loss", &said, &Data::of(float, vec![outcome.loss]).words(), 1.0);
         let mut gradients = vec![0.0; len];
         device.read_gradients(&training, &mut gradients).await.expect("gradients");
         self.gradients("gradient", loss, &gradients, 1.0, &mut verdict);
@@ -173,7 +193,7 @@ impl Case {
 
     fn oracles(&self, function: &str, args: Vec<Tensor>) -> Vec<Outputs> {
         let function = self.function(function);
-        let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(DType::F32, extents(&p.stacked(), 1));
+        let zeros = |p: &precast_compiler::ir::model::Param| Tensor::zeros(p.ty.dtype, extents(&p.stacked(), 1));
         let params = self.model.params.iter().map(zeros).collect();
         // Momentum 0, gain 1.
         let numbers = [RATE, 0.0, 1.0, 0.0, 0.0].map(|x| [x; GROUPS]).to_vec();
@@ -188,10 +208,12 @@ impl Case {
             let param = self.model.param(*id);
             let scaled = |s: &Outputs| {
                 let tensor = &s.effects[k].1;
-                Tensor::floats(tensor.shape.clone(), tensor.f64s().iter().map(|x| x * scale).collect())
+                let scaled = tensor.f64s().iter().map(|x| x * scale).collect();
+                Tensor::new(tensor.shape.clone(), Data::Float(param.ty.dtype, scaled))
             };
             let scaled: Vec<Tensor> = said.iter().map(scaled).collect();
-            let found = &pool[param.offset..param.offset + scaled[0].data.len()];
+            let words = words_of(param.ty.dtype);
+            let found = &pool[param.offset * words..][..scaled[0].data.len() * words];
             let name = format!("the {what} of `{}` ({})", param.name, self.user(&param.name));
             verdict.compare(&name, &scaled.iter().collect::<Vec<_>>(), found, 1.0);
         }
@@ -227,13 +249,18 @@ fn arguments(inputs: &[Input], batch: usize, random: &mut Random) -> Arguments {
         let shape = extents(&input.ty, batch);
         let numbers = input.domain.sample(shape.iter().product(), &mut || random.word());
         let data = Data::of(input.ty.dtype, numbers);
-        arguments.words.push(data.words());
+        arguments.words.push(Aligned::new(&data.words()));
         arguments.tensors.push(Tensor::new(shape, data));
     }
     arguments
 }
 
 /// A number as the pools hold it.
+/// Words of an element.
+fn words_of(dtype: DType) -> usize {
+    dtype.bits() as usize / 32
+}
+
 /// SplitMix64 (Steele, Lea and Flood 2014).
 struct Random(u64);
 

@@ -18,9 +18,9 @@ pub mod wgsl;
 pub use block::{block, request};
 
 use crate::diag::{Code, Diagnostic, Diags};
-use crate::ir::Model;
 use crate::ir::mention::Mentions;
 use crate::ir::plan::Plans;
+use crate::ir::{DType, Model};
 use proc_macro2::TokenStream;
 use quote::quote;
 
@@ -48,13 +48,23 @@ pub fn emit(model: &Model, plans: &Plans, runtime: &TokenStream) -> TokenStream 
     }
 }
 
-/// The mistake of a model that the runtime was built without the kernels for, where it was.
-fn requirement(model: &Model) -> Option<TokenStream> {
-    let place = model.deterministic?;
-    let message = "`#[model(deterministic)]` needs the feature `deterministic` of precast";
-    let report = Diagnostic::new(Code::WrongAttribute, place, message);
-    let report = report.help("run `cargo add precast --features deterministic`").to_compile_error();
-    Some(quote!(rt::unless_deterministic! { #report }))
+/// The mistakes of a model that the runtime was built without the kernels for, where it was.
+fn requirement(model: &Model) -> TokenStream {
+    let report = |place, message: &str, feature: &str| {
+        let report = Diagnostic::new(Code::WrongAttribute, place, message);
+        report.help(format!("run `cargo add precast --features {feature}`")).to_compile_error()
+    };
+    let deterministic = model.deterministic.map(|place| {
+        let message = "`#[model(deterministic)]` needs the feature `deterministic` of precast";
+        let report = report(place, message, "deterministic");
+        quote!(rt::unless_deterministic! { #report })
+    });
+    let wide = model.uses(DType::F64).then(|| {
+        let message = format!("`{}` computes in f64, which needs the feature `f64` of precast", model.name);
+        let report = report(model.name.span(), &message, "f64");
+        quote!(rt::unless_f64! { #report })
+    });
+    quote!(#deterministic #wide)
 }
 
 /// The structs that functions of the models return, each once.
@@ -71,6 +81,10 @@ pub fn mentions(mentions: &Mentions, models: &[Model], number: usize, runtime: &
 /// The WGSL and the tables of its dispatches, behind the runtime's own switch.
 #[cfg(feature = "gpu")]
 fn shaders(model: &Model, plans: &Plans) -> TokenStream {
+    // WGSL has no f64.
+    if model.uses(DType::F64) {
+        return TokenStream::new();
+    }
     let items = wgsl::wgsl(model, plans).items;
     quote!(rt::if_gpu! { #items })
 }

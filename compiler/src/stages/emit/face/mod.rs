@@ -21,9 +21,10 @@ mod trainer;
 mod views;
 
 use super::names;
+use super::rust::element;
 use crate::diag::Diags;
 use crate::ir::model::Sketch;
-use crate::ir::{Function, Mode, Model};
+use crate::ir::{DType, Function, Mode, Model};
 use proc_macro2::{Ident, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -151,6 +152,22 @@ fn first_of<'m>(model: &'m Model, function: &Function) -> &'m Function {
 /// The functions that sessions have as methods, and models those that need no session.
 fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
     model.functions.iter().filter(|f| matches!(f.mode, Mode::Evaluate))
+}
+
+/// The type of a model's parameters.
+fn float(model: &Model) -> Ident {
+    element(model.float())
+}
+
+/// A type of the runtime with its argument, and with that of the parameters where it is not f32, the default.
+fn of_float(model: &Model, ty: &TokenStream, argument: &TokenStream) -> TokenStream {
+    match model.float() {
+        DType::F32 => quote!(#ty<#argument>),
+        other => {
+            let float = element(other);
+            quote!(#ty<#argument, #float>)
+        }
+    }
 }
 
 /// The path of a type of the hidden module.

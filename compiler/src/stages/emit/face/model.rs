@@ -2,7 +2,7 @@
 //! function its methods on the model. Always: `scores` waits for `scores_async`, and so on; no body stands twice.
 
 use super::signature::Signature;
-use super::{aliases, costs, evaluated, path, session, spec};
+use super::{aliases, costs, evaluated, float, of_float, path, session, spec};
 use crate::ir::{Mode, Model};
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -12,10 +12,11 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (made, kept) = (made(model, rt), kept(model, rt));
     let (functions, traits) = (functions(model, rt), traits(model, rt));
     let (name, vis, attrs) = (&model.name, &model.vis, &model.attrs);
+    let weights = of_float(model, &quote!(#rt::Weights), &quote!(D));
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
         #vis struct #name<D: #rt::Device = #rt::Cpu> {
-            weights: #rt::Weights<D>,
+            weights: #weights,
         }
 
         #functions
@@ -27,7 +28,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 
 /// What makes a model.
 fn made(model: &Model, rt: &TokenStream) -> TokenStream {
-    let (name, count) = (&model.name, spec::count(model));
+    let (name, count, float) = (&model.name, spec::count(model), float(model));
     let plan = path(model, &Ident::new("Plan_", Span::call_site()));
     let costs = evaluated(model).map(|f| costs::items(model, f, rt, &format!("a call of `{}`", f.name)));
     quote_spanned! {Span::mixed_site()=>
@@ -69,7 +70,7 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
             ///
             /// # Errors
             /// If no parameter has this name.
-            pub fn parameter_mut(&mut self, name: &str) -> #rt::Result<&mut [f32]> {
+            pub fn parameter_mut(&mut self, name: &str) -> #rt::Result<&mut [#float]> {
                 self.weights.parameter_mut(name)
             }
 
@@ -80,7 +81,7 @@ fn made(model: &Model, rt: &TokenStream) -> TokenStream {
 
 /// What every model has on every device.
 fn kept(model: &Model, rt: &TokenStream) -> TokenStream {
-    let (name, moved, loaded, written) = (&model.name, moved(model, rt), loaded(rt), written(rt));
+    let (name, moved, loaded, written) = (&model.name, moved(model, rt), loaded(rt), written(model, rt));
     let (sessions, trainer) = (sessions(model, rt), format_ident!("{name}Trainer"));
     quote_spanned! {Span::mixed_site()=>
         #[allow(dead_code, unreachable_pub, clippy::all, clippy::pedantic)]
@@ -213,13 +214,14 @@ fn loaded(rt: &TokenStream) -> TokenStream {
     }
 }
 
-fn written(rt: &TokenStream) -> TokenStream {
+fn written(model: &Model, rt: &TokenStream) -> TokenStream {
+    let float = float(model);
     quote_spanned! {Span::mixed_site()=>
         /// Overwrites one parameter with `values`, row-major.
         ///
         /// # Errors
         /// If no parameter has this name, or it has another number of values.
-        pub fn write(&mut self, name: &str, values: &[f32]) -> #rt::Result<()>
+        pub fn write(&mut self, name: &str, values: &[#float]) -> #rt::Result<()>
         where
             D: #rt::Blocking,
         {
@@ -231,7 +233,7 @@ fn written(rt: &TokenStream) -> TokenStream {
         ///
         /// # Errors
         /// As for `write`.
-        pub async fn write_async(&mut self, name: &str, values: &[f32]) -> #rt::Result<()> {
+        pub async fn write_async(&mut self, name: &str, values: &[#float]) -> #rt::Result<()> {
             self.weights.write(name, values).await
         }
     }
@@ -359,6 +361,7 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         }
     }
     let optimizers = optimizers.into_iter().map(|name| Ident::new(name, Span::call_site()));
+    let (weights, float) = (of_float(model, &quote!(#rt::Weights), &quote!(D)), float(model));
     quote_spanned! {Span::mixed_site()=>
         impl ::core::clone::Clone for #name<#rt::Cpu> {
             fn clone(&self) -> Self {
@@ -373,9 +376,9 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         }
 
         impl<D: #rt::Device> ::core::ops::Deref for #name<D> {
-            type Target = #rt::Weights<D>;
+            type Target = #weights;
 
-            fn deref(&self) -> &#rt::Weights<D> {
+            fn deref(&self) -> &#weights {
                 &self.weights
             }
         }
@@ -383,13 +386,13 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         #[doc(hidden)]
         impl<D: #rt::Device> #rt::Model for #name<D> {
             type Device = D;
-            type Float = f32;
+            type Float = #float;
 
-            fn weights(&self) -> &#rt::Weights<D> {
+            fn weights(&self) -> &#weights {
                 &self.weights
             }
 
-            fn weights_mut(&mut self) -> &mut #rt::Weights<D> {
+            fn weights_mut(&mut self) -> &mut #weights {
                 &mut self.weights
             }
         }

@@ -1,8 +1,8 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::Model;
 use crate::ir::model::{Init, Param, State};
+use crate::ir::{DType, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -21,6 +21,11 @@ pub(super) fn items(model: &Model) -> TokenStream {
         };
         quote!(rt::Dim { name: #name, bound: #bound })
     });
+    let wide = model.uses(DType::F64).then(|| {
+        quote!(
+            const FLOAT64: bool = true;
+        )
+    });
     let deterministic = model.deterministic.map(|_| {
         quote!(
             const DETERMINISTIC: bool = true;
@@ -31,6 +36,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
 
         impl rt::Compiled for Plan_ {
             const SPEC: &'static rt::ModelSpec = &SPEC;
+            #wide
             #deterministic
         }
 

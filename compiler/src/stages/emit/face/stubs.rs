@@ -36,13 +36,13 @@ pub(super) fn items(model: &Model) -> TokenStream {
             });
             continue;
         };
-        let optimizer = Ident::new(optimizer, Span::call_site());
+        let (optimizer, float) = (Ident::new(optimizer, Span::call_site()), super::float(model));
         for marker in [marker, names::gradients(function)] {
             all.extend(quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
-                    type Float = f32;
+                    type Float = #float;
                     fn scratch(_: &[usize]) -> ::core::option::Option<usize> { ::core::option::Option::None }
                     fn outcome(_: &[usize]) -> [usize; 2] { [0, 0] }
                     fn cpu(_: rt::StepMemory<'_>, _: &[usize]) -> rt::Result<()> { loop {} }

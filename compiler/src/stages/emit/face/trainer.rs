@@ -4,7 +4,7 @@
 
 use super::signature::Signature;
 use super::tensor::Form;
-use super::{aliases, costs, names, path, records};
+use super::{aliases, costs, names, of_float, path, records};
 use crate::ir::model::Results;
 use crate::ir::{Function, Mode, Model};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -79,7 +79,7 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let gradients = method(
         &signature,
         rt,
-        (&format_ident!("{name}_gradients"), &quote!(#rt::Gradients<#of>)),
+        (&format_ident!("{name}_gradients"), &of_float(model, &quote!(#rt::Gradients), &quote!(#of))),
         &gradients_attrs,
         Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients, _>), value: quote!() },
     );
@@ -100,9 +100,10 @@ fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStre
     let alias = aliases::step(model, signature.function);
     let attrs = quote!(#attrs #alias);
     let (plan, results) = (&signature.plan, &signature.results);
+    let loss = of_float(model, &quote!(#rt::Loss), &quote!(D));
     if results.len() < 2 {
         let made = Made { statements: quote!(), call: quote!(__emitted_code_only_step::<#plan>), value: quote!() };
-        return method(signature, rt, (name, &quote!(#rt::Loss<D>)), &attrs, made);
+        return method(signature, rt, (name, &loss), &attrs, made);
     }
     let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
     let owner = quote_spanned!(Span::mixed_site()=> self.trainer);
@@ -123,7 +124,7 @@ fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStre
         let made = (made, #(#values),*);
     };
     let made = Made { statements, call, value };
-    method(signature, rt, (name, &quote!((#rt::Loss<D>, #(#types),*))), &attrs, made)
+    method(signature, rt, (name, &quote!((#loss, #(#types),*))), &attrs, made)
 }
 
 fn method(

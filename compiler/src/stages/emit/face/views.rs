@@ -2,11 +2,12 @@
 //! references with the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
 //! those of a repeated block have the counts as leading extents, so nothing grows with depth.
 
+use super::super::rust::element;
 use super::names;
 use crate::ir::Model;
 use crate::ir::model::Param;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{format_ident, quote, quote_spanned};
+use quote::{ToTokens, format_ident, quote, quote_spanned};
 
 /// A field: a parameter, or more fields.
 enum Field<'m> {
@@ -138,7 +139,7 @@ fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
         Field::Param(param) => {
             let ty = param.stacked();
             let extents = ty.shape.iter().rev().map(|dim| Literal::i64_unsuffixed(dim.as_const().unwrap_or_default()));
-            let ty = extents.fold(quote!(f32), |inner, n| quote!([#inner; #n]));
+            let ty = extents.fold(element(param.ty.dtype).into_token_stream(), |inner, n| quote!([#inner; #n]));
             quote_spanned!(Span::mixed_site()=> R::To<#ty>)
         }
         Field::Fields(fields) => {

@@ -125,6 +125,12 @@ impl<'a> Printer<'a> {
     fn gpu(&self, table: &str) -> TokenStream {
         let table = format_ident!("{table}");
         let number = Literal::usize_unsuffixed(self.number);
+        if self.model.uses(DType::F64) {
+            // `Gpu` does not compile with such a model.
+            return quote! {
+                rt::if_gpu! { fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { core::unreachable!() } }
+            };
+        }
         quote! {
             rt::if_gpu! {
                 fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { (&PROGRAM, &#table[#number]) }
@@ -213,14 +219,15 @@ impl<'a> Printer<'a> {
         let further = quote!(#(const RESULTS: usize = #count;)* #results);
         let step = format_ident!("step_{}", marker);
         let implement = |marker: &Ident, with_update: bool| {
-            let gpu = self.gpu(if with_update { "PLANS" } else { "GRADIENTS" });
+            let (gpu, float) =
+                (self.gpu(if with_update { "PLANS" } else { "GRADIENTS" }), super::element(self.model.float()));
             let frozen = self.frozen();
             let further = with_update.then_some(&further);
             quote! {
                 impl rt::Step for #marker {
                     const NAME: &'static str = #name;
                     type Optimizer = rt::#optimizer;
-                    type Float = f32;
+                    type Float = #float;
                     #frozen
                     #scratch
                     fn outcome(dims: &[usize]) -> [usize; 2] { #bind [#loss, #updated] }

@@ -152,7 +152,7 @@ impl Attend<'_> {
                 let value = body.value(mask);
                 match self.scalars.dtype(mask) {
                     DType::Bool => body.line(format!("return select({LOWEST}, score, {value});")),
-                    DType::F32 | DType::I32 | DType::U32 => body.line(format!("return score + {value};")),
+                    _ => body.line(format!("return score + {value};")),
                 }
             }
         }

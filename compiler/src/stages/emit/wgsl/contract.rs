@@ -73,7 +73,7 @@ impl Contract<'_> {
         let value = from_word(dtype, &self.scalars.word(operand.slot, &address));
         match dtype {
             DType::F32 => body.line(format!("return {value};")),
-            DType::I32 | DType::U32 | DType::Bool => body.line(format!("return f32({value});")),
+            _ => body.line(format!("return f32({value});")),
         }
         format!("fn {}_{side}(batch: i32, at: i32, k: i32) -> f32 {{\n{}}}\n\n", self.name, body.text)
     }

@@ -12,7 +12,7 @@ use crate::ir::model::{ForeignFn, Wgsl};
 use crate::ir::plan::Plan;
 use crate::ir::program::BufferId;
 use crate::ir::workgroup::PLAIN;
-use crate::ir::{DType, Type};
+use crate::ir::{Category, DType, Type};
 use std::fmt::Write;
 
 /// A foreign function bound to buffers of the device.
@@ -100,9 +100,8 @@ pub(super) fn numbers(function: &ForeignFn, args: &[(BufferId, Type)], results: 
 
 /// The value that a word holds.
 fn of_word(dtype: DType, word: String) -> String {
-    match dtype {
-        DType::F32 => format!("bitcast<f32>({word})"),
-        DType::I32 => format!("bitcast<i32>({word})"),
-        DType::U32 | DType::Bool => word,
+    match dtype.category() {
+        Category::Float | Category::Signed => format!("bitcast<{dtype}>({word})"),
+        Category::Unsigned | Category::Bool => word,
     }
 }

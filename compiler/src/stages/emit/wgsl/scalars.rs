@@ -7,7 +7,7 @@ use super::names::{Names, Pool};
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
-use crate::ir::ty::DType;
+use crate::ir::ty::{Category, DType};
 use crate::ir::varying::Varying;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -230,47 +230,42 @@ impl<'a, 'k> Body<'a, 'k> {
 
 /// The WGSL type of an element.
 pub(super) fn type_name(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f32",
-        DType::I32 => "i32",
-        DType::U32 => "u32",
-        DType::Bool => "bool",
-    }
+    dtype.name()
 }
 
 /// The value of a word.
 pub(super) fn from_word(dtype: DType, word: &str) -> String {
-    match dtype {
-        DType::F32 => format!("bitcast<f32>({word})"),
-        DType::I32 => format!("bitcast<i32>({word})"),
-        DType::U32 => word.to_owned(),
-        DType::Bool => format!("({word} != 0u)"),
+    match dtype.category() {
+        Category::Float | Category::Signed => format!("bitcast<{}>({word})", type_name(dtype)),
+        Category::Unsigned => word.to_owned(),
+        Category::Bool => format!("({word} != 0u)"),
     }
 }
 
 /// The word of a value.
 pub(super) fn to_word(dtype: DType, value: &str) -> String {
-    match dtype {
-        DType::F32 | DType::I32 => format!("bitcast<u32>({value})"),
-        DType::U32 => value.to_owned(),
-        DType::Bool => format!("u32({value})"),
+    match dtype.category() {
+        Category::Float | Category::Signed => format!("bitcast<u32>({value})"),
+        Category::Unsigned => value.to_owned(),
+        Category::Bool => format!("u32({value})"),
     }
 }
 
 /// A literal of exactly that value.
 pub(super) fn literal(scalar: Scalar) -> String {
     match scalar {
-        Scalar::F32(x) => match x as f32 {
+        Scalar::Float(_, x) => match x as f32 {
             x if x.is_nan() => "not_a_number()".to_owned(),
             f32::INFINITY => "infinity()".to_owned(),
             f32::NEG_INFINITY => "(-infinity())".to_owned(),
             x if x.is_sign_negative() => format!("({x:?}f)"),
             x => format!("{x:?}f"),
         },
-        Scalar::I32(i32::MIN) => "(-2147483647i - 1i)".to_owned(),
-        Scalar::I32(x) if x < 0 => format!("({x}i)"),
-        Scalar::I32(x) => format!("{x}i"),
-        Scalar::U32(x) => format!("{x}u"),
+        // There is no literal of the least i32: its minus is an operator.
+        Scalar::Int(_, x) if x == i128::from(i32::MIN) => "(-2147483647i - 1i)".to_owned(),
+        Scalar::Int(_, x) if x < 0 => format!("({x}i)"),
+        Scalar::Int(dtype, x) if dtype.category() == Category::Signed => format!("{x}i"),
+        Scalar::Int(_, x) => format!("{x}u"),
         Scalar::Bool(x) => x.to_string(),
     }
 }
@@ -335,19 +330,16 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
 }
 
 fn convert(from: DType, to: DType, value: &str) -> String {
-    match (from, to) {
-        (DType::F32, DType::F32) | (DType::I32, DType::I32) | (DType::U32, DType::U32) | (DType::Bool, DType::Bool) => {
-            value.to_owned()
+    let name = type_name(to);
+    match (from.category(), to.category()) {
+        _ if from == to => value.to_owned(),
+        (Category::Float, Category::Signed | Category::Unsigned) => format!("{name}_of({value})"),
+        (Category::Float, Category::Bool) => format!("!({value} == 0.0f)"),
+        (Category::Signed, Category::Bool) => format!("{value} != 0i"),
+        (Category::Unsigned, Category::Bool) => format!("{value} != 0u"),
+        (Category::Signed | Category::Unsigned, Category::Signed | Category::Unsigned) => {
+            format!("bitcast<{name}>({value})")
         }
-        (DType::F32, DType::I32) => format!("i32_of({value})"),
-        (DType::F32, DType::U32) => format!("u32_of({value})"),
-        (DType::F32, DType::Bool) => format!("!({value} == 0.0f)"),
-        (DType::I32, DType::Bool) => format!("{value} != 0i"),
-        (DType::U32, DType::Bool) => format!("{value} != 0u"),
-        (DType::I32 | DType::U32 | DType::Bool, DType::F32) => format!("f32({value})"),
-        (DType::U32, DType::I32) => format!("bitcast<i32>({value})"),
-        (DType::I32, DType::U32) => format!("bitcast<u32>({value})"),
-        (DType::Bool, DType::I32) => format!("i32({value})"),
-        (DType::Bool, DType::U32) => format!("u32({value})"),
+        (_, Category::Float) | (Category::Bool, _) => format!("{name}({value})"),
     }
 }
