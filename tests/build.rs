@@ -5,7 +5,6 @@
 #[path = "src/reference.rs"]
 mod reference;
 
-use precast_compiler::ir::DType;
 use precast_compiler::ops::{Program, programs};
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote};
@@ -20,9 +19,9 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
-    let (f32s, others): (Vec<Program>, _) = programs().into_iter().partition(|program| program.float == DType::F32);
-    write("ops.rs", f32s.iter().map(module).collect());
-    write("ops_f64.rs", others.iter().map(module).collect());
+    let (narrow, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
+    write("ops.rs", narrow.iter().map(module).collect());
+    write("ops_wide.rs", wide.iter().map(module).collect());
     write("references.rs", reference::programs().iter().map(stored).collect());
 }
 
@@ -53,8 +52,7 @@ fn module(program: &Program) -> TokenStream {
     let text: TokenStream = program.text.parse().expect("programs are tokens");
     let name = &program.name;
     let (module, plans) = (format_ident!("{name}"), format_ident!("__precast_{name}"));
-    // GPUs compute in f32.
-    let gpu = (program.float == DType::F32).then(|| {
+    let gpu = program.runs_on_gpus().then(|| {
         quote! {
             #[cfg(feature = "gpu")]
             #[test]

@@ -207,7 +207,7 @@ pub mod __rt {
         typed::{Reach, Read, Typed, Viewed, Write},
         unknown::Unknown,
         view::{
-            as_f64, as_f64_mut, as_i32, as_i32_mut, as_u32, as_u32_mut, scalar, tensor, values, values_mut, view,
+            scalar, tensor, values, values_mut, view,
             words, words_mut, zero, zeros,
         },
         weights::Model,

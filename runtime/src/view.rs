@@ -14,7 +14,7 @@ use crate::error::{Error, Result};
 /// What tensors hold: numbers, truth values, and arrays of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element of a tensor",
-    label = "elements are `f32`, `f64`, `u32`, `i32`, `bool` and arrays of them",
+    label = "elements are `f32`, `f64`, `u32`, `i32`, `u64`, `i64`, `bool` and arrays of them",
     note = "other numbers are converted one by one, as by `data.iter().map(|&x| x as f32).collect::<Vec<f32>>()`, and \
             nested vectors are made flat by `nested.concat()`"
 )]
@@ -24,6 +24,8 @@ impl Element for f32 {}
 impl Element for f64 {}
 impl Element for u32 {}
 impl Element for i32 {}
+impl Element for u64 {}
+impl Element for i64 {}
 impl Element for bool {}
 impl<T: Element, const N: usize> Element for [T; N] {}
 
@@ -201,42 +203,6 @@ pub fn scalar<T: Pod>(words: &[f32]) -> T {
     bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[..size_of::<T>() / size_of::<f32>()]))
 }
 
-/// Words as the bits of `u32` that they are.
-#[inline]
-pub fn as_u32(words: &[f32]) -> &[u32] {
-    bytemuck::cast_slice(words)
-}
-
-/// Words as the bits of `u32` that they are, to be written.
-#[inline]
-pub fn as_u32_mut(words: &mut [f32]) -> &mut [u32] {
-    bytemuck::cast_slice_mut(words)
-}
-
-/// Words as the bits of `i32` that they are.
-#[inline]
-pub fn as_i32(words: &[f32]) -> &[i32] {
-    bytemuck::cast_slice(words)
-}
-
-/// Words as the bits of `i32` that they are, to be written.
-#[inline]
-pub fn as_i32_mut(words: &mut [f32]) -> &mut [i32] {
-    bytemuck::cast_slice_mut(words)
-}
-
-/// Words as the `f64` that they are, two for each.
-#[inline]
-pub fn as_f64(words: &[f32]) -> &[f64] {
-    values(words)
-}
-
-/// Words as the `f64` that they are, two for each, to be written.
-#[inline]
-pub fn as_f64_mut(words: &mut [f32]) -> &mut [f64] {
-    values_mut(words)
-}
-
 /// Zeros on the heap, to be written over.
 ///
 /// # Errors
@@ -294,13 +260,13 @@ mod tests {
         assert_eq!((scalar::<f64>(words(&data)), scalar::<f64>(&words(&data)[2..])), (0.1, 0.2));
         assert_eq!((scalar::<f32>(&[1.5, 2.0]), scalar::<u32>(&[f32::from_bits(7)])), (1.5, 7));
         let mut out = zeros::<f64>(3).unwrap();
-        as_f64_mut(words_mut(&mut out))[2] = -1.0;
-        assert_eq!(as_f64(words(&out)), [0.0, 0.0, -1.0]);
+        values_mut::<f64>(words_mut(&mut out))[2] = -1.0;
+        assert_eq!(values::<f64>(words(&out)), [0.0, 0.0, -1.0]);
         assert_eq!(*zero::<[f64; 2]>().unwrap(), [0.0; 2]);
         assert!(matches!(zeros::<f64>(usize::MAX / 8), Err(Error::Memory { words }) if words == usize::MAX / 8 * 2));
         assert_eq!(View::new(&data, [1, 2]).unwrap()[[0, 1]], [0.3, 0.4]);
         assert_eq!(rows::<[f64; 2], _>(data.as_flattened()).unwrap(), data);
-        assert!(as_f64(&[]).is_empty() && values::<[f64; 2]>(&[]).is_empty());
+        assert!(values::<f64>(&[]).is_empty() && values::<[f64; 2]>(&[]).is_empty());
     }
 
     #[test]

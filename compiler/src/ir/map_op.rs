@@ -16,6 +16,8 @@ enum Of {
     Number,
     /// All but floats.
     Bits,
+    /// Integers without a sign.
+    Unsigned,
     /// u32.
     Word,
     /// All.
@@ -29,6 +31,7 @@ impl Of {
             Of::Signed => matches!(dtype.category(), Category::Float | Category::Signed),
             Of::Number => dtype != DType::Bool,
             Of::Bits => !dtype.is_float(),
+            Of::Unsigned => dtype.category() == Category::Unsigned,
             Of::Word => dtype == DType::U32,
             Of::Any => true,
         }
@@ -161,10 +164,10 @@ operations! {
     Or = "or": 2 Bits Add [Exact],
     /// Logical or bitwise exclusive or.
     Xor = "xor": 2 Bits Add [Exact],
-    /// `a << b` of unsigned integers, `b < 32`.
-    Shl = "shl": 2 Word Add [Exact],
-    /// `a >> b` of unsigned integers, `b < 32`.
-    Shr = "shr": 2 Word Add [Exact],
+    /// `a << b` of unsigned integers, `b` modulo their bits.
+    Shl = "shl": 2 Unsigned Add [Exact],
+    /// `a >> b` of unsigned integers, `b` modulo their bits.
+    Shr = "shr": 2 Unsigned Add [Exact],
     /// `a = b`
     Eq = "eq": 2 Any Add [Exact Truth],
     /// `a ≠ b`

@@ -312,6 +312,11 @@ impl Model {
             || self.functions.iter().any(|function| function.graph.uses(dtype))
     }
 
+    /// Whether any value has 64 bits, which WGSL has no numbers of.
+    pub fn is_wide(&self) -> bool {
+        DType::ALL.iter().any(|&dtype| dtype.is_wide() && self.uses(dtype))
+    }
+
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.
     pub fn state_offset(&self, id: StateId) -> Dim {
         let chunk = super::graph::CHUNK as i64;

@@ -57,6 +57,10 @@ element_types! {
     I32 = "i32": Signed 32,
     /// Unsigned, 32 bits, wrapping.
     U32 = "u32": Unsigned 32,
+    /// Two's complement, 64 bits, wrapping.
+    I64 = "i64": Signed 64,
+    /// Unsigned, 64 bits, wrapping.
+    U64 = "u64": Unsigned 64,
     /// A truth value, stored as the 32-bit word 0 or 1.
     Bool = "bool": Bool 32,
 }
@@ -146,6 +150,11 @@ impl DType {
             }
             Category::Bool => "false and true".into(),
         }
+    }
+
+    /// Whether an element has more bits than a word of a GPU.
+    pub fn is_wide(self) -> bool {
+        self.bits() > WORD
     }
 
     /// How many words of a pool so many elements take.

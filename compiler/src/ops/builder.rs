@@ -8,7 +8,7 @@ use crate::diag::Code;
 use crate::ir::graph::Source;
 use crate::ir::limits::{ELEMENTS, is_oversize};
 use crate::ir::prim::{Border, Cut, MapOp, Prim, ReduceOp, Scalar};
-use crate::ir::{DType, Dim, Graph, Kind, Type, Value};
+use crate::ir::{Category, DType, Dim, Graph, Kind, Type, Value};
 use proc_macro2::Span;
 
 /// Appends primitives to a graph.
@@ -199,6 +199,22 @@ impl Builder<'_> {
     /// To another element type.
     pub fn convert(&mut self, x: Value, dtype: DType) -> Built {
         if self.dtype(x) == dtype { Ok(x) } else { self.prim(Prim::Convert(dtype), &[x]) }
+    }
+
+    /// Integers as positions. One that u32 does not hold becomes the largest, which is beyond every axis.
+    pub fn index(&mut self, x: Value) -> Built {
+        let dtype = self.dtype(x);
+        if !dtype.is_wide() {
+            return self.convert(x, DType::U32);
+        }
+        let last = self.constant(x, u32::MAX.into())?;
+        let mut beyond = self.map(MapOp::Lt, &[last, x])?;
+        if dtype.category() == Category::Signed {
+            let negative = self.with(MapOp::Lt, x, 0.0)?;
+            beyond = self.map(MapOp::Or, &[beyond, negative])?;
+        }
+        let index = self.select(beyond, last, x)?;
+        self.convert(index, DType::U32)
     }
 
     /// Reduces axes (any order) and drops them.

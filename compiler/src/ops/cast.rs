@@ -1,10 +1,10 @@
-//! `cast(x, "f32")`, and `x.f32()`, `x.f64()`, `x.i32()`, `x.u32()`, `x.bool()`.
+//! `cast(x, "f32")`, and `x.f32()`, `x.f64()`, `x.i32()`, `x.u32()`, `x.i64()`, `x.u64()`, `x.bool()`.
 
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op};
 use crate::ir::DType;
 
 pub(super) const ITEMS: &[Item] =
-    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&F64), Item::Op(&I32), Item::Op(&U32), Item::Op(&BOOL)];
+    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&F64), Item::Op(&I32), Item::Op(&U32), Item::Op(&I64), Item::Op(&U64), Item::Op(&BOOL)];
 
 static CAST: Op = Op {
     name: "cast",
@@ -27,7 +27,7 @@ static CAST: Op = Op {
 
 /// One op from each line: `x.name()`.
 macro_rules! methods {
-    ($($item:ident = $name:literal, $dtype:ident, $from:literal;)*) => {
+    ($($item:ident = $name:literal, $dtype:ident, [$($from:literal)*];)*) => {
         $(static $item: Op = Op {
             name: $name,
             signature: concat!("(x: any[..]) -> ", $name, "[..]"),
@@ -37,11 +37,11 @@ macro_rules! methods {
             onnx: None,
             body: |b, args, _| Ok(vec![b.convert(args[0], DType::$dtype)?]),
             examples: &[
-                Example {
+                $(Example {
                     inputs: &[("x", concat!($from, "[5, 7]"), Domain::Below(3))],
                     call: concat!($name, "(x)"),
                     result: concat!($name, "[5, 7]"),
-                },
+                },)*
                 Example {
                     inputs: &[("x", "bool[B, 17]", Domain::Below(2))],
                     call: concat!($name, "(x)"),
@@ -52,10 +52,13 @@ macro_rules! methods {
     };
 }
 
+// The op, its type, and from which others it is tested.
 methods! {
-    F32 = "f32", F32, "u32";
-    F64 = "f64", F64, "u32";
-    I32 = "i32", I32, "u32";
-    U32 = "u32", U32, "i32";
-    BOOL = "bool", Bool, "u32";
+    F32 = "f32", F32, ["u32" "i32" "f64" "i64" "u64"];
+    F64 = "f64", F64, ["u32" "f32" "i32" "i64" "u64"];
+    I32 = "i32", I32, ["u32" "f32" "f64" "i64" "u64"];
+    U32 = "u32", U32, ["i32" "f32" "f64" "i64" "u64"];
+    I64 = "i64", I64, ["u32" "f32" "f64" "i32" "u64"];
+    U64 = "u64", U64, ["i32" "f32" "f64" "u32" "i64"];
+    BOOL = "bool", Bool, ["u32" "i32" "f32" "f64" "i64" "u64"];
 }

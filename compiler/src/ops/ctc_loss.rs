@@ -93,8 +93,8 @@ struct States {
 impl States {
     fn of(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<States, OpError> {
         let blank = blank(b, args[0], attrs)?;
-        let targets = b.convert(args[1], DType::U32)?;
-        let (input_lengths, target_lengths) = (b.convert(args[2], DType::U32)?, b.convert(args[3], DType::U32)?);
+        let targets = b.index(args[1])?;
+        let (input_lengths, target_lengths) = (b.index(args[2])?, b.index(args[3])?);
         let (time, shape) = (b.shape(args[0])[0].clone(), b.shape(targets));
         let (batch, labels) = (shape[0].clone(), shape[1].clone());
         // What pads a target may be anything.

@@ -36,28 +36,27 @@ pub struct Input {
     pub weighs: Option<usize>,
 }
 
-/// The types that floats are computed in.
-const FLOATS: [DType; 2] = [DType::F32, DType::F64];
-
-/// All test programs: for each float type, in the order of the ops.
+/// All test programs, each in the order of the ops: the examples as they are, those with types of 64 bits, and those with floats
+/// in f64.
 pub fn programs() -> Vec<Program> {
-    FLOATS.into_iter().flat_map(programs_in).collect()
+    let narrow = packed(DType::F32, |example| !has(example, DType::is_wide));
+    let wide = packed(DType::F32, |example| has(example, DType::is_wide));
+    let double = packed(DType::F64, |example| has(example, DType::is_float) && !has(example, DType::is_wide));
+    [narrow, wide, double].concat()
 }
 
-/// The test programs with floats of that type; the ops without floats are tested once.
-fn programs_in(float: DType) -> Vec<Program> {
-    let has_floats = |op: &Op| {
-        let types = op.examples.iter().flat_map(|example| [types(example), results(example)].concat());
-        types.into_iter().any(|ty| ty.dtype.is_float())
-    };
-    let ops = ITEMS.iter().copied().flatten().filter_map(|item| match item {
-        Item::Op(op) => Some(*op).filter(|op| float == DType::F32 || has_floats(op)),
-        Item::Layer(_) | Item::Optimizer(_) => None,
-    });
-    let (mut all, mut open): (Vec<Program>, Vec<&'static Op>) = (vec![], vec![]);
-    for op in ops {
-        open.push(op);
-        if open.iter().map(|op| op.examples.len()).sum::<usize>() >= EXAMPLES {
+/// Whether some type of an example is such.
+fn has(example: &Example, such: fn(DType) -> bool) -> bool {
+    types(example).iter().chain(&results(example)).any(|ty| such(ty.dtype))
+}
+
+/// Programs with floats of that type of the examples that are `fit`.
+fn packed(float: DType, fit: impl Fn(&Example) -> bool) -> Vec<Program> {
+    let (mut all, mut open): (Vec<Program>, Vec<(&'static Op, &'static Example)>) = (vec![], vec![]);
+    for item in ITEMS.iter().copied().flatten() {
+        let Item::Op(op) = item else { continue };
+        open.extend(op.examples.iter().filter(|example| fit(example)).map(|example| (*op, example)));
+        if open.len() >= EXAMPLES {
             all.push(program(&std::mem::take(&mut open), float));
         }
     }
@@ -67,10 +66,14 @@ fn programs_in(float: DType) -> Vec<Program> {
     all
 }
 
-fn program(ops: &[&'static Op], float: DType) -> Program {
-    let examples: Vec<&'static Example> = ops.iter().flat_map(|op| op.examples).collect();
-    let of = if float == DType::F32 { String::new() } else { format!("{float}_") };
-    let name = format!("{of}{}_to_{}", ops[0].name, ops[ops.len() - 1].name);
+fn program(all: &[(&'static Op, &'static Example)], float: DType) -> Program {
+    let examples: Vec<&'static Example> = all.iter().map(|(_, example)| *example).collect();
+    let of = match float {
+        DType::F32 if has(examples[0], DType::is_wide) => "wide_".to_owned(),
+        DType::F32 => String::new(),
+        other => format!("{other}_"),
+    };
+    let name = format!("{of}{}_to_{}", all[0].0.name, all[all.len() - 1].0.name);
     let text = text(&name, &examples).replace(DType::F32.name(), float.name());
     Program { text: attributed(text, float), name, float, examples }
 }
@@ -93,6 +96,11 @@ impl Program {
             types.zip(example.inputs).map(|(ty, &(_, _, domain))| Input { ty, domain, weighs: None })
         };
         self.examples.iter().flat_map(of).collect()
+    }
+
+    /// Whether a GPU can run it.
+    pub fn runs_on_gpus(&self) -> bool {
+        !self.float.is_wide() && !self.examples.iter().any(|example| has(example, DType::is_wide))
     }
 
     /// The types of the results, in the order of the examples.

@@ -2,7 +2,6 @@
 
 use super::initial::{INIT, initial};
 use super::{AttrDecl, AttrKind, Attrs, Domain, Example, Item, Layer, LayerExample, LayerParam, Op};
-use crate::ir::DType;
 use crate::ir::model::Init;
 use crate::ir::prim::Prim;
 
@@ -16,7 +15,7 @@ static EMBEDDING: Op = Op {
     torch: Some("torch.nn.functional.embedding"),
     onnx: None,
     body: |b, args, _| {
-        let index = b.convert(args[0], DType::U32)?;
+        let index = b.index(args[0])?;
         Ok(vec![b.prim(Prim::Gather { axis: 0 }, &[args[1], index])?])
     },
     examples: &[

@@ -58,7 +58,7 @@ pub(super) fn flat_positions(b: &mut Builder<'_>, x: Value, index: Value, axis: 
             false => error,
         });
     }
-    let position = b.convert(index, DType::U32)?;
+    let position = b.index(index)?;
     let extent = b.extent_u32(&of.shape[axis])?;
     let inside = b.map(MapOp::Lt, &[position, extent])?;
     let mut flat = b.u32(0)?;

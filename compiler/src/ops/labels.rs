@@ -116,7 +116,7 @@ impl Labels {
         must_suit(b, args, &rows)?;
         must_weigh(b, args, &classes)?;
         must_occur(b, args, attrs)?;
-        let mut id = b.convert(args[1], DType::U32)?;
+        let mut id = b.index(args[1])?;
         let mut counts = None;
         if let Some(ignored) = attrs.int("ignore_index") {
             let ignored = b.constant(args[1], ignored as f64)?;

@@ -25,7 +25,7 @@ static ONE_HOT: Op = Op {
         let mut shape = b.shape(args[0]);
         shape.push(attrs.extent("classes"));
         let positions = b.iota(&shape, shape.len() - 1)?;
-        let index = b.convert(args[0], DType::U32)?;
+        let index = b.index(args[0])?;
         let mut column = b.shape(index);
         column.push(Dim::from(1));
         let column = b.reshape(index, &column)?;

@@ -68,7 +68,7 @@ static INDEX_ADD: Op = Op {
             let message = format!("{{0}} is {x}, so the updates must be {wanted}, but {{2}} is {updates}");
             return Err(OpError::new(Code::ShapeMismatch, message).arg(2));
         }
-        let index = b.convert(args[1], DType::U32)?;
+        let index = b.index(args[1])?;
         let sums = b.prim(Prim::ScatterAdd { axis, extent: x.shape[axis].clone() }, &[args[2], index])?;
         Ok(vec![b.add(args[0], sums)?])
     },
@@ -166,6 +166,6 @@ fn sums(b: &mut Builder<'_>, x: Value, segments: Value, attrs: &Attrs) -> Result
     if extent.as_const().is_some_and(|n| n < 1) {
         return Err(OpError::new(Code::WrongAttribute, format!("`count` must be positive, not {extent}")).attr("count"));
     }
-    let segments = b.convert(segments, DType::U32)?;
+    let segments = b.index(segments)?;
     b.prim(Prim::ScatterAdd { axis: 0, extent }, &[x, segments])
 }

@@ -62,7 +62,7 @@ pub struct Pattern {
 pub enum Class {
     /// Those through which derivatives flow.
     Float,
-    /// i32 or u32.
+    /// Integers.
     Int,
     /// All but bool.
     Number,
@@ -312,7 +312,7 @@ impl Class {
     fn admits(self, dtype: DType) -> bool {
         match self {
             Class::Float => dtype.is_float(),
-            Class::Int => matches!(dtype, DType::I32 | DType::U32),
+            Class::Int => dtype.is_integer(),
             Class::Number => dtype != DType::Bool,
             Class::Any | Class::Each => true,
             Class::Only(only) => dtype == only,

@@ -1,7 +1,6 @@
 //! `take(x, index, axis = 0)`, which `x[index]` means for a tensor of integers.
 
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op};
-use crate::ir::DType;
 use crate::ir::prim::Prim;
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&TAKE)];
@@ -17,7 +16,7 @@ static TAKE: Op = Op {
     body: |b, args, attrs| {
         let axis = b.axis(args[0], attrs, "axis")?;
         // A negative index becomes a large one, which is outside.
-        let index = b.convert(args[1], DType::U32)?;
+        let index = b.index(args[1])?;
         Ok(vec![b.prim(Prim::Gather { axis }, &[args[0], index])?])
     },
     examples: &[

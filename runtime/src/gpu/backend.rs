@@ -24,9 +24,9 @@ impl Device for Gpu {
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
         const {
             assert!(
-                !C::FLOAT64,
-                "a model with values of f64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on `Cpu`, or \
-                 declare it in f32"
+                !C::WIDE,
+                "a model with values of f64, i64 or u64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on \
+                 `Cpu`, or declare them in f32, i32 or u32"
             );
         }
         match C::DETERMINISTIC {

@@ -81,8 +81,7 @@ pub fn mentions(mentions: &Mentions, models: &[Model], number: usize, runtime: &
 /// The WGSL and the tables of its dispatches, behind the runtime's own switch.
 #[cfg(feature = "gpu")]
 fn shaders(model: &Model, plans: &Plans) -> TokenStream {
-    // WGSL has no f64.
-    if model.uses(DType::F64) {
+    if model.is_wide() {
         return TokenStream::new();
     }
     let items = wgsl::wgsl(model, plans).items;

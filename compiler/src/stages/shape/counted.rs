@@ -94,9 +94,10 @@ impl Shaper<'_> {
                 let at = both.iter().position(|value| number(value).is_some())?;
                 Some(self.counted(both[1 - at])? + Dim::from(number(&both[at])?))
             }
-            "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" | "u32" | "i32" => {
+            "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" => {
                 first()
             }
+            cast if DType::from_name(cast).is_some_and(DType::is_integer) => first(),
             "cast" if call.attrs.text("dtype").is_some_and(|to| to != "bool") => first(),
             _ => None,
         }

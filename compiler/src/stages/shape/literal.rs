@@ -60,7 +60,11 @@ impl Shaper<'_> {
             let range = format!("{dtype} holds {}", dtype.range());
             self.diags.push(Diagnostic::new(Code::LiteralOutOfRange, span, message).note(range));
         }
-        let kind = Kind::Prim(Prim::Const(Scalar::of(dtype, number)));
+        let scalar = match attr {
+            Attr::Int(dim) if dtype.is_integer() => Scalar::Int(dtype, dim.as_const().unwrap_or_default().into()),
+            _ => Scalar::of(dtype, number),
+        };
+        let kind = Kind::Prim(Prim::Const(scalar));
         self.new.push(kind, vec![], Some(Type::scalar(dtype)), span)
     }
 

@@ -2,7 +2,7 @@
 //! block repeats it.
 
 use crate::ir::model::{Init, Param, State};
-use crate::ir::{DType, Model};
+use crate::ir::Model;
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -21,9 +21,9 @@ pub(super) fn items(model: &Model) -> TokenStream {
         };
         quote!(rt::Dim { name: #name, bound: #bound })
     });
-    let wide = model.uses(DType::F64).then(|| {
+    let wide = model.is_wide().then(|| {
         quote!(
-            const FLOAT64: bool = true;
+            const WIDE: bool = true;
         )
     });
     let deterministic = model.deterministic.map(|_| {

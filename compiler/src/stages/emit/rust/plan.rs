@@ -125,7 +125,7 @@ impl<'a> Printer<'a> {
     fn gpu(&self, table: &str) -> TokenStream {
         let table = format_ident!("{table}");
         let number = Literal::usize_unsuffixed(self.number);
-        if self.model.uses(DType::F64) {
+        if self.model.is_wide() {
             // `Gpu` does not compile with such a model.
             return quote! {
                 rt::if_gpu! { fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { core::unreachable!() } }
@@ -439,8 +439,8 @@ impl<'a> Printer<'a> {
         match dtype {
             DType::F32 => words,
             dtype => {
-                let cast = format_ident!("as_{}", super::element(dtype));
-                quote!(rt::#cast(#words))
+                let element = super::element(dtype);
+                quote!(rt::values::<#element>(#words))
             }
         }
     }
@@ -450,8 +450,11 @@ impl<'a> Printer<'a> {
 fn part(slot: usize, dtype: DType, write: bool) -> TokenStream {
     let name = format_ident!("p{slot}");
     let element = super::element(dtype);
-    let cast = if write { format_ident!("as_{element}_mut") } else { format_ident!("as_{element}") };
-    if dtype == DType::F32 { quote!(#name) } else { quote!(rt::#cast(#name)) }
+    match (dtype, write) {
+        (DType::F32, _) => quote!(#name),
+        (_, true) => quote!(rt::values_mut::<#element>(#name)),
+        (_, false) => quote!(rt::values::<#element>(#name)),
+    }
 }
 
 /// A position that counts turns of the loops around, unless it is 0.

@@ -47,6 +47,8 @@ pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
         DType::F64 => "d",
         DType::I32 => "i",
         DType::U32 => "u",
+        DType::I64 => "l",
+        DType::U64 => "q",
         DType::Bool => "m",
     }
 }
