@@ -194,9 +194,9 @@ macro_rules! memory_as_doubles {
     )*};
     ($self:ident) => {
         $crate::lanes::memory_as_doubles! { $self;
-            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l 
+            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l
                 = $crate::Wide::l_from_q, $crate::Wide::q_from_l;
-            Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q 
+            Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q
                 = $crate::lanes::same, $crate::lanes::same;
         }
     };
