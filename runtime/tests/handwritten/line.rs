@@ -340,7 +340,7 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::Sgd;
         type Float = f64;
-        const FROZEN: &'static [core::ops::Range<usize>] = &[128..134];
+        const FROZEN: &'static [core::ops::Range<usize>] = &[128..131, 131..134];
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
@@ -367,7 +367,7 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::Sgd;
         type Float = f64;
-        const FROZEN: &'static [core::ops::Range<usize>] = &[128..134];
+        const FROZEN: &'static [core::ops::Range<usize>] = &[128..131, 131..134];
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
