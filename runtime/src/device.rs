@@ -69,9 +69,9 @@ pub trait Function: 'static {
 /// The memory that a function reads and writes on the CPU.
 #[derive(Debug)]
 pub struct Memory<'a> {
-    /// The parameters.
+    /// The words of the parameters.
     pub parameters: &'a [f32],
-    /// The states of the session, changed in place; empty where the function needs none.
+    /// The words of the session's states, changed in place; empty where the function needs none.
     pub session: &'a mut [f32],
     /// The words of every argument, in the order of the signature.
     pub inputs: &'a [&'a [f32]],
@@ -122,7 +122,7 @@ pub trait Step: 'static {
 /// The memory that a training step on the CPU reads and writes.
 #[derive(Debug)]
 pub struct StepMemory<'a> {
-    /// The parameters, updated in place.
+    /// The words of the parameters, updated in place.
     pub parameters: &'a mut [f32],
     /// As long as `parameters`; holds whatever the step before left.
     pub gradients: &'a mut [f32],

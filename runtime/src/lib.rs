@@ -206,10 +206,7 @@ pub mod __rt {
         trained::Trained,
         typed::{Reach, Read, Typed, Viewed, Write},
         unknown::Unknown,
-        view::{
-            scalar, tensor, values, values_mut, view,
-            words, words_mut, zero, zeros,
-        },
+        view::{scalar, tensor, values, values_mut, view, words, words_mut, zero, zeros},
         weights::Model,
     };
 }

@@ -1,6 +1,8 @@
 //! The public face of a model in `f64`, written by hand as `model!` emits it. The tests are what a program does with any
 //! such model.
 
+#![allow(clippy::unwrap_used, reason = "tests fail by panicking")]
+
 mod handwritten {
     pub(crate) mod line;
 }

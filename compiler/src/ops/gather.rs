@@ -3,7 +3,7 @@
 use crate::diag::Code;
 use super::{AttrDecl, AttrKind, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Type, Value};
+use crate::ir::{Type, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&GATHER)];
 

@@ -5,7 +5,7 @@ use crate::diag::Code;
 use super::gather::flat_positions;
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::{MapOp, Prim};
-use crate::ir::{DType, Dim, Value};
+use crate::ir::{Dim, Value};
 
 pub(super) const ITEMS: &[Item] =
     &[Item::Op(&SCATTER_ADD), Item::Op(&INDEX_ADD), Item::Op(&SEGMENT_SUM), Item::Op(&SEGMENT_MEAN)];

@@ -22,13 +22,7 @@ impl Device for Gpu {
     type Loss = Loss;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
-        const {
-            assert!(
-                !C::WIDE,
-                "a model with values of f64, i64 or u64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on \
-                 `Cpu`, or declare them in f32, i32 or u32"
-            );
-        }
+        const { is_narrow::<C>() }
         match C::DETERMINISTIC {
             true => Err(Error::Deterministic { model: C::SPEC.name }),
             false => Resident::new(self, words),
@@ -111,6 +105,46 @@ impl Device for Gpu {
             }
         }
     }
+}
+
+/// Stops a build that puts a model with values of 64 bits on a GPU. One without them can be:
+/// ```no_run
+/// use precast::{Gpu, __rt as rt};
+///
+/// # static SPEC: rt::ModelSpec = rt::ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[], session: &[] };
+/// struct Plan;
+///
+/// impl rt::Compiled for Plan {
+///     const SPEC: &'static rt::ModelSpec = &SPEC;
+///     const WIDE: bool = false;
+/// }
+///
+/// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
+/// weights.__emitted_code_only_on_blocking::<Plan, Gpu>(&Gpu::new()?)?;
+/// # Ok::<(), precast::Error>(())
+/// ```
+/// and one with them cannot, because WGSL has no such numbers:
+/// ```compile_fail
+/// use precast::{Gpu, __rt as rt};
+///
+/// # static SPEC: rt::ModelSpec = rt::ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[], session: &[] };
+/// # struct Plan;
+///
+/// impl rt::Compiled for Plan {
+///     const SPEC: &'static rt::ModelSpec = &SPEC;
+///     const WIDE: bool = true;
+/// }
+///
+/// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
+/// weights.__emitted_code_only_on_blocking::<Plan, Gpu>(&Gpu::new()?)?;
+/// # Ok::<(), precast::Error>(())
+/// ```
+const fn is_narrow<C: Compiled>() {
+    assert!(
+        !C::WIDE,
+        "a model with values of f64, i64 or u64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on `Cpu`, or \
+         declare them in f32, i32 or u32"
+    );
 }
 
 #[cfg(not(target_arch = "wasm32"))]

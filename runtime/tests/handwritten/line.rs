@@ -329,7 +329,11 @@ mod plan {
 
         fn cpu(memory: rt::Memory<'_>, dims: &[usize]) -> rt::Result<()> {
             let rt::Memory { parameters, inputs, scratch, .. } = memory;
-            predict(rt::as_f64(parameters), rt::as_f64(inputs[0]), &mut rt::as_f64_mut(scratch)[..dims[0]]);
+            predict(
+                rt::values::<f64>(parameters),
+                rt::values::<f64>(inputs[0]),
+                &mut rt::values_mut::<f64>(scratch)[..dims[0]],
+            );
             core::result::Result::Ok(())
         }
     }
@@ -340,7 +344,7 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::Sgd;
         type Float = f64;
-        const FROZEN: &'static [core::ops::Range<usize>] = &[128..134];
+        const FROZEN: &'static [core::ops::Range<usize>] = &[128..131, 131..134];
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
@@ -367,7 +371,7 @@ mod plan {
         const NAME: &'static str = "loss";
         type Optimizer = rt::Sgd;
         type Float = f64;
-        const FROZEN: &'static [core::ops::Range<usize>] = &[128..134];
+        const FROZEN: &'static [core::ops::Range<usize>] = &[128..131, 131..134];
 
         rt::if_gpu! {
             fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) {
@@ -390,13 +394,13 @@ mod plan {
 
     fn step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) -> rt::Result<()> {
         let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch, .. } = memory;
-        let (parameters, gradients) = (rt::as_f64_mut(parameters), rt::as_f64_mut(gradients));
+        let (parameters, gradients) = (rt::values_mut::<f64>(parameters), rt::values_mut::<f64>(gradients));
         let [flag, loss, errors] = rt::parts(scratch, [(0, 1), (2, 2), (4, 2 * dims[0])]);
-        let (x, errors) = (rt::as_f64(inputs[0]), rt::as_f64_mut(errors));
+        let (x, errors) = (rt::values::<f64>(inputs[0]), rt::values_mut::<f64>(errors));
         predict(parameters, x, errors);
-        errors.iter_mut().zip(rt::as_f64(inputs[1])).for_each(|(error, y)| *error -= y);
+        errors.iter_mut().zip(rt::values::<f64>(inputs[1])).for_each(|(error, y)| *error -= y);
         let count = dims[0] as f64;
-        let loss = &mut rt::as_f64_mut(loss)[0];
+        let loss = &mut rt::values_mut::<f64>(loss)[0];
         *loss = errors.iter().map(|error| error * error).sum::<f64>() / count;
         let slope = |of: &dyn Fn(usize) -> f64| {
             errors.iter().enumerate().map(|(i, error)| 2.0 * error * of(i)).sum::<f64>() / count
@@ -406,12 +410,12 @@ mod plan {
         gradients[128..134].fill(7.0);
         flag[0] = 0.0;
         let norm = gradients[..65].iter().map(|g| g * g).sum::<f64>().sqrt();
-        if !update || rt::as_u32(numbers)[3] != 0 && !(norm.is_finite() && loss.is_finite()) {
+        if !update || rt::values::<u32>(numbers)[3] != 0 && !(norm.is_finite() && loss.is_finite()) {
             return core::result::Result::Ok(());
         }
         flag[0] = f32::from_bits(1);
         parameters[192] += 1.0;
-        let momentum_buffer = rt::as_f64_mut(states);
+        let momentum_buffer = rt::values_mut::<f64>(states);
         for at in [0, 1, 64] {
             let group = groups[at / rt::CHUNK] as usize;
             let number = |k: usize| f64::from(numbers[rt::NUMBERS_AT + k * rt::GROUPS + group]);

@@ -539,7 +539,7 @@ mod plan {
             let (loss, rest) = scratch.split_at_mut(1);
             let (hidden, scores) = rest.split_at_mut(16 * dims[0]);
             forward(parameters, inputs[0], core::option::Option::None, hidden, scores, dims[0]);
-            loss[0] = cross_entropy(&mut scores[..2 * dims[0]], rt::as_u32(inputs[1]));
+            loss[0] = cross_entropy(&mut scores[..2 * dims[0]], rt::values::<u32>(inputs[1]));
             core::result::Result::Ok(())
         }
     }
@@ -597,7 +597,7 @@ mod plan {
             let rt::StepMemory { parameters, gradients, states, numbers, groups, inputs, scratch, .. } = memory;
             backward(parameters, gradients, numbers, inputs, scratch, dims[0]);
             let norm = gradients.iter().map(|g| g * g).sum::<f32>().sqrt();
-            if rt::as_u32(numbers)[3] != 0 && !(norm.is_finite() && scratch[0].is_finite()) {
+            if rt::values::<u32>(numbers)[3] != 0 && !(norm.is_finite() && scratch[0].is_finite()) {
                 return core::result::Result::Ok(());
             }
             scratch[1] = f32::from_bits(1);
@@ -665,11 +665,11 @@ mod plan {
         scratch: &mut [f32],
         b: usize,
     ) {
-        let key = core::option::Option::Some([rt::as_u32(numbers)[0], rt::as_u32(numbers)[1]]);
+        let key = core::option::Option::Some([rt::values::<u32>(numbers)[0], rt::values::<u32>(numbers)[1]]);
         let (outcome, rest) = scratch.split_at_mut(2);
         let (hidden, scores) = rest.split_at_mut(16 * b);
         forward(parameters, inputs[0], key, hidden, scores, b);
-        outcome[0] = cross_entropy(&mut scores[..2 * b], rt::as_u32(inputs[1]));
+        outcome[0] = cross_entropy(&mut scores[..2 * b], rt::values::<u32>(inputs[1]));
         outcome[1] = 0.0;
         gradients.fill(0.0);
         for i in 0..b {

@@ -8,7 +8,7 @@ use crate::ir::graph::Call;
 use crate::ir::model::Binder;
 use crate::ir::prim::Scalar;
 use crate::ir::written::Site;
-use crate::ir::{Dim, Kind, Prim, Type, Value};
+use crate::ir::{DType, Dim, Kind, Prim, Type, Value};
 
 /// The largest value of an extent over all calls.
 enum Most {
@@ -94,9 +94,7 @@ impl Shaper<'_> {
                 let at = both.iter().position(|value| number(value).is_some())?;
                 Some(self.counted(both[1 - at])? + Dim::from(number(&both[at])?))
             }
-            "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" => {
-                first()
-            }
+            "reshape" | "unsqueeze" | "squeeze" | "flatten" | "broadcast_to" | "transpose" | "flip" => first(),
             cast if DType::from_name(cast).is_some_and(DType::is_integer) => first(),
             "cast" if call.attrs.text("dtype").is_some_and(|to| to != "bool") => first(),
             _ => None,

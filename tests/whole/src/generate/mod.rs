@@ -319,7 +319,8 @@ fn infer(op: &Op, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Typ
     let input = |(k, ty): (usize, &Type)| graph.push(Kind::Input(k), vec![], Some(ty.clone()), span);
     let args: Vec<Value> = types.iter().enumerate().map(input).collect();
     let mut sites = 0;
-    let mut builder = Builder { graph: &mut graph, span, training: false, float: DType::F32, sites: &mut sites, loops: vec![] };
+    let mut builder =
+        Builder { graph: &mut graph, span, training: false, float: DType::F32, sites: &mut sites, loops: vec![] };
     let values = (op.body)(&mut builder, &args, attrs).ok()?;
     Some(values.into_iter().map(|value| graph.ty(value).clone()).collect())
 }

@@ -1,8 +1,8 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::model::{Init, Param, State};
 use crate::ir::Model;
+use crate::ir::model::{Init, Param, State};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
