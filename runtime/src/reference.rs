@@ -403,7 +403,7 @@ pub mod functions {
     pub const any: &str = "any(x: bool[..]) -> bool[...]";
 
     /// ```text
-    /// arange() -> f32[_]
+    /// arange() -> float[_]
     /// ```
     ///
     /// `start`, `start + step` … before `end`, as floats, and `arange(end)` from 0, as PyTorch's; `iota(n)` counts in integers.
@@ -417,7 +417,7 @@ pub mod functions {
     /// | `step` | an integer | `1` | from one number to the next; positive |
     ///
     /// Example: `add(x, arange(-2, 9, step = 3))` of `x: f32[4]` is `f32[4]`.
-    pub const arange: &str = "arange() -> f32[_]";
+    pub const arange: &str = "arange() -> float[_]";
 
     /// ```text
     /// argmax(x: number[..]) -> u32[...]
@@ -642,7 +642,7 @@ pub mod functions {
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | required | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` | required | the element type of the result |
     ///
     /// Example: `cast(x, "i32")` of `x: f32[5, 7]` is `i32[5, 7]`.
     pub const cast: &str = "cast(x: any[..]) -> *";
@@ -876,7 +876,7 @@ pub mod functions {
     pub const count_nonzero: &str = "count_nonzero(x: any[..]) -> u32[...]";
 
     /// ```text
-    /// cross_entropy(logits: float[...], target: any[...], weight: f32[_]?) -> float[...]
+    /// cross_entropy(logits: float[...], target: any[...], weight: float[_]?) -> float[...]
     /// ```
     ///
     /// `−Σ weight · target · log_softmax(logits)` over the classes; the target is a class id for each row (u32 or i32) or a probability for each class, and the weight, which may be left out, a number for each class. An id that is no class makes the loss NaN. The mean is over the rows, or for ids with weights over the sum of the weights of the rows.
@@ -891,7 +891,7 @@ pub mod functions {
     /// | `ignore_index` | an integer |  | a class id that does not take part, in the loss or in the mean |
     ///
     /// Example: `cross_entropy(x, y)` of `x: f32[5, 7]`, `y: u32[5]` is `f32`.
-    pub const cross_entropy: &str = "cross_entropy(logits: float[...], target: any[...], weight: f32[_]?) -> float[...]";
+    pub const cross_entropy: &str = "cross_entropy(logits: float[...], target: any[...], weight: float[_]?) -> float[...]";
 
     /// ```text
     /// ctc_loss(log_probs: float[Time, Batch, Classes], targets: int[Batch, Labels], input_lengths: int[Batch], target_lengths: int[Batch]) -> float[...]
@@ -1142,7 +1142,7 @@ pub mod functions {
     pub const expm1: &str = "expm1(x: float[..]) -> float[..]";
 
     /// ```text
-    /// eye() -> f32[..]
+    /// eye() -> float[..]
     /// ```
     ///
     /// The identity matrix.
@@ -1154,7 +1154,7 @@ pub mod functions {
     /// | `n` | an extent | required | rows and columns |
     ///
     /// Example: `sub(x, eye(5))` of `x: f32[5, 5]` is `f32[5, 5]`.
-    pub const eye: &str = "eye() -> f32[..]";
+    pub const eye: &str = "eye() -> float[..]";
 
     /// ```text
     /// f32(x: any[..]) -> f32[..]
@@ -1237,7 +1237,7 @@ pub mod functions {
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
     /// | `value` | a number | required | every element |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, full([5, 7], 2.5))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const full: &str = "full() -> *";
@@ -1503,6 +1503,15 @@ pub mod functions {
     pub const i32: &str = "i32(x: any[..]) -> i32[..]";
 
     /// ```text
+    /// i64(x: any[..]) -> i64[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "i64")`.
+    ///
+    /// Example: `i64(x)` of `x: u32[5, 7]` is `i64[5, 7]`.
+    pub const i64: &str = "i64(x: any[..]) -> i64[..]";
+
+    /// ```text
     /// identity(x: any[..]) -> any[..]
     /// ```
     ///
@@ -1676,7 +1685,7 @@ pub mod functions {
     pub const linear: &str = "linear(x: float[.., Features], weight: float[Outputs, Features], bias: float[Outputs]?) -> float[.., Outputs]";
 
     /// ```text
-    /// linspace() -> f32[_]
+    /// linspace() -> float[_]
     /// ```
     ///
     /// `count` numbers from `start` to `end`, both included, equally far apart. The second half is counted from the end, so that both ends are exact.
@@ -1690,7 +1699,7 @@ pub mod functions {
     /// | `count` | an extent | required | how many, at least 2 |
     ///
     /// Example: `mul(x, linspace(-1, 2.5, 7))` of `x: f32[7]` is `f32[7]`.
-    pub const linspace: &str = "linspace() -> f32[_]";
+    pub const linspace: &str = "linspace() -> float[_]";
 
     /// ```text
     /// log(x: float[..]) -> float[..]
@@ -2093,7 +2102,7 @@ pub mod functions {
     pub const neg: &str = "neg(x: number[..]) -> number[..]";
 
     /// ```text
-    /// nll_loss(input: float[...], target: int[...], weight: f32[_]?) -> float[...]
+    /// nll_loss(input: float[...], target: int[...], weight: float[_]?) -> float[...]
     /// ```
     ///
     /// The negative log likelihood `−weight[target] · input[target]` of class ids, from logarithms of probabilities such as `log_softmax` gives; the weight, which may be left out, is a number for each class. An id that is no class makes the loss NaN. The mean is over the rows, or over the sum of their weights.
@@ -2107,7 +2116,7 @@ pub mod functions {
     /// | `ignore_index` | an integer |  | a class id that does not take part, in the loss or in the mean |
     ///
     /// Example: `nll_loss(x, y, reduction = "none")` of `x: f32[5, 7]`, `y: u32[5]` is `f32[5]`.
-    pub const nll_loss: &str = "nll_loss(input: float[...], target: int[...], weight: f32[_]?) -> float[...]";
+    pub const nll_loss: &str = "nll_loss(input: float[...], target: int[...], weight: float[_]?) -> float[...]";
 
     /// ```text
     /// norm(x: float[..]) -> float[...]
@@ -2128,7 +2137,7 @@ pub mod functions {
     pub const norm: &str = "norm(x: float[..]) -> float[...]";
 
     /// ```text
-    /// normal(key: u32[2]?) -> f32[...]
+    /// normal(key: u32[2]?) -> float[...]
     /// ```
     ///
     /// Standard normal random numbers. The same key gives the same numbers on every device; in training it may be left out, and each step draws others.
@@ -2140,7 +2149,7 @@ pub mod functions {
     /// | `shape` | extents | required | the extents of the result |
     ///
     /// Example: `normal(k, [5, 7])` of `k: u32[2]` is `f32[5, 7]`.
-    pub const normal: &str = "normal(key: u32[2]?) -> f32[...]";
+    pub const normal: &str = "normal(key: u32[2]?) -> float[...]";
 
     /// ```text
     /// normalize(x: float[..]) -> float[..]
@@ -2170,7 +2179,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `classes` | an extent | required | the extent of the new last axis |
-    /// | `dtype` | `"f32"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `one_hot(i, 7)` of `i: u32[5]` is `f32[5, 7]`.
     pub const one_hot: &str = "one_hot(index: int[..]) -> *";
@@ -2186,7 +2195,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, ones(5, 7))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const ones: &str = "ones() -> *";
@@ -3066,6 +3075,15 @@ pub mod functions {
     pub const u32: &str = "u32(x: any[..]) -> u32[..]";
 
     /// ```text
+    /// u64(x: any[..]) -> u64[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "u64")`.
+    ///
+    /// Example: `u64(x)` of `x: i32[5, 7]` is `u64[5, 7]`.
+    pub const u64: &str = "u64(x: any[..]) -> u64[..]";
+
+    /// ```text
     /// unbind(x: any[...]) -> *
     /// ```
     ///
@@ -3081,7 +3099,7 @@ pub mod functions {
     pub const unbind: &str = "unbind(x: any[...]) -> *";
 
     /// ```text
-    /// uniform(key: u32[2]?) -> f32[...]
+    /// uniform(key: u32[2]?) -> float[...]
     /// ```
     ///
     /// Uniform random numbers from `low` up to `high`, in 2²⁴ steps. The same key gives the same numbers on every device; in training it may be left out, and each step draws others.
@@ -3095,7 +3113,7 @@ pub mod functions {
     /// | `high` | a number | `1` | the numbers stay below it, up to rounding |
     ///
     /// Example: `uniform(k, [5, 7], low = -1)` of `k: u32[2]` is `f32[5, 7]`.
-    pub const uniform: &str = "uniform(key: u32[2]?) -> f32[...]";
+    pub const uniform: &str = "uniform(key: u32[2]?) -> float[...]";
 
     /// ```text
     /// unsqueeze(x: any[...]) -> any[...]
@@ -3170,7 +3188,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"bool"` | `"f32"` | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `add(x, zeros([5, 7]))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const zeros: &str = "zeros() -> *";

@@ -148,7 +148,8 @@ fn text(name: &str, examples: &[&Example]) -> String {
             if ty.dtype.is_float() && ty.rank() > 0 {
                 let extents: Vec<i64> = ty.shape.iter().map(|d| d.as_const().unwrap_or(1)).collect();
                 fields.push(format!("p{k}: Parameter({extents:?}, init = \"zeros\")"));
-                let _ = writeln!(body, "        let {local} = x{k} + self.p{k};");
+                let cast = if ty.dtype == DType::F32 { String::new() } else { format!(".{}()", ty.dtype) };
+                let _ = writeln!(body, "        let {local} = x{k} + self.p{k}{cast};");
             } else {
                 let _ = writeln!(body, "        let {local} = x{k};");
             }

@@ -19,7 +19,7 @@ pub(super) fn apply(attend: &Attend, args: &[&Tensor]) -> Tensor {
             heads.query(head, t, &mut data);
         }
     }
-    Tensor::floats(shape, data)
+    Tensor::new(shape, Data::Float(args[0].data.dtype(), data))
 }
 
 /// The extents, with all leading axes as one.

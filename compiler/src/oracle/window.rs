@@ -1,7 +1,7 @@
 //! The meaning of the windowed primitives on concrete tensors.
 
 use super::prim::{extreme, fold};
-use super::tensor::{Tensor, indices, strides};
+use super::tensor::{Data, Tensor, indices, strides};
 use crate::ir::Dim;
 use crate::ir::prim::{ArgOp, ReduceOp, Scalar, Window};
 
@@ -149,5 +149,5 @@ pub(super) fn conv(x: &Tensor, w: &Tensor, windows: &[Sliding]) -> Tensor {
     }
     let mut shape = layout.out;
     shape[2] = outputs;
-    Tensor::floats(shape, all)
+    Tensor::new(shape, Data::Float(x.data.dtype(), all))
 }

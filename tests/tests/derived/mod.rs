@@ -18,8 +18,8 @@ const BATCHES: [usize; 2] = [5, 1];
 /// The random key of the tests.
 const KEY: [u32; 2] = [17, 42];
 
-/// The step of the update that is tested.
-const RATE: f64 = 0.1;
+/// The step of the update that is tested: a number of an optimiser, which is an f32.
+const RATE: f64 = 0.1f32 as f64;
 
 /// Instruction sets are forced for the whole process, so one test at a time.
 static ISA: Mutex<()> = Mutex::new(());
