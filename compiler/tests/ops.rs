@@ -106,7 +106,7 @@ fn expand(old: &Graph) -> Graph {
         renamed.push(match &node.kind {
             Kind::Op(call) => {
                 let mut b = Builder { training: call.training, ..builder(&mut graph, &mut sites) };
-                (op_of(call).body)(&mut b, &args, &call.attrs).unwrap()
+                precast_compiler::ops::build(op_of(call), &mut b, &args, &call.attrs).unwrap()
             }
             Kind::Result(k) => vec![renamed[node.args[0].0 as usize][*k]],
             kind => vec![graph.push(kind.clone(), args, node.ty.clone(), Span::call_site())],

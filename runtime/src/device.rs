@@ -22,7 +22,7 @@ pub trait Compiled: 'static {
     const DETERMINISTIC: bool = false;
     /// Whether any value is a number of 64 bits: a parameter, an argument, a result, or one in between. Only CPUs have
     /// them.
-    const WIDE: bool = false;
+    const CPU_ONLY: bool = false;
 }
 
 /// Parameter groups that the table of numbers has room for.

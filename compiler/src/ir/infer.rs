@@ -10,6 +10,9 @@ pub(super) type ShapeError = String;
 impl Prim {
     /// The result's type.
     pub fn infer(&self, args: &[&Type]) -> Result<Type, ShapeError> {
+        if let Some(ty) = args.iter().find(|ty| ty.dtype.is_stored() && self.computes()) {
+            return Err(format!("arithmetic of {ty}, whose elements are in memory only"));
+        }
         match self {
             Prim::Const(x) => Ok(Type::scalar(x.dtype())),
             Prim::Extent(_) => Ok(Type::scalar(DType::U32)),

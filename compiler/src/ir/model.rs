@@ -312,9 +312,9 @@ impl Model {
             || self.functions.iter().any(|function| function.graph.uses(dtype))
     }
 
-    /// Whether any value has 64 bits, which WGSL has no numbers of.
-    pub fn is_wide(&self) -> bool {
-        DType::ALL.iter().any(|&dtype| dtype.is_wide() && self.uses(dtype))
+    /// Whether all values are of types that GPUs have here: of 32 bits.
+    pub fn runs_on_gpus(&self) -> bool {
+        DType::ALL.iter().all(|&dtype| dtype.is_word() || !self.uses(dtype))
     }
 
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.

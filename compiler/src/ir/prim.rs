@@ -88,6 +88,39 @@ impl std::hash::Hash for Scalar {
     }
 }
 
+impl Prim {
+    /// Whether it computes with its arguments, rather than to move, choose or convert them.
+    pub fn computes(&self) -> bool {
+        match self {
+            Prim::Map(op) => *op != MapOp::Select,
+            Prim::Reduce { .. }
+            | Prim::ArgReduce { .. }
+            | Prim::WindowReduce { .. }
+            | Prim::WindowArgMax { .. }
+            | Prim::WindowPut { .. }
+            | Prim::Contract { .. }
+            | Prim::Conv { .. }
+            | Prim::ScatterAdd { .. }
+            | Prim::Attend(_) => true,
+            Prim::Const(_)
+            | Prim::Extent(_)
+            | Prim::Iota { .. }
+            | Prim::Convert(_)
+            | Prim::WindowTake { .. }
+            | Prim::Reshape(_)
+            | Prim::Transpose(_)
+            | Prim::Broadcast { .. }
+            | Prim::Slice(_)
+            | Prim::SetSlice(_)
+            | Prim::Barrier
+            | Prim::Flip(_)
+            | Prim::Pad { .. }
+            | Prim::Concat { .. }
+            | Prim::Gather { .. } => false,
+        }
+    }
+}
+
 /// Declares an enum of names that print and parse.
 macro_rules! names {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $text:literal,)* }) => {

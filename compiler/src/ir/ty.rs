@@ -17,7 +17,10 @@ pub enum Category {
 }
 
 macro_rules! element_types {
-    ($($(#[$doc:meta])* $variant:ident = $name:literal: $category:ident $bits:literal,)*) => {
+    ($(
+        $(#[$doc:meta])*
+        $variant:ident = $name:literal: $category:ident $(($exponent:literal, $fraction:literal))? $bits:literal,
+    )*) => {
         /// The type of an element.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
         pub enum DType { $($(#[$doc])* $variant,)* }
@@ -43,16 +46,33 @@ macro_rules! element_types {
             pub fn bits(self) -> u32 {
                 match self { $(DType::$variant => $bits,)* }
             }
+
+            /// Of a float type the bits of the exponent and of the fraction.
+            fn format(self) -> Option<(i32, i32)> {
+                match self { $(DType::$variant => [$(($exponent, $fraction))?].first().copied(),)* }
+            }
         }
     };
 }
 
-// Name in the model language: what it is, and its bits in memory.
+// Name in the model language: what it is, of floats the bits of exponent and fraction, and the bits in memory.
 element_types! {
     /// IEEE 754 binary32.
-    F32 = "f32": Float 32,
+    F32 = "f32": Float(8, 23) 32,
     /// IEEE 754 binary64.
-    F64 = "f64": Float 64,
+    F64 = "f64": Float(11, 52) 64,
+    /// IEEE 754 binary16, in memory only.
+    F16 = "f16": Float(5, 10) 16,
+    /// The upper half of an f32, in memory only.
+    BF16 = "bf16": Float(8, 7) 16,
+    /// Two's complement, 8 bits, in memory only.
+    I8 = "i8": Signed 8,
+    /// Unsigned, 8 bits, in memory only.
+    U8 = "u8": Unsigned 8,
+    /// Two's complement, 16 bits, in memory only.
+    I16 = "i16": Signed 16,
+    /// Unsigned, 16 bits, in memory only.
+    U16 = "u16": Unsigned 16,
     /// Two's complement, 32 bits, wrapping.
     I32 = "i32": Signed 32,
     /// Unsigned, 32 bits, wrapping.
@@ -92,24 +112,103 @@ impl DType {
         matches!(self.category(), Category::Signed | Category::Unsigned)
     }
 
+    /// The type that its values are computed in: itself, or one of 32 bits where it is in memory only.
+    pub fn computed(self) -> DType {
+        match self.category() {
+            _ if self.bits() >= WORD => self,
+            Category::Float => DType::F32,
+            Category::Signed => DType::I32,
+            Category::Unsigned => DType::U32,
+            Category::Bool => self,
+        }
+    }
+
+    /// Whether it is a type of memory only, whose values are computed in another.
+    pub fn is_stored(self) -> bool {
+        self.computed() != self
+    }
+
+    /// The bits of the fraction of a float type, and the exponents of its smallest normal number and its largest numbers.
+    fn exponents(self) -> (i32, [i32; 2]) {
+        let (exponent, fraction) = self.format().unwrap_or((8, 23));
+        let bias = (1 << (exponent - 1)) - 1;
+        (fraction, [1 - bias, bias])
+    }
+
     /// The largest finite number of a float type.
     pub fn largest(self) -> f64 {
-        if self == DType::F64 { f64::MAX } else { f64::from(f32::MAX) }
+        let (fraction, [_, last]) = self.exponents();
+        (2.0 - 2f64.powi(-fraction)) * 2f64.powi(last)
     }
 
     /// The least normal number of a float type.
     pub fn smallest_normal(self) -> f64 {
-        if self == DType::F64 { f64::MIN_POSITIVE } else { f64::from(f32::MIN_POSITIVE) }
+        let (_, [first, _]) = self.exponents();
+        2f64.powi(first)
     }
 
     /// The distance of a float type's 1 from the next number.
     pub fn epsilon(self) -> f64 {
-        if self == DType::F64 { f64::EPSILON } else { f64::from(f32::EPSILON) }
+        2f64.powi(-self.exponents().0)
     }
 
-    /// The nearest number of a float type.
+    /// The nearest number of a float type, of two the one that is even; ±∞ beyond the largest.
     pub fn nearest(self, x: f64) -> f64 {
-        if self == DType::F64 { x } else { f64::from(x as f32) }
+        match self {
+            DType::F64 => x,
+            // As processors convert: from f64 by way of f32.
+            _ if self.is_stored() => self.rounded(f64::from(x as f32)),
+            _ => f64::from(x as f32),
+        }
+    }
+
+    fn rounded(self, x: f64) -> f64 {
+        if x == 0.0 || !x.is_finite() {
+            return x;
+        }
+        let (fraction, [first, _]) = self.exponents();
+        // The exponent of an f32 is far from the ends of those of an f64.
+        let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+        let unit = 2f64.powi(exponent.max(first) - fraction);
+        let rounded = (x / unit).round_ties_even() * unit;
+        if rounded.abs() > self.largest() { f64::INFINITY.copysign(x) } else { rounded }
+    }
+
+    /// The bits of a number of a float type of memory.
+    pub fn float_bits(self, x: f64) -> u64 {
+        let (fraction, [first, last]) = self.exponents();
+        let sign = u64::from(x.is_sign_negative()) << (self.bits() - 1);
+        let infinite = ((last - first + 2) as u64) << fraction;
+        let magnitude = match x.abs() {
+            x if x.is_nan() => infinite | 1 << (fraction - 1),
+            f64::INFINITY => infinite,
+            x if x < self.smallest_normal() => (x / 2f64.powi(first - fraction)) as u64,
+            x => {
+                let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
+                let above = (x / 2f64.powi(exponent) - 1.0) * 2f64.powi(fraction);
+                ((exponent - first + 1) as u64) << fraction | above as u64
+            }
+        };
+        sign | magnitude
+    }
+
+    /// The number of a float type of memory with these bits.
+    pub fn of_float_bits(self, bits: u64) -> f64 {
+        let (fraction, [first, last]) = self.exponents();
+        let sign = if bits >> (self.bits() - 1) & 1 == 1 { -1.0 } else { 1.0 };
+        let (exponent, rest) = (bits >> fraction & ((last - first + 3) as u64 - 1), bits & ((1 << fraction) - 1));
+        let rest = rest as f64 * 2f64.powi(-fraction);
+        sign * match exponent as i32 {
+            0 => rest * 2f64.powi(first),
+            e if e == last - first + 2 => {
+                if rest == 0.0 {
+                    f64::INFINITY
+                } else {
+                    f64::NAN
+                }
+            }
+            e => (1.0 + rest) * 2f64.powi(e + first - 1),
+        }
     }
 
     /// The least and the greatest number of an integer type; 0 and 1 of the others.
@@ -152,14 +251,22 @@ impl DType {
         }
     }
 
-    /// Whether an element has more bits than a word of a GPU.
+    /// Whether an element has more bits than a word.
     pub fn is_wide(self) -> bool {
         self.bits() > WORD
     }
 
+    /// Whether an element is a word, as WGSL has them.
+    pub fn is_word(self) -> bool {
+        self.bits() == WORD
+    }
+
     /// How many words of a pool so many elements take.
     pub fn words(self, elements: &Dim) -> Dim {
-        elements.clone() * Dim::from(i64::from(self.bits() / WORD))
+        match self.bits() < WORD {
+            true => elements.ceil_div(i64::from(WORD / self.bits())),
+            false => elements.clone() * Dim::from(i64::from(self.bits() / WORD)),
+        }
     }
 }
 

@@ -57,8 +57,22 @@ impl Builder<'_> {
         self.ty(value).dtype
     }
 
-    /// Appends a primitive.
+    /// Appends a primitive. Values of types of memory are computed in the type for that, and rounded to theirs again.
     pub fn prim(&mut self, prim: Prim, args: &[Value]) -> Built {
+        let stored = args.iter().map(|&arg| self.dtype(arg)).find(|dtype| dtype.is_stored());
+        let Some(stored) = stored.filter(|_| prim.computes()) else { return self.append(prim, args) };
+        let computed = |b: &mut Self, &arg: &Value| b.convert(arg, b.dtype(arg).computed());
+        let args = args.iter().map(|arg| computed(self, arg)).collect::<Result<Vec<_>, _>>()?;
+        let made = self.append(prim.clone(), &args)?;
+        // Sums and products of integers stay wide.
+        let widens = stored.is_integer() && matches!(prim, Prim::Reduce { op: ReduceOp::Sum | ReduceOp::Prod, .. });
+        match self.dtype(made) == stored.computed() && !widens {
+            true => self.convert(made, stored),
+            false => Ok(made),
+        }
+    }
+
+    fn append(&mut self, prim: Prim, args: &[Value]) -> Built {
         let types: Vec<&Type> = args.iter().map(|&a| self.graph.ty(a)).collect();
         let ty = prim.infer(&types).map_err(|message| OpError::new(Code::ShapeMismatch, message))?;
         if is_oversize(&ty) {

@@ -1,10 +1,24 @@
-//! `cast(x, "f32")`, and `x.f32()`, `x.f64()`, `x.i32()`, `x.u32()`, `x.i64()`, `x.u64()`, `x.bool()`.
+//! `cast(x, "f32")`, and a method for each element type: `x.f32()`, `x.u8()`, `x.bool()`.
 
 use super::{AttrDecl, AttrKind, Domain, Example, Item, Op};
 use crate::ir::DType;
 
-pub(super) const ITEMS: &[Item] =
-    &[Item::Op(&CAST), Item::Op(&F32), Item::Op(&F64), Item::Op(&I32), Item::Op(&U32), Item::Op(&I64), Item::Op(&U64), Item::Op(&BOOL)];
+pub(super) const ITEMS: &[Item] = &[
+    Item::Op(&CAST),
+    Item::Op(&F32),
+    Item::Op(&F64),
+    Item::Op(&F16),
+    Item::Op(&BF16),
+    Item::Op(&I8),
+    Item::Op(&U8),
+    Item::Op(&I16),
+    Item::Op(&U16),
+    Item::Op(&I32),
+    Item::Op(&U32),
+    Item::Op(&I64),
+    Item::Op(&U64),
+    Item::Op(&BOOL),
+];
 
 static CAST: Op = Op {
     name: "cast",
@@ -54,11 +68,17 @@ macro_rules! methods {
 
 // The op, its type, and from which others it is tested.
 methods! {
-    F32 = "f32", F32, ["u32" "i32" "f64" "i64" "u64"];
-    F64 = "f64", F64, ["u32" "f32" "i32" "i64" "u64"];
-    I32 = "i32", I32, ["u32" "f32" "f64" "i64" "u64"];
-    U32 = "u32", U32, ["i32" "f32" "f64" "i64" "u64"];
-    I64 = "i64", I64, ["u32" "f32" "f64" "i32" "u64"];
-    U64 = "u64", U64, ["i32" "f32" "f64" "u32" "i64"];
-    BOOL = "bool", Bool, ["u32" "i32" "f32" "f64" "i64" "u64"];
+    F32 = "f32", F32, ["u32" "i32" "f64" "i64" "u64" "f16" "bf16" "i8" "u8" "i16" "u16"];
+    F64 = "f64", F64, ["u32" "f32" "i32" "i64" "u64" "f16"];
+    F16 = "f16", F16, ["u32" "f32" "i32" "f64" "bf16" "u8"];
+    BF16 = "bf16", BF16, ["u32" "f32" "i32" "f64" "f16" "i8"];
+    I8 = "i8", I8, ["u32" "f32" "i32" "f64" "i64" "u8" "bf16"];
+    U8 = "u8", U8, ["u32" "f32" "i32" "f64" "u64" "i8" "f16"];
+    I16 = "i16", I16, ["u32" "f32" "i32" "i64" "u16" "i8"];
+    U16 = "u16", U16, ["u32" "f32" "i32" "u64" "i16" "u8"];
+    I32 = "i32", I32, ["u32" "f32" "f64" "i64" "u64" "i8" "u8" "i16" "u16" "bf16"];
+    U32 = "u32", U32, ["i32" "f32" "f64" "i64" "u64" "i8" "u8" "i16" "u16" "f16"];
+    I64 = "i64", I64, ["u32" "f32" "f64" "i32" "u64" "i8" "u16"];
+    U64 = "u64", U64, ["i32" "f32" "f64" "u32" "i64" "u8" "i16"];
+    BOOL = "bool", Bool, ["u32" "i32" "f32" "f64" "i64" "u64" "f16" "u8"];
 }

@@ -21,14 +21,14 @@ static ATTRS: [AttrDecl; 3] = [
     AttrDecl::optional("exclusive", AttrKind::Bool, "false", "whether an element's own value is left out"),
 ];
 
-/// One op from each line: its name, ONNX name, reduction, test domain and documentation.
+/// One op from each line: its name, ONNX name, reduction with the class of its result, test domain and documentation.
 macro_rules! table {
-    ($($item:ident = $name:literal $onnx:expr, $op:ident, $domain:ident, $doc:literal;)*) => {
+    ($($item:ident = $name:literal $onnx:expr, $op:ident $result:literal, $domain:ident, $doc:literal;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
             name: $name,
-            signature: "(x: number[..]) -> number[..]",
+            signature: concat!("(x: number[..]) -> ", $result, "[..]"),
             attrs: &ATTRS,
             doc: $doc,
             torch: Some(concat!("torch.", $name)),
@@ -56,10 +56,10 @@ macro_rules! table {
 }
 
 table! {
-    CUMSUM = "cumsum" Some("CumSum"), Sum, Normal, "The sum of each element and those before it along an axis; the exclusive one starts with 0.";
-    CUMPROD = "cumprod" None, Prod, Positive, "The product of each element and those before it along an axis; the exclusive one starts with 1.";
-    CUMMAX = "cummax" None, Max, Normal, "The largest of each element and those before it along an axis; the exclusive one starts with the least number. Equal extremes share the derivative, where PyTorch gives it to the last.";
-    CUMMIN = "cummin" None, Min, Normal, "The smallest of each element and those before it along an axis; the exclusive one starts with the largest number. Equal extremes share the derivative, where PyTorch gives it to the last.";
+    CUMSUM = "cumsum" Some("CumSum"), Sum "wide", Normal, "The sum of each element and those before it along an axis; the exclusive one starts with 0.";
+    CUMPROD = "cumprod" None, Prod "wide", Positive, "The product of each element and those before it along an axis; the exclusive one starts with 1.";
+    CUMMAX = "cummax" None, Max "number", Normal, "The largest of each element and those before it along an axis; the exclusive one starts with the least number. Equal extremes share the derivative, where PyTorch gives it to the last.";
+    CUMMIN = "cummin" None, Min "number", Normal, "The smallest of each element and those before it along an axis; the exclusive one starts with the largest number. Equal extremes share the derivative, where PyTorch gives it to the last.";
 }
 
 fn accumulate(b: &mut Builder<'_>, op: ReduceOp, x: Value, attrs: &Attrs) -> Result<Value, OpError> {

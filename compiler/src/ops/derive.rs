@@ -36,18 +36,23 @@ pub struct Input {
     pub weighs: Option<usize>,
 }
 
-/// All test programs, each in the order of the ops: the examples as they are, those with types of 64 bits, and those with floats
-/// in f64.
+/// All test programs, each in the order of the ops: the examples with types of 32 bits, those with others, and the first with
+/// their floats in f64.
 pub fn programs() -> Vec<Program> {
-    let narrow = packed(DType::F32, |example| !has(example, DType::is_wide));
-    let wide = packed(DType::F32, |example| has(example, DType::is_wide));
-    let double = packed(DType::F64, |example| has(example, DType::is_float) && !has(example, DType::is_wide));
-    [narrow, wide, double].concat()
+    let words = packed(DType::F32, |example| !has_others(example));
+    let others = packed(DType::F32, has_others);
+    let double = packed(DType::F64, |example| has(example, DType::is_float) && !has_others(example));
+    [words, others, double].concat()
 }
 
 /// Whether some type of an example is such.
 fn has(example: &Example, such: fn(DType) -> bool) -> bool {
     types(example).iter().chain(&results(example)).any(|ty| such(ty.dtype))
+}
+
+/// Whether an example has types that do not have 32 bits.
+fn has_others(example: &Example) -> bool {
+    has(example, |dtype| !dtype.is_word())
 }
 
 /// Programs with floats of that type of the examples that are `fit`.
@@ -69,7 +74,7 @@ fn packed(float: DType, fit: impl Fn(&Example) -> bool) -> Vec<Program> {
 fn program(all: &[(&'static Op, &'static Example)], float: DType) -> Program {
     let examples: Vec<&'static Example> = all.iter().map(|(_, example)| *example).collect();
     let of = match float {
-        DType::F32 if has(examples[0], DType::is_wide) => "wide_".to_owned(),
+        DType::F32 if has_others(examples[0]) => "others_".to_owned(),
         DType::F32 => String::new(),
         other => format!("{other}_"),
     };
@@ -100,7 +105,7 @@ impl Program {
 
     /// Whether a GPU can run it.
     pub fn runs_on_gpus(&self) -> bool {
-        !self.float.is_wide() && !self.examples.iter().any(|example| has(example, DType::is_wide))
+        self.float.is_word() && !self.examples.iter().any(|example| has_others(example))
     }
 
     /// The types of the results, in the order of the examples.

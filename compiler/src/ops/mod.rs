@@ -5,6 +5,7 @@
 
 mod attrs;
 mod axes;
+mod build;
 mod builder;
 mod conv;
 mod conv_transpose;
@@ -25,6 +26,7 @@ use crate::ir::attr::{Attr, Attrs};
 pub(crate) use attend::specification as attention;
 pub(crate) use attrs::{ABSENT, NONE};
 pub use attrs::{AttrDecl, AttrError, AttrKind, resolve};
+pub use build::build;
 pub use builder::Builder;
 pub use derive::{Input, Program, programs};
 pub use divisor::nearest_divisor;

@@ -4,14 +4,15 @@ use super::axes::REDUCED;
 use super::{Domain, Example, Item, Op};
 use crate::ir::prim::ReduceOp;
 
-/// One op from each line: its name, PyTorch's and ONNX's names, operation, test domain and documentation.
+/// One op from each line: its name, PyTorch's and ONNX's names, operation with the class of its result, test domain and
+/// documentation.
 macro_rules! table {
-    ($($item:ident = $name:literal $torch:literal $onnx:literal, $op:ident, $domain:ident, $doc:literal;)*) => {
+    ($($item:ident = $name:literal $torch:literal $onnx:literal, $op:ident $result:literal, $domain:ident, $doc:literal;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
             name: $name,
-            signature: "(x: number[..]) -> number[...]",
+            signature: concat!("(x: number[..]) -> ", $result, "[...]"),
             attrs: &REDUCED,
             doc: $doc,
             torch: Some($torch),
@@ -43,8 +44,8 @@ macro_rules! table {
 }
 
 table! {
-    SUM = "sum" "torch.sum" "ReduceSum", Sum, Normal, "The sum over the axes.";
-    MAX = "max" "torch.amax" "ReduceMax", Max, Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
-    MIN = "min" "torch.amin" "ReduceMin", Min, Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
-    PROD = "prod" "torch.prod" "ReduceProd", Prod, Positive, "The product over the axes.";
+    SUM = "sum" "torch.sum" "ReduceSum", Sum "wide", Normal, "The sum over the axes.";
+    MAX = "max" "torch.amax" "ReduceMax", Max "number", Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
+    MIN = "min" "torch.amin" "ReduceMin", Min "number", Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
+    PROD = "prod" "torch.prod" "ReduceProd", Prod "wide", Positive, "The product over the axes.";
 }

@@ -66,6 +66,8 @@ pub enum Class {
     Int,
     /// All but bool.
     Number,
+    /// Of a result: the type of the numbers, or of integers in memory that of 32 bits.
+    Wide,
     /// All.
     Any,
     /// All, and another one for each argument.
@@ -245,6 +247,7 @@ impl Pattern {
             "float" => Class::Float,
             "int" => Class::Int,
             "number" => Class::Number,
+            "wide" => Class::Wide,
             "any" => Class::Any,
             "each" => Class::Each,
             name => Class::Only(DType::from_name(name).ok_or_else(|| format!("`{name}` is no element class"))?),
@@ -313,16 +316,24 @@ impl Class {
         match self {
             Class::Float => dtype.is_float(),
             Class::Int => dtype.is_integer(),
-            Class::Number => dtype != DType::Bool,
+            Class::Number | Class::Wide => dtype != DType::Bool,
             Class::Any | Class::Each => true,
             Class::Only(only) => dtype == only,
+        }
+    }
+
+    /// Whether arguments of it are computed with, rather than only moved.
+    pub fn computes(self) -> bool {
+        match self {
+            Class::Float | Class::Int | Class::Number | Class::Wide | Class::Only(_) => true,
+            Class::Any | Class::Each => false,
         }
     }
 
     /// What a message calls it, and the method that converts to it.
     fn wanted(self) -> (String, &'static str) {
         match self {
-            Class::Float | Class::Number => ("f32".into(), "f32"),
+            Class::Float | Class::Number | Class::Wide => ("f32".into(), "f32"),
             Class::Int => ("integers (u32 or i32)".into(), "u32"),
             Class::Any | Class::Each => ("any type".into(), "f32"),
             Class::Only(dtype) => (dtype.to_string(), dtype.name()),

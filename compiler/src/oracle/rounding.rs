@@ -51,6 +51,8 @@ impl Rounding {
 
     fn number(self, dtype: DType, x: f64) -> f64 {
         match self {
+            // What is in memory only is rounded by the conversion to it, and exactly.
+            _ if dtype.is_stored() => x,
             Rounding::Exact => x,
             Rounding::Nearest => dtype.nearest(x),
             // Small integers are exact in every computation that makes them from others.

@@ -35,9 +35,12 @@ macro_rules! each_type {
 }
 
 impl Data {
-    /// Numbers as elements of that type; integers truncate and saturate.
+    /// Numbers as elements of that type: integers truncate and saturate, and floats of types of memory are rounded.
     pub fn of(dtype: DType, numbers: Vec<f64>) -> Data {
         match dtype.category() {
+            Category::Float if dtype.is_stored() => {
+                Data::Float(dtype, numbers.into_iter().map(|x| dtype.nearest(x)).collect())
+            }
             Category::Float => Data::Float(dtype, numbers),
             Category::Signed | Category::Unsigned => {
                 let (least, greatest) = dtype.integers();
@@ -133,29 +136,34 @@ impl Data {
         }
     }
 
-    /// The elements as the words of a device, integers by their bits.
+    /// The elements as the words of a device, integers by their bits: of fewer bits several in a word, the first one lowest.
     pub fn words(&self) -> Vec<f32> {
+        let dtype = self.dtype();
         let bits: Vec<u64> = match self {
             Data::Float(DType::F64, x) => x.iter().map(|x| x.to_bits()).collect(),
-            Data::Float(_, x) => x.iter().map(|&x| (x as f32).to_bits().into()).collect(),
+            Data::Float(DType::F32, x) => x.iter().map(|&x| (x as f32).to_bits().into()).collect(),
+            Data::Float(_, x) => x.iter().map(|&x| dtype.float_bits(x)).collect(),
             Data::Int(_, x) => x.iter().map(|&x| x as u64).collect(),
             Data::Bool(x) => x.iter().map(|&x| x.into()).collect(),
         };
-        let words = if self.dtype().bits() == 64 { 2 } else { 1 };
-        bits.iter().flat_map(|x| [*x, x >> 32].into_iter().take(words)).map(|x| f32::from_bits(x as u32)).collect()
+        let size = dtype.bits() as usize / 8;
+        let mut bytes: Vec<u8> = bits.iter().flat_map(|x| x.to_le_bytes().into_iter().take(size)).collect();
+        bytes.resize(bytes.len().next_multiple_of(4), 0);
+        bytes.as_chunks().0.iter().map(|word| f32::from_le_bytes(*word)).collect()
     }
 
-    /// The elements that the words of a device are.
-    pub fn of_words(dtype: DType, words: &[f32]) -> Data {
-        let size = dtype.bits() as usize / 32;
-        let bits = words
-            .chunks_exact(size)
-            .map(|element| element.iter().rev().fold(0, |bits: u64, word| bits << 32 | u64::from(word.to_bits())));
-        match dtype.category() {
-            Category::Float if dtype == DType::F64 => Data::Float(dtype, bits.map(f64::from_bits).collect()),
-            Category::Float => Data::Float(dtype, words.iter().copied().map(f64::from).collect()),
-            Category::Signed | Category::Unsigned => Data::Int(dtype, bits.map(|x| dtype.wrapped(x.into())).collect()),
-            Category::Bool => Data::Bool(bits.map(|x| x != 0).collect()),
+    /// The first `count` elements that the words of a device are.
+    pub fn of_words(dtype: DType, words: &[f32], count: usize) -> Data {
+        let size = dtype.bits() as usize / 8;
+        let bytes: Vec<u8> = words.iter().flat_map(|word| word.to_le_bytes()).collect();
+        let join = |element: &[u8]| element.iter().rev().fold(0, |bits: u64, byte| bits << 8 | u64::from(*byte));
+        let bits = bytes.chunks_exact(size).take(count).map(join);
+        match dtype {
+            DType::F32 => Data::Float(dtype, bits.map(|x| f32::from_bits(x as u32).into()).collect()),
+            DType::F64 => Data::Float(dtype, bits.map(f64::from_bits).collect()),
+            DType::Bool => Data::Bool(bits.map(|x| x != 0).collect()),
+            _ if dtype.is_float() => Data::Float(dtype, bits.map(|x| dtype.of_float_bits(x)).collect()),
+            _ => Data::Int(dtype, bits.map(|x| dtype.wrapped(x.into())).collect()),
         }
     }
 

@@ -61,7 +61,7 @@ fn tensors(graph: &mut Graph, expr: &Expr, names: Names<'_>) -> Option<Result<Ve
             .enumerate()
             .map(|(k, ty)| scratch.push(Kind::Input(k), vec![], Some(ty.clone()), Span::call_site()))
             .collect();
-        let results = (op.body)(&mut builder(&mut scratch, &mut 0), &inputs, &attrs)?;
+        let results = precast_compiler::ops::build(op, &mut builder(&mut scratch, &mut 0), &inputs, &attrs)?;
         let types: Vec<Type> = results.iter().map(|&r| scratch.ty(r).clone()).collect();
         let call = Call { op: op.name.into(), attrs, callee: name.clone(), training: false, float: DType::F32 };
         let node = graph.push(Kind::Op(call), args, Some(types[0].clone()), Span::call_site());

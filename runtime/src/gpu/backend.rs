@@ -107,7 +107,7 @@ impl Device for Gpu {
     }
 }
 
-/// Stops a build that puts a model with values of 64 bits on a GPU. One without them can be:
+/// Stops a build that puts a model with values of other than 32 bits on a GPU. One without them can be:
 /// ```no_run
 /// use precast::{Gpu, __rt as rt};
 ///
@@ -116,7 +116,7 @@ impl Device for Gpu {
 ///
 /// impl rt::Compiled for Plan {
 ///     const SPEC: &'static rt::ModelSpec = &SPEC;
-///     const WIDE: bool = false;
+///     const CPU_ONLY: bool = false;
 /// }
 ///
 /// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
@@ -132,7 +132,7 @@ impl Device for Gpu {
 ///
 /// impl rt::Compiled for Plan {
 ///     const SPEC: &'static rt::ModelSpec = &SPEC;
-///     const WIDE: bool = true;
+///     const CPU_ONLY: bool = true;
 /// }
 ///
 /// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
@@ -141,9 +141,9 @@ impl Device for Gpu {
 /// ```
 const fn is_narrow<C: Compiled>() {
     assert!(
-        !C::WIDE,
-        "a model with values of f64, i64 or u64 was put on a GPU, and WGSL has no numbers of 64 bits: run it on `Cpu`, or \
-         declare them in f32, i32 or u32"
+        !C::CPU_ONLY,
+        "a model with values that do not have 32 bits, such as f64 or u8, was put on a GPU, where types have 32 bits: run it \
+         on `Cpu`, or declare them in f32, i32 or u32"
     );
 }
 

@@ -265,7 +265,7 @@ mod plan {
 
     impl rt::Compiled for Plan_ {
         const SPEC: &'static rt::ModelSpec = &SPEC;
-        const WIDE: bool = true;
+        const CPU_ONLY: bool = true;
     }
 
     const fn parameter(

@@ -78,9 +78,10 @@ pub fn oracles(function: &Function, model: &Model, env: &Env) -> Result<Vec<Outp
 impl Verdict {
     /// Compares a tensor with the words of a device; `looser` widens the bounds.
     pub fn compare(&mut self, what: &str, said: &[&Tensor], words: &[f32], looser: f64) {
-        let found = Data::of_words(said[0].data.dtype(), words);
-        if found.len() != said[0].data.len() {
-            self.wrong.push(format!("{what}: {} elements instead of {}", found.len(), said[0].data.len()));
+        let found = Data::of_words(said[0].data.dtype(), words, said[0].data.len());
+        let expected = said[0].data.words().len();
+        if words.len() != expected {
+            self.wrong.push(format!("{what}: {} words instead of {expected}", words.len()));
             return;
         }
         let mut wrong = vec![];

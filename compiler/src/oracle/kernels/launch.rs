@@ -18,13 +18,13 @@ pub(super) struct Region {
     pub(super) start: usize,
     /// Elements.
     pub(super) len: usize,
-    /// Words from one element to the next. Only the first of an element holds it.
+    /// Places from one element to the next. Only the first of an element holds it.
     pub(super) step: usize,
     pub(super) dtype: DType,
 }
 
 impl Region {
-    /// Its words.
+    /// Its places.
     pub(super) fn words(&self) -> Range<usize> {
         self.start..self.start + self.len * self.step
     }

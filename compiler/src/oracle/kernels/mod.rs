@@ -24,7 +24,10 @@ use crate::ir::{DType, Dim, Type};
 use launch::{Launch, Region};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// A word of a pool; absent until something is written.
+/// Bits of a word of a pool.
+const WORD: u32 = 32;
+
+/// What a place of a pool holds; absent until something is written.
 pub(super) type Word = Option<Scalar>;
 
 /// Runs the plan of the function of that number.
@@ -34,7 +37,9 @@ pub(super) type Word = Option<Scalar>;
 pub fn run(plans: &Plans, function: usize, model: &Model, env: &Env) -> Result<Outputs, String> {
     let (plan, function) = (&plans.plans[function], &model.functions[function]);
     let dims = bind(function, model, env)?;
-    let mut machine = Machine { plans, plan, dims, foreign: &env.foreign, names: vec![], pools: vec![] };
+    let bits = plan.program.buffers.iter().map(|buffer| buffer.dtype.bits());
+    let grain = bits.chain([WORD]).min().unwrap_or(WORD);
+    let mut machine = Machine { plans, plan, dims, foreign: &env.foreign, names: vec![], grain, pools: vec![] };
     machine.fill(model, &function.frozen, env)?;
     machine.steps(&plan.program.steps, &mut vec![])?;
     let result = |k: usize| machine.tensor(Role::Result(k), function.graph.ty(function.graph.outputs[k]));
@@ -75,6 +80,8 @@ struct Machine<'a> {
     dims: BTreeMap<String, i64>,
     foreign: &'a Foreigns,
     names: Vec<Pool>,
+    /// Bits of a place of a pool: those of the smallest type of the plan, or of a word.
+    grain: u32,
     pools: Vec<Vec<Word>>,
 }
 
@@ -86,14 +93,29 @@ impl Machine<'_> {
         }
     }
 
+    /// Places of so many words.
+    fn places(&self, words: i64) -> usize {
+        words as usize * (WORD / self.grain) as usize
+    }
+
+    /// Places of an element.
+    fn step(&self, dtype: DType) -> usize {
+        (dtype.bits() / self.grain) as usize
+    }
+
+    /// The places of a tensor.
+    fn contained(&self, tensor: &Tensor) -> Vec<Word> {
+        spread((0..tensor.data.len()).map(|i| Some(tensor.data.element(i))), self.step(tensor.data.dtype()))
+    }
+
     /// What the runtime puts into the pools before the first launch.
     fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
         let (elements, float) = (model.pool_len(), model.float());
-        let step = words_of(float);
-        let floats = |data: &[f64]| spread(data.iter().map(|&x| Scalar::Float(float, x)), step);
+        let (step, word) = (self.step(float), self.places(1));
+        let floats = |data: &[f64]| spread(data.iter().map(|&x| Some(Scalar::Float(float, x))), step);
         let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
         for (k, tensor) in env.args.iter().enumerate() {
-            pools.insert(Pool::Argument(k), contained(tensor));
+            pools.insert(Pool::Argument(k), self.contained(tensor));
         }
         let mut weights = floats(&vec![0.0; elements]);
         let mut gradients = weights.clone();
@@ -118,8 +140,8 @@ impl Machine<'_> {
         }
         let mut session: Vec<Word> = vec![];
         for (k, tensor) in env.session.iter().enumerate() {
-            session.resize(self.size(&model.state_offset(StateId(k as u32))) as usize, None);
-            session.extend(contained(tensor));
+            session.resize(self.places(self.size(&model.state_offset(StateId(k as u32)))), None);
+            session.extend(self.contained(tensor));
         }
         pools.insert(Pool::Session, session);
         let mut numbers = vec![None; number_offset(env.numbers.len())];
@@ -130,11 +152,11 @@ impl Machine<'_> {
             let row = of_groups.map(|x| Some(Scalar::f32(x)));
             numbers[number_offset(k)..number_offset(k) + GROUPS].copy_from_slice(&row);
         }
-        pools.insert(Pool::Numbers, numbers);
+        pools.insert(Pool::Numbers, spread(numbers.into_iter(), word));
         let mut groups: Vec<Word> = env.groups.iter().map(|&g| Some(Scalar::u32(g))).collect();
         groups.resize(elements / CHUNK, Some(Scalar::u32(0)));
-        pools.insert(Pool::Groups, groups);
-        pools.insert(Pool::Scratch, vec![None; self.size(&self.plan.scratch) as usize]);
+        pools.insert(Pool::Groups, spread(groups.into_iter(), word));
+        pools.insert(Pool::Scratch, vec![None; self.places(self.size(&self.plan.scratch))]);
         (self.names, self.pools) = pools.into_iter().unzip();
         for (index, place) in self.plan.places.iter().enumerate() {
             let region = self.region(BufferId(index))?;
@@ -152,8 +174,8 @@ impl Machine<'_> {
             return Err(format!("nobody supplies {:?}", place.pool));
         };
         let dtype = self.plan.program.buffers[buffer.0].dtype;
-        let (start, len) = (self.size(&place.offset) as usize, self.size(&place.len) as usize);
-        Ok(Region { pool, start, len, step: words_of(dtype), dtype })
+        let (start, len) = (self.places(self.size(&place.offset)), self.size(&place.len) as usize);
+        Ok(Region { pool, start, len, step: self.step(dtype), dtype })
     }
 
     fn steps(&mut self, steps: &[Step<KernelId>], counters: &mut Vec<i64>) -> Result<(), String> {
@@ -273,19 +295,9 @@ impl Machine<'_> {
     }
 }
 
-/// Words of an element.
-fn words_of(dtype: DType) -> usize {
-    dtype.bits().div_ceil(DType::F32.bits()) as usize
-}
-
-/// Elements so many words apart.
-fn spread(elements: impl Iterator<Item = Scalar>, step: usize) -> Vec<Word> {
-    elements.flat_map(|x| std::iter::once(Some(x)).chain(std::iter::repeat_n(None, step - 1))).collect()
-}
-
-/// The words of a tensor.
-fn contained(tensor: &Tensor) -> Vec<Word> {
-    spread((0..tensor.data.len()).map(|i| tensor.data.element(i)), words_of(tensor.data.dtype()))
+/// Elements so many places apart.
+fn spread(elements: impl Iterator<Item = Word>, step: usize) -> Vec<Word> {
+    elements.flat_map(|x| std::iter::once(x).chain(std::iter::repeat_n(None, step - 1))).collect()
 }
 
 /// The turns of a loop, in order.

@@ -81,7 +81,7 @@ pub fn mentions(mentions: &Mentions, models: &[Model], number: usize, runtime: &
 /// The WGSL and the tables of its dispatches, behind the runtime's own switch.
 #[cfg(feature = "gpu")]
 fn shaders(model: &Model, plans: &Plans) -> TokenStream {
-    if model.is_wide() {
+    if !model.runs_on_gpus() {
         return TokenStream::new();
     }
     let items = wgsl::wgsl(model, plans).items;

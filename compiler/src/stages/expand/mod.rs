@@ -80,7 +80,7 @@ impl Expansion<'_> {
             |graph: &mut Graph, depth| graph.push(Kind::Counter(depth), vec![], Some(Type::scalar(DType::U32)), span);
         let loops = (0..self.depth).rev().map(|depth| counter(graph, depth)).collect();
         let mut builder = Builder { graph, span, training: call.training, float: call.float, sites: self.sites, loops };
-        match (ops::op_of(call).body)(&mut builder, args, &call.attrs) {
+        match ops::build(ops::op_of(call), &mut builder, args, &call.attrs) {
             Ok(results) => results,
             Err(error) => unreachable!("shape has built `{}` before: {}", call.op, error.message),
         }

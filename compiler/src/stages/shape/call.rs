@@ -198,6 +198,6 @@ pub(super) fn results(
     let args: Vec<Value> = types.iter().enumerate().map(input).collect();
     let mut sites = 0;
     let mut builder = Builder { graph: &mut graph, span, training, float, sites: &mut sites, loops: vec![] };
-    let values = (op.body)(&mut builder, &args, attrs)?;
+    let values = ops::build(op, &mut builder, &args, attrs)?;
     Ok(values.into_iter().map(|value| graph.ty(value).clone()).collect())
 }

@@ -1,8 +1,8 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::Model;
 use crate::ir::model::{Init, Param, State};
+use crate::ir::{DType, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -21,9 +21,9 @@ pub(super) fn items(model: &Model) -> TokenStream {
         };
         quote!(rt::Dim { name: #name, bound: #bound })
     });
-    let wide = model.is_wide().then(|| {
+    let cpu_only = (!model.runs_on_gpus()).then(|| {
         quote!(
-            const WIDE: bool = true;
+            const CPU_ONLY: bool = true;
         )
     });
     let deterministic = model.deterministic.map(|_| {
@@ -36,7 +36,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
 
         impl rt::Compiled for Plan_ {
             const SPEC: &'static rt::ModelSpec = &SPEC;
-            #wide
+            #cpu_only
             #deterministic
         }
 
@@ -82,7 +82,7 @@ fn parameter(param: &Param) -> TokenStream {
 
 fn state(model: &Model, state: &State) -> TokenStream {
     let name = &state.name;
-    let dtype = crate::stages::emit::rust::element(state.ty.dtype).to_string().to_uppercase();
+    let dtype = if state.ty.dtype == DType::Bool { DType::U32 } else { state.ty.dtype }.name().to_uppercase();
     let shape = state.ty.shape.iter().map(|extent| {
         let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
             let mut used = false;

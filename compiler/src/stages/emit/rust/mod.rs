@@ -71,10 +71,13 @@ fn used_by(steps: &[Step<KernelId>], used: &mut BTreeSet<KernelId>) {
     }
 }
 
-/// The Rust type of an element in memory.
+/// The Rust type of an element in memory. What is in memory only is read as the bits that it has there.
 pub(super) fn element(dtype: DType) -> Ident {
-    let dtype = if dtype == DType::Bool { DType::U32 } else { dtype };
-    format_ident!("{dtype}")
+    match dtype {
+        DType::Bool => format_ident!("u32"),
+        _ if dtype.is_stored() => format_ident!("u{}", dtype.bits()),
+        _ => format_ident!("{dtype}"),
+    }
 }
 
 /// The function of a kernel: `k3(isa, threads, slots…, dimensions…, counters…)`.

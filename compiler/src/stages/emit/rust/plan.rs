@@ -125,7 +125,7 @@ impl<'a> Printer<'a> {
     fn gpu(&self, table: &str) -> TokenStream {
         let table = format_ident!("{table}");
         let number = Literal::usize_unsuffixed(self.number);
-        if self.model.is_wide() {
+        if !self.model.runs_on_gpus() {
             // `Gpu` does not compile with such a model.
             return quote! {
                 rt::if_gpu! { fn gpu() -> (&'static rt::gpu::Program, &'static rt::gpu::Plan) { core::unreachable!() } }

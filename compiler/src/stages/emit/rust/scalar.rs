@@ -140,14 +140,16 @@ impl<'a> Printer<'a> {
     fn load(&self, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) -> TokenStream {
         let data = slot_name(slot);
         let dtype = self.kernel.slots[slot].dtype;
-        let suffix = suffix(dtype);
+        // How it is in memory, and then in lanes of which a value is made.
+        let (suffix, lanes_of) = (suffix(dtype), suffix_of_lanes(in_memory(dtype)));
         let guards_vary = guards.iter().any(|g| self.index_varies(g.index()));
         let stride = self.lane_stride(index);
         let plain = match stride.as_ref().and_then(Dim::as_const) {
             _ if guards_vary => None,
             Some(0) => {
-                let (at, splat) = (self.place(slot, index), format_ident!("splat_{suffix}"));
-                Some(quote!(s.#splat(#data[#at])))
+                let (at, splat) = (self.place(slot, index), format_ident!("splat_{lanes_of}"));
+                let element = quote!(#data[#at]);
+                Some(if dtype.is_stored() { quote!(s.#splat(u32::from(#element))) } else { quote!(s.#splat(#element)) })
             }
             Some(1) => {
                 let (at, load) = (self.place(slot, index), format_ident!("load_{suffix}"));
@@ -174,13 +176,13 @@ impl<'a> Printer<'a> {
                 match fill.as_f64() == 0.0 || guards.is_empty() {
                     true => quote!(s.#gather(#data, #lanes, #mask)),
                     false => {
-                        let (select, fill) = (format_ident!("select_{suffix}"), constant(raw(fill)));
+                        let (select, fill) = (format_ident!("select_{lanes_of}"), constant(raw(fill)));
                         quote!({ let m = #mask; s.#select(m, s.#gather(#data, #lanes, m), #fill) })
                     }
                 }
             }
         };
-        if dtype == DType::Bool { quote!(s.m_from_u(#loaded)) } else { loaded }
+        from_memory(dtype, loaded)
     }
 
     /// The distance between neighbouring lanes; `None` where it is not the same everywhere.
@@ -354,11 +356,14 @@ impl<'a> Printer<'a> {
         let data = slot_name(store.slot);
         let dtype = self.dtype(store.value);
         let (name, suffix) = (variable(store.value), suffix(dtype));
-        let value = if dtype == DType::Bool { quote!(s.u_from_m(#name)) } else { quote!(#name) };
+        let value = to_memory(dtype, &name);
         match self.lane_stride(&store.index).as_ref().and_then(Dim::as_const) {
             Some(0) => {
-                let (at, first) = (self.place(store.slot, &store.index), format_ident!("reduce_max_{suffix}"));
-                quote!(#data[#at] = s.#first(#value);)
+                let at = self.place(store.slot, &store.index);
+                let (first, element) =
+                    (format_ident!("reduce_max_{}", suffix_of_lanes(in_memory(dtype))), super::element(dtype));
+                let narrowed = dtype.is_stored().then(|| quote!(as #element));
+                quote!(#data[#at] = s.#first(#value) #narrowed;)
             }
             Some(1) if self.kernel.schedule.streamed.contains(&store.slot) => {
                 let (at, skip) = (self.place(store.slot, &store.index), skip_name(store.slot));
@@ -376,11 +381,39 @@ impl<'a> Printer<'a> {
     }
 }
 
-/// A literal as it lies in memory: truth values are words.
+/// The type whose lanes hold what is read of an element: bits, or itself.
+fn in_memory(dtype: DType) -> DType {
+    if dtype == DType::Bool || dtype.is_stored() { DType::U32 } else { dtype }
+}
+
+/// A literal as it lies in memory.
 fn raw(x: Scalar) -> Scalar {
     match x {
         Scalar::Bool(b) => Scalar::u32(u32::from(b)),
+        Scalar::Float(dtype, x) if dtype.is_stored() => Scalar::u32(dtype.float_bits(dtype.nearest(x)) as u32),
+        Scalar::Int(dtype, x) if dtype.is_stored() => Scalar::u32(x as u32 & (u32::MAX >> (32 - dtype.bits()))),
         Scalar::Float(..) | Scalar::Int(..) => x,
+    }
+}
+
+/// The values of elements as they were read.
+fn from_memory(dtype: DType, read: TokenStream) -> TokenStream {
+    let function = format_ident!("{}_from_{dtype}", suffix_of_lanes(dtype));
+    match dtype.category() {
+        Category::Bool => quote!(s.m_from_u(#read)),
+        Category::Float | Category::Signed if dtype.is_stored() => quote!(rt::bits::#function(s, #read)),
+        Category::Float | Category::Signed | Category::Unsigned => read,
+    }
+}
+
+/// What is written of values, which are numbers of that type.
+fn to_memory(dtype: DType, name: &Ident) -> TokenStream {
+    let function = format_ident!("{dtype}_from_f");
+    match dtype.category() {
+        Category::Bool => quote!(s.u_from_m(#name)),
+        Category::Float if dtype.is_stored() => quote!(rt::bits::#function(s, #name)),
+        Category::Signed if dtype.is_stored() => quote!(s.u_from_i(#name)),
+        Category::Float | Category::Signed | Category::Unsigned => quote!(#name),
     }
 }
 
@@ -419,11 +452,34 @@ fn float(dtype: DType, x: f64) -> TokenStream {
 }
 
 fn convert(from: DType, to: DType, name: &Ident) -> TokenStream {
-    if from == to {
-        return quote!(#name);
+    let lanes = [from, to].map(suffix_of_lanes);
+    let method = format_ident!("{}_from_{}", lanes[1], lanes[0]);
+    let converted = if lanes[0] == lanes[1] { quote!(#name) } else { quote!(s.#method(#name)) };
+    if from == to || !to.is_stored() {
+        return converted;
     }
-    let method = format_ident!("{}_from_{}", suffix_of_lanes(to), suffix_of_lanes(from));
-    quote!(s.#method(#name))
+    let (least, greatest) = to.integers();
+    let bound = |x| constant(Scalar::Int(to.computed(), x));
+    let (round, extend) = (format_ident!("round_{to}"), format_ident!("i_from_{to}"));
+    match (from.category(), to.category()) {
+        (_, Category::Float) => quote!(rt::bits::#round(s, #converted)),
+        // Floats saturate, and truth values fit.
+        (Category::Float, Category::Signed) => {
+            let (least, greatest) = (bound(least), bound(greatest));
+            quote!(s.min_i(s.max_i(#converted, #least), #greatest))
+        }
+        (Category::Float, _) => {
+            let greatest = bound(greatest);
+            quote!(s.min_u(#converted, #greatest))
+        }
+        (Category::Bool, _) => converted,
+        // Of integers the lowest bits stay.
+        (_, Category::Signed) => quote!(rt::bits::#extend(s, s.u_from_i(#converted))),
+        (_, Category::Unsigned | Category::Bool) => {
+            let mask = bound(greatest);
+            quote!(s.and_u(#converted, #mask))
+        }
+    }
 }
 
 fn power_of_two(dim: &Dim) -> Option<u32> {

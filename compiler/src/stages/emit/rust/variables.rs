@@ -35,20 +35,25 @@ pub(super) fn base_name(slot: usize) -> Ident {
     format_ident!("base{slot}")
 }
 
-/// The suffix of methods on elements in memory.
+/// The suffix of methods on elements in memory: of fewer bits than a word by their size, for they are read as u32.
 pub(super) fn suffix(dtype: DType) -> &'static str {
-    if dtype == DType::Bool { suffix_of_lanes(DType::U32) } else { suffix_of_lanes(dtype) }
+    match dtype.bits() {
+        8 => "b",
+        16 => "h",
+        _ if dtype == DType::Bool => suffix_of_lanes(DType::U32),
+        _ => suffix_of_lanes(dtype),
+    }
 }
 
 /// The suffix of methods on vectors.
 pub(super) fn suffix_of_lanes(dtype: DType) -> &'static str {
-    match dtype {
-        DType::F32 => "f",
+    match dtype.computed() {
         DType::F64 => "d",
         DType::I32 => "i",
         DType::U32 => "u",
         DType::I64 => "l",
         DType::U64 => "q",
         DType::Bool => "m",
+        _ => "f",
     }
 }

@@ -22,17 +22,6 @@ pub(in super::super) fn dtype(name: &Ident, diags: &mut Diags) -> Option<DType> 
         return Some(dtype);
     }
     let types = format!("the element types are {}", DType::names());
-    let reserved = ["f16", "bf16", "i8", "u8", "i16", "u16"];
-    if reserved.contains(&text.as_str()) {
-        let report = Diagnostic::new(Code::NotSupported, name.span(), format!("{text} is not supported yet"));
-        let help = match text.as_str() {
-            "f16" | "bf16" => "write `f32`",
-            "u8" | "u16" => "write `u32`",
-            _ => "write `u32`, or `i32` where it may be negative",
-        };
-        diags.push(report.note(types).help(help));
-        return None;
-    }
     let mut report =
         Diagnostic::new(Code::UnknownType, name.span(), format!("there is no element type `{text}`")).note(types);
     let own = vocabulary::element_type(&text).or_else(|| closest(&text, DType::NAMES.iter().copied()));
