@@ -19,6 +19,7 @@ mod avx2;
 mod avx512;
 mod barrier;
 mod contract;
+mod fewer;
 mod floor;
 mod isa;
 mod kept;
@@ -42,6 +43,7 @@ mod vectors;
 mod wide;
 mod words;
 
+pub mod bits;
 pub mod math;
 
 pub use area::Area;
@@ -56,6 +58,7 @@ pub use contract::{
     Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
     Tile, Window, contract, contract_kept, contract_narrow,
 };
+pub use fewer::Fewer;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]
 pub use isa::Deterministic;
