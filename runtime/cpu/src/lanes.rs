@@ -149,6 +149,61 @@ macro_rules! array_memory {
 }
 pub(super) use array_memory;
 
+/// `x`, where a set's conversion is asked for.
+#[cfg(target_arch = "x86_64")]
+#[inline(always)]
+pub(super) fn same<S, T>(_: S, x: T) -> T {
+    x
+}
+
+/// The reads and writes of integers with the instructions for f64, which move bits as they are.
+#[cfg(target_arch = "x86_64")]
+macro_rules! memory_as_doubles {
+    ($self:ident; $($t:ident $e:ty: $load:ident $load_masked:ident $store:ident $store_masked:ident $gather:ident $scatter:ident
+        = $of_bits:path, $to_bits:path;)*) => {$(
+        #[inline(always)]
+        unsafe fn $load($self, p: *const $e) -> Self::$t {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            $of_bits($self, $self.bits_d(unsafe { $self.load_raw_d(p.cast()) }))
+        }
+        #[inline(always)]
+        unsafe fn $load_masked($self, p: *const $e, m: Self::M) -> Self::$t {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            $of_bits($self, $self.bits_d(unsafe { $self.load_masked_raw_d(p.cast(), m) }))
+        }
+        #[inline(always)]
+        unsafe fn $store($self, p: *mut $e, v: Self::$t) {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            unsafe { $self.store_raw_d(p.cast(), $self.d_of_bits($to_bits($self, v))) }
+        }
+        #[inline(always)]
+        unsafe fn $store_masked($self, p: *mut $e, m: Self::M, v: Self::$t) {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            unsafe { $self.store_masked_raw_d(p.cast(), m, $self.d_of_bits($to_bits($self, v))) }
+        }
+        #[inline(always)]
+        unsafe fn $gather($self, p: *const $e, idx: Self::I, m: Self::M) -> Self::$t {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            $of_bits($self, $self.bits_d(unsafe { $self.gather_raw_d(p.cast(), idx, m) }))
+        }
+        #[inline(always)]
+        unsafe fn $scatter($self, p: *mut $e, idx: Self::I, m: Self::M, v: Self::$t) {
+            // SAFETY: the contract is that of f64, which has as many bytes.
+            unsafe { $self.scatter_raw_d(p.cast(), idx, m, $self.d_of_bits($to_bits($self, v))) }
+        }
+    )*};
+    ($self:ident) => {
+        $crate::lanes::memory_as_doubles! { $self;
+            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l
+                = $crate::Wide::l_from_q, $crate::Wide::q_from_l;
+            Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q
+                = $crate::lanes::same, $crate::lanes::same;
+        }
+    };
+}
+#[cfg(target_arch = "x86_64")]
+pub(super) use memory_as_doubles;
+
 /// The methods of [`Wide`](super::Wide) on 64-bit integers, for vectors of them that are arrays.
 macro_rules! long_integers {
     ($self:ident $lanes:tt) => {
@@ -248,11 +303,6 @@ macro_rules! long_integers {
             reduce_max_q: Q -> u64, a b = if a > b { a } else { b };
             reduce_min_q: Q -> u64, a b = if a < b { a } else { b };
         }
-
-        $crate::lanes::array_memory! { $self $lanes;
-            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l;
-            Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q;
-        }
     };
 }
 pub(super) use long_integers;
@@ -269,7 +319,8 @@ macro_rules! as_arrays {
         }
     };
     ($set:ident; $($apart:ident $together:ident: $vector:ty, $array:ty;)*) => {
-        impl $set {$(
+        impl $set {
+            $(
             #[inline(always)]
             fn $apart(self, x: $vector) -> $array {
                 // SAFETY: registers and arrays of as many lanes have the same bytes, which are valid in both.
@@ -280,7 +331,8 @@ macro_rules! as_arrays {
                 // SAFETY: registers and arrays of as many lanes have the same bytes, which are valid in both.
                 unsafe { core::mem::transmute::<$array, $vector>(x) }
             }
-        )*}
+            )*
+        }
     };
 }
 #[cfg(target_arch = "x86_64")]

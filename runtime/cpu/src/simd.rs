@@ -69,9 +69,94 @@ macro_rules! slices {
     )*};
 }
 
+/// What is done with vectors of numbers that have a fraction alone.
+macro_rules! floats {
+    ($($t:ident $e:ty: $stream:ident $stream_raw:ident $store:ident $lanes:ident $lanes2:ident $scatter_add:ident
+        $load_raw:ident $store_raw:ident;)*) => {$(
+        /// Stores, past the caches where `skip` allows.
+        #[inline(always)]
+        fn $stream<A: At>(self, data: &mut [$e], index: usize, at: A, v: Self::$t, skip: Skip<Self>) {
+            let count = at.count(Self::LANES);
+            check(data.len(), index, count);
+            let p = data.as_mut_ptr().wrapping_add(index);
+            if A::FULL && p.addr() & skip.bits == 0 {
+                // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
+                // only `skip` makes these bits. The kernel ends with a fence, before others can borrow the slice.
+                unsafe { self.$stream_raw(p, v) }
+            } else {
+                self.$store(data, index, at, v);
+            }
+        }
+        /// Applies a scalar function to each lane: for rare cases that are not worth vector code.
+        #[inline(always)]
+        fn $lanes(self, x: Self::$t, function: fn($e) -> $e) -> Self::$t {
+            const { assert!(Self::LANES <= MAX_LANES) };
+            let mut lanes = [0.0; MAX_LANES];
+            // SAFETY: `lanes` has `MAX_LANES` words, and a vector at most as many, as was asserted.
+            unsafe { self.$store_raw(lanes.as_mut_ptr(), x) };
+            for lane in &mut lanes[..Self::LANES] {
+                *lane = function(*lane);
+            }
+            // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
+            unsafe { self.$load_raw(lanes.as_ptr()) }
+        }
+        /// Applies a scalar function to each pair of lanes.
+        #[inline(always)]
+        fn $lanes2(self, x: Self::$t, y: Self::$t, function: fn($e, $e) -> $e) -> Self::$t {
+            const { assert!(Self::LANES <= MAX_LANES) };
+            let mut lanes = [0.0; MAX_LANES];
+            let mut other = [0.0; MAX_LANES];
+            // SAFETY: both arrays have `MAX_LANES` words, and a vector at most as many, as was asserted.
+            unsafe {
+                self.$store_raw(lanes.as_mut_ptr(), x);
+                self.$store_raw(other.as_mut_ptr(), y)
+            };
+            for (lane, y) in lanes.iter_mut().zip(other).take(Self::LANES) {
+                *lane = function(*lane, y);
+            }
+            // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
+            unsafe { self.$load_raw(lanes.as_ptr()) }
+        }
+        /// Adds to `data[idx]` lane by lane, so that equal indices accumulate; lanes outside `m` or outside the slice add
+        /// nothing.
+        #[inline(always)]
+        fn $scatter_add(self, data: &mut [$e], idx: Self::I, m: Self::M, v: Self::$t) {
+            const { assert!(Self::LANES <= MAX_LANES) };
+            let mut indices = [-1i32; MAX_LANES];
+            let mut values: [$e; MAX_LANES] = [0.0; MAX_LANES];
+            // SAFETY: `indices` and `values` have `MAX_LANES` words, and a vector at most as many, as was asserted.
+            unsafe {
+                self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
+                self.$store_raw(values.as_mut_ptr(), v);
+            }
+            for (index, value) in indices.into_iter().zip(values).take(Self::LANES) {
+                if let Some(word) = usize::try_from(index).ok().and_then(|at| data.get_mut(at)) {
+                    *word += value;
+                }
+            }
+        }
+    )*};
+}
+
 /// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices.
 ///
-/// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code.
+/// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code. Vectors whose lanes are
+/// visited one by one have as many at most as kernels see at once:
+///
+/// ```compile_fail,E0080
+/// use precast_cpu::{Isa, Kernel, Simd, Twice, Vectors, run};
+///
+/// struct Wide;
+///
+/// impl Kernel for Wide {
+///     fn run<S: Simd>(self, s: S) {
+///         let s = Twice::new(Twice::new(Twice::new(Twice::new(s))));
+///         s.lanes_f(s.splat_f(1.0), |x| x);
+///     }
+/// }
+///
+/// run(Isa::best(), Wide);
+/// ```
 pub trait Simd: Wide {
     /// The lanes that `at` covers.
     #[inline(always)]
@@ -167,89 +252,16 @@ pub trait Simd: Wide {
             at += if size_of::<T>() == 8 { 8 } else { 16 };
         }
     }
-    /// When [`Simd::stream_f`] into a slice of `len` words goes past the caches: at addresses that are aligned, at none
+    /// When [`Simd::stream_f`] into a slice of `len` words of 4 bytes goes past the caches: at addresses that are aligned, at none
     /// where the slice is small or nothing orders stores behind the kernel.
     #[inline(always)]
     fn skip(self, len: usize) -> Skip<Self> {
         let bits = if len < large_words() || !streams() { usize::MAX } else { (4 * Self::LANES).min(64) - 1 };
         Skip { bits, of: PhantomData }
     }
-    /// As [`Simd::store_f`], past the caches where `skip` allows.
-    #[inline(always)]
-    fn stream_f<A: At>(self, data: &mut [f32], index: usize, at: A, v: Self::F, skip: Skip<Self>) {
-        let count = at.count(Self::LANES);
-        check(data.len(), index, count);
-        let p = data.as_mut_ptr().wrapping_add(index);
-        if A::FULL && p.addr() & skip.bits == 0 {
-            // SAFETY: `check` has proved that `LANES` words from `p` on lie within the slice, and `p` is aligned, because
-            // only `skip` makes these bits. The kernel ends with a fence, before others can borrow the slice.
-            unsafe { self.stream_raw_f(p, v) }
-        } else {
-            self.store_f(data, index, at, v);
-        }
-    }
-    /// Applies a scalar function to each lane: for rare cases that are not worth vector code. Vectors have as many lanes
-    /// at most as kernels see at once:
-    ///
-    /// ```compile_fail,E0080
-    /// use precast_cpu::{Isa, Kernel, Simd, Twice, Vectors, run};
-    ///
-    /// struct Wide;
-    ///
-    /// impl Kernel for Wide {
-    ///     fn run<S: Simd>(self, s: S) {
-    ///         let s = Twice::new(Twice::new(Twice::new(Twice::new(s))));
-    ///         s.lanes_f(s.splat_f(1.0), |x| x);
-    ///     }
-    /// }
-    ///
-    /// run(Isa::best(), Wide);
-    /// ```
-    #[inline(always)]
-    fn lanes_f(self, x: Self::F, function: fn(f32) -> f32) -> Self::F {
-        const { assert!(Self::LANES <= MAX_LANES) };
-        let mut lanes = [0.0; MAX_LANES];
-        // SAFETY: `lanes` has `MAX_LANES` words, and a vector at most as many, as was asserted.
-        unsafe { self.store_raw_f(lanes.as_mut_ptr(), x) };
-        for lane in &mut lanes[..Self::LANES] {
-            *lane = function(*lane);
-        }
-        // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
-        unsafe { self.load_raw_f(lanes.as_ptr()) }
-    }
-    /// Applies a scalar function to each pair of lanes.
-    #[inline(always)]
-    fn lanes2_f(self, x: Self::F, y: Self::F, function: fn(f32, f32) -> f32) -> Self::F {
-        const { assert!(Self::LANES <= MAX_LANES) };
-        let mut lanes = [0.0; MAX_LANES];
-        let mut other = [0.0; MAX_LANES];
-        // SAFETY: both arrays have `MAX_LANES` words, and a vector at most as many, as was asserted.
-        unsafe {
-            self.store_raw_f(lanes.as_mut_ptr(), x);
-            self.store_raw_f(other.as_mut_ptr(), y)
-        };
-        for (lane, y) in lanes.iter_mut().zip(other).take(Self::LANES) {
-            *lane = function(*lane, y);
-        }
-        // SAFETY: `lanes` has `MAX_LANES` words, all initialised, and a vector at most as many, as was asserted.
-        unsafe { self.load_raw_f(lanes.as_ptr()) }
-    }
-    /// Adds to `data[idx]` lane by lane, so that equal indices accumulate; lanes outside `m` or outside the slice add nothing.
-    #[inline(always)]
-    fn scatter_add_f(self, data: &mut [f32], idx: Self::I, m: Self::M, v: Self::F) {
-        const { assert!(Self::LANES <= MAX_LANES) };
-        let mut indices = [-1i32; MAX_LANES];
-        let mut values = [0.0f32; MAX_LANES];
-        // SAFETY: `indices` and `values` have `MAX_LANES` words, and a vector at most as many, as was asserted.
-        unsafe {
-            self.store_raw_i(indices.as_mut_ptr(), self.select_i(m, idx, self.splat_i(-1)));
-            self.store_raw_f(values.as_mut_ptr(), v);
-        }
-        for (index, value) in indices.into_iter().zip(values).take(Self::LANES) {
-            if let Some(word) = usize::try_from(index).ok().and_then(|at| data.get_mut(at)) {
-                *word += value;
-            }
-        }
+    floats! {
+        F f32: stream_f stream_raw_f store_f lanes_f lanes2_f scatter_add_f load_raw_f store_raw_f;
+        D f64: stream_d stream_raw_d store_d lanes_d lanes2_d scatter_add_d load_raw_d store_raw_d;
     }
 }
 

@@ -295,3 +295,6 @@ pub trait Wide: Vectors {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

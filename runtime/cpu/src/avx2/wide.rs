@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 
 use super::{Avx2, LANES, vectors};
 use crate::Wide;
-use crate::lanes::{as_arrays, each_lane, long_integers};
+use crate::lanes::{as_arrays, each_lane, long_integers, memory_as_doubles};
 
 /// Methods that do the same to both registers.
 macro_rules! both {
@@ -138,6 +138,7 @@ impl Wide for Avx2 {
     type Q = [u64; LANES];
 
     long_integers! { self [0 1 2 3 4 5 6 7] }
+    memory_as_doubles! { self }
 
     #[inline(always)]
     fn splat_d(self, x: f64) -> Self::D {
@@ -249,8 +250,11 @@ impl Wide for Avx2 {
     }
     #[inline(always)]
     unsafe fn scatter_raw_d(self, p: *mut f64, idx: Self::I, m: Self::M, v: Self::D) {
-        // SAFETY: by contract `p` may be written at the index of each lane in `m`; bits are written as they are.
-        unsafe { self.scatter_raw_q(p.cast(), idx, m, self.bits_d(v)) }
+        let (idx, m, v) = (self.integers(idx), self.truths(m), self.doubles(v));
+        each_lane!(lane [0 1 2 3 4 5 6 7] => if m[lane] {
+            // SAFETY: the lane is in `m`, at the index of each lane of which `p` may be written by contract.
+            unsafe { p.wrapping_offset(idx[lane] as isize).write_unaligned(v[lane]) };
+        });
     }
     #[inline(always)]
     unsafe fn stream_raw_d(self, p: *mut f64, v: Self::D) {

@@ -7,7 +7,7 @@ use core::arch::x86_64::*;
 
 use super::{Avx512, LANES, vectors};
 use crate::Wide;
-use crate::lanes::{as_arrays, each_lane, long_integers};
+use crate::lanes::{as_arrays, each_lane, long_integers, memory_as_doubles};
 
 /// Methods that do the same to both registers.
 macro_rules! both {
@@ -86,13 +86,18 @@ as_arrays! { Avx512, __m512, __m512i, __m512d }
 impl Avx512 {
     #[inline(always)]
     fn truths(self, m: __mmask16) -> [bool; LANES] {
-        each_lane!(lane [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] => m >> lane & 1 != 0)
+        // SAFETY: the token proves AVX-512 BW and VL, and a register of 16 bytes has the bytes of an array of as many.
+        let bytes = unsafe { core::mem::transmute::<__m128i, [u8; LANES]>(_mm_maskz_set1_epi8(m, 1)) };
+        each_lane!(lane [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] => bytes[lane] != 0)
     }
     #[inline(always)]
     fn of_truths(self, m: [bool; LANES]) -> __mmask16 {
-        let mut bits = 0;
-        each_lane!(lane [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] => bits |= u16::from(m[lane]) << lane);
-        bits
+        let bytes = each_lane!(lane [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] => u8::from(m[lane]));
+        // SAFETY: the token proves AVX-512 BW and VL, and a register of 16 bytes has the bytes of an array of as many.
+        unsafe {
+            let bytes = core::mem::transmute::<[u8; LANES], __m128i>(bytes);
+            _mm_test_epi8_mask(bytes, bytes)
+        }
     }
 }
 
@@ -102,6 +107,7 @@ impl Wide for Avx512 {
     type Q = [u64; LANES];
 
     long_integers! { self [0 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15] }
+    memory_as_doubles! { self }
 
     #[inline(always)]
     fn splat_d(self, x: f64) -> Self::D {

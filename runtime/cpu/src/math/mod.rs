@@ -14,6 +14,7 @@
 mod atan;
 #[cfg(test)]
 mod check;
+pub mod double;
 mod erf;
 mod exp;
 mod expm1;

@@ -116,6 +116,8 @@ impl Wide for Portable {
 
     array_memory! { self [0 1 2 3 4 5 6 7];
         D f64: load_raw_d load_masked_raw_d store_raw_d store_masked_raw_d gather_raw_d scatter_raw_d;
+            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l;
+        Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q;
     }
 }
 

@@ -6,7 +6,7 @@
 use core::arch::x86_64::*;
 
 use super::{LANES, Sse2, vectors};
-use crate::lanes::{as_arrays, each_lane, long_integers};
+use crate::lanes::{array_memory, as_arrays, each_lane, long_integers};
 use crate::{Vectors, Wide};
 
 /// Methods that do the same to both registers.
@@ -166,6 +166,10 @@ impl Wide for Sse2 {
     type Q = [u64; LANES];
 
     long_integers! { self [0 1 2 3] }
+    array_memory! { self [0 1 2 3];
+            L i64: load_raw_l load_masked_raw_l store_raw_l store_masked_raw_l gather_raw_l scatter_raw_l;
+        Q u64: load_raw_q load_masked_raw_q store_raw_q store_masked_raw_q gather_raw_q scatter_raw_q;
+    }
 
     #[inline(always)]
     fn splat_d(self, x: f64) -> Self::D {
