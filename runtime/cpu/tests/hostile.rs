@@ -359,11 +359,9 @@ mod wide {
         let axes = axes([(2, Role::M), (2, Role::M), (3, Role::N), (2, Role::K)]);
         let data = [1.0; 64];
         let good = [[8, 4, 0, 1], [0, 0, 1, 4], [6, 3, 1, 0]];
-        for [lhs, rhs, out] in [
-            [[8, 4, 1, 1], good[1], good[2]],
-            [good[0], [1, 0, 1, 4], good[2]],
-            [good[0], good[1], [7, 3, 1, 0]],
-        ] {
+        for [lhs, rhs, out] in
+            [[[8, 4, 1, 1], good[1], good[2]], [good[0], [1, 0, 1, 4], good[2]], [good[0], good[1], [7, 3, 1, 0]]]
+        {
             refused("strides", |isa| {
                 let work = Contract { axes: &axes, lhs: plain(&data, &lhs), rhs: plain(&data, &rhs) };
                 product(isa, 1, &work, &mut [0.0; 64], &out);
