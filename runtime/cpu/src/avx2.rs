@@ -3,6 +3,7 @@
 //! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
 
+mod fewer;
 mod wide;
 
 use core::arch::x86_64::*;

@@ -1,6 +1,6 @@
 //! The CPU side of the runtime: what emitted kernels are written against.
 //!
-//! In: slices of 4-byte words and numbers that the compiler settled. Out: the same words, computed with the best
+//! In: slices of words, of 4 bytes or of 8, and numbers that the compiler settled. Out: the same words, computed with the best
 //! instruction set of the machine. Always: an intrinsic runs only inside a `#[target_feature]` frame that an ISA token
 //! has opened, safe code can neither read nor write outside a slice, and results do not depend on the number of threads.
 //!
@@ -19,6 +19,7 @@ mod avx2;
 mod avx512;
 mod barrier;
 mod contract;
+mod fewer;
 mod floor;
 mod isa;
 mod kept;
@@ -42,6 +43,7 @@ mod vectors;
 mod wide;
 mod words;
 
+pub mod bits;
 pub mod math;
 
 pub use area::Area;
@@ -56,6 +58,7 @@ pub use contract::{
     Algorithm, Axis, Contract, Epilogue, Factor, Keeping, Narrow, Operand, Output, Plain, Precision, Role, Steady,
     Tile, Window, contract, contract_kept, contract_narrow,
 };
+pub use fewer::Fewer;
 pub use floor::{floor_div, floor_rem};
 #[cfg(feature = "deterministic")]
 pub use isa::Deterministic;

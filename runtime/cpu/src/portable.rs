@@ -2,6 +2,7 @@
 //!
 //! In and out: as [`Vectors`] says. Always: plain Rust arithmetic. It also serves aarch64 and wasm32 for now.
 
+mod fewer;
 mod wide;
 
 use super::Vectors;

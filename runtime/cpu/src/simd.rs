@@ -5,7 +5,7 @@
 use core::marker::PhantomData;
 
 use super::parallel::streams;
-use super::{At, Wide};
+use super::{At, Fewer, Wide};
 use crate::machine::machine;
 
 /// Slices of fewer words are written through the caches.
@@ -64,6 +64,46 @@ macro_rules! slices {
         fn $scatter(self, data: &mut [$e], idx: Self::I, m: Self::M, v: Self::$t) {
             let m = self.and_m(m, within(self, data.len(), idx));
             // SAFETY: the mask keeps only indices within the slice.
+            unsafe { self.$scatter_raw(data.as_mut_ptr(), idx, m, v) }
+        }
+    )*};
+}
+
+/// The reads and writes of elements of fewer bits than a lane has, which are the lowest of its bits.
+macro_rules! fewer {
+    ($($e:ty: $load:ident $load_raw:ident $load_first_raw:ident $store:ident $store_raw:ident $store_first_raw:ident
+        $gather:ident $gather_raw:ident $scatter:ident $scatter_raw:ident;)*) => {$(
+        /// Reads the lanes that `at` covers from `data[index..]`; the others are 0, and so are the upper bits.
+        #[inline(always)]
+        fn $load<A: At>(self, data: &[$e], index: usize, at: A) -> Self::U {
+            let count = at.count(Self::LANES);
+            check(data.len(), index, count);
+            let p = data.as_ptr().wrapping_add(index);
+            // SAFETY: `check` has proved that `count` elements from `p` on lie within the slice; `count` is at most `LANES`.
+            unsafe { if A::FULL { self.$load_raw(p) } else { self.$load_first_raw(p, count) } }
+        }
+        /// Writes the lowest bits of the lanes that `at` covers to `data[index..]`.
+        #[inline(always)]
+        fn $store<A: At>(self, data: &mut [$e], index: usize, at: A, v: Self::U) {
+            let count = at.count(Self::LANES);
+            check(data.len(), index, count);
+            let p = data.as_mut_ptr().wrapping_add(index);
+            // SAFETY: `check` has proved that `count` elements from `p` on lie within the slice; `count` is at most `LANES`.
+            unsafe { if A::FULL { self.$store_raw(p, v) } else { self.$store_first_raw(p, count, v) } }
+        }
+        /// Reads `data[idx]`; lanes outside `m` or outside the slice are 0, and so are the upper bits.
+        #[inline(always)]
+        fn $gather(self, data: &[$e], idx: Self::I, m: Self::M) -> Self::U {
+            let m = self.and_m(m, within(self, data.len(), idx));
+            // SAFETY: the mask keeps only indices within the slice, none of which is negative.
+            unsafe { self.$gather_raw(data.as_ptr(), idx, m) }
+        }
+        /// Writes the lowest bits to `data[idx]`, except for lanes outside `m` or outside the slice. Of equal indices the last
+        /// lane wins.
+        #[inline(always)]
+        fn $scatter(self, data: &mut [$e], idx: Self::I, m: Self::M, v: Self::U) {
+            let m = self.and_m(m, within(self, data.len(), idx));
+            // SAFETY: the mask keeps only indices within the slice, none of which is negative.
             unsafe { self.$scatter_raw(data.as_mut_ptr(), idx, m, v) }
         }
     )*};
@@ -138,7 +178,8 @@ macro_rules! floats {
     )*};
 }
 
-/// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices.
+/// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices, of elements of
+/// [`Fewer`] bits too.
 ///
 /// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code. Vectors whose lanes are
 /// visited one by one have as many at most as kernels see at once:
@@ -157,7 +198,7 @@ macro_rules! floats {
 ///
 /// run(Isa::best(), Wide);
 /// ```
-pub trait Simd: Wide {
+pub trait Simd: Wide + Fewer {
     /// The lanes that `at` covers.
     #[inline(always)]
     fn mask_at<A: At>(self, at: A) -> Self::M {
@@ -242,14 +283,20 @@ pub trait Simd: Wide {
         Q u64: select_at_q select_q load_q load_raw_q load_masked_raw_q store_q store_raw_q store_masked_raw_q
             gather_q gather_raw_q scatter_q scatter_raw_q;
     }
-    /// Asks the caches for the words, of 4 bytes or 8, of a vector at `index`, which may lie outside.
+    fewer! {
+        u8: load_b load_raw_b load_first_raw_b store_b store_raw_b store_first_raw_b
+            gather_b gather_raw_b scatter_b scatter_raw_b;
+        u16: load_h load_raw_h load_first_raw_h store_h store_raw_h store_first_raw_h
+            gather_h gather_raw_h scatter_h scatter_raw_h;
+    }
+    /// Asks the caches for the elements, of 8 bytes at most, of a vector at `index`, which may lie outside.
     #[inline(always)]
     fn fetch<T>(self, data: &[T], index: usize) {
         let p = data.as_ptr().wrapping_add(index);
         let mut at = 0;
         while at < Self::LANES {
             self.fetch_raw(p.wrapping_add(at).cast());
-            at += if size_of::<T>() == 8 { 8 } else { 16 };
+            at += const { 64 / if matches!(size_of::<T>(), 1 | 2 | 8) { size_of::<T>() } else { 4 } };
         }
     }
     /// When [`Simd::stream_f`] into a slice of `len` words of 4 bytes goes past the caches: at addresses that are aligned, at none
@@ -265,7 +312,7 @@ pub trait Simd: Wide {
     }
 }
 
-impl<S: Wide> Simd for S {}
+impl<S: Wide + Fewer> Simd for S {}
 
 /// Panics unless `count` words from `index` on lie within `len`. In a loop, all but one comparison is invariant.
 #[inline(always)]

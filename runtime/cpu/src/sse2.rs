@@ -4,6 +4,7 @@
 //! this set only are rare, but every kernel of every model is compiled for them, and scalars take LLVM many times as long as
 //! vectors do. What it has no instruction for and no kernel does often is a function, compiled once.
 
+mod fewer;
 mod wide;
 
 use core::arch::x86_64::*;

@@ -4,6 +4,7 @@
 //! instructions do not wait for each other, so the long chains of an elementary function or of a sum run at twice the pace.
 //! Strict ones do in each lane what every machine can do, in the same order, so a set of as many lanes gives the same bits.
 
+mod fewer;
 mod wide;
 
 use super::{Kernel, Simd, Vectors};

@@ -276,6 +276,24 @@ pub trait Wide: Vectors {
         // SAFETY: `p` is valid for writing `LANES` words by this method's contract; nothing goes past the caches.
         unsafe { self.store_raw_d(p, v) }
     }
+
+    /// Writes columns `at` to `at + count` of the matrix whose rows start at `rows`, as rows that are `step` words apart. Where
+    /// that is less than a vector, a row ends where the next one starts.
+    ///
+    /// # Safety
+    /// `rows` must hold `LANES` pointers, each valid for reading `at + LANES` words, and `to` must be valid for writing
+    /// `count` rows of `LANES` words; `count` is at most `LANES`.
+    #[inline(always)]
+    unsafe fn transpose_raw_d(self, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
+        for column in 0..count {
+            for row in 0..Self::LANES {
+                // SAFETY: by contract row `row` of the `LANES` rows has `at + LANES` words, of which
+                // `column < count ≤ LANES` picks one, and `to` is valid for writing `LANES` words at every `step` for
+                // `count` rows.
+                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) };
+            }
+        }
+    }
 }
 
 #[cfg(test)]

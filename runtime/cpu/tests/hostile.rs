@@ -22,11 +22,11 @@ fn axes<const COUNT: usize>(axes: [(usize, Role); COUNT]) -> [Axis; COUNT] {
     axes.map(|(extent, role)| Axis { extent, role })
 }
 
-fn plain<'a>(data: &'a [f32], strides: &'a [isize]) -> Operand<'a> {
+fn plain<'a, T>(data: &'a [T], strides: &'a [isize]) -> Operand<'a, T> {
     Operand { data, base: 0, strides, windows: &[] }
 }
 
-fn windowed<'a>(data: &'a [f32], strides: &'a [isize], windows: &'a [Window<'a>]) -> Operand<'a> {
+fn windowed<'a, T>(data: &'a [T], strides: &'a [isize], windows: &'a [Window<'a>]) -> Operand<'a, T> {
     Operand { data, base: 0, strides, windows }
 }
 
@@ -292,5 +292,115 @@ fn panics_within_panics_leave_the_pool_usable() {
             &Plain,
         );
         assert!(out.iter().all(|x| *x == 256.0));
+    }
+}
+
+/// The same descriptions of elements of 64 bits.
+#[cfg(feature = "f64")]
+mod wide {
+    use super::*;
+
+    fn product(isa: Isa, threads: usize, work: &Contract<'_, f64>, out: &mut [f64], strides: &[isize]) {
+        contract_wide(isa, threads, work, &mut [Output { data: out, base: 0, strides }], &Plain);
+    }
+
+    #[test]
+    fn windows_that_are_malformed() {
+        let strides = [0, 1, FAR, -FAR];
+        let window = |divisor, extent| Window { base: 0, strides: &strides, divisor, extent, stride: 0 };
+        let all = [window(1, 1 << 22), window(2, 1 << 22), window(usize::MAX, 1), window(1, usize::MAX)];
+        for (at, window) in all.iter().enumerate() {
+            refused("a window", |isa| {
+                let (data, mut out) = ([1.0; 64], [0.0; 128]);
+                let axes = axes([(2, Role::M), (64, Role::N), (3, Role::K), (if at < 2 { 4 } else { 1 }, Role::K)]);
+                let lhs = plain(&data, &[12, 0, 4, 1]);
+                let work = Contract { axes: &axes, lhs, rhs: windowed(&data, &[0; 4], core::slice::from_ref(window)) };
+                product(isa, 1, &work, &mut out, &[64, 1, 0, 0]);
+            });
+        }
+    }
+
+    /// An operand or an output that ends one element before the last that is asked for, or starts one behind the first.
+    #[test]
+    fn slices_that_are_too_short() {
+        for [m, n, k] in [[5, 33, 7], [1, 300, 40], [300, 1, 40], [40, 40, 600]] {
+            let axes = axes([(m, Role::M), (n, Role::N), (k, Role::K)]);
+            let [lhs, rhs, to] = [[k, 0, 1], [0, 1, n], [n, 1, 0]].map(|strides| strides.map(usize::cast_signed));
+            for short in 0..6 {
+                refused("a short slice", |isa| {
+                    let less = |which: usize| usize::from(which == short);
+                    let (left, right) = (vec![1.0; m * k - less(0)], vec![1.0; k * n - less(1)]);
+                    let mut out = vec![0.0; m * n - less(2)];
+                    let base = |which: usize| -less(which).cast_signed();
+                    let operand = |data, strides, base| Operand { data, base, strides, windows: &[] };
+                    let (lhs, rhs) = (operand(&left, &lhs, base(3)), operand(&right, &rhs, base(4)));
+                    let work = Contract { axes: &axes, lhs, rhs };
+                    let output = Output { data: &mut out[..], base: base(5), strides: &to };
+                    contract_wide(isa, 1, &work, &mut [output], &Plain);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn extents_that_have_no_product() {
+        for extents in [[1 << 30, 1 << 30, 1], [usize::MAX, 1, 1], [1, usize::MAX, 3], [0, usize::MAX, 1 << 9]] {
+            refused("extents", |isa| {
+                let [m, n, k] = extents;
+                let axes = axes([(m, Role::M), (n, Role::N), (k, Role::K)]);
+                let work = Contract { axes: &axes, lhs: plain(&[1.0], &[0; 3]), rhs: plain(&[1.0], &[0; 3]) };
+                product(isa, 1, &work, &mut [0.0], &[0; 3]);
+            });
+        }
+    }
+
+    #[test]
+    fn descriptions_that_do_not_fit_together() {
+        let axes = axes([(2, Role::M), (2, Role::M), (3, Role::N), (2, Role::K)]);
+        let data = [1.0; 64];
+        let good = [[8, 4, 0, 1], [0, 0, 1, 4], [6, 3, 1, 0]];
+        for [lhs, rhs, out] in
+            [[[8, 4, 1, 1], good[1], good[2]], [good[0], [1, 0, 1, 4], good[2]], [good[0], good[1], [7, 3, 1, 0]]]
+        {
+            refused("strides", |isa| {
+                let work = Contract { axes: &axes, lhs: plain(&data, &lhs), rhs: plain(&data, &rhs) };
+                product(isa, 1, &work, &mut [0.0; 64], &out);
+            });
+        }
+        refused("strides of fewer axes", |isa| {
+            let work = Contract { axes: &axes, lhs: plain(&data, &good[0][..3]), rhs: plain(&data, &good[1]) };
+            product(isa, 1, &work, &mut [0.0; 64], &good[2]);
+        });
+    }
+
+    /// Outputs whose indices meet are written by one thread, within their slice.
+    #[test]
+    fn outputs_that_meet_themselves() {
+        let (data, axes) = (vec![1.0; 600 * 600], axes([(600, Role::M), (600, Role::N), (600, Role::K)]));
+        let work = Contract { axes: &axes, lhs: plain(&data, &[600, 0, 1]), rhs: plain(&data, &[0, 1, 600]) };
+        for strides in [[0, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 0], [8, 1, 0]] {
+            let mut out = vec![0.0; 599 * strides.iter().sum::<isize>().cast_unsigned() + 1];
+            product(Isa::best(), 2, &work, &mut out, &strides);
+        }
+    }
+
+    /// Reads and writes a column beyond its tile.
+    struct Beyond;
+
+    impl Epilogue<f64> for Beyond {
+        fn apply<S: Simd>(&self, s: S, tile: &mut Tile<'_, f64>) {
+            let sum = tile.load_d(s, 0, 0, Part::new(1));
+            tile.store_d(s, 0, 0, tile.area().cols, Part::new(1), sum);
+        }
+    }
+
+    #[test]
+    fn an_epilogue_keeps_to_its_tile() {
+        refused("a column", |isa| {
+            let axes = axes([(5, Role::M), (33, Role::N), (7, Role::K)]);
+            let (data, mut out) = ([1.0; 256], [0.0; 5 * 33]);
+            let work = Contract { axes: &axes, lhs: plain(&data, &[7, 0, 1]), rhs: plain(&data, &[0, 1, 33]) };
+            contract_wide(isa, 1, &work, &mut [Output { data: &mut out, base: 0, strides: &[33, 1, 0] }], &Beyond);
+        });
     }
 }

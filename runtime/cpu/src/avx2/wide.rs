@@ -265,4 +265,30 @@ impl Wide for Avx2 {
             _mm256_stream_pd(p.add(4), v[1]);
         }
     }
+    #[inline(always)]
+    unsafe fn transpose_raw_d(self, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
+        // Loads put rows r and r + 2 into the halves of a register, so only 2 × 2 blocks are left to transpose.
+        for column in (0..count).step_by(2) {
+            let to = to.wrapping_add(column * step);
+            // SAFETY: by contract each of `LANES` rows, two times four, has `at + LANES` words, so it has these two, and `to`
+            // has `count` rows, the only ones written, each before the next one; the token proves AVX2.
+            unsafe {
+                let mut v = [_mm256_setzero_pd(); 4];
+                for (r, v) in v.iter_mut().enumerate() {
+                    let rows = rows.add(r / 2 * 4 + r % 2);
+                    *v = _mm256_insertf128_pd::<1>(
+                        _mm256_castpd128_pd256(_mm_loadu_pd((*rows).add(at + column))),
+                        _mm_loadu_pd((*rows.add(2)).add(at + column)),
+                    );
+                }
+                _mm256_storeu_pd(to, _mm256_unpacklo_pd(v[0], v[1]));
+                _mm256_storeu_pd(to.wrapping_add(4), _mm256_unpacklo_pd(v[2], v[3]));
+                if column + 1 < count {
+                    let to = to.wrapping_add(step);
+                    _mm256_storeu_pd(to, _mm256_unpackhi_pd(v[0], v[1]));
+                    _mm256_storeu_pd(to.wrapping_add(4), _mm256_unpackhi_pd(v[2], v[3]));
+                }
+            }
+        }
+    }
 }

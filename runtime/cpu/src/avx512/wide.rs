@@ -223,4 +223,35 @@ impl Wide for Avx512 {
             _mm512_stream_pd(p.add(8), v[1]);
         }
     }
+    #[inline(always)]
+    unsafe fn transpose_raw_d(self, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
+        for first in (0..count).step_by(8) {
+            // A line of each of eight rows, of the second half first: of rows that overlap, the next one is what stays.
+            for half in [8, 0] {
+                // Loads put rows r, r + 2, r + 4 and r + 6 into the quarters of a register: only 2 × 2 blocks are left.
+                for column in (first..count.min(first + 8)).step_by(2) {
+                    let to = to.wrapping_add(column * step + half);
+                    // SAFETY: by contract each of `LANES` rows, two times eight, has `at + LANES` words, so it has these two,
+                    // and `to` has `count` rows, the only ones written; the token proves AVX-512.
+                    unsafe {
+                        let mut v = [_mm512_setzero_pd(); 2];
+                        for (r, v) in v.iter_mut().enumerate() {
+                            let rows = rows.add(half + r);
+                            let low = _mm512_castpd128_pd512(_mm_loadu_pd((*rows).add(at + column)));
+                            let second = _mm_loadu_pd((*rows.add(2)).add(at + column));
+                            let low = _mm512_mask_broadcast_f64x2(low, 0x0c, second);
+                            let third = _mm_loadu_pd((*rows.add(4)).add(at + column));
+                            let low = _mm512_mask_broadcast_f64x2(low, 0x30, third);
+                            let fourth = _mm_loadu_pd((*rows.add(6)).add(at + column));
+                            *v = _mm512_mask_broadcast_f64x2(low, 0xc0, fourth);
+                        }
+                        _mm512_storeu_pd(to, _mm512_unpacklo_pd(v[0], v[1]));
+                        if column + 1 < count {
+                            _mm512_storeu_pd(to.wrapping_add(step), _mm512_unpackhi_pd(v[0], v[1]));
+                        }
+                    }
+                }
+            }
+        }
+    }
 }

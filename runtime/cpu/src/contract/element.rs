@@ -160,13 +160,8 @@ impl Element for f64 {
         }
     }
     #[inline(always)]
-    unsafe fn transpose<S: Simd>(_: S, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
-        for column in 0..count {
-            for row in 0..S::LANES {
-                // SAFETY: `rows` holds `LANES` pointers, each to `at + LANES` numbers, of which `count` are at most as many,
-                // and `to` has `LANES` numbers at every `step`, by this method's contract.
-                unsafe { to.add(column * step + row).write((*rows.add(row)).add(at + column).read()) }
-            }
-        }
+    unsafe fn transpose<S: Simd>(s: S, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
+        // SAFETY: rows and `to` are those that the method of the set asks for, by the same contract.
+        unsafe { s.transpose_raw_d(rows, at, to, step, count) }
     }
 }

@@ -154,11 +154,11 @@ impl<'a, T: Element> Plan<'a, T> {
         Plan { left, right: Right::Gathered, run: self.k.total, per_run: 1, ..*self }
     }
 
-    /// The same with operands that are read so, each for all of K, and blocks of K of at most `depth`.
+    /// The same with operands that are read so, each for all of K.
     #[cfg(feature = "f64")]
-    pub(super) fn blocked(&self, left: Left, right: Right, depth: usize) -> Self {
+    pub(super) fn blocked(&self, left: Left, right: Right) -> Self {
         let run = self.k.total;
-        Plan { left, right, run, per_run: run.div_ceil(depth).max(1), ..*self }
+        Plan { left, right, run, per_run: run.div_ceil(BLOCK).max(1), ..*self }
     }
 
     /// How many blocks of K there are, at least one.

@@ -146,4 +146,17 @@ impl<S: Simd, const STRICT: bool> Wide for Twice<S, STRICT> {
             self.0.stream_raw_d(p.add(S::LANES), v.1);
         }
     }
+
+    #[inline(always)]
+    unsafe fn transpose_raw_d(self, rows: *const *const f64, at: usize, to: *mut f64, step: usize, count: usize) {
+        for column in (0..count).step_by(S::LANES) {
+            // The second half first: of rows that overlap, the next one is what stays.
+            for half in [S::LANES, 0] {
+                let (some, to) = (S::LANES.min(count - column), to.wrapping_add(column * step + half));
+                // SAFETY: by contract there are `2 · S::LANES` rows, `S::LANES` of them for each half, with
+                // `at + 2 · S::LANES` words, and `to` is valid for `count` rows of as many words, which start `step` apart.
+                unsafe { self.0.transpose_raw_d(rows.add(half), at + column, to, step, some) }
+            }
+        }
+    }
 }

@@ -16,13 +16,10 @@ use crate::machine::machine;
 use crate::scratch::{LINE, Scratch, lend};
 use crate::{Kernel, Simd, pool, run};
 
-/// Most indices of K in a block: a panel of 8 columns takes half of a first-level cache.
-pub(super) const DEPTH: usize = 256;
-const _: () = assert!(DEPTH <= BLOCK, "a block has its places in a table of as many");
-
-/// Most elements of the rows that are packed at a time, in a quarter of a second-level cache.
+/// Most elements of the rows that are packed at a time, in an eighth of a second-level cache: they stay there beside the panels
+/// that stream through it.
 fn group() -> usize {
-    machine().l2 / 8
+    machine().l2 / 16
 }
 /// Most elements of a left operand that is read in place by any number of columns, in a quarter of a first-level cache.
 fn near() -> usize {
@@ -33,7 +30,7 @@ const FEW: usize = 2;
 
 /// Computes any contraction.
 pub(super) fn blocks(call: &Call<'_, f64>, plan: &Plan<'_, f64>) {
-    let plan = &plan.blocked(left(call, plan), right(call, plan), DEPTH);
+    let plan = &plan.blocked(left(call, plan), right(call, plan));
     let waits = Destination::new(plan, 0, call.sink).straight().is_none();
     let cut = Cut::new(call, plan, waits);
     pool::parallel(call.threads, plan.batch.total * cut.parts(), &Task { call, plan, cut });

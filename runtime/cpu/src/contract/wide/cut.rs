@@ -2,8 +2,8 @@
 //!
 //! In: a plan and how many threads there are. Out: a [`Cut`]. Always: how many jobs there are changes nothing in any sum.
 
-use super::blocks::DEPTH;
 use crate::contract::drive::Call;
+use crate::contract::pack::BLOCK;
 use crate::contract::plan::{Plan, share};
 use crate::machine::{Machine, machine};
 use core::ops::Range;
@@ -49,7 +49,7 @@ impl Cut {
         if threads > 1 && !batch.is_multiple_of(threads) && batch < 4 * threads {
             cut.make_grid(threads, plan);
         }
-        let mut most = packed() / DEPTH / call.lanes;
+        let mut most = packed() / BLOCK / call.lanes;
         if waits && plan.blocks() > 1 {
             cut.row_parts = (cut.row_parts * m.div_ceil(cut.row_parts).div_ceil(ROWS)).min(tiles);
             let rows = m.div_ceil(cut.row_parts) + call.rows;

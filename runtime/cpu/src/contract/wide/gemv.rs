@@ -21,6 +21,10 @@ use crate::{Kernel, Simd, pool, run};
 fn most_sums() -> usize {
     machine().l1 / 8
 }
+/// Most elements of a vector that is copied.
+fn most_copied() -> usize {
+    machine().l3
+}
 /// Least sums of a job of several threads: whole lines of 64 bytes.
 const LEAST: usize = 64;
 /// Rows of the matrix at a time.
@@ -45,8 +49,12 @@ pub(super) fn gemv(call: &Call<'_, f64>, plan: &Plan<'_, f64>) -> bool {
         _ => return false,
     };
     let Some(lies) = lies(matrix, group, &plan.k) else { return false };
+    let copies = !is_contiguous(vector, &plan.k);
+    if copies && plan.k.total > most_copied() {
+        return false;
+    }
     let parts = group.total.div_ceil(most_sums()).max(call.threads.min(group.total / LEAST));
-    let task = Task { call, plan, matrix, vector, lies, sums: group.total, parts };
+    let task = Task { call, plan, matrix, vector, copies, lies, sums: group.total, parts };
     pool::parallel(call.threads, plan.batch.total * parts, &task);
     true
 }
@@ -65,11 +73,18 @@ fn lies(matrix: &Side<'_, f64>, group: &Group, k: &Group) -> Option<Lies> {
     }
 }
 
+/// Whether the elements of a vector are neighbours.
+fn is_contiguous(vector: &Side<'_, f64>, k: &Group) -> bool {
+    vector.bounded().is_empty() && vector.even_run(k) == (k.total, 1)
+}
+
 struct Task<'a> {
     call: &'a Call<'a, f64>,
     plan: &'a Plan<'a, f64>,
     matrix: &'a Side<'a, f64>,
     vector: &'a Side<'a, f64>,
+    /// Whether the vector is copied, because its elements are not neighbours.
+    copies: bool,
     lies: Lies,
     /// How many there are, and parts that they are cut into.
     sums: usize,
@@ -78,7 +93,7 @@ struct Task<'a> {
 
 impl pool::Task for Task<'_> {
     fn work(&self, jobs: Range<usize>) {
-        let k = self.plan.k.total.next_multiple_of(LINE);
+        let k = if self.copies { self.plan.k.total.next_multiple_of(LINE) } else { 0 };
         let most = self.sums.div_ceil(self.parts).next_multiple_of(LINE) + LINE;
         lend(&JOB, |scratch| {
             let (memory, _) = scratch.provide(2 * (k + most), 0, Place::NOWHERE);
@@ -106,15 +121,17 @@ impl Kernel for Job<'_> {
     #[inline(always)]
     fn run<S: Simd>(self, s: S) {
         let Job { task, batch, some, vector, sums } = self;
-        let &Task { call, plan, matrix, vector: side, lies, .. } = task;
+        let &Task { call, plan, matrix, vector: side, copies, lies, .. } = task;
         let (k, count) = (plan.k.total, some.len());
         let at = plan.at_batch(side, batch);
-        let start = Walk::new(side, &plan.k, 0);
-        // SAFETY: `vector` has an element for each k, and `Task` has made a sum for each of `some`.
-        unsafe { pack::gather_row(s, side, at, start, k, vector) }
+        if copies {
+            // SAFETY: where the vector is copied, `Task` has made an element for each k.
+            unsafe { pack::gather_row(s, side, at, Walk::new(side, &plan.k, 0), k, vector) }
+        }
+        let vector = if copies { vector.cast_const() } else { side.data.as_ptr().wrapping_offset(at.offset) };
         let from = matrix.data.as_ptr().wrapping_offset(plan.at_batch(matrix, batch).offset);
-        // SAFETY: the plan has checked that the matrix lies within its slice, `some` are some of its sums, and `vector` is
-        // filled; `sums` has an element for each of `some`.
+        // SAFETY: the plan has checked that both operands lie within their slices, `some` are some of the sums, and a copy of
+        // the vector is filled; `sums` has an element for each of `some`.
         unsafe {
             match lies {
                 Lies::AlongSums(step) => along_sums(s, from.wrapping_add(some.start), step, (vector, k), (sums, count)),

@@ -75,7 +75,10 @@ impl<const NEAR: bool, const ROWS: usize> Kernel for Tile<'_, NEAR, ROWS> {
     fn run<S: Simd>(self, s: S) {
         let block = self.0;
         for row in 0..ROWS {
-            s.prefetch(block.c.wrapping_offset(row.cast_signed() * block.c_row).cast_const().cast());
+            let c = block.c.wrapping_offset(row.cast_signed() * block.c_row).cast_const();
+            for line in (0..S::LANES).step_by(8) {
+                s.prefetch(c.wrapping_add(line).cast());
+            }
         }
         let mut sums = [s.splat_d(0.0); ROWS];
         // SAFETY: only `tile` makes this, whose contract is that operands are readable and sums writable.

@@ -1,0 +1,1 @@
+//! Every conversion on every instruction set.

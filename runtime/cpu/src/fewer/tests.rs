@@ -1,0 +1,1 @@
+//! Elements of fewer bits on every instruction set.
