@@ -143,6 +143,7 @@ fn training_steps_of_examples() {
                     shapes.push(shape);
                     let mut b = builder(&mut graph, &mut turn);
                     let square = b.mul(param, param).unwrap();
+                    let square = b.convert(square, ty.dtype).unwrap();
                     b.add(x, square).unwrap()
                 }
             });

@@ -135,6 +135,10 @@ fn derivatives_of_examples_are_those_of_finite_differences() {
         for (k, example) in op.examples.iter().enumerate() {
             let (mut graph, inputs, results) = build(example);
             graph.outputs = results;
+            // The derivative of rounding is taken for 1, and its differences are steps.
+            if graph.nodes.iter().any(|node| node.ty.as_ref().is_some_and(|ty| ty.dtype.is_stored())) {
+                continue;
+            }
             let mut graph = expand(&graph);
             let mut numbers = Numbers::new(7 * k as u32 + 3);
             let mut tensors: Vec<Tensor> = vec![];

@@ -41,7 +41,7 @@ static CAST: Op = Op {
 
 /// One op from each line: `x.name()`.
 macro_rules! methods {
-    ($($item:ident = $name:literal, $dtype:ident, [$($from:literal)*];)*) => {
+    ($($item:ident = $name:literal, $dtype:ident, [$($from:literal)*] [$($float:literal)*];)*) => {
         $(static $item: Op = Op {
             name: $name,
             signature: concat!("(x: any[..]) -> ", $name, "[..]"),
@@ -56,6 +56,11 @@ macro_rules! methods {
                     call: concat!($name, "(x)"),
                     result: concat!($name, "[5, 7]"),
                 },)*
+                $(Example {
+                    inputs: &[("x", concat!($float, "[5, 7]"), Domain::Normal)],
+                    call: concat!($name, "(x)"),
+                    result: concat!($name, "[5, 7]"),
+                },)*
                 Example {
                     inputs: &[("x", "bool[B, 17]", Domain::Below(2))],
                     call: concat!($name, "(x)"),
@@ -66,19 +71,19 @@ macro_rules! methods {
     };
 }
 
-// The op, its type, and from which others it is tested.
+// The op, its type, and from which integers and floats it is tested.
 methods! {
-    F32 = "f32", F32, ["u32" "i32" "f64" "i64" "u64" "f16" "bf16" "i8" "u8" "i16" "u16"];
-    F64 = "f64", F64, ["u32" "f32" "i32" "i64" "u64" "f16"];
-    F16 = "f16", F16, ["u32" "f32" "i32" "f64" "bf16" "u8"];
-    BF16 = "bf16", BF16, ["u32" "f32" "i32" "f64" "f16" "i8"];
-    I8 = "i8", I8, ["u32" "f32" "i32" "f64" "i64" "u8" "bf16"];
-    U8 = "u8", U8, ["u32" "f32" "i32" "f64" "u64" "i8" "f16"];
-    I16 = "i16", I16, ["u32" "f32" "i32" "i64" "u16" "i8"];
-    U16 = "u16", U16, ["u32" "f32" "i32" "u64" "i16" "u8"];
-    I32 = "i32", I32, ["u32" "f32" "f64" "i64" "u64" "i8" "u8" "i16" "u16" "bf16"];
-    U32 = "u32", U32, ["i32" "f32" "f64" "i64" "u64" "i8" "u8" "i16" "u16" "f16"];
-    I64 = "i64", I64, ["u32" "f32" "f64" "i32" "u64" "i8" "u16"];
-    U64 = "u64", U64, ["i32" "f32" "f64" "u32" "i64" "u8" "i16"];
-    BOOL = "bool", Bool, ["u32" "i32" "f32" "f64" "i64" "u64" "f16" "u8"];
+    F32 = "f32", F32, ["u32" "i32" "i64" "u64" "i8" "u8" "i16" "u16"] ["f64" "f16" "bf16"];
+    F64 = "f64", F64, ["u32" "i32" "i64" "u64"] ["f32" "f16"];
+    F16 = "f16", F16, ["u32" "i32" "u8"] ["f32" "f64" "bf16"];
+    BF16 = "bf16", BF16, ["u32" "i32" "i8"] ["f32" "f64" "f16"];
+    I8 = "i8", I8, ["u32" "i32" "i64" "u8"] ["f32" "f64" "bf16"];
+    U8 = "u8", U8, ["u32" "i32" "u64" "i8"] ["f32" "f64" "f16"];
+    I16 = "i16", I16, ["u32" "i32" "i64" "u16" "i8"] ["f32"];
+    U16 = "u16", U16, ["u32" "i32" "u64" "i16" "u8"] ["f32"];
+    I32 = "i32", I32, ["u32" "i64" "u64" "i8" "u8" "i16" "u16"] ["f32" "f64" "bf16"];
+    U32 = "u32", U32, ["i32" "i64" "u64" "i8" "u8" "i16" "u16"] ["f32" "f64" "f16"];
+    I64 = "i64", I64, ["u32" "i32" "u64" "i8" "u16"] ["f32" "f64"];
+    U64 = "u64", U64, ["i32" "u32" "i64" "u8" "i16"] ["f32" "f64"];
+    BOOL = "bool", Bool, ["u32" "i32" "i64" "u64" "u8"] ["f32" "f64" "f16"];
 }

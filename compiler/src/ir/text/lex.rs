@@ -175,7 +175,9 @@ impl Cursor {
         let scalar = match token {
             Token::Word(word) if word == "true" || word == "false" => Scalar::Bool(word == "true"),
             Token::Word(number) | Token::Number(number) => {
-                let suffix = DType::ALL.iter().find_map(|dtype| Some((number.strip_suffix(dtype.name())?, *dtype)));
+                // Of two names the longer one: `bf16` ends like `f16`.
+                let suffixes = DType::ALL.iter().filter_map(|dtype| Some((number.strip_suffix(dtype.name())?, *dtype)));
+                let suffix = suffixes.min_by_key(|(digits, _)| digits.len());
                 let (digits, dtype) = suffix.unwrap_or((number, DType::F32));
                 let is_float = digits.contains(['.', 'e']) || digits == "inf" || digits == "NaN";
                 let text = format!("{sign}{digits}");
