@@ -1,8 +1,8 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::Model;
 use crate::ir::model::{Init, Param, State};
+use crate::ir::{DType, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
 use quote::quote;
@@ -82,7 +82,11 @@ fn parameter(param: &Param) -> TokenStream {
 
 fn state(model: &Model, state: &State) -> TokenStream {
     let name = &state.name;
-    let dtype = crate::stages::emit::rust::element(state.ty.dtype).to_string().to_uppercase();
+    let dtype = match state.ty.dtype {
+        DType::Bool => DType::U32,
+        dtype => dtype,
+    };
+    let dtype = dtype.name().to_uppercase();
     let shape = state.ty.shape.iter().map(|extent| {
         let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
             let mut used = false;
