@@ -42,8 +42,9 @@ pub struct Place {
 
 /// One function of a model: what the compiler planned for every device. Emitted code implements it.
 ///
-/// In words, `u32` and `i32` tensors keep their bits, a `bool` is the word 0 or 1, and an `f64` is two words, the first of
-/// which has an even number.
+/// In words, `u32` and `i32` tensors keep their bits, a `bool` is the word 0 or 1, a number of 64 bits is two words,
+/// the first of which has an even number, and those of fewer than 32 bits lie one behind the other in as few words as hold
+/// them.
 pub trait Function: 'static {
     /// The name that the user gave it.
     const NAME: &'static str;

@@ -15,6 +15,7 @@ mod checkpoint;
 mod count;
 mod device;
 mod difference;
+mod encoded;
 mod error;
 mod exact;
 mod file;
@@ -54,6 +55,9 @@ pub use float::Float;
 #[cfg(feature = "gpu")]
 pub use gpu::Gpu;
 pub use gradients::Gradients;
+/// The crate of the types `f16` and `bf16`, as which models take and give elements of these types.
+#[cfg(feature = "half")]
+pub use half;
 pub use init::Init;
 pub use launch::set_threads;
 pub use loader::{Loader, Split};
@@ -166,6 +170,22 @@ macro_rules! __unless_f64 {
     ($($token:tt)*) => { $($token)* };
 }
 
+/// Drops its tokens, because this crate has the types of models with arguments, results or states in `f16` or `bf16`.
+#[cfg(feature = "half")]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_half {
+    ($($token:tt)*) => {};
+}
+
+/// Passes its tokens on: this crate has no types of models with arguments, results or states in `f16` or `bf16`.
+#[cfg(not(feature = "half"))]
+#[doc(hidden)]
+#[macro_export]
+macro_rules! __unless_half {
+    ($($token:tt)*) => { $($token)* };
+}
+
 /// The default of the type that is needed here: `AdamW { rate: 3e-3, ..default() }`.
 pub fn default<T: Default>() -> T {
     T::default()
@@ -178,6 +198,7 @@ pub mod __rt {
     pub use crate::__if_gpu as if_gpu;
     pub use crate::__unless_deterministic as unless_deterministic;
     pub use crate::__unless_f64 as unless_f64;
+    pub use crate::__unless_half as unless_half;
     pub use alloc::{boxed::Box, sync::Arc, vec::Vec};
     pub use precast_cpu::*;
     pub use precast_macros::model as __model;
@@ -186,6 +207,17 @@ pub mod __rt {
     // Such a model is an error already; the name keeps rustc from reporting more.
     #[cfg(not(feature = "deterministic"))]
     pub use precast_cpu::Isa as Deterministic;
+
+    #[cfg(feature = "half")]
+    pub use half;
+
+    // Such a model is an error already, too: any type of as many bits keeps rustc from reporting more.
+    #[cfg(not(feature = "half"))]
+    #[allow(non_camel_case_types, reason = "they stand for types of these names")]
+    pub mod half {
+        pub type f16 = u16;
+        pub type bf16 = u16;
+    }
 
     #[cfg(feature = "gpu")]
     pub use crate::gpu;
@@ -196,7 +228,7 @@ pub mod __rt {
         bind::{Bindings, Dim, extent, fits, needed, position, product, room},
         count::Count,
         device::{Compiled, Function, GROUPS, Memory, NUMBERS_AT, Outcome, Place, Step, StepCall, StepMemory},
-        flags::Flags,
+        encoded::Encoded,
         foreign::{Finished, Foreigns, Given, Room, Supplied},
         launch::{force_isa, isa, parts, threads},
         reference,
@@ -206,7 +238,7 @@ pub mod __rt {
         trained::Trained,
         typed::{Reach, Read, Typed, Viewed, Write},
         unknown::Unknown,
-        view::{scalar, tensor, values, values_mut, view, words, words_mut, zero, zeros},
+        view::{elements, elements_mut, scalar, tensor, values, values_mut, view, words, words_mut, zero, zeros},
         weights::Model,
     };
 }

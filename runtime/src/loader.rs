@@ -152,6 +152,29 @@ mod tests {
         assert_eq!(loader.ordered().next(), Some((&inputs[..4], &targets[..4])));
     }
 
+    /// Samples of any size, from data that begin inside of a word.
+    #[test]
+    fn samples_may_be_of_fewer_bits() {
+        let flat: Vec<u8> = (0..22).collect();
+        let (inputs, targets) = (crate::rows::<[u8; 3], _>(&flat[1..]).unwrap(), [3i16, -1, 4, -1, 5, -9, 2]);
+        let mut loader = Loader::new(inputs, &targets, 3).unwrap();
+        let sizes: Vec<usize> = loader.ordered().map(|(x, _)| x.len()).collect();
+        assert_eq!(sizes, [3, 3, 1]);
+        let mut seen: Vec<([u8; 3], i16)> =
+            loader.shuffled(1).flat_map(|(x, y)| x.iter().copied().zip(y.iter().copied())).collect();
+        seen.sort_unstable();
+        assert_eq!(seen, inputs.iter().copied().zip(targets).collect::<Vec<_>>());
+    }
+
+    #[cfg(feature = "half")]
+    #[test]
+    fn samples_may_be_floats_of_16_bits() {
+        use half::{bf16, f16};
+        let (inputs, targets) = ([[f16::ONE; 3], [f16::EPSILON; 3]], [bf16::ONE, bf16::ZERO]);
+        let mut loader = Loader::new(&inputs, &targets, 1).unwrap();
+        assert!(loader.shuffled(5).all(|(x, y)| (x[0] == [f16::ONE; 3]) == (y[0] == bf16::ONE)));
+    }
+
     #[test]
     fn a_split_keeps_the_share_of_every_label() {
         let labels: Vec<u8> = (0..1000).map(|i| u8::from(i % 10 == 0) + 2 * u8::from(i % 7 == 0)).collect();

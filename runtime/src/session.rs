@@ -8,8 +8,9 @@ use std::path::Path;
 
 use crate::{
     device::{Compiled, Device, Function},
+    encoded::{Encode, Encoded, Spare},
     error::Result,
-    flags::{Flags, Spare, Truth, Values},
+    flags::{Flags, Truth},
     state::State,
     weights::Model,
 };
@@ -42,7 +43,7 @@ pub struct Session<'m, M: Model> {
     workspace: <M::Device as Device>::Workspace,
     state: State<M::Device>,
     /// By result those that hold truth values.
-    flags: Vec<Values>,
+    flags: Vec<Flags>,
     spare: Spare,
 }
 
@@ -135,23 +136,23 @@ impl<'m, M: Model> Session<'m, M> {
         self.model.weights().device.result::<F>(&self.workspace, dims, index)
     }
 
-    /// The words of an argument that holds truth values.
+    /// The words of an argument whose elements are copied.
     #[doc(hidden)]
-    pub fn __emitted_code_only_take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+    pub fn __emitted_code_only_take<T: Encode>(&mut self, values: &[T]) -> Result<Encoded> {
         self.spare.take(values)
     }
 
     /// Keeps the words of an argument for the next call.
     #[doc(hidden)]
-    pub fn __emitted_code_only_keep(&mut self, flags: Flags) {
-        self.spare.keep(flags);
+    pub fn __emitted_code_only_keep(&mut self, words: Encoded) {
+        self.spare.keep(words);
     }
 
     /// Converts a result that holds truth values.
     #[doc(hidden)]
     pub fn __emitted_code_only_convert<F: Function>(&mut self, dims: &[usize], index: usize) {
         if self.flags.len() <= index {
-            self.flags.resize(index + 1, Values::default());
+            self.flags.resize(index + 1, Flags::default());
         }
         let words = self.model.weights().device.result::<F>(&self.workspace, dims, index);
         self.flags[index].set(words);

@@ -7,6 +7,7 @@ use alloc::{
     string::{String, ToString},
     vec::Vec,
 };
+use core::ops::Range;
 use std::path::Path;
 
 use precast_cpu::Words;
@@ -20,6 +21,9 @@ use crate::{
     spec::{CHUNK, ModelSpec},
     storage::{agree, differences},
 };
+
+/// Bytes of a word.
+const WORD: usize = size_of::<f32>();
 
 /// An extent at dimensions of the session; `None` where it overflows.
 pub(crate) type Extent = fn(&[usize]) -> Option<usize>;
@@ -42,8 +46,8 @@ struct Instance {
     name: String,
     dtype: &'static str,
     shape: Vec<usize>,
-    offset: usize,
-    len: usize,
+    /// Where it is in the pool, in bytes: one that is not the first of its stack may begin inside of a word.
+    bytes: Range<usize>,
 }
 
 impl StateSpec {
@@ -51,16 +55,11 @@ impl StateSpec {
         self.shape.iter().map(|extent| extent(dims)).collect()
     }
 
-    /// The words of one element.
-    fn element(&self) -> usize {
-        safetensors::size(self.dtype).map_or(1, |bytes| bytes / size_of::<f32>())
-    }
-
-    /// The words of one state and of the whole stack.
-    fn words(&self, dims: &[usize]) -> Option<(usize, usize)> {
+    /// The bytes of one state and the words of the whole stack.
+    fn sizes(&self, dims: &[usize]) -> Option<(usize, usize)> {
         let product = |list: &[usize]| list.iter().try_fold(1usize, |product, &n| product.checked_mul(n));
-        let one = product(&self.extents(dims)?)?.checked_mul(self.element())?;
-        Some((one, one.checked_mul(product(self.repeats)?)?))
+        let one = product(&self.extents(dims)?)?.checked_mul(safetensors::size(self.dtype)?)?;
+        Some((one, one.checked_mul(product(self.repeats)?)?.div_ceil(WORD)))
     }
 
     /// The full name of the state of that number in the stack.
@@ -85,7 +84,7 @@ impl StateSpec {
 /// The words of all states at dimensions of the session, `None` where their number overflows.
 fn words(spec: &ModelSpec, dims: &[usize]) -> Option<usize> {
     spec.states.iter().try_fold(0usize, |sum, state| {
-        let (_, stack) = state.words(dims)?;
+        let (_, stack) = state.sizes(dims)?;
         // Kernels count words in 32 bits.
         sum.checked_add(stack)?.checked_next_multiple_of(CHUNK).filter(|&words| words <= i32::MAX as usize)
     })
@@ -94,7 +93,7 @@ fn words(spec: &ModelSpec, dims: &[usize]) -> Option<usize> {
 fn instances(spec: &ModelSpec, dims: &[usize]) -> Vec<Instance> {
     let (mut all, mut offset) = (Vec::new(), 0usize);
     for state in spec.states {
-        let (Some(shape), Some((one, stack))) = (state.extents(dims), state.words(dims)) else {
+        let (Some(shape), Some((one, stack))) = (state.extents(dims), state.sizes(dims)) else {
             unreachable!("the words were counted when the session was made")
         };
         let count = state.repeats.iter().product();
@@ -102,8 +101,7 @@ fn instances(spec: &ModelSpec, dims: &[usize]) -> Vec<Instance> {
             name: state.instance(index),
             dtype: state.dtype,
             shape: shape.clone(),
-            offset: offset + index * one,
-            len: one,
+            bytes: offset * WORD + index * one..offset * WORD + (index + 1) * one,
         }));
         offset += stack.next_multiple_of(CHUNK);
     }
@@ -169,11 +167,12 @@ impl<D: Device> State<D> {
             device.read(pool, 0, words.as_mut_slice()).await?;
         }
         let all = instances(self.spec, &self.dims);
+        let bytes: &[u8] = bytemuck::cast_slice(words.as_slice());
         let tensor = |one: &Instance| Tensor {
             name: one.name.clone(),
             dtype: one.dtype,
             shape: one.shape.clone().into(),
-            words: words.as_slice()[one.offset..][..one.len].into(),
+            bytes: bytes[one.bytes.clone()].into(),
         };
         let mut tensors: Vec<Tensor<'_>> = all.iter().map(tensor).collect();
         safetensors::align(&mut tensors);
@@ -186,12 +185,15 @@ impl<D: Device> State<D> {
         let expected = all.iter().map(|one| (one.name.clone(), one.dtype, one.shape.clone()));
         agree(self.spec, Part::State, &reader, differences(self.spec, expected, &reader))?;
         let mut words = Words::zeroed(self.words)?;
+        let bytes: &mut [u8] = bytemuck::cast_slice_mut(words.as_mut_slice());
         for one in &all {
             let entry = reader.tensors[&one.name].clone();
-            let words = &mut words.as_mut_slice()[one.offset..][..one.len];
-            match one.dtype == f64::DTYPE {
-                true => reader.read(&entry, f64::of_words_mut(words))?,
-                false => reader.read(&entry, words)?,
+            let bytes = &mut bytes[one.bytes.clone()];
+            // Floats may be shorter in the file. No state of theirs begins inside of a word.
+            match one.dtype {
+                f32::DTYPE => reader.read::<f32>(&entry, bytemuck::cast_slice_mut(bytes))?,
+                f64::DTYPE => reader.read::<f64>(&entry, bytemuck::cast_slice_mut(bytes))?,
+                _ => reader.read_bytes(&entry, bytes)?,
             }
         }
         let pool = self.pool::<C>(device).await?;
@@ -221,8 +223,8 @@ mod tests {
         assert_eq!(STATE.instance(0), "stages.0.blocks.0.keys");
         assert_eq!(STATE.instance(5), "stages.1.blocks.2.keys");
         assert_eq!(STATE.extents(&[4]), Some(vec![8, 3]));
-        assert_eq!(STATE.words(&[4]), Some((24, 144)));
-        assert_eq!(STATE.words(&[usize::MAX / 2]), None);
+        assert_eq!(STATE.sizes(&[4]), Some((96, 144)));
+        assert_eq!(STATE.sizes(&[usize::MAX / 2]), None);
     }
 
     #[test]
@@ -230,7 +232,7 @@ mod tests {
         static SPEC: ModelSpec =
             ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[COUNT, STATE, COUNT], session: &[] };
         let all = instances(&SPEC, &[4]);
-        let offsets: Vec<usize> = all.iter().map(|one| one.offset).collect();
+        let offsets: Vec<usize> = all.iter().map(|one| one.bytes.start / WORD).collect();
         assert_eq!(offsets, [0, 64, 88, 112, 136, 160, 184, 256]);
         assert_eq!(words(&SPEC, &[4]), Some(320));
     }
@@ -251,12 +253,13 @@ mod tests {
     #[test]
     fn an_f64_is_two_words_on_boundaries_of_64_words() {
         let all = instances(&MIXED, &[20]);
-        let places: Vec<(usize, usize)> = all.iter().map(|one| (one.offset, one.len)).collect();
+        let places: Vec<(usize, usize)> =
+            all.iter().map(|one| (one.bytes.start / WORD, one.bytes.len() / WORD)).collect();
         assert_eq!(places, [(0, 1), (64, 40), (104, 40), (192, 1)]);
         assert_eq!(words(&MIXED, &[20]), Some(256));
         // Of elements as many as the words that kernels count are too many.
         assert_eq!(words(&MIXED, &[i32::MAX as usize / 4]), None);
-        assert_eq!(MEAN.words(&[usize::MAX / 2 + 1]), None);
+        assert_eq!(MEAN.sizes(&[usize::MAX / 2 + 1]), None);
     }
 
     #[test]
@@ -279,5 +282,88 @@ mod tests {
         let mut longer = State::<Cpu>::new(&MIXED, &[4]).unwrap();
         let error = Cpu.wait(longer.load::<Mixed>(&Cpu, &path)).unwrap_err().to_string();
         assert!(error.contains("`layers.0.mean` is [3], but should be [4]"), "{error}");
+    }
+
+    const fn five(name: &'static str, dtype: &'static str) -> StateSpec {
+        StateSpec { name, dtype, shape: &[|dims| Some(dims[0])], repeats: &[3] }
+    }
+
+    /// Stacks of three states, of which those with an odd number of elements do not fill words.
+    static NARROW: ModelSpec = ModelSpec {
+        name: "Net",
+        parameters: &[],
+        pool_len: 0,
+        states: &[
+            five("a.*", "I8"),
+            five("b.*", "BF16"),
+            five("c.*", "F16"),
+            five("d.*", "U8"),
+            five("e.*", "I16"),
+            five("f.*", "U16"),
+            five("g.*", "U64"),
+            five("h.*", "I64"),
+            COUNT,
+        ],
+        session: &[],
+    };
+
+    struct Narrow;
+
+    impl Compiled for Narrow {
+        const SPEC: &'static ModelSpec = &NARROW;
+    }
+
+    #[test]
+    fn states_of_fewer_bits_lie_one_behind_the_other() {
+        let all = instances(&NARROW, &[5]);
+        let places: Vec<Range<usize>> = all[..6].iter().map(|one| one.bytes.clone()).collect();
+        assert_eq!(places, [0..5, 5..10, 10..15, 256..266, 266..276, 276..286]);
+        let stacks: Vec<usize> = NARROW.states.iter().map(|state| state.sizes(&[5]).unwrap().1).collect();
+        assert_eq!(stacks, [4, 8, 8, 4, 8, 8, 30, 30, 1]);
+        assert_eq!(words(&NARROW, &[5]), Some(9 * 64));
+        assert_eq!(words(&NARROW, &[usize::MAX / 2]), None);
+    }
+
+    #[test]
+    fn states_of_odd_sizes_survive_a_file() {
+        let scene = Scene::new("state-narrow");
+        let path = scene.path("state.safetensors");
+        for len in [1, 2, 3, 5, 8] {
+            let mut state = State::<Cpu>::new(&NARROW, &[len]).unwrap();
+            let pool = Cpu.wait(state.pool::<Narrow>(&Cpu)).unwrap().as_mut_slice();
+            let bytes: &mut [u8] = bytemuck::cast_slice_mut(pool);
+            for (k, at) in instances(&NARROW, &[len]).into_iter().flat_map(|one| one.bytes).enumerate() {
+                bytes[at] = k as u8 | 1;
+            }
+            let before = bytes.to_vec();
+            Cpu.wait(state.save(&Cpu, &path)).unwrap();
+            let file = fs::read(&path).unwrap();
+            let file = ::safetensors::SafeTensors::deserialize(&file).unwrap();
+            for one in instances(&NARROW, &[len]) {
+                let found = file.tensor(&one.name).unwrap();
+                assert_eq!((found.dtype().to_string(), found.shape()), (one.dtype.to_string(), &one.shape[..]));
+                assert_eq!(found.data(), &before[one.bytes]);
+            }
+            let mut other = State::<Cpu>::new(&NARROW, &[len]).unwrap();
+            Cpu.wait(other.load::<Narrow>(&Cpu, &path)).unwrap();
+            let found: &[u8] = bytemuck::cast_slice(Cpu.wait(other.pool::<Narrow>(&Cpu)).unwrap().as_slice());
+            assert_eq!(found, before);
+            let mut longer = State::<Cpu>::new(&NARROW, &[len + 1]).unwrap();
+            assert!(Cpu.wait(longer.load::<Narrow>(&Cpu, &path)).is_err());
+        }
+    }
+
+    #[test]
+    fn states_of_other_types_do_not_fit() {
+        let scene = Scene::new("state-types");
+        let path = scene.path("state.safetensors");
+        static BYTES: ModelSpec =
+            ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[five("a.*", "U8")], session: &[] };
+        Cpu.wait(State::<Cpu>::new(&BYTES, &[5]).unwrap().save(&Cpu, &path)).unwrap();
+        static SHORTS: ModelSpec =
+            ModelSpec { name: "Net", parameters: &[], pool_len: 0, states: &[five("a.*", "F16")], session: &[] };
+        let mut state = State::<Cpu>::new(&SHORTS, &[5]).unwrap();
+        let error = Cpu.wait(state.load::<Narrow>(&Cpu, &path)).unwrap_err().to_string();
+        assert!(error.contains("`a.0` holds U8, but should hold F16"), "{error}");
     }
 }

@@ -14,7 +14,6 @@ use crate::{
     float::Float,
     safetensors::{self, Entry, Reader, Tensor},
     spec::{ModelSpec, ParameterSpec},
-    view,
     weights::Weights,
 };
 
@@ -96,18 +95,18 @@ pub(crate) fn tensors<'a, T: Float>(spec: &ModelSpec, prefix: &str, words: &'a [
     let all = T::of_words(words);
     let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| {
         let (dtype, values) = (parameter.stored::<T>(), &all[offset..][..parameter.len()]);
-        let words = if dtype == T::DTYPE { view::words(values).into() } else { integers(values) };
-        Tensor { name: format!("{prefix}{name}"), dtype, shape: parameter.shape.into(), words }
+        let bytes = if dtype == T::DTYPE { bytemuck::cast_slice(values).into() } else { integers(values) };
+        Tensor { name: format!("{prefix}{name}"), dtype, shape: parameter.shape.into(), bytes }
     };
     let mut tensors: Vec<Tensor<'a>> = stored(spec, prefix).map(tensor).collect();
     safetensors::align(&mut tensors);
     tensors
 }
 
-/// The words of numbers as integers of 64 bits.
-fn integers<T: Float>(values: &[T]) -> Cow<'static, [f32]> {
+/// The bytes of numbers as integers of 64 bits.
+fn integers<T: Float>(values: &[T]) -> Cow<'static, [u8]> {
     let integers: Vec<i64> = values.iter().map(|value| value.to_f64() as i64).collect();
-    view::words(&integers).to_vec().into()
+    bytemuck::cast_slice(&integers).to_vec().into()
 }
 
 /// The file has exactly the parameters of the model, once for every prefix.

@@ -9,8 +9,9 @@ use precast_cpu::Words;
 
 use crate::{
     device::{Blocking, Device, Outcome, Step, StepCall},
+    encoded::{Encode, Encoded, Spare},
     error::{Error, Result},
-    flags::{Flags, Spare, Truth, Values},
+    flags::{Flags, Truth},
     float::Float,
     gradients::Gradients,
     groups::Groups,
@@ -40,7 +41,7 @@ pub struct Trainer<'m, M: Model, O: Optimizer> {
     workspace: <M::Device as Device>::Workspace,
     spare: Spare,
     /// By result those that hold truth values.
-    flags: Vec<Values>,
+    flags: Vec<Flags>,
 }
 
 impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
@@ -96,16 +97,16 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
         Ok(self)
     }
 
-    /// The words of an argument that holds truth values.
+    /// The words of an argument whose elements are copied.
     #[doc(hidden)]
-    pub fn __emitted_code_only_take<T: Truth>(&mut self, values: &[T]) -> Result<Flags> {
+    pub fn __emitted_code_only_take<T: Encode>(&mut self, values: &[T]) -> Result<Encoded> {
         self.spare.take(values)
     }
 
     /// Keeps the words of an argument for the next step.
     #[doc(hidden)]
-    pub fn __emitted_code_only_keep(&mut self, flags: Flags) {
-        self.spare.keep(flags);
+    pub fn __emitted_code_only_keep(&mut self, words: Encoded) {
+        self.spare.keep(words);
     }
 
     /// Takes a step.
@@ -145,7 +146,7 @@ impl<'m, M: Model, O: Optimizer> Trainer<'m, M, O> {
     #[doc(hidden)]
     pub fn __emitted_code_only_convert<S: Step>(&mut self, dims: &[usize], index: usize) {
         if self.flags.len() <= index {
-            self.flags.resize(index + 1, Values::default());
+            self.flags.resize(index + 1, Flags::default());
         }
         let words = self.model.weights().device.step_result::<S>(&self.workspace, dims, index);
         self.flags[index].set(words);

@@ -7,14 +7,15 @@
 use alloc::{boxed::Box, vec::Vec};
 use core::ops::Index;
 
-use bytemuck::Pod;
+use bytemuck::{Pod, Zeroable};
 
 use crate::error::{Error, Result};
 
 /// What tensors hold: numbers, truth values, and arrays of them.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no element of a tensor",
-    label = "elements are `f32`, `f64`, `u32`, `i32`, `u64`, `i64`, `bool` and arrays of them",
+    label = "elements are `f32`, `f64`, `i8` to `i64`, `u8` to `u64`, `bool`, `f16` and `bf16` of the crate `half`, and arrays \
+             of them",
     note = "other numbers are converted one by one, as by `data.iter().map(|&x| x as f32).collect::<Vec<f32>>()`, and \
             nested vectors are made flat by `nested.concat()`"
 )]
@@ -22,6 +23,14 @@ pub trait Element {}
 
 impl Element for f32 {}
 impl Element for f64 {}
+#[cfg(feature = "half")]
+impl Element for half::f16 {}
+#[cfg(feature = "half")]
+impl Element for half::bf16 {}
+impl Element for u8 {}
+impl Element for i8 {}
+impl Element for u16 {}
+impl Element for i16 {}
 impl Element for u32 {}
 impl Element for i32 {}
 impl Element for u64 {}
@@ -190,6 +199,25 @@ pub fn values_mut<T: Pod>(words: &mut [f32]) -> &mut [T] {
     if words.is_empty() { &mut [] } else { bytemuck::cast_slice_mut(words) }
 }
 
+/// The values of fewer than 4 bytes with which words begin: as many as these extents say.
+#[inline]
+pub fn elements<'a, T: Pod>(words: &'a [f32], extents: &[usize]) -> &'a [T] {
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    bytemuck::cast_slice(&bytes[..bytes_of::<T>(extents)])
+}
+
+/// The values of fewer than 4 bytes with which words begin, to be written.
+#[inline]
+pub fn elements_mut<'a, T: Pod>(words: &'a mut [f32], extents: &[usize]) -> &'a mut [T] {
+    let bytes: &mut [u8] = bytemuck::cast_slice_mut(words);
+    bytemuck::cast_slice_mut(&mut bytes[..bytes_of::<T>(extents)])
+}
+
+/// The bytes of so many values; of none where an extent is zero, however large others are.
+fn bytes_of<T>(extents: &[usize]) -> usize {
+    extents.iter().fold(size_of::<T>(), |bytes, &extent| bytes.saturating_mul(extent))
+}
+
 /// A view of values that compiled code has counted.
 #[inline]
 pub fn view<T, const R: usize>(data: &[T], dims: [usize; R]) -> View<'_, T, R> {
@@ -200,15 +228,16 @@ pub fn view<T, const R: usize>(data: &[T], dims: [usize; R]) -> View<'_, T, R> {
 /// The only value of a result without dimensions.
 #[inline]
 pub fn scalar<T: Pod>(words: &[f32]) -> T {
-    bytemuck::pod_read_unaligned(bytemuck::cast_slice(&words[..size_of::<T>() / size_of::<f32>()]))
+    let bytes: &[u8] = bytemuck::cast_slice(words);
+    bytemuck::pod_read_unaligned(&bytes[..size_of::<T>()])
 }
 
 /// Zeros on the heap, to be written over.
 ///
 /// # Errors
 /// If memory runs out.
-pub fn zeros<T: Pod>(len: usize) -> Result<Vec<T>> {
-    let words = len.saturating_mul(size_of::<T>() / 4);
+pub fn zeros<T: Zeroable>(len: usize) -> Result<Vec<T>> {
+    let words = len.saturating_mul(size_of::<T>()).div_ceil(size_of::<f32>());
     bytemuck::allocation::try_zeroed_vec(len).map_err(|()| Error::Memory { words })
 }
 
@@ -216,7 +245,7 @@ pub fn zeros<T: Pod>(len: usize) -> Result<Vec<T>> {
 ///
 /// # Errors
 /// If memory runs out.
-pub fn tensor<T: Pod, const R: usize>(function: &'static str, dims: [usize; R]) -> Result<Tensor<T, R>> {
+pub fn tensor<T: Zeroable, const R: usize>(function: &'static str, dims: [usize; R]) -> Result<Tensor<T, R>> {
     Ok(Tensor { data: zeros(crate::bind::product(function, &dims)?)?, dims })
 }
 
@@ -224,8 +253,9 @@ pub fn tensor<T: Pod, const R: usize>(function: &'static str, dims: [usize; R]) 
 ///
 /// # Errors
 /// If memory runs out.
-pub fn zero<T: Pod>() -> Result<Box<T>> {
-    bytemuck::allocation::try_zeroed_box().map_err(|()| Error::Memory { words: size_of::<T>() / 4 })
+pub fn zero<T: Zeroable>() -> Result<Box<T>> {
+    bytemuck::allocation::try_zeroed_box()
+        .map_err(|()| Error::Memory { words: size_of::<T>().div_ceil(size_of::<f32>()) })
 }
 
 #[cfg(test)]
@@ -267,6 +297,25 @@ mod tests {
         assert_eq!(View::new(&data, [1, 2]).unwrap()[[0, 1]], [0.3, 0.4]);
         assert_eq!(rows::<[f64; 2], _>(data.as_flattened()).unwrap(), data);
         assert!(values::<f64>(&[]).is_empty() && values::<[f64; 2]>(&[]).is_empty());
+    }
+
+    #[test]
+    fn values_of_fewer_bytes_are_those_that_words_begin_with() {
+        let mut words = [0.0f32; 3];
+        elements_mut::<[i8; 3]>(&mut words, &[3])[2] = [-7, 8, 9];
+        assert_eq!(elements::<i8>(&words, &[3, 3]), [0, 0, 0, 0, 0, 0, -7, 8, 9]);
+        assert_eq!(elements::<[i8; 3]>(&words, &[3])[2], [-7, 8, 9]);
+        assert_eq!(elements::<[u16; 5]>(&words, &[]), [[0, 0, 0, 0x08f9, 9]]);
+        assert!(elements::<u8>(&words, &[usize::MAX, usize::MAX, 0]).is_empty());
+        assert!(elements::<u16>(&[], &[0]).is_empty() && elements_mut::<u16>(&mut [], &[0]).is_empty());
+        elements_mut::<u16>(&mut words, &[1])[0] = 0xfffe;
+        assert_eq!((scalar::<u16>(&words), scalar::<i8>(&words), scalar::<[i8; 2]>(&words)), (0xfffe, -2, [-2, -1]));
+        assert_eq!(
+            (zeros::<bool>(3).unwrap(), zeros::<[u8; 3]>(2).unwrap()),
+            (alloc::vec![false; 3], alloc::vec![[0; 3]; 2])
+        );
+        let error = zeros::<u8>(usize::MAX).unwrap_err();
+        assert!(matches!(error, Error::Memory { words } if words == usize::MAX / 4 + 1));
     }
 
     #[test]

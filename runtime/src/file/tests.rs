@@ -44,7 +44,7 @@ fn write(path: &Path, names: &[&str]) {
         name: (*name).into(),
         dtype: "F32",
         shape: [2][..].into(),
-        words: values[..].into(),
+        bytes: bytemuck::cast_slice(values).into(),
     });
     fs::write(path, safetensors::encode(&[], &tensors.collect::<Vec<_>>())).unwrap();
 }
@@ -122,7 +122,7 @@ fn what_differs_is_called_what_the_file_calls_it() {
         name: name.into(),
         dtype,
         shape: shape.into(),
-        words: [1.0, 2.0][..shape[0]].to_vec().into(),
+        bytes: bytemuck::cast_slice(&[1.0f32, 2.0][..shape[0]]).to_vec().into(),
     };
     let tensors =
         [tensor("m.layer.0.query.weight", "I32", &[1]), tensor("m.norm.beta", "F32", &[2]), tensor("x", "F32", &[1])];

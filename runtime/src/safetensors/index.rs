@@ -138,7 +138,7 @@ mod tests {
     #[test]
     fn a_file_has_what_the_index_says() {
         let scene = Scene::new("index-lacks");
-        let tensor = Tensor { name: "w".into(), dtype: "F32", shape: [1][..].into(), words: [1.0][..].into() };
+        let tensor = Tensor { name: "w".into(), dtype: "F32", shape: [1][..].into(), bytes: [0; 4][..].into() };
         fs::write(scene.path("net-1.safetensors"), encode(&[], &[tensor])).unwrap();
         let text = br#"{"weight_map": {"v": "net-1.safetensors", "w": "net-1.safetensors"}}"#;
         assert_eq!(reason(&scene, text), "`v` should be in net-1.safetensors, which does not have it");

@@ -41,8 +41,18 @@ mod tests {
 
     fn tensors<'a>(a: &'a [f32], b: &'a [f32]) -> Vec<Tensor<'a>> {
         vec![
-            Tensor { name: "b.weight".into(), dtype: "F32", shape: [2, 3][..].into(), words: a.into() },
-            Tensor { name: "a \"q\" é\n".into(), dtype: "F32", shape: [][..].into(), words: b.into() },
+            Tensor {
+                name: "b.weight".into(),
+                dtype: "F32",
+                shape: [2, 3][..].into(),
+                bytes: bytemuck::cast_slice(a).into(),
+            },
+            Tensor {
+                name: "a \"q\" é\n".into(),
+                dtype: "F32",
+                shape: [][..].into(),
+                bytes: bytemuck::cast_slice(b).into(),
+            },
         ]
     }
 
@@ -124,10 +134,14 @@ mod tests {
             name: name.into(),
             dtype: "F64",
             shape: [2, 3][..].into(),
-            words: crate::view::words(values).into(),
+            bytes: bytemuck::cast_slice(values).into(),
         };
-        let single = Tensor { dtype: "F32", words: [0.1f32; 6][..].to_vec().into(), ..double("s", &[0f64; 6]) };
-        let count = Tensor { dtype: "U32", shape: [1][..].into(), words: [1.0][..].into(), ..double("n", &[0f64; 6]) };
+        let single = Tensor {
+            dtype: "F32",
+            bytes: bytemuck::cast_slice(&[0.1f32; 6]).to_vec().into(),
+            ..double("s", &[0f64; 6])
+        };
+        let count = Tensor { dtype: "U32", shape: [1][..].into(), bytes: [1; 4][..].into(), ..double("n", &[0f64; 6]) };
         let mut all = [count, double("d", &a), single];
         align(&mut all);
         assert_eq!(all.each_ref().map(|tensor| tensor.name.as_str()), ["d", "n", "s"]);
@@ -144,6 +158,33 @@ mod tests {
             values
         };
         assert_eq!((read("d").map(f64::to_bits), read("s")), (a.map(f64::to_bits), [f64::from(0.1f32); 6]));
+    }
+
+    #[test]
+    fn numbers_of_fewer_bits_are_written_and_read_as_they_are() {
+        let types = ["U16", "I8", "BF16", "U8", "F16", "I16"];
+        let bytes: Vec<u8> = (200..230).collect();
+        let tensor = |dtype: &'static str| Tensor {
+            name: dtype.to_lowercase(),
+            dtype,
+            shape: [1, 3][..].into(),
+            bytes: bytes[..3 * size(dtype).unwrap()].into(),
+        };
+        let mut all = types.map(tensor);
+        align(&mut all);
+        let sizes = all.each_ref().map(|tensor| size(tensor.dtype).unwrap());
+        assert_eq!(sizes, [2, 2, 2, 2, 1, 1]);
+        let encoded = encode(&[], &all);
+        let file = ::safetensors::SafeTensors::deserialize(&encoded).unwrap();
+        let mut reader = Reader::bytes(encoded.clone()).unwrap();
+        for dtype in types {
+            let found = file.tensor(&dtype.to_lowercase()).unwrap();
+            let (entry, mut read) = (reader.tensors[&dtype.to_lowercase()].clone(), vec![0; found.data().len()]);
+            reader.read_bytes(&entry, &mut read).unwrap();
+            assert_eq!((found.dtype().to_string(), found.shape()), (dtype.to_string(), &[1, 3][..]));
+            assert_eq!((found.data(), &read[..]), (&bytes[..read.len()], &bytes[..read.len()]));
+            assert!(entry.holds(dtype) && !entry.holds("U32"));
+        }
     }
 
     /// What a model does not load may stand in its file all the same.

@@ -116,19 +116,34 @@ impl Reader {
     pub(crate) fn read<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
         self.shards[entry.shard].read(entry, values)
     }
+
+    /// Reads the values of a tensor as they are, into as many bytes as it has.
+    pub(crate) fn read_bytes(&mut self, entry: &Entry, bytes: &mut [u8]) -> Result<()> {
+        self.shards[entry.shard].read_bytes(entry, bytes)
+    }
 }
 
 impl Values {
     fn read<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
-        let at = SeekFrom::Start(self.start + entry.start as u64);
-        self.source.seek(at).map_err(Error::io(&self.path))?;
+        self.seek(entry)?;
         match entry.dtype.as_str() {
             "F16" => self.convert(values, |bytes| half::from_f16(u16::from_le_bytes(bytes)).into()),
             "BF16" => self.convert(values, |bytes| half::from_bf16(u16::from_le_bytes(bytes)).into()),
             "I64" => self.convert(values, |bytes| i64::from_le_bytes(bytes) as f64),
             "F32" if T::WORDS > 1 => self.convert(values, |bytes| f32::from_le_bytes(bytes).into()),
-            _ => self.read_whole(values),
+            _ => self.read_whole(size_of::<T>(), bytemuck::cast_slice_mut(values)),
         }
+    }
+
+    fn read_bytes(&mut self, entry: &Entry, bytes: &mut [u8]) -> Result<()> {
+        self.seek(entry)?;
+        self.read_whole(size(&entry.dtype).unwrap_or(1), bytes)
+    }
+
+    /// Goes to where a tensor starts.
+    fn seek(&mut self, entry: &Entry) -> Result<()> {
+        let at = SeekFrom::Start(self.start + entry.start as u64);
+        self.source.seek(at).map_err(Error::io(&self.path)).map(drop)
     }
 
     /// Reads numbers of `N` bytes, some at a time.
@@ -144,11 +159,11 @@ impl Values {
         Ok(())
     }
 
-    fn read_whole<T: Float>(&mut self, values: &mut [T]) -> Result<()> {
-        let bytes = bytemuck::cast_slice_mut(values);
+    /// Reads elements of so many bytes as they are.
+    fn read_whole(&mut self, size: usize, bytes: &mut [u8]) -> Result<()> {
         self.source.read_exact(bytes).map_err(Error::io(&self.path))?;
         if cfg!(target_endian = "big") {
-            bytes.chunks_exact_mut(size_of::<T>()).for_each(<[u8]>::reverse);
+            bytes.chunks_exact_mut(size.max(1)).for_each(<[u8]>::reverse);
         }
         Ok(())
     }

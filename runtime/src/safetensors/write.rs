@@ -20,11 +20,11 @@ use crate::error::{Error, Result};
 /// One tensor to be written.
 pub(crate) struct Tensor<'a> {
     pub(crate) name: String,
-    /// The element type as the format writes it, of 4 or 8 bytes.
+    /// The element type as the format writes it.
     pub(crate) dtype: &'static str,
     pub(crate) shape: Cow<'a, [usize]>,
-    /// The words of the values: one or two for each.
-    pub(crate) words: Cow<'a, [f32]>,
+    /// The values as they are in memory.
+    pub(crate) bytes: Cow<'a, [u8]>,
 }
 
 impl Tensor<'_> {
@@ -33,12 +33,12 @@ impl Tensor<'_> {
         size(self.dtype).unwrap_or(1)
     }
 
-    fn bytes(&self) -> Cow<'_, [u8]> {
-        let bytes: &[u8] = bytemuck::cast_slice(&self.words);
+    /// The values as the format writes them.
+    fn little_endian(&self) -> Cow<'_, [u8]> {
         if cfg!(target_endian = "little") {
-            return Cow::Borrowed(bytes);
+            return Cow::Borrowed(&self.bytes);
         }
-        Cow::Owned(bytes.chunks_exact(self.size()).flat_map(|element| element.iter().rev().copied()).collect())
+        Cow::Owned(self.bytes.chunks_exact(self.size()).flat_map(|element| element.iter().rev().copied()).collect())
     }
 }
 
@@ -51,7 +51,7 @@ pub(crate) fn align(tensors: &mut [Tensor<'_>]) {
 pub(crate) fn encode(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     let mut bytes = header(metadata, tensors);
     for tensor in tensors {
-        bytes.extend_from_slice(&tensor.bytes());
+        bytes.extend_from_slice(&tensor.little_endian());
     }
     bytes
 }
@@ -203,7 +203,7 @@ fn write(file: &File, metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> io
     let mut file = BufWriter::new(file);
     file.write_all(&header(metadata, tensors))?;
     for tensor in tensors {
-        file.write_all(&tensor.bytes())?;
+        file.write_all(&tensor.little_endian())?;
     }
     file.flush()
 }
@@ -224,7 +224,7 @@ fn header(metadata: &[(&str, String)], tensors: &[Tensor<'_>]) -> Vec<u8> {
     for tensor in tensors {
         text.push_str(if text.len() == 1 { "" } else { "," });
         quote(&tensor.name, &mut text);
-        let end = start + size_of_val(&*tensor.words);
+        let end = start + tensor.bytes.len();
         let (dtype, shape) = (tensor.dtype, &tensor.shape);
         text.push_str(&format!(":{{\"dtype\":\"{dtype}\",\"shape\":{shape:?},\"data_offsets\":[{start},{end}]}}"));
         start = end;

@@ -64,7 +64,12 @@ fn requirement(model: &Model) -> TokenStream {
         let report = report(model.name.span(), &message, "f64");
         quote!(rt::unless_f64! { #report })
     });
-    quote!(#deterministic #wide)
+    let half = face::names_half(model).then(|| {
+        let message = format!("`{}` has elements of f16 or bf16, which need the feature `half` of precast", model.name);
+        let report = report(model.name.span(), &message, "half");
+        quote!(rt::unless_half! { #report })
+    });
+    quote!(#deterministic #wide #half)
 }
 
 /// The structs that functions of the models return, each once.

@@ -8,7 +8,16 @@ use std::process::{Command, Stdio};
 /// As many numbers as fill some pages, all the same.
 fn save_all(path: &Path, value: f32) -> Result<()> {
     let values = [value; 10_000];
-    save(path, &[], &[Tensor { name: "w".into(), dtype: "F32", shape: [10_000][..].into(), words: values[..].into() }])
+    save(
+        path,
+        &[],
+        &[Tensor {
+            name: "w".into(),
+            dtype: "F32",
+            shape: [10_000][..].into(),
+            bytes: bytemuck::cast_slice(&values[..]).into(),
+        }],
+    )
 }
 
 /// The number that the file holds everywhere.

@@ -36,12 +36,12 @@ fn method(number: usize, one: &ForeignFn, rt: &TokenStream) -> TokenStream {
     let args: Vec<Tensor> = args.iter().map(|(_, ty)| Tensor::new(ty)).collect();
     let results: Vec<Tensor> = results.iter().map(Tensor::new).collect();
     let given = args.iter().map(|tensor| tensor.argument(rt));
-    let buffers = results.iter().map(|tensor| tensor.buffer());
+    let buffers = results.iter().map(|tensor| tensor.buffer(rt));
     let values = args.iter().enumerate().map(|(k, tensor)| value(tensor, k, rt));
     let outs: Vec<Ident> = (0..results.len()).map(|k| format_ident!("out{k}", span = Span::mixed_site())).collect();
     let rooms = results.iter().zip(&outs).map(|(tensor, out)| {
-        let element = tensor.element();
-        let values = quote!(#rt::values_mut::<#element>(#out.0));
+        let leading = Literal::usize_unsuffixed(tensor.leading.len());
+        let values = tensor.values_mut(rt, &quote!(#out.0), &quote!(&#out.1[..#leading]));
         match tensor.form() {
             Form::Scalar | Form::Fixed => quote!(&mut #values[0]),
             Form::Slice | Form::View(_) => values,
@@ -78,9 +78,9 @@ fn method(number: usize, one: &ForeignFn, rt: &TokenStream) -> TokenStream {
 
 /// The k-th argument as the closure gets it.
 fn value(tensor: &Tensor, k: usize, rt: &TokenStream) -> TokenStream {
-    let (k, element) = (Literal::usize_unsuffixed(k), tensor.element());
+    let (k, leading) = (Literal::usize_unsuffixed(k), Literal::usize_unsuffixed(tensor.leading.len()));
     let words = quote_spanned!(Span::mixed_site()=> args[#k].0);
-    let values = quote!(#rt::values::<#element>(#words));
+    let values = tensor.values(rt, &words, &quote_spanned!(Span::mixed_site()=> &args[#k].1[..#leading]));
     match tensor.form() {
         Form::Scalar => quote!(#rt::scalar(#words)),
         Form::Fixed => quote!(&#values[0]),

@@ -36,6 +36,18 @@ pub(super) fn items(model: &Model, runtime: &TokenStream) -> TokenStream {
     quote!(#model_items #foreign #session #trainer #views)
 }
 
+/// Whether programs that use the model name types of the crate `half`: those of arguments, results and foreign functions;
+/// and what sessions keep.
+pub(super) fn names_half(model: &Model) -> bool {
+    let functions = model.functions.iter().flat_map(|function| {
+        let outputs = function.graph.outputs.iter().map(|&value| function.graph.ty(value));
+        function.args.iter().map(|argument| &argument.ty).chain(outputs)
+    });
+    let foreign = model.foreign.iter().flat_map(|one| one.args.iter().map(|(_, ty)| ty).chain(&one.results));
+    let mut types = functions.chain(foreign).chain(model.states.iter().map(|state| &state.ty));
+    types.any(|ty| tensor::is_half(ty.dtype))
+}
+
 /// The structs that functions of the models return.
 pub(super) fn results(models: &[Model], runtime: &TokenStream) -> TokenStream {
     records::items(models, &quote!(#runtime::__rt))

@@ -262,13 +262,15 @@ fn owned(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStr
     let alias = aliases::call(model, signature.function);
     let (attrs, attrs_async) = (signature.attrs(), signature.attrs_with(&format!("As `{name}`, without blocking.")));
     let (params, names, bind, inputs) =
-        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Encoded::of)), signature.inputs());
     let (plan, outs) = (&signature.plan, signature.outs());
     let (statements, extents) = signature.extents(|_| true);
-    let all = || signature.results.iter().zip(&outs).zip(&extents);
-    let rooms = all().map(|((tensor, _), extents)| tensor.room(rt, &text, extents));
-    let words = all().map(|((tensor, out), _)| tensor.room_words(rt, out));
-    let values: Vec<_> = all().map(|((tensor, out), extents)| tensor.owned_value(rt, out, extents)).collect();
+    let results = || signature.results.iter().zip(&outs);
+    let rooms = results().zip(&extents).map(|((tensor, _), extents)| tensor.room(rt, &text, extents));
+    let filled: Vec<_> = results().map(|(tensor, out)| tensor.filled(rt, out, &tensor.room_slice(out))).collect();
+    let (before, after) = (filled.iter().map(|one| &one.before), filled.iter().map(|one| &one.after));
+    let words = filled.iter().map(|one| &one.words);
+    let values: Vec<_> = results().map(|(tensor, out)| tensor.owned_value(out)).collect();
     let result = signature.together(|tensor| tensor.owned(rt), |record| quote!(#record));
     let value = signature.together_value(&values, Ident::clone);
     quote_spanned! {Span::mixed_site()=>
@@ -286,7 +288,9 @@ fn owned(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStr
             #bind
             #statements
             #(let mut #outs = #rooms;)*
+            #(#before)*
             self.weights.__emitted_code_only_call::<#plan>(&dims, #inputs, &mut [#(#words),*]).await?;
+            #(#after)*
             ::core::result::Result::Ok(#value)
         }
     }
@@ -302,27 +306,21 @@ fn into(signature: &Signature<'_>, rt: &TokenStream) -> TokenStream {
     let attrs = signature.attrs_with(&format!("As `{name}`, into {shown}."));
     let attrs_async = signature.attrs_with(&format!("As `{name}`, into {shown} and without blocking."));
     let (params, names, bind, inputs) =
-        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Flags::of)), signature.inputs());
+        (signature.params(), signature.names(), signature.bind(&quote!(#rt::Encoded::of)), signature.inputs());
     let comma = (!signature.function.args.is_empty()).then(|| quote!(,));
-    let (plan, buffers) = (&signature.plan, signature.results.iter().map(|tensor| tensor.buffer()));
+    let (plan, buffers) = (&signature.plan, signature.results.iter().map(|tensor| tensor.buffer(rt)));
     let buffers: Vec<_> = outs.iter().zip(buffers).map(|(out, buffer)| quote!(#out: #buffer)).collect();
     let (statements, extents) = signature.extents(|_| true);
     let (mut checks, mut words, mut copies) = (quote!(), vec![], quote!());
     for ((tensor, out), extents) in signature.results.iter().zip(&outs).zip(&extents) {
-        let slice = tensor.buffer_slice(out);
         if !extents.is_empty() {
             let shown = out.to_string();
             checks.extend(quote!(#rt::room(#shown, #out.len(), #rt::product(#text, &[#(#extents),*])?)?;));
         }
-        if tensor.is_bool() {
-            let (room, element) = (format_ident!("flags_{out}", span = Span::mixed_site()), tensor.element());
-            let size = tensor.room(rt, &text, extents);
-            checks.extend(quote!(let mut #room = #size;));
-            copies.extend(quote!(#slice.copy_from_slice(#room.values::<#element>());));
-            words.push(quote!(#room.words_mut()));
-        } else {
-            words.push(quote!(#rt::words_mut(#slice)));
-        }
+        let filled = tensor.filled(rt, out, &tensor.buffer_slice(out));
+        checks.extend(filled.before);
+        words.push(filled.words);
+        copies.extend(filled.after);
     }
     quote_spanned! {Span::mixed_site()=>
         #attrs

@@ -2,7 +2,7 @@
 //! call at a shape that was seen before allocates nothing.
 
 use super::signature::Signature;
-use super::tensor::Form;
+use super::tensor::Tensor;
 use super::{aliases, evaluated, path, records};
 use crate::ir::Model;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -145,7 +145,7 @@ fn method(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenSt
     let (params, names, inputs) = (signature.params(), signature.names(), signature.inputs());
     let bind = signature.bind(&quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_take));
     let keep = signature.keep(&quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_keep));
-    let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
+    let (statements, extents) = signature.extents(Tensor::is_lent_by_extents);
     let results = &signature.results;
     let plan = &signature.plan;
     let record = |name: &proc_macro2::Ident| records::lent(name, results);

@@ -111,32 +111,33 @@ impl<'m> Signature<'m> {
             .in_session
             .then(|| quote_spanned!(Span::mixed_site()=> self.session.__emitted_code_only_dims(),));
         let bound = bound_arguments(self.function);
-        let flags = self.flags().map(|(argument, tensor, flags)| {
+        let encoded = self.encoded().map(|(argument, tensor, words)| {
             let slice = tensor.slice(argument);
-            quote!(let #flags = #take(#slice)?;)
+            quote!(let #words = #take(#slice)?;)
         });
         quote_spanned! {Span::mixed_site()=>
             let dims = #binder::bind(#session #(#bound),*)?;
-            #(#flags)*
+            #(#encoded)*
         }
     }
 
     /// Statements that have `keep` take the words back.
     pub(super) fn keep(&self, keep: &TokenStream) -> TokenStream {
-        self.flags().map(|(.., flags)| quote!(#keep(#flags);)).collect()
+        self.encoded().map(|(.., words)| quote!(#keep(#words);)).collect()
     }
 
-    fn flags(&self) -> impl Iterator<Item = (&Ident, &Tensor, Ident)> {
+    /// The arguments whose elements are copied, with the variables of their words.
+    fn encoded(&self) -> impl Iterator<Item = (&Ident, &Tensor, Ident)> {
         let arguments = self.function.args.iter().zip(&self.arguments).enumerate();
-        arguments.filter(|(_, (_, tensor))| tensor.is_bool()).map(|(k, (a, tensor))| (&a.name, tensor, flags_of(k)))
+        arguments.filter(|(_, (_, tensor))| tensor.is_encoded()).map(|(k, (a, tensor))| (&a.name, tensor, words_of(k)))
     }
 
     /// The words of every argument.
     pub(super) fn inputs(&self) -> TokenStream {
         let rt = self.rt;
         let words = self.function.args.iter().zip(&self.arguments).enumerate().map(|(k, (argument, tensor))| {
-            let (slice, flags) = (tensor.slice(&argument.name), flags_of(k));
-            if tensor.is_bool() { quote!(#flags.words()) } else { quote!(#rt::words(#slice)) }
+            let (slice, encoded) = (tensor.slice(&argument.name), words_of(k));
+            if tensor.is_encoded() { quote!(#encoded.words()) } else { quote!(#rt::words(#slice)) }
         });
         quote!(&[#(#words),*])
     }
@@ -169,7 +170,7 @@ impl<'m> Signature<'m> {
 
     /// Statements that compute the leading extents of results into variables, and for each result the variables; none
     /// for results that are not `wanted`.
-    pub(super) fn extents(&self, wanted: impl Fn(Form) -> bool) -> (TokenStream, Vec<Vec<TokenStream>>) {
+    pub(super) fn extents(&self, wanted: impl Fn(&Tensor) -> bool) -> (TokenStream, Vec<Vec<TokenStream>>) {
         let (rt, function) = (self.rt, self.function.name.to_string());
         let (mut statements, mut all) = (quote!(), vec![]);
         for (k, tensor) in self.results.iter().enumerate() {
@@ -185,7 +186,7 @@ impl<'m> Signature<'m> {
                 statements.extend(quote!(let #variable = #rt::fits(#function, #value)?;));
                 quote!(#variable)
             };
-            let leading = if wanted(tensor.form()) { &tensor.leading[..] } else { &[] };
+            let leading = if wanted(tensor) { &tensor.leading[..] } else { &[] };
             all.push(leading.iter().enumerate().map(extent).collect());
         }
         (statements, all)
@@ -243,8 +244,8 @@ pub(super) fn checked(function: &Function, dim: &Dim) -> TokenStream {
     }
 }
 
-fn flags_of(argument: usize) -> Ident {
-    format_ident!("flags{argument}", span = Span::mixed_site())
+fn words_of(argument: usize) -> Ident {
+    format_ident!("words{argument}", span = Span::mixed_site())
 }
 
 /// Whether an attribute is a line of documentation.

@@ -82,7 +82,11 @@ fn parameter(param: &Param) -> TokenStream {
 
 fn state(model: &Model, state: &State) -> TokenStream {
     let name = &state.name;
-    let dtype = if state.ty.dtype == DType::Bool { DType::U32 } else { state.ty.dtype }.name().to_uppercase();
+    let dtype = match state.ty.dtype {
+        DType::Bool => DType::U32,
+        dtype => dtype,
+    };
+    let dtype = dtype.name().to_uppercase();
     let shape = state.ty.shape.iter().map(|extent| {
         let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
             let mut used = false;

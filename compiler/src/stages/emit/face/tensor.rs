@@ -4,7 +4,7 @@
 
 use crate::ir::{DType, Dim, Type};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 
 /// The most words of a result that is returned by value; a larger one is boxed.
 const BY_VALUE: i64 = 1024;
@@ -19,6 +19,16 @@ pub(super) struct Tensor {
     fixed: Vec<i64>,
 }
 
+/// How a call fills a slice.
+pub(super) struct Filled {
+    /// A statement before the call.
+    pub(super) before: Option<TokenStream>,
+    /// The words that the call writes.
+    pub(super) words: TokenStream,
+    /// A statement after it.
+    pub(super) after: Option<TokenStream>,
+}
+
 /// What kind of Rust type stands for a tensor.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(super) enum Form {
@@ -30,6 +40,11 @@ pub(super) enum Form {
     Slice,
     /// A view with that many extents.
     View(usize),
+}
+
+/// Whether elements are floats that Rust has no type for: the crate `half` has.
+pub(super) fn is_half(dtype: DType) -> bool {
+    dtype.is_float() && dtype.bits() < u32::BITS
 }
 
 impl Tensor {
@@ -56,15 +71,26 @@ impl Tensor {
         self.dtype == DType::Bool
     }
 
+    /// Whether elements have fewer bits than a word.
+    pub(super) fn is_packed(&self) -> bool {
+        self.dtype.bits() < u32::BITS
+    }
+
+    /// Whether elements are copied into words and out of them; others lie in words as they are.
+    pub(super) fn is_encoded(&self) -> bool {
+        self.is_bool() || self.is_packed()
+    }
+
     /// Whether an owned result is too large for the stack.
     fn is_boxed(&self) -> bool {
         self.form() == Form::Fixed && self.fixed.iter().product::<i64>() > BY_VALUE
     }
 
     /// The type of one element of the slice or view.
-    pub(super) fn element(&self) -> TokenStream {
-        let scalar = Ident::new(self.dtype.name(), Span::call_site());
-        self.fixed.iter().rev().fold(quote!(#scalar), |inner, &n| {
+    pub(super) fn element(&self, rt: &TokenStream) -> TokenStream {
+        let name = Ident::new(self.dtype.name(), Span::call_site());
+        let scalar = if is_half(self.dtype) { quote!(#rt::half::#name) } else { quote!(#name) };
+        self.fixed.iter().rev().fold(scalar, |inner, &n| {
             let n = Literal::i64_unsuffixed(n);
             quote!([#inner; #n])
         })
@@ -72,7 +98,7 @@ impl Tensor {
 
     /// The type of an argument.
     pub(super) fn argument(&self, rt: &TokenStream) -> TokenStream {
-        let element = self.element();
+        let element = self.element(rt);
         match self.form() {
             Form::Scalar => element,
             Form::Fixed => quote!(&#element),
@@ -96,7 +122,7 @@ impl Tensor {
 
     /// The type of a result that the caller owns.
     pub(super) fn owned(&self, rt: &TokenStream) -> TokenStream {
-        let element = self.element();
+        let element = self.element(rt);
         match self.form() {
             Form::Scalar => element,
             Form::Fixed if self.is_boxed() => quote!(#rt::Box<#element>),
@@ -109,51 +135,52 @@ impl Tensor {
         }
     }
 
-    /// Room for an owned result, as a variable's first value. `extents` are the values of the leading extents.
+    /// An owned result of zeros, as a variable's first value. `extents` are the values of the leading extents.
     pub(super) fn room(&self, rt: &TokenStream, function: &str, extents: &[TokenStream]) -> TokenStream {
-        let element = self.element();
-        match (self.form(), self.is_bool()) {
-            (Form::Scalar, false) => quote!([<#element as ::core::default::Default>::default()]),
-            (Form::Fixed, false) => quote!(#rt::zero::<#element>()?),
-            (Form::Slice, false) => quote!(#rt::zeros::<#element>(#(#extents)*)?),
-            (Form::View(_), false) => quote!(#rt::tensor::<#element, _>(#function, [#(#extents),*])?),
-            (_, true) => {
-                let fixed = self.fixed.iter().map(|&n| Literal::i64_unsuffixed(n));
-                quote!(#rt::Flags::room(#rt::product(#function, &[#(#extents,)* #(#fixed),*])?)?)
-            }
+        let element = self.element(rt);
+        match self.form() {
+            Form::Scalar => quote!([<#element as ::core::default::Default>::default()]),
+            Form::Fixed => quote!(#rt::zero::<#element>()?),
+            Form::Slice => quote!(#rt::zeros::<#element>(#(#extents)*)?),
+            Form::View(_) => quote!(#rt::tensor::<#element, _>(#function, [#(#extents),*])?),
         }
     }
 
-    /// The words of the room.
-    pub(super) fn room_words(&self, rt: &TokenStream, room: &Ident) -> TokenStream {
-        match (self.form(), self.is_bool()) {
-            (_, true) => quote!(#room.words_mut()),
-            (Form::Scalar | Form::Slice, false) => quote!(#rt::words_mut(&mut #room)),
-            (Form::Fixed, false) => quote!(#rt::words_mut(::core::slice::from_mut(&mut *#room))),
-            (Form::View(_), false) => quote!(#rt::words_mut(#room.data_mut())),
+    /// The elements of the room as a slice.
+    pub(super) fn room_slice(&self, room: &Ident) -> TokenStream {
+        match self.form() {
+            Form::Scalar | Form::Slice => quote!(&mut #room),
+            Form::Fixed => quote!(::core::slice::from_mut(&mut *#room)),
+            Form::View(_) => quote!(#room.data_mut()),
         }
     }
 
     /// The owned result, once its room is filled.
-    pub(super) fn owned_value(&self, rt: &TokenStream, room: &Ident, extents: &[TokenStream]) -> TokenStream {
-        let (boxed, element) = (self.is_boxed(), self.element());
-        match (self.form(), self.is_bool()) {
-            (Form::Scalar, false) => quote!(#room[0]),
-            (Form::Fixed, false) if boxed => quote!(#room),
-            (Form::Fixed, false) => quote!(*#room),
-            (Form::Slice | Form::View(_), false) => quote!(#room),
-            (Form::Fixed, true) if boxed => quote!(#rt::Box::new(#room.values::<#element>()[0])),
-            (Form::Scalar | Form::Fixed, true) => quote!(#room.values::<#element>()[0]),
-            (Form::Slice, true) => quote!(#rt::Vec::from(#room.values::<#element>())),
-            (Form::View(_), true) => {
-                quote!(#rt::Tensor::new(#rt::Vec::from(#room.values::<#element>()), [#(#extents),*])?)
-            }
+    pub(super) fn owned_value(&self, room: &Ident) -> TokenStream {
+        match self.form() {
+            Form::Scalar => quote!(#room[0]),
+            Form::Fixed if self.is_boxed() => quote!(#room),
+            Form::Fixed => quote!(*#room),
+            Form::Slice | Form::View(_) => quote!(#room),
+        }
+    }
+
+    /// How a call fills a slice, which is that of the variable `out`.
+    pub(super) fn filled(&self, rt: &TokenStream, out: &Ident, slice: &TokenStream) -> Filled {
+        if !self.is_encoded() {
+            return Filled { before: None, words: quote!(#rt::words_mut(#slice)), after: None };
+        }
+        let words = format_ident!("words_{out}", span = Span::mixed_site());
+        Filled {
+            before: Some(quote!(let mut #words = #rt::Encoded::room(#slice)?;)),
+            words: quote!(#words.words_mut()),
+            after: Some(quote!(#words.read(#slice);)),
         }
     }
 
     /// The type of a buffer of the caller's for a result.
-    pub(super) fn buffer(&self) -> TokenStream {
-        let element = self.element();
+    pub(super) fn buffer(&self, rt: &TokenStream) -> TokenStream {
+        let element = self.element(rt);
         match self.form() {
             Form::Scalar | Form::Fixed => quote!(&mut #element),
             Form::Slice | Form::View(_) => quote!(&mut [#element]),
@@ -170,7 +197,7 @@ impl Tensor {
 
     /// The type of a result that a session lends.
     pub(super) fn lent(&self, rt: &TokenStream, lifetime: &TokenStream) -> TokenStream {
-        let element = self.element();
+        let element = self.element(rt);
         match self.form() {
             Form::Scalar => element,
             Form::Fixed => quote!(&#lifetime #element),
@@ -183,6 +210,33 @@ impl Tensor {
         }
     }
 
+    /// The elements that lie in words. `extents` are the values of the leading extents, as a slice.
+    pub(super) fn values(&self, rt: &TokenStream, words: &TokenStream, extents: &TokenStream) -> TokenStream {
+        let element = self.element(rt);
+        match self.is_packed() {
+            true => quote!(#rt::elements::<#element>(#words, #extents)),
+            false => quote!(#rt::values::<#element>(#words)),
+        }
+    }
+
+    /// The same, to be written.
+    pub(super) fn values_mut(&self, rt: &TokenStream, words: &TokenStream, extents: &TokenStream) -> TokenStream {
+        let element = self.element(rt);
+        match self.is_packed() {
+            true => quote!(#rt::elements_mut::<#element>(#words, #extents)),
+            false => quote!(#rt::values_mut::<#element>(#words)),
+        }
+    }
+
+    /// Whether lending a result takes the values of its leading extents.
+    pub(super) fn is_lent_by_extents(&self) -> bool {
+        match self.form() {
+            Form::View(_) => true,
+            Form::Slice => self.is_packed(),
+            Form::Scalar | Form::Fixed => false,
+        }
+    }
+
     /// The result number `index` of the plan `plan` as the session or trainer `owner` lends it.
     pub(super) fn lent_value(
         &self,
@@ -191,11 +245,11 @@ impl Tensor {
         index: usize,
         extents: &[TokenStream],
     ) -> TokenStream {
-        let (index, element) = (Literal::usize_unsuffixed(index), self.element());
+        let (index, element) = (Literal::usize_unsuffixed(index), self.element(rt));
         let words = quote_spanned!(Span::mixed_site()=> #owner.__emitted_code_only_result::<#plan>(&dims, #index));
         let values = match self.is_bool() {
             true => quote!(#owner.__emitted_code_only_flags::<#element>(#index)),
-            false => quote!(#rt::values::<#element>(#words)),
+            false => self.values(rt, &words, &quote!(&[#(#extents),*])),
         };
         match (self.form(), self.is_bool()) {
             (Form::Scalar, false) => quote!(#rt::scalar(#words)),

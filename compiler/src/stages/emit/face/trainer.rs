@@ -3,7 +3,7 @@
 //! computing; further results are lent, and waited for.
 
 use super::signature::Signature;
-use super::tensor::Form;
+use super::tensor::Tensor;
 use super::{aliases, costs, names, of_float, path, records};
 use crate::ir::model::Results;
 use crate::ir::{Function, Mode, Model};
@@ -105,7 +105,7 @@ fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStre
         let made = Made { statements: quote!(), call: quote!(__emitted_code_only_step::<#plan>), value: quote!() };
         return method(signature, rt, (name, &loss), &attrs, made);
     }
-    let (statements, extents) = signature.extents(|form| matches!(form, Form::View(_)));
+    let (statements, extents) = signature.extents(Tensor::is_lent_by_extents);
     let owner = quote_spanned!(Span::mixed_site()=> self.trainer);
     let value = |k: usize| results[k].lent_value(rt, (&owner, plan), k, &extents[k]);
     let (types, values): (Vec<_>, Vec<_>) = match &signature.function.results {
