@@ -1,6 +1,6 @@
 //! The CPU side of the runtime: what emitted kernels are written against.
 //!
-//! In: slices of 4-byte words and numbers that the compiler settled. Out: the same words, computed with the best
+//! In: slices of words, of 4 bytes or of 8, and numbers that the compiler settled. Out: the same words, computed with the best
 //! instruction set of the machine. Always: an intrinsic runs only inside a `#[target_feature]` frame that an ISA token
 //! has opened, safe code can neither read nor write outside a slice, and results do not depend on the number of threads.
 //!

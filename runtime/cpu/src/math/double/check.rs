@@ -5,8 +5,8 @@
 
 use crate::{Full, Isa, Kernel, Simd, run};
 
-/// What the library's functions are off, in ULP. That of tanh has twice as much in some versions, and bounds leave room for it.
-const LIBRARY: f64 = 0.6;
+/// What the library's functions may be off, in ULP.
+const LIBRARY: f64 = 1.0;
 
 /// A function of one f64 and what it should be.
 pub(super) trait Unary {

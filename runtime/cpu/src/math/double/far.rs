@@ -42,7 +42,7 @@ pub(super) fn far(x: f64, quarters: u64) -> f64 {
     if exponent > 971 {
         return f64::NAN;
     }
-    let [high, middle, low] = product(bits & (1 << 52) - 1 | 1 << 52, exponent);
+    let [high, middle, low] = product(bits & ((1 << 52) - 1) | 1 << 52, exponent);
     // Quarters in the two upper bits, and what is left of one, which is negative from a half on.
     let left = (u128::from(high) << 64 | u128::from(middle)) << 2 | u128::from(low >> 62);
     let quadrant = (high >> 62).wrapping_add((left >> 127) as u64).wrapping_add(quarters) & 3;
@@ -73,7 +73,7 @@ fn angle(left: i128) -> f64 {
     let zeros = magnitude.leading_zeros().min(127);
     let bits = magnitude << zeros;
     let upper = (bits >> 96) as f64 * f64::from_bits((1023 - 32) << 52);
-    let lower = (bits >> 43 & (1 << 53) - 1) as f64 * f64::from_bits((1023 - 85) << 52);
+    let lower = ((bits >> 43) & ((1 << 53) - 1)) as f64 * f64::from_bits((1023 - 85) << 52);
     let r = upper * HALF_PI[0] + (upper * HALF_PI[1] + lower * core::f64::consts::FRAC_PI_2);
     let r = r * f64::from_bits(u64::from(1023 - zeros) << 52);
     if left < 0 { -r } else { r }

@@ -39,41 +39,43 @@ pub(super) const COSINE: [f64; 6] = [
 /// sin x within 1.5 ULP.
 #[inline(always)]
 pub fn sin<S: Simd>(s: S, x: S::D) -> S::D {
-    let (quadrant, r) = reduce(s, x);
-    let y = s.select_d(s.eq_d(x, s.splat_d(0.0)), x, in_quadrant(s, quadrant, r));
+    let (quadrant, r, rest) = reduce(s, x);
+    let y = s.select_d(s.eq_d(x, s.splat_d(0.0)), x, in_quadrant(s, quadrant, r, rest));
     if s.all_m(s.lt_d(s.abs_d(x), s.splat_d(LIMIT))) { y } else { s.lanes2_d(x, y, far_sin) }
 }
 
 /// cos x within 1.5 ULP.
 #[inline(always)]
 pub fn cos<S: Simd>(s: S, x: S::D) -> S::D {
-    let (quadrant, r) = reduce(s, x);
-    let y = in_quadrant(s, s.add_q(quadrant, s.splat_q(1)), r);
+    let (quadrant, r, rest) = reduce(s, x);
+    let y = in_quadrant(s, s.add_q(quadrant, s.splat_q(1)), r, rest);
     if s.all_m(s.lt_d(s.abs_d(x), s.splat_d(LIMIT))) { y } else { s.lanes2_d(x, y, far_cos) }
 }
 
-/// Splits `x` into `n·½π + r` with `|r|` at most about `¼π`: a number that ends in the bits of `n`, and `r`.
+/// Splits `x` into `n·½π + r + rest` with `|r|` at most about `¼π`: a number that ends in the bits of `n`, `r`, and what its
+/// roundings lost. The first difference is exact, and so are those that cancel.
 #[inline(always)]
-fn reduce<S: Simd>(s: S, x: S::D) -> (S::Q, S::D) {
+fn reduce<S: Simd>(s: S, x: S::D) -> (S::Q, S::D, S::D) {
     let raised = s.mul_add_d(x, s.splat_d(core::f64::consts::FRAC_2_PI), s.splat_d(RAISE));
     let n = s.sub_d(raised, s.splat_d(RAISE));
-    let mut r = x;
-    for part in HALF_PI {
-        r = s.mul_add_d(n, s.splat_d(-part), r);
-    }
-    (s.bits_d(raised), r)
+    let first = s.mul_add_d(n, s.splat_d(-HALF_PI[0]), x);
+    let part = s.mul_d(n, s.splat_d(HALF_PI[1]));
+    let second = s.sub_d(first, part);
+    let lost = s.sub_d(s.sub_d(first, second), part);
+    let part = s.mul_d(n, s.splat_d(HALF_PI[2]));
+    let r = s.sub_d(second, part);
+    let lost = s.add_d(lost, s.sub_d(s.sub_d(second, r), part));
+    (s.bits_d(raised), r, s.mul_add_d(n, s.splat_d(-HALF_PI[3]), lost))
 }
 
-/// sin(quadrant·½π + r).
+/// sin(quadrant·½π + r + rest).
 #[inline(always)]
-fn in_quadrant<S: Simd>(s: S, quadrant: S::Q, r: S::D) -> S::D {
+fn in_quadrant<S: Simd>(s: S, quadrant: S::Q, r: S::D, rest: S::D) -> S::D {
     let square = s.mul_d(r, r);
-    let sine = s.mul_add_d(s.mul_d(square, r), polynomial(s, square, SINE), r);
-    let cosine = s.mul_add_d(
-        s.mul_d(square, square),
-        polynomial(s, square, COSINE),
-        s.mul_add_d(square, s.splat_d(-0.5), s.splat_d(1.0)),
-    );
+    let sine = s.add_d(s.mul_add_d(s.mul_d(square, r), polynomial(s, square, SINE), rest), r);
+    let bend = s.mul_d(s.mul_d(square, square), polynomial(s, square, COSINE));
+    let bend = s.mul_add_d(s.neg_d(r), rest, bend);
+    let cosine = s.add_d(bend, s.mul_add_d(square, s.splat_d(-0.5), s.splat_d(1.0)));
     let odd = s.m_from_q(s.and_q(quadrant, s.splat_q(1)));
     let sign = s.shl_const_q::<62>(s.and_q(quadrant, s.splat_q(2)));
     s.d_of_bits(s.xor_q(s.bits_d(s.select_d(odd, cosine, sine)), sign))
