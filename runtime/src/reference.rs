@@ -579,6 +579,15 @@ pub mod functions {
     pub const bernoulli: &str = "bernoulli(key: u32[2]?) -> bool[...]";
 
     /// ```text
+    /// bf16(x: any[..]) -> bf16[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "bf16")`.
+    ///
+    /// Example: `bf16(x)` of `x: u32[5, 7]` is `bf16[5, 7]`.
+    pub const bf16: &str = "bf16(x: any[..]) -> bf16[..]";
+
+    /// ```text
     /// binary_cross_entropy(input: float[..], target: float[..]) -> float[...]
     /// ```
     ///
@@ -642,7 +651,7 @@ pub mod functions {
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` | required | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` | required | the element type of the result |
     ///
     /// Example: `cast(x, "i32")` of `x: f32[5, 7]` is `i32[5, 7]`.
     pub const cast: &str = "cast(x: any[..]) -> *";
@@ -945,7 +954,7 @@ pub mod functions {
     pub const cummin: &str = "cummin(x: number[..]) -> number[..]";
 
     /// ```text
-    /// cumprod(x: number[..]) -> number[..]
+    /// cumprod(x: number[..]) -> wide[..]
     /// ```
     ///
     /// The product of each element and those before it along an axis; the exclusive one starts with 1.
@@ -959,10 +968,10 @@ pub mod functions {
     /// | `exclusive` | `true` or `false` | `false` | whether an element's own value is left out |
     ///
     /// Example: `cumprod(x, axis = 1)` of `x: f32[2, 21, 3]` is `f32[2, 21, 3]`.
-    pub const cumprod: &str = "cumprod(x: number[..]) -> number[..]";
+    pub const cumprod: &str = "cumprod(x: number[..]) -> wide[..]";
 
     /// ```text
-    /// cumsum(x: number[..]) -> number[..]
+    /// cumsum(x: number[..]) -> wide[..]
     /// ```
     ///
     /// The sum of each element and those before it along an axis; the exclusive one starts with 0.
@@ -976,7 +985,7 @@ pub mod functions {
     /// | `exclusive` | `true` or `false` | `false` | whether an element's own value is left out |
     ///
     /// Example: `cumsum(x, axis = 1)` of `x: f32[2, 21, 3]` is `f32[2, 21, 3]`.
-    pub const cumsum: &str = "cumsum(x: number[..]) -> number[..]";
+    pub const cumsum: &str = "cumsum(x: number[..]) -> wide[..]";
 
     /// ```text
     /// diag(x: number[.., N]) -> number[.., N, N]
@@ -1157,6 +1166,15 @@ pub mod functions {
     pub const eye: &str = "eye() -> float[..]";
 
     /// ```text
+    /// f16(x: any[..]) -> f16[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "f16")`.
+    ///
+    /// Example: `f16(x)` of `x: u32[5, 7]` is `f16[5, 7]`.
+    pub const f16: &str = "f16(x: any[..]) -> f16[..]";
+
+    /// ```text
     /// f32(x: any[..]) -> f32[..]
     /// ```
     ///
@@ -1237,7 +1255,7 @@ pub mod functions {
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
     /// | `value` | a number | required | every element |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, full([5, 7], 2.5))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const full: &str = "full() -> *";
@@ -1494,6 +1512,15 @@ pub mod functions {
     pub const huber_loss: &str = "huber_loss(input: float[..], target: float[..]) -> float[...]";
 
     /// ```text
+    /// i16(x: any[..]) -> i16[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "i16")`.
+    ///
+    /// Example: `i16(x)` of `x: u32[5, 7]` is `i16[5, 7]`.
+    pub const i16: &str = "i16(x: any[..]) -> i16[..]";
+
+    /// ```text
     /// i32(x: any[..]) -> i32[..]
     /// ```
     ///
@@ -1510,6 +1537,15 @@ pub mod functions {
     ///
     /// Example: `i64(x)` of `x: u32[5, 7]` is `i64[5, 7]`.
     pub const i64: &str = "i64(x: any[..]) -> i64[..]";
+
+    /// ```text
+    /// i8(x: any[..]) -> i8[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "i8")`.
+    ///
+    /// Example: `i8(x)` of `x: u32[5, 7]` is `i8[5, 7]`.
+    pub const i8: &str = "i8(x: any[..]) -> i8[..]";
 
     /// ```text
     /// identity(x: any[..]) -> any[..]
@@ -2179,7 +2215,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `classes` | an extent | required | the extent of the new last axis |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `one_hot(i, 7)` of `i: u32[5]` is `f32[5, 7]`.
     pub const one_hot: &str = "one_hot(index: int[..]) -> *";
@@ -2195,7 +2231,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, ones(5, 7))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const ones: &str = "ones() -> *";
@@ -2317,7 +2353,7 @@ pub mod functions {
     pub const prelu: &str = "prelu(x: float[...], weight: float[Slopes]) -> float[...]";
 
     /// ```text
-    /// prod(x: number[..]) -> number[...]
+    /// prod(x: number[..]) -> wide[...]
     /// ```
     ///
     /// The product over the axes.
@@ -2331,7 +2367,7 @@ pub mod functions {
     /// | `keepdims` | `true` or `false` | `false` | whether reduced axes stay with extent 1 |
     ///
     /// Example: `prod(x, axis = 1)` of `x: f32[5, 7, 17]` is `f32[5, 17]`.
-    pub const prod: &str = "prod(x: number[..]) -> number[...]";
+    pub const prod: &str = "prod(x: number[..]) -> wide[...]";
 
     /// ```text
     /// reciprocal(x: float[..]) -> float[..]
@@ -2854,7 +2890,7 @@ pub mod functions {
     pub const sub: &str = "sub(a: number[...], b: number[...]) -> number[...]";
 
     /// ```text
-    /// sum(x: number[..]) -> number[...]
+    /// sum(x: number[..]) -> wide[...]
     /// ```
     ///
     /// The sum over the axes.
@@ -2868,7 +2904,7 @@ pub mod functions {
     /// | `keepdims` | `true` or `false` | `false` | whether reduced axes stay with extent 1 |
     ///
     /// Example: `sum(x, axis = 1)` of `x: f32[5, 7, 17]` is `f32[5, 17]`.
-    pub const sum: &str = "sum(x: number[..]) -> number[...]";
+    pub const sum: &str = "sum(x: number[..]) -> wide[...]";
 
     /// ```text
     /// swiglu(x: float[...]) -> float[...]
@@ -3066,6 +3102,15 @@ pub mod functions {
     pub const triu: &str = "triu(x: number[.., _, _]) -> number[...]";
 
     /// ```text
+    /// u16(x: any[..]) -> u16[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "u16")`.
+    ///
+    /// Example: `u16(x)` of `x: u32[5, 7]` is `u16[5, 7]`.
+    pub const u16: &str = "u16(x: any[..]) -> u16[..]";
+
+    /// ```text
     /// u32(x: any[..]) -> u32[..]
     /// ```
     ///
@@ -3082,6 +3127,15 @@ pub mod functions {
     ///
     /// Example: `u64(x)` of `x: i32[5, 7]` is `u64[5, 7]`.
     pub const u64: &str = "u64(x: any[..]) -> u64[..]";
+
+    /// ```text
+    /// u8(x: any[..]) -> u8[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "u8")`.
+    ///
+    /// Example: `u8(x)` of `x: u32[5, 7]` is `u8[5, 7]`.
+    pub const u8: &str = "u8(x: any[..]) -> u8[..]";
 
     /// ```text
     /// unbind(x: any[...]) -> *
@@ -3188,7 +3242,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `add(x, zeros([5, 7]))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const zeros: &str = "zeros() -> *";
