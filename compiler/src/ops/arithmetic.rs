@@ -34,6 +34,11 @@ macro_rules! table {
                     call: concat!($name, "(a, b)"),
                     result: "f32[B, 3, 17]",
                 },
+                Example {
+                    inputs: &[("a", "bf16[B, 17]", Domain::$domain), ("b", "bf16[17]", Domain::$domain)],
+                    call: concat!($name, "(a, b)"),
+                    result: "bf16[B, 17]",
+                },
             ],
         };)*
     };

@@ -31,6 +31,11 @@ static CONCAT: Op = Op {
             call: "concat(x, y, axis = -2)",
             result: "f32[B, 7, 17]",
         },
+        Example {
+            inputs: &[("x", "bf16[B, 7]", Domain::Normal), ("y", "bf16[B, 4]", Domain::Normal)],
+            call: "concat(x, y, axis = 1)",
+            result: "bf16[B, 11]",
+        },
     ],
 };
 

@@ -29,6 +29,11 @@ static EMBEDDING: Op = Op {
             call: "embedding(i, w)",
             result: "f32[B, 7]",
         },
+        Example {
+            inputs: &[("i", "u8[B, 3]", Domain::Below(17)), ("w", "f32[17, 7]", Domain::Normal)],
+            call: "embedding(i, w)",
+            result: "f32[B, 3, 7]",
+        },
     ],
 };
 

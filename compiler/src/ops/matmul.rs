@@ -82,6 +82,11 @@ static MATMUL: Op = Op {
             call: "matmul(x, y)",
             result: "f32[B, 5]",
         },
+        Example {
+            inputs: &[("x", "bf16[B, 9]", Domain::Normal), ("y", "bf16[9, 7]", Domain::Normal)],
+            call: "matmul(x, y)",
+            result: "bf16[B, 7]",
+        },
     ],
 };
 

@@ -29,5 +29,6 @@ static MEAN: Op = Op {
             result: "f32[1, 5, 1]",
         },
         Example { inputs: &[("x", "f32[3, B]", Domain::Normal)], call: "mean(x)", result: "f32" },
+        Example { inputs: &[("x", "f16[B, 17]", Domain::Normal)], call: "mean(x, axis = 1)", result: "f16[B]" },
     ],
 };

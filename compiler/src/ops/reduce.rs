@@ -4,10 +4,10 @@ use super::axes::REDUCED;
 use super::{Domain, Example, Item, Op};
 use crate::ir::prim::ReduceOp;
 
-/// One op from each line: its name, PyTorch's and ONNX's names, operation with the class of its result, test domain and
+/// One op from each line: its name, PyTorch's and ONNX's names, operation with the class of its result and what it gives of u8, test domain and
 /// documentation.
 macro_rules! table {
-    ($($item:ident = $name:literal $torch:literal $onnx:literal, $op:ident $result:literal, $domain:ident, $doc:literal;)*) => {
+    ($($item:ident = $name:literal $torch:literal $onnx:literal, $op:ident $result:literal $narrow:literal, $domain:ident, $doc:literal;)*) => {
         pub(super) const ITEMS: &[Item] = &[$(Item::Op(&$item)),*];
 
         $(static $item: Op = Op {
@@ -38,14 +38,19 @@ macro_rules! table {
                     call: concat!($name, "(x)"),
                     result: "i32",
                 },
+                Example {
+                    inputs: &[("x", "u8[B, 17]", Domain::Below(200))],
+                    call: concat!($name, "(x, axis = 1)"),
+                    result: $narrow,
+                },
             ],
         };)*
     };
 }
 
 table! {
-    SUM = "sum" "torch.sum" "ReduceSum", Sum "wide", Normal, "The sum over the axes.";
-    MAX = "max" "torch.amax" "ReduceMax", Max "number", Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
-    MIN = "min" "torch.amin" "ReduceMin", Min "number", Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
-    PROD = "prod" "torch.prod" "ReduceProd", Prod "wide", Positive, "The product over the axes.";
+    SUM = "sum" "torch.sum" "ReduceSum", Sum "wide" "u32[B]", Normal, "The sum over the axes.";
+    MAX = "max" "torch.amax" "ReduceMax", Max "number" "u8[B]", Normal, "The largest element over the axes; NaN if any is. Equal ones share the gradient.";
+    MIN = "min" "torch.amin" "ReduceMin", Min "number" "u8[B]", Normal, "The smallest element over the axes; NaN if any is. Equal ones share the gradient.";
+    PROD = "prod" "torch.prod" "ReduceProd", Prod "wide" "u32[B]", Positive, "The product over the axes.";
 }

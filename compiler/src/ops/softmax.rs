@@ -29,6 +29,7 @@ static SOFTMAX: Op = Op {
             call: "softmax(x, axis = 1)",
             result: "f32[B, 17, 3]",
         },
+        Example { inputs: &[("x", "bf16[B, 17]", Domain::Normal)], call: "softmax(x)", result: "bf16[B, 17]" },
     ],
 };
 

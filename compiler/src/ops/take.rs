@@ -30,5 +30,10 @@ static TAKE: Op = Op {
             call: "take(x, i, axis = 1)",
             result: "f32[3, B, 5]",
         },
+        Example {
+            inputs: &[("x", "u16[9, B]", Domain::Below(3000)), ("i", "i64[5]", Domain::Below(12))],
+            call: "take(x, i)",
+            result: "u16[5, B]",
+        },
     ],
 };

@@ -37,5 +37,8 @@ static TRANSPOSE: Op = Op {
     examples: &[
         Example { inputs: &[("x", "f32[5, 7, 17]", Domain::Normal)], call: "transpose(x)", result: "f32[5, 17, 7]" },
         Example { inputs: &[("x", "f32[B, 5, 7]", Domain::Normal)], call: "transpose(x, [2, 0, 1])", result: "f32[7, B, 5]" },
+        Example { inputs: &[("x", "u8[B, 5, 7]", Domain::Below(200))], call: "transpose(x, [2, 0, 1])", result: "u8[7, B, 5]" },
+        Example { inputs: &[("x", "f16[5, 7, 3]", Domain::Normal)], call: "transpose(x)", result: "f16[5, 3, 7]" },
+        Example { inputs: &[("x", "i64[B, 7]", Domain::Below(200))], call: "transpose(x)", result: "i64[7, B]" },
     ],
 };

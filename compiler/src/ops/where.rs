@@ -50,5 +50,10 @@ static WHERE: Op = Op {
             call: "where(c, x, y)",
             result: "bool[B, 17]",
         },
+        Example {
+            inputs: &[("c", "bool[B, 7]", Domain::Below(2)), ("x", "i8[B, 7]", Domain::Below(9)), ("y", "i8[7]", Domain::Below(9))],
+            call: "where(c, x, y)",
+            result: "i8[B, 7]",
+        },
     ],
 };

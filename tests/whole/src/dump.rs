@@ -52,7 +52,7 @@ impl Dump {
             ("name", Json::text(name)),
             ("dtype", Json::text(dtype.name())),
             ("shape", Json::list(&said[0].shape, |&n| Json::Whole(n as i64))),
-            ("found", Json::numbers(Data::of_words(dtype, found, said[0].data.len()).numbers().into_iter())),
+            ("found", Json::numbers(Data::of_words(dtype, found, said[0].data.len()).numbers())),
             ("exact", Json::numbers(numbers[0].iter().copied())),
             ("low", span(f64::min)),
             ("high", span(f64::max)),
