@@ -9,7 +9,7 @@ use crate::workloads::{Argument, CHECKS, Checked};
 use precast_compiler::ir::DType;
 use precast_compiler::ir::graph::GROUPS;
 use precast_compiler::ir::model::{Effect, Function, Mode, Model, Param};
-use precast_compiler::oracle::{self, Data, Env, Tensor};
+use precast_compiler::oracle::{self, Env, Tensor};
 use precast_compiler::pipeline;
 use proc_macro2::{TokenStream, TokenTree};
 use std::error::Error;
