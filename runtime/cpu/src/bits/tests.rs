@@ -255,5 +255,5 @@ fn known_numbers() {
     let rounded = |format: Format, x: f32| format.encode(x.to_bits(), &format.numbers());
     assert_eq!([65_519.0, 65_520.0, -1e30, 3e-8, 2e-8].map(|x| rounded(F16, x)), [0x7bff, 0x7c00, 0xfc00, 1, 0]);
     assert_eq!([464.0, 464.1, -1e30, f32::INFINITY].map(|x| rounded(F8E4M3, x)), [0x7e, 0x7f, 0xff, 0x7f]);
-    assert_eq!([f32::MAX, 3.141_592_7].map(|x| rounded(BF16, x)), [0x7f80, 0x4049]);
+    assert_eq!([f32::MAX, core::f32::consts::PI].map(|x| rounded(BF16, x)), [0x7f80, 0x4049]);
 }
