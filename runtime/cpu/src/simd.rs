@@ -178,8 +178,8 @@ macro_rules! floats {
     )*};
 }
 
-/// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices, of elements of
-/// [`Fewer`] bits too.
+/// What kernels are written against: the arithmetic of [`Vectors`](super::Vectors) and [`Wide`], and memory as slices, of
+/// elements of [`Fewer`] bits too.
 ///
 /// An access panics if it does not lie within its slice, which the compiler has excluded for emitted code. Vectors whose lanes are
 /// visited one by one have as many at most as kernels see at once:

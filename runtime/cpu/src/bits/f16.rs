@@ -74,8 +74,8 @@ pub(crate) fn round<S: Vectors>(s: S, x: S::F) -> S::F {
     let small = s.bits_f(s.sub_f(s.add_f(s.f_of_bits(size), s.splat_f(RAISE)), s.splat_f(RAISE)));
     let kept = s.splat_u(!0x1fff);
     let normal = s.and_u(nearest(s, order), kept);
-    let beyond = s.lt_i(s.i_from_u(normal), s.splat_i(BEYOND.cast_signed()));
-    let normal = s.select_u(beyond, normal, s.splat_u(INFINITE.cast_unsigned()));
+    let finite = s.lt_i(s.i_from_u(normal), s.splat_i(BEYOND.cast_signed()));
+    let normal = s.select_u(finite, normal, s.splat_u(INFINITE.cast_unsigned()));
     let found = s.select_u(s.lt_i(order, s.splat_i(NORMAL.cast_signed())), small, normal);
     let quiet = s.or_u(s.and_u(size, kept), s.splat_u(QUIET));
     let found = s.select_u(s.lt_i(s.splat_i(INFINITE), order), quiet, found);
