@@ -66,7 +66,7 @@ fn steps<C: Compiled, S: Step, G: Step>(gpu: &Gpu, case: &mut Case<'_>) -> Resul
             gpu.read_gradients(&training, &mut state.gradients).await?;
             gpu.read_states(&training, &mut state.states).await?;
             gpu.read(&pool, 0, &mut state.parameters).await?;
-            Ok::<f32, precast::Error>(outcome.loss)
+            Ok::<f32, precast::Error>(outcome.loss as f32)
         };
         gpu.wait(ran).map_err(|why| why.to_string())
     })
