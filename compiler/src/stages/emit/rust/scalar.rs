@@ -419,11 +419,11 @@ fn to_memory(dtype: DType, name: &Ident) -> TokenStream {
 
 /// The same literal in every lane.
 pub(super) fn constant(x: Scalar) -> TokenStream {
-    let dtype = x.dtype();
+    let (dtype, computed) = (x.dtype(), x.dtype().computed());
     let splat = format_ident!("splat_{}", suffix_of_lanes(dtype));
     let literal = match x {
-        Scalar::Float(_, x) => float(dtype, dtype.nearest(x)),
-        Scalar::Int(_, x) => match format!("{x}{dtype}").parse::<Literal>() {
+        Scalar::Float(_, x) => float(computed, dtype.nearest(x)),
+        Scalar::Int(_, x) => match format!("{x}{computed}").parse::<Literal>() {
             Ok(literal) => quote!(#literal),
             Err(why) => unreachable!("an integer is a literal: {why}"),
         },
