@@ -260,3 +260,24 @@ impl Tensor {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn elements_that_fill_no_words_are_copied() {
+        for &dtype in DType::ALL {
+            let tensor = Tensor::new(&Type::new(dtype, [Dim::name("B"), Dim::from(3)]));
+            let path = match dtype.name() {
+                name @ ("f16" | "bf16") => format!("& [[rt :: half :: {name} ; 3]]"),
+                name => format!("& [[{name} ; 3]]"),
+            };
+            assert_eq!(tensor.argument(&quote!(rt)).to_string().replace("[[ ", "[["), path);
+            let filled = tensor.filled(&quote!(rt), &Ident::new("out", Span::call_site()), &quote!(&mut out));
+            let lent = ["f32", "f64", "i32", "u32", "i64", "u64"].contains(&dtype.name());
+            assert_eq!((filled.before.is_none(), filled.after.is_none()), (lent, lent), "{dtype}");
+            assert_eq!(tensor.is_lent_by_extents(), !lent && dtype != DType::Bool, "{dtype}");
+        }
+    }
+}
