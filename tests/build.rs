@@ -19,6 +19,7 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
+    println!("cargo::rerun-if-changed=references/pytorch_f64.txt");
     let (narrow, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
     write("ops.rs", narrow.iter().map(module).collect());
     write("ops_wide.rs", wide.iter().map(module).collect());
@@ -29,6 +30,15 @@ fn stored(program: &reference::Program) -> TokenStream {
     let text: TokenStream = program.text.parse().expect("programs are tokens");
     let name = &program.name;
     let (module, plans) = (format_ident!("{name}"), format_ident!("__precast_{name}"));
+    let gpu = (program.float == "f32").then(|| {
+        quote! {
+            #[cfg(feature = "gpu")]
+            #[test]
+            fn gpu() {
+                crate::on_the_gpu::<Plan_, Value, Loss_Sgd_Gradients>(#name);
+            }
+        }
+    });
     quote! {
         mod #module {
             ::precast::model! { #text }
@@ -39,11 +49,7 @@ fn stored(program: &reference::Program) -> TokenStream {
                 crate::on_the_cpu::<Plan_, Value, Loss_Sgd_Gradients>(#name);
             }
 
-            #[cfg(feature = "gpu")]
-            #[test]
-            fn gpu() {
-                crate::on_the_gpu::<Plan_, Value, Loss_Sgd_Gradients>(#name);
-            }
+            #gpu
         }
     }
 }

@@ -1,15 +1,20 @@
 """Writes `pytorch.txt`: what PyTorch computes for the calls below, forwards and backwards, in float64.
 
     python pytorch.py > pytorch.txt
+    python pytorch.py f64 > pytorch_f64.txt
+
+The second file is for models in float64: its numbers have 17 digits, and inputs and parameters are any float64. Of each
+function and layer it has the first case that is small, and of those with kernels of their own the first.
 
 A case starts with `op` and the call as a model writes it, or with `layer` and the field's type. Then follow the inputs,
 the parameters of the layer (`self.`), the results (`=`) and the gradients (`d`), each with its type and its numbers. The
 gradients are those of the sum of all elements of the float results, each times its weight: `((7 i + 3) mod 11 − 4.5) / 4`
-for element `i` in row-major order. Inputs and parameters are exact in float32; those that PyTorch derives nothing for have no gradient.
+for element `i` in row-major order. Inputs and parameters are exact in the type of the file; those that PyTorch derives nothing for have no gradient.
 
 To add a case, add a line here and run the script: earlier cases stay as they are, since each draws from its own seed.
 """
 
+import sys
 import warnings
 
 import torch
@@ -21,34 +26,50 @@ warnings.simplefilter("ignore")
 torch.set_default_dtype(torch.float64)
 print(f"# torch {torch.__version__.split('+')[0]}")
 
+# The type of the file's floats, and how many digits name each of its numbers.
+DOUBLE = sys.argv[1:] == ["f64"]
+KIND, DTYPE, DIGITS = ("f64", torch.float64, 17) if DOUBLE else ("f32", torch.float32, 9)
+
+# The most numbers of a case in the file of float64, what may have more, and what PyTorch computes with numbers of float32.
+SMALL = 63
+LARGE = {"layer BatchNorm1d", "layer GroupNorm", "layer Linear", "op attend", "op conv2d", "op conv_transpose2d", "op ctc_loss",
+         "op einsum", "op matmul", "op max_pool2d", "op rms_norm"}
+ROUNDED = {"op hard_sigmoid"}
+
 # Where the pieces of piecewise activations meet, and where careless formulas overflow.
 EDGES = [-100.0, -6.0, -3.0, -1.0, -0.5, 0.0, 0.5, 1.0, 3.0, 6.0, 100.0]
 count = 0
+written = set()
+
+
+def exact(tensor):
+    """The numbers as the type of the file has them."""
+    return tensor.to(DTYPE).double()
 
 
 def normal(*shape):
     """Standard normal numbers."""
-    return torch.randn(*shape, dtype=torch.float32).double()
+    return torch.randn(*shape, dtype=DTYPE).double()
 
 
 def low(*shape):
     """Numbers of which most are negative."""
-    return (normal(*shape) - 1).float().double()
+    return exact(normal(*shape) - 1)
 
 
 def positive(*shape):
     """Numbers between 0.2 and 3."""
-    return (0.2 + 2.8 * torch.rand(*shape, dtype=torch.float32)).float().double()
+    return exact(0.2 + 2.8 * torch.rand(*shape, dtype=DTYPE))
 
 
 def unit(*shape):
     """Numbers between 0.05 and 0.95."""
-    return (0.05 + 0.9 * torch.rand(*shape, dtype=torch.float32)).float().double()
+    return exact(0.05 + 0.9 * torch.rand(*shape, dtype=DTYPE))
 
 
 def wide(*shape):
     """Numbers whose exponentials differ by many orders of magnitude."""
-    return (30 * normal(*shape)).float().double()
+    return exact(30 * normal(*shape))
 
 
 def edges():
@@ -71,13 +92,13 @@ def bits(*shape):
     return torch.randint(2, shape).bool()
 
 
-def show(name, tensor):
+def shown(name, tensor):
     """One line: the name, the type and the numbers."""
-    kind = {torch.float64: "f32", torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
+    kind = {torch.float64: KIND, torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
     shape = f"[{', '.join(map(str, tensor.shape))}]" if tensor.shape else ""
     whole = tensor.dtype != torch.float64
-    numbers = " ".join(str(int(x)) if whole else f"{x:.9g}" for x in tensor.detach().flatten().tolist())
-    print(f"{name} {kind}{shape}: {numbers}")
+    numbers = " ".join(str(int(x)) if whole else f"{x:.{DIGITS}g}" for x in tensor.detach().flatten().tolist())
+    return f"{name} {kind}{shape}: {numbers}"
 
 
 def case(head, function, parameters, draw):
@@ -85,15 +106,15 @@ def case(head, function, parameters, draw):
     global count
     torch.manual_seed(count)
     count += 1
+    item = head.split("(")[0]
+    if DOUBLE and item in written | ROUNDED:
+        return
     inputs = draw()
     parameters = parameters()
     function = function(parameters)
-    print(f"\n{head}")
     for name, tensor in inputs.items():
-        assert tensor.dtype != torch.float64 or torch.equal(tensor.float().double(), tensor), f"{head}: {name}"
-        show(name, tensor)
-    for name, tensor in parameters.items():
-        show(f"self.{name}", tensor)
+        assert tensor.dtype != torch.float64 or torch.equal(exact(tensor), tensor), f"{head}: {name}"
+    tensors = [*inputs.items(), *((f"self.{name}", tensor) for name, tensor in parameters.items())]
     floats = {name: x for name, x in inputs.items() if x.dtype == torch.float64}
     leaves = {**floats, **{f"self.{name}": x for name, x in parameters.items()}}
     for leaf in leaves.values():
@@ -102,7 +123,7 @@ def case(head, function, parameters, draw):
     results = results if isinstance(results, (tuple, list)) else (results,)
     loss = torch.zeros(())
     for result in results:
-        show("=", result)
+        tensors.append(("=", result))
         if result.dtype == torch.float64:
             i = torch.arange(result.numel())
             loss = loss + (result.flatten() * (((7 * i + 3) % 11) - 4.5) / 4).sum()
@@ -110,7 +131,10 @@ def case(head, function, parameters, draw):
         gradients = torch.autograd.grad(loss, list(leaves.values()), allow_unused=True)
         for name, gradient in zip(leaves, gradients):
             if gradient is not None:
-                show(f"d {name}", gradient)
+                tensors.append((f"d {name}", gradient))
+    if not DOUBLE or item in LARGE or sum(tensor.numel() for _, tensor in tensors) <= SMALL:
+        written.add(item)
+        print("\n".join([f"\n{head}", *(shown(*tensor) for tensor in tensors)]))
 
 
 def op(call, function, **inputs):
@@ -127,7 +151,7 @@ def layer(declared, make, draw, call="self.layer(x)", names=lambda name: name):
         module = make()
         with torch.no_grad():
             for parameter in module.parameters():
-                parameter.copy_(parameter.float().double())
+                parameter.copy_(exact(parameter))
         return {f"layer.{names(name)}": p for name, p in module.named_parameters()}
 
     case(f"layer {declared}\ncall {call}", lambda _: module, parameters, lambda: {"x": draw()})
@@ -210,7 +234,7 @@ op('kl_div(x, y, "batchmean")', lambda x, y: F.kl_div(x, y.detach(), reduction="
 op('kl_div(x, y, "none", log_target = true)', lambda x, y: F.kl_div(x, y, reduction="none", log_target=True), **pair)
 op("binary_cross_entropy(x, y)", F.binary_cross_entropy, x=lambda: unit(4, 3), y=lambda: unit(4, 3))
 op('binary_cross_entropy(x, y, "none")', lambda x, y: F.binary_cross_entropy(x, y.detach(), reduction="none"),
-   x=lambda: torch.tensor([0.01, 0.25, 0.5, 0.9]).float().double(), y=lambda: torch.tensor([0.0, 0.25, 1.0, 1.0]))
+   x=lambda: exact(torch.tensor([0.01, 0.25, 0.5, 0.9])), y=lambda: torch.tensor([0.0, 0.25, 1.0, 1.0]))
 op("binary_cross_entropy_with_logits(x, y)", F.binary_cross_entropy_with_logits, x=edges, y=lambda: unit(21))
 op("gaussian_nll_loss(x, y, v)", F.gaussian_nll_loss, **pair, v=lambda: positive(4, 3))
 op('gaussian_nll_loss(x, y, v, "sum", full = true)',
@@ -410,7 +434,7 @@ op("rotary(x, at, base = 100.0, interleaved = true)", lambda x, at: rotary(x, at
 # What is not written: numbers of activations and losses, and epsilons, on inputs so small that these count.
 def tiny(size, *shape):
     """Numbers of about that size."""
-    return lambda: (size * normal(*shape)).float().double()
+    return lambda: exact(size * normal(*shape))
 
 
 for call, function in {
@@ -421,7 +445,7 @@ for call, function in {
     "hard_tanh(x, -0.5, 2.0)": lambda x: F.hardtanh(x, -0.5, 2.0),
 }.items():
     op(call, function, x=edges)
-far = dict(x=lambda: (3 * normal(4, 3)).float().double(), y=lambda: normal(4, 3))
+far = dict(x=lambda: exact(3 * normal(4, 3)), y=lambda: normal(4, 3))
 op("huber_loss(x, y)", F.huber_loss, **far)
 op("smooth_l1_loss(x, y)", F.smooth_l1_loss, **far)
 op("margin_ranking_loss(x, y, t)", lambda x, y, t: F.margin_ranking_loss(x, y, t.detach()), **pair, t=lambda: signs(4, 3))
@@ -436,7 +460,7 @@ op("rms_norm(x)", lambda x: F.rms_norm(x, (6,), eps=torch.finfo(torch.float32).e
 op("group_norm(x, groups = 2)", lambda x: F.group_norm(x, 2), x=tiny(3e-3, 2, 4, 5))
 op("instance_norm(x)", F.instance_norm, x=tiny(3e-3, 2, 3, 4))
 op("batch_norm(x, m, v)", lambda x, m, v: F.batch_norm(x, m.detach(), v.detach()),
-   x=lambda: normal(3, 2), m=lambda: normal(2), v=lambda: torch.tensor([1e-5, 3e-6]).float().double())
+   x=lambda: normal(3, 2), m=lambda: normal(2), v=lambda: exact(torch.tensor([1e-5, 3e-6])))
 layer("LayerNorm(6)", lambda: nn.LayerNorm(6), tiny(3e-3, 3, 6))
 layer("RMSNorm(6)", lambda: nn.RMSNorm(6, eps=torch.finfo(torch.float32).eps), tiny(3e-4, 3, 6))
 layer("GroupNorm(3, 6)", lambda: nn.GroupNorm(3, 6), tiny(3e-3, 2, 6, 4))
@@ -444,10 +468,10 @@ layer("InstanceNorm1d(3, affine = true)", lambda: nn.InstanceNorm1d(3, affine=Tr
 op("normalize(x)", F.normalize, x=tiny(1e-12, 4, 3))
 op("pairwise_distance(x, y)", F.pairwise_distance, x=tiny(1e-6, 3, 5), y=tiny(1e-6, 3, 5))
 op("cosine_similarity(x, y)", lambda x, y: F.cosine_similarity(x, y, -1), x=tiny(1e-8, 4, 3), y=lambda: normal(4, 3))
-op("gaussian_nll_loss(x, y, v)", lambda x, y, v: F.gaussian_nll_loss(x, y, v.detach()), **pair, v=lambda: torch.tensor(
-    [3e-7, 1e-3, 1.0, 2e-6]).float().double()[:, None].expand(4, 3).contiguous())
+op("gaussian_nll_loss(x, y, v)", lambda x, y, v: F.gaussian_nll_loss(x, y, v.detach()), **pair, v=lambda: exact(torch.tensor(
+    [3e-7, 1e-3, 1.0, 2e-6]))[:, None].expand(4, 3).contiguous())
 op("poisson_nll_loss(x, y, log_input = false)", lambda x, y: F.poisson_nll_loss(x, y.detach(), log_input=False),
-   x=lambda: torch.tensor([0.0, 1e-8, 1e-3, 2.0]).float().double(), y=lambda: positive(4))
+   x=lambda: exact(torch.tensor([0.0, 1e-8, 1e-3, 2.0])), y=lambda: positive(4))
 
 # A row without variance, at which the derivative of the root is infinite.
 op("std(x, axis = 1)", lambda x: x.std(1), x=lambda: torch.cat([normal(2, 5), torch.ones(1, 5)]))

@@ -2,6 +2,8 @@
 
 pub mod reference;
 
+use precast_compiler::ir::DType;
+
 /// Numbers between −1 and 1, the same in every run.
 pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
     let mut state = seed.wrapping_mul(0x9E37_79B9) ^ 0x85EB_CA6B;
@@ -12,6 +14,32 @@ pub fn numbers(count: usize, seed: u32) -> Vec<f32> {
         state as f32 / u32::MAX as f32 * 2.0 - 1.0
     };
     (0..count).map(|_| number()).collect()
+}
+
+/// Words that begin where an f64 may.
+#[derive(Debug)]
+pub struct Aligned {
+    pairs: Vec<f64>,
+    len: usize,
+}
+
+impl Aligned {
+    /// A copy of words.
+    pub fn new(words: &[f32]) -> Aligned {
+        let bits = |word: Option<&f32>| u64::from(word.map_or(0, |word| word.to_bits()));
+        let pair = |pair: &[f32]| f64::from_bits(bits(pair.first()) | bits(pair.get(1)) << 32);
+        Aligned { pairs: words.chunks(2).map(pair).collect(), len: words.len() }
+    }
+
+    /// The words.
+    pub fn words(&self) -> &[f32] {
+        &precast::__rt::words(&self.pairs)[..self.len]
+    }
+}
+
+/// The words of an element.
+pub fn words_of(dtype: DType) -> usize {
+    dtype.bits() as usize / 32
 }
 
 /// An adapter; without one the test fails, unless the environment says that there is none.

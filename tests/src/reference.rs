@@ -1,10 +1,16 @@
-//! Stored references: the text that `references/pytorch.py` writes in, cases and the models that compute them out.
+//! Stored references: the texts that `references/pytorch.py` writes in, cases and the models that compute them out.
 //!
 //! A model has one function `value` with the results of its cases, and one training function `loss`, which weighs and
 //! adds those that are floats. Each float input has a parameter of its own that is added to it and starts at zero, so
 //! that the gradient of that parameter is the input's.
 
 use std::fmt::Write;
+
+/// The texts: the type of a text's floats, the first word of its models' names, and the text.
+const TEXTS: [(&str, &str, &str); 2] = [
+    ("f32", "pytorch", include_str!("../references/pytorch.txt")),
+    ("f64", "double", include_str!("../references/pytorch_f64.txt")),
+];
 
 /// How many cases a model computes: few models compile sooner than many, and fail less clearly.
 const CASES: usize = 40;
@@ -44,6 +50,8 @@ pub struct Case {
 pub struct Program {
     /// The model's name in snake case.
     pub name: String,
+    /// The type of its floats.
+    pub float: &'static str,
     /// What it computes.
     pub cases: Vec<Case>,
     /// The `model!`'s text.
@@ -52,10 +60,14 @@ pub struct Program {
 
 /// The stored cases in models.
 pub fn programs() -> Vec<Program> {
-    let cases: Vec<Case> = include_str!("../references/pytorch.txt").split("\n\n").skip(1).map(read).collect();
+    TEXTS.into_iter().flat_map(|(float, word, text)| of_text(float, word, text)).collect()
+}
+
+fn of_text(float: &'static str, word: &str, stored: &str) -> Vec<Program> {
+    let cases: Vec<Case> = stored.split("\n\n").skip(1).map(read).collect();
     let program = |(k, cases): (usize, &[Case])| {
-        let name = format!("pytorch{k}");
-        Program { text: text(&name, cases), name, cases: cases.to_vec() }
+        let name = format!("{word}{k}");
+        Program { text: text(&name, float, cases), name, float, cases: cases.to_vec() }
     };
     cases.chunks(CASES).enumerate().map(program).collect()
 }
@@ -68,7 +80,7 @@ pub fn weight(i: usize) -> f64 {
 impl Stored {
     /// Whether it is of floats.
     pub fn is_float(&self) -> bool {
-        self.dtype == "f32"
+        self.dtype.starts_with('f')
     }
 
     /// Its type as a model writes it.
@@ -95,9 +107,11 @@ fn read(text: &str) -> Case {
     case
 }
 
-/// The binary32 numbers that were meant: nine digits name each of them.
+/// The binary32 numbers that were meant, where they are that: nine digits name each of them.
 fn exact(mut input: Stored) -> Stored {
-    input.numbers.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+    if input.dtype == "f32" {
+        input.numbers.iter_mut().for_each(|x| *x = f64::from(*x as f32));
+    }
     input
 }
 
@@ -114,7 +128,7 @@ fn stored(name: &str, text: &str) -> Stored {
     }
 }
 
-fn text(name: &str, cases: &[Case]) -> String {
+fn text(name: &str, float: &str, cases: &[Case]) -> String {
     let (mut fields, mut args, mut body, mut results, mut types) = (vec![], vec![], String::new(), vec![], vec![]);
     let (mut weights, mut loss) = (vec![], vec![]);
     for (k, case) in cases.iter().enumerate() {
@@ -143,13 +157,14 @@ fn text(name: &str, cases: &[Case]) -> String {
         let _ =
             writeln!(body, "        let {} = {};", tuple(&names), case.call.replace("self.", &format!("self.c{k}_")));
     }
-    let model = format!("P{}", &name[1..]);
+    let model = format!("{}{}", name[..1].to_uppercase(), &name[1..]);
+    let precision = if float == "f32" { String::new() } else { format!("#[model(precision = {float})]\n") };
     let (fields, args, weights) = (fields.join(",\n    "), args.join(", "), weights.join(", "));
     let (types, results, loss) = (tuple(&types), tuple(&results), loss.join(" + "));
     format!(
-        "pub struct {model} {{\n    {fields}\n}}\n\nimpl {model} {{\n    \
+        "{precision}pub struct {model} {{\n    {fields}\n}}\n\nimpl {model} {{\n    \
          pub fn value(&self, {args}) -> {types} {{\n{body}        {results}\n    }}\n\n    \
-         #[train(Sgd)]\n    pub fn loss(&self, {args}, {weights}) -> f32 {{\n{body}        {loss}\n    }}\n}}\n"
+         #[train(Sgd)]\n    pub fn loss(&self, {args}, {weights}) -> {float} {{\n{body}        {loss}\n    }}\n}}\n"
     )
 }
 

@@ -17,16 +17,25 @@ use precast_compiler::ir::{DType, Model};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 use precast_compiler::pipeline::{check, lower};
 use tests::reference::{Program, Stored, programs, weight};
+use tests::{Aligned, words_of};
 use whole::judge::{Verdict, oracles};
 
 include!(concat!(env!("OUT_DIR"), "/references.rs"));
 
-/// The largest error of a number of the oracle, which computes in binary64 as PyTorch did, but for some constants that PyTorch
-/// rounds to binary32.
-const RELATIVE: f64 = 6e-8;
+/// How far a number may be from the stored one.
+struct Bound {
+    /// In parts of itself.
+    relative: f64,
+    /// In parts of the largest number of its tensor, because some cancel.
+    of_largest: f64,
+}
 
-/// Its error relative to the largest number of its tensor: numbers are stored with nine digits, and some cancel.
-const OF_LARGEST: f64 = 1e-9;
+/// Of the oracle, which computes in binary64 as PyTorch did, but for some constants that PyTorch rounds to binary32, where numbers
+/// are stored with nine digits.
+const NINE_DIGITS: Bound = Bound { relative: 6e-8, of_largest: 1e-9 };
+
+/// Of the oracle and of a device where models compute in binary64, too, and numbers are stored with seventeen.
+const SEVENTEEN_DIGITS: Bound = Bound { relative: 0.0, of_largest: 1e-12 };
 
 fn on_the_cpu<C: Compiled, F: Function, G: Step<Optimizer = Sgd>>(name: &str) {
     Judged::new(name).run::<Cpu, C, F, G>(&Cpu);
@@ -46,6 +55,7 @@ struct Judged {
     /// The stored inputs, and for the loss the weights after them.
     inputs: Vec<Stored>,
     weights: Vec<Stored>,
+    bound: Bound,
 }
 
 impl Judged {
@@ -56,7 +66,8 @@ impl Judged {
         let inputs = program.cases.iter().flat_map(|case| case.inputs.clone()).collect();
         let results = program.cases.iter().flat_map(|case| &case.results).filter(|result| result.is_float());
         let weights = results.map(|r| Stored { numbers: (0..r.numbers.len()).map(weight).collect(), ..r.clone() });
-        Judged { weights: weights.collect(), inputs, model: lower(models.remove(0)).model, program }
+        let bound = if program.float == "f32" { NINE_DIGITS } else { SEVENTEEN_DIGITS };
+        Judged { weights: weights.collect(), inputs, model: lower(models.remove(0)).model, program, bound }
     }
 
     fn run<D, C, F, G>(&self, device: &D)
@@ -67,16 +78,18 @@ impl Judged {
         G: Step<Optimizer = Sgd>,
     {
         let (value, loss) = (self.oracles("value", false), self.oracles("loss", true));
-        let mut wrong = self.results(&value[0]);
-        wrong.extend(self.gradients(&loss[0]));
-        let verdict = device.wait(self.on_device::<D, C, F, G>(device, &value, &loss));
+        let mut wrong = self.wrong(&value[0], &loss[0]);
+        let (verdict, found) = device.wait(self.on_device::<D, C, F, G>(device, &value, &loss));
+        if self.model.float() == DType::F64 {
+            wrong.extend(self.wrong(&found, &found));
+        }
         assert!(verdict.skipped * 100 <= verdict.judged, "{} of {} are no evidence", verdict.skipped, verdict.judged);
         wrong.extend(verdict.wrong);
         assert!(wrong.is_empty(), "{}", wrong.join("\n"));
     }
 
-    /// What differs between a device and the oracles.
-    async fn on_device<D, C, F, G>(&self, device: &D, value: &[Outputs], loss: &[Outputs]) -> Verdict
+    /// What differs between a device and the oracles, and the device's results and gradients.
+    async fn on_device<D, C, F, G>(&self, device: &D, value: &[Outputs], loss: &[Outputs]) -> (Verdict, Outputs)
     where
         D: Blocking,
         C: Compiled,
@@ -84,27 +97,31 @@ impl Judged {
         G: Step<Optimizer = Sgd>,
     {
         let mut verdict = Verdict::default();
-        let (len, foreign) = (C::SPEC.pool_len, Foreigns::default());
+        let mut outputs = Outputs { results: vec![], effects: vec![] };
+        let (elements, foreign) = (C::SPEC.pool_len, Foreigns::default());
+        let size = words_of(self.model.float());
+        let len = elements * size;
         let mut start = vec![0.0; len];
         for (name, stored) in self.parameters() {
-            let offset = self.offset(&name);
-            let values = stored.numbers.iter().map(|&x| x as f32);
-            start[offset..].iter_mut().zip(values).for_each(|(word, x)| *word = x);
+            let values = tensor(stored).data.words();
+            start[self.offset(&name) * size..][..values.len()].copy_from_slice(&values);
         }
         let mut pool = device.pool::<C>(&start).await.expect("a pool");
         let mut workspace = device.workspace(&pool);
-        let mut words: Vec<Vec<f32>> = self.inputs.iter().map(words).collect();
-        let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
+        let mut words: Vec<Aligned> = self.inputs.iter().map(words).collect();
+        let inputs: Vec<&[f32]> = words.iter().map(Aligned::words).collect();
         device.call::<F>(&pool, None, &mut workspace, &[], &inputs, &foreign).await.expect("a call");
         let calls = self.program.cases.iter().flat_map(|case| case.results.iter().map(|_| &case.call));
         for (k, call) in calls.enumerate() {
             let said: Vec<&Tensor> = value.iter().map(|s| &s.results[k]).collect();
-            verdict.compare(&format!("`{call}`"), &said, device.result::<F>(&workspace, &[], k), 1.0);
+            let found = device.result::<F>(&workspace, &[], k);
+            verdict.compare(&format!("`{call}`"), &said, found, 1.0);
+            outputs.results.push(like(said[0], found));
         }
 
         words.extend(self.weights.iter().map(self::words));
-        let inputs: Vec<&[f32]> = words.iter().map(Vec::as_slice).collect();
-        let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; len / 64]);
+        let inputs: Vec<&[f32]> = words.iter().map(Aligned::words).collect();
+        let (mut row, groups) = (vec![0.0; NUMBERS_AT + 5 * GROUPS], vec![0; elements / 64]);
         row[2] = f32::INFINITY;
         let call = StepCall {
             dims: &[],
@@ -123,10 +140,11 @@ impl Judged {
             let Effect::Gradient(id) = effect else { continue };
             let param = self.model.param(*id);
             let said: Vec<&Tensor> = loss.iter().map(|s| &s.effects[k].1).collect();
-            let found = &gradients[param.offset..param.offset + tensor.data.len()];
+            let found = &gradients[param.offset * size..][..tensor.data.len() * size];
             verdict.compare(&format!("the gradient of {}", param.name), &said, found, 1.0);
+            outputs.effects.push((*effect, like(tensor, found)));
         }
-        verdict
+        (verdict, outputs)
     }
 
     /// The parameters of layers by their names in the model.
@@ -148,7 +166,7 @@ impl Judged {
             Some((_, stored)) => tensor(stored),
             None => {
                 let extents = p.ty.shape.iter().map(|d| d.as_const().expect("extents are constants") as usize);
-                Tensor::zeros(DType::F32, extents.collect::<Vec<_>>())
+                Tensor::zeros(p.ty.dtype, extents.collect::<Vec<_>>())
             }
         };
         let params = self.model.params.iter().map(start).collect();
@@ -156,19 +174,24 @@ impl Judged {
         oracles(function, &self.model, &env).expect("the arguments fit")
     }
 
-    /// What differs between the oracle's results and PyTorch's.
+    /// What differs between numbers and PyTorch's.
+    fn wrong(&self, value: &Outputs, loss: &Outputs) -> Vec<String> {
+        [self.results(value), self.gradients(loss)].concat()
+    }
+
+    /// What differs between results and PyTorch's.
     fn results(&self, found: &Outputs) -> Vec<String> {
         let stored = self.program.cases.iter().flat_map(|case| case.results.iter().map(|r| (&case.call, r)));
         if stored.clone().count() != found.results.len() {
             return vec![format!("{} results instead of {}", found.results.len(), stored.count())];
         }
         let one = |((call, stored), found): ((&String, &Stored), &Tensor)| {
-            difference(stored, &found.data.numbers()).map(|why| format!("`{call}`: {why}"))
+            self.bound.difference(stored, &found.data.numbers()).map(|why| format!("`{call}`: {why}"))
         };
         stored.zip(&found.results).filter_map(one).collect()
     }
 
-    /// What differs between its gradients and PyTorch's.
+    /// What differs between gradients and PyTorch's.
     fn gradients(&self, found: &Outputs) -> Vec<String> {
         let mut wrong = vec![];
         for (k, case) in self.program.cases.iter().enumerate() {
@@ -179,7 +202,7 @@ impl Judged {
                 let of = found.effects.iter().find(|(effect, _)| is_its(effect));
                 // A parameter through which no derivative flows has no gradient: it is zero.
                 let found = of.map_or_else(|| vec![0.0; stored.numbers.len()], |(_, gradient)| gradient.data.numbers());
-                let why = difference(stored, &found);
+                let why = self.bound.difference(stored, &found);
                 wrong.extend(why.map(|why| format!("`{}`: the gradient of {}: {why}", case.call, stored.name)));
             }
         }
@@ -197,22 +220,28 @@ fn tensor(stored: &Stored) -> Tensor {
     Tensor::new(stored.shape.clone(), Data::of(dtype, stored.numbers.clone()))
 }
 
-/// The numbers as pools hold them.
-fn words(stored: &Stored) -> Vec<f32> {
-    let word = |&x: &f64| if stored.is_float() { x as f32 } else { f32::from_bits(x as u32) };
-    stored.numbers.iter().map(word).collect()
+/// A tensor of that shape and type with the words of a device.
+fn like(tensor: &Tensor, words: &[f32]) -> Tensor {
+    Tensor::new(tensor.shape.clone(), Data::of_words(tensor.data.dtype(), words))
 }
 
-/// How numbers of the oracle differ from stored ones, where they do.
-fn difference(stored: &Stored, found: &[f64]) -> Option<String> {
-    if found.len() != stored.numbers.len() {
-        return Some(format!("{} elements instead of {}", found.len(), stored.numbers.len()));
+/// The numbers as pools hold them.
+fn words(stored: &Stored) -> Aligned {
+    Aligned::new(&tensor(stored).data.words())
+}
+
+impl Bound {
+    /// How numbers differ from stored ones, where they do.
+    fn difference(&self, stored: &Stored, found: &[f64]) -> Option<String> {
+        if found.len() != stored.numbers.len() {
+            return Some(format!("{} elements instead of {}", found.len(), stored.numbers.len()));
+        }
+        let finite = stored.numbers.iter().filter(|x| x.is_finite());
+        let scale = finite.fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
+        let far = |(a, b): (&f64, &f64)| {
+            !(a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= self.relative * a.abs() + self.of_largest * scale)
+        };
+        let at = stored.numbers.iter().zip(found).position(far)?;
+        Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], stored.numbers[at]))
     }
-    let finite = stored.numbers.iter().filter(|x| x.is_finite());
-    let scale = finite.fold(f64::MIN_POSITIVE, |m: f64, x| m.max(x.abs()));
-    let far = |(a, b): (&f64, &f64)| {
-        !(a == b || a.is_nan() && b.is_nan() || (a - b).abs() <= RELATIVE * a.abs() + OF_LARGEST * scale)
-    };
-    let at = stored.numbers.iter().zip(found).position(far)?;
-    Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], stored.numbers[at]))
 }

@@ -10,6 +10,7 @@ use precast_compiler::ops::{Input, Program, programs};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 use precast_compiler::pipeline::{check, lower};
 use std::sync::Mutex;
+use tests::{Aligned, words_of};
 use whole::judge::{Verdict, oracles};
 
 /// What `B` is bound to: an odd extent, and the smallest.
@@ -64,24 +65,6 @@ struct Round {
 struct Arguments {
     tensors: Vec<Tensor>,
     words: Vec<Aligned>,
-}
-
-/// Words that begin where an f64 may.
-struct Aligned {
-    pairs: Vec<f64>,
-    len: usize,
-}
-
-impl Aligned {
-    fn new(words: &[f32]) -> Aligned {
-        let bits = |word: Option<&f32>| u64::from(word.map_or(0, |word| word.to_bits()));
-        let pair = |pair: &[f32]| f64::from_bits(bits(pair.first()) | bits(pair.get(1)) << 32);
-        Aligned { pairs: words.chunks(2).map(pair).collect(), len: words.len() }
-    }
-
-    fn words(&self) -> &[f32] {
-        &precast::__rt::words(&self.pairs)[..self.len]
-    }
 }
 
 impl Case {
@@ -253,12 +236,6 @@ fn arguments(inputs: &[Input], batch: usize, random: &mut Random) -> Arguments {
         arguments.tensors.push(Tensor::new(shape, data));
     }
     arguments
-}
-
-/// A number as the pools hold it.
-/// Words of an element.
-fn words_of(dtype: DType) -> usize {
-    dtype.bits() as usize / 32
 }
 
 /// SplitMix64 (Steele, Lea and Flood 2014).
