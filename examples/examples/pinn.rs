@@ -6,8 +6,9 @@
 //! cargo run --release -p examples --example pinn --features gpu -- --device gpu
 //! ```
 
-use std::{error::Error, f64::consts::PI, time::Instant};
+use std::{error::Error, time::Instant};
 
+use examples::burgers::{error, grid, scattered};
 use examples::progress::Progress;
 use lexopt::{Arg::Long, Parser, ValueExt};
 use precast::prelude::*;
@@ -50,7 +51,6 @@ model! {
     }
 }
 
-const VISCOSITY: f64 = 0.05;
 const POINTS: usize = 512;
 const USAGE: &str = "usage: pinn [--seed N] [--steps N] [--device cpu|gpu]";
 
@@ -81,21 +81,8 @@ fn run<D: Blocking>(device: &D, seed: u64, steps: u64) -> Result<(), Box<dyn Err
     train(&mut burgers, steps)?;
     println!("{steps} steps in {:.1} s", start.elapsed().as_secs_f32());
 
-    let (mut x, mut t) = (vec![], vec![]);
-    for i in 0..=100 {
-        for j in 1..=20 {
-            x.push(i as f32 / 50.0 - 1.0);
-            t.push(j as f32 / 20.0);
-        }
-    }
-    let found = burgers.at(&x, &t)?;
-    let (mut error, mut size) = (0.0, 0.0);
-    for ((x, t), found) in x.iter().zip(&t).zip(found) {
-        let exact = exact(f64::from(*x), f64::from(*t));
-        error += (f64::from(found) - exact).powi(2);
-        size += exact.powi(2);
-    }
-    println!("relative L2 error: {:.2e}", (error / size).sqrt());
+    let (x, t): (Vec<f32>, Vec<f32>) = grid().map(|(x, t)| (x as f32, t as f32)).unzip();
+    println!("relative L2 error: {:.2e}", error(burgers.at(&x, &t)?.into_iter().map(f64::from)));
     Ok(())
 }
 
@@ -109,8 +96,8 @@ fn train<D: Blocking>(burgers: &mut Burgers<D>, steps: u64) -> precast::Result<(
         let turn = step as f32 / steps as f32 * core::f32::consts::PI;
         trainer.optimizer.rate = rate * (1.0 + turn.cos()) / 2.0;
         for (k, (x, t)) in x.iter_mut().zip(&mut t).enumerate() {
-            let [a, b] = scattered(step * POINTS as u64 + k as u64);
-            (*x, *t) = ((2.0 * a - 1.0) as f32, b as f32);
+            let (place, time) = scattered(step * POINTS as u64 + k as u64);
+            (*x, *t) = (place as f32, time as f32);
         }
         let loss = trainer.loss(&x, &t)?;
         if step % 500 == 499 {
@@ -119,26 +106,4 @@ fn train<D: Blocking>(burgers: &mut Burgers<D>, steps: u64) -> precast::Result<(
         progress.step(format_args!("step {step}"));
     }
     Ok(())
-}
-
-/// The k-th of evenly scattered points of the unit square: multiples of powers of 1/ρ, where ρ³ = ρ + 1.
-fn scattered(k: u64) -> [f64; 2] {
-    let rho = 1.324_717_957_244_746;
-    [1.0 / rho, 1.0 / (rho * rho)].map(|step| (0.5 + k as f64 * step).fract())
-}
-
-/// The solution by the transformation of Cole (1951) and Hopf (1950): a ratio of integrals over where the
-/// heat at `(x, t)` comes from.
-fn exact(x: f64, t: f64) -> f64 {
-    let width = (4.0 * VISCOSITY * t).sqrt();
-    let (mut flow, mut heat) = (0.0, 0.0);
-    for k in -400..=400 {
-        // The integrands vanish beyond eight widths, and there the trapezoidal rule is exact to rounding.
-        let z = f64::from(k) / 50.0;
-        let from = x - width * z;
-        let weight = (-z * z - (PI * from).cos() / (2.0 * PI * VISCOSITY)).exp();
-        flow -= (PI * from).sin() * weight;
-        heat += weight;
-    }
-    flow / heat
 }

@@ -1,5 +1,6 @@
 //! Shared parts of the example programs.
 
+pub mod burgers;
 pub mod digits;
 pub mod idx;
 pub mod picture;
