@@ -5,7 +5,7 @@ use precast::__rt::{Compiled, Foreigns, Function, GROUPS, NUMBERS_AT, Step, Step
 use precast::Gpu;
 use precast::{Blocking, Cpu, Sgd};
 use precast_compiler::ir::model::{Effect, Mode};
-use precast_compiler::ir::{DType, Dim, Model, Type};
+use precast_compiler::ir::{Dim, Model, Type};
 use precast_compiler::ops::{Input, Program, programs};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 use precast_compiler::pipeline::{check, lower};
