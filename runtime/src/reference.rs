@@ -238,7 +238,7 @@ pub mod layers {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `dim` | an integer | required | features of the argument's last axis |
-    /// | `eps` | a number | `1.1920929e-7` | added to the mean square |
+    /// | `eps` | a number |  | added to the mean square; where it is not given, the machine epsilon of the type, as PyTorch's |
     /// | `elementwise_affine` | `true` or `false` | `true` | whether a learnt scale follows |
     ///
     /// Example: with `layer: RMSNorm(64)`, `self.layer(x)` of `x: f32[B, T, 64]` is `f32[B, T, 64]`. Its parameters: `layer.weight: f32[64]`.
@@ -2454,7 +2454,7 @@ pub mod functions {
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `eps` | a number | `1.1920929e-7` | added to the mean square |
+    /// | `eps` | a number |  | added to the mean square; where it is not given, the machine epsilon of the type, as PyTorch's |
     ///
     /// Example: `rms_norm(x, w)` of `x: f32[5, 17]`, `w: f32[17]` is `f32[5, 17]`.
     pub const rms_norm: &str = "rms_norm(x: float[.., Features], weight: float[Features]?) -> float[.., Features]";

@@ -6,8 +6,12 @@ use crate::ir::prim::{MapOp, ReduceOp};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&RMS_NORM), Item::Layer(&LAYER)];
 
-/// The default is the machine epsilon of f32, as PyTorch's.
-const EPS: AttrDecl = AttrDecl::optional("eps", AttrKind::Float, "1.1920929e-7", "added to the mean square");
+const EPS: AttrDecl = AttrDecl::optional(
+    "eps",
+    AttrKind::Float,
+    "",
+    "added to the mean square; where it is not given, the machine epsilon of the type, as PyTorch's",
+);
 
 static RMS_NORM: Op = Op {
     name: "rms_norm",
@@ -23,7 +27,7 @@ static RMS_NORM: Op = Op {
         let squared = b.mul(x, x)?;
         let sum = b.reduce_keep(ReduceOp::Sum, squared, &[last])?;
         let mean = b.div(sum, n)?;
-        let shifted = b.with(MapOp::Add, mean, attrs.number("eps"))?;
+        let shifted = b.with(MapOp::Add, mean, attrs.float("eps").unwrap_or(b.dtype(x).epsilon()))?;
         let scale = b.unary(MapOp::Rsqrt, shifted)?;
         let y = b.mul(x, scale)?;
         Ok(vec![match args.get(1) {

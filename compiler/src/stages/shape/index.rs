@@ -8,7 +8,8 @@ use crate::ir::ellipses::Ellipses;
 use crate::ir::prim::Cut;
 use crate::ir::written::{Item, Site};
 use crate::ir::{Category, DType, Dim, Kind, Node, Prim, Type, Value};
-use crate::ops::OpError;
+use crate::ops::{Builder, OpError};
+use proc_macro2::Span;
 
 /// What happens to one axis.
 struct Part {
@@ -108,7 +109,8 @@ impl Shaper<'_> {
                     }
                     let written = &site.args[args.len() - indices.len() - 1];
                     self.check_counted(index, written, &site.args[0].0, &ty.shape[at]);
-                    parts.push(Part { gather: Some(index), ..whole(&ty.shape[at]) });
+                    let gather = self.position(index, written.1.first);
+                    parts.push(Part { gather: Some(gather), ..whole(&ty.shape[at]) });
                 }
                 Item::Step { .. } | Item::Range { step: ..=0, .. } => {
                     self.diags.push(step::report(&ty, at, (items, k), (&site.args[0].0, place)));
@@ -129,11 +131,11 @@ impl Shaper<'_> {
 
     fn check_index(&mut self, index: Value, whole: &Type, site: &Site, arg: usize) -> bool {
         let ty = self.new.ty(index);
-        if ty.dtype == DType::U32 {
+        if ty.dtype.is_integer() {
             return true;
         }
         let (text, place) = &site.args[arg];
-        let message = format!("an index is u32, but `{text}` is {}", type_text(ty));
+        let message = format!("an index is an integer, but `{text}` is {}", type_text(ty));
         let report = Diagnostic::new(Code::WrongDtype, *place, message);
         self.diags.push(match ty.dtype {
             DType::Bool => {
@@ -147,6 +149,16 @@ impl Shaper<'_> {
             }
         });
         false
+    }
+
+    /// An index as the u32 that primitives take.
+    fn position(&mut self, index: Value, span: Span) -> Value {
+        let (graph, sites) = (&mut self.new, &mut 0);
+        let mut builder = Builder { graph, span, training: false, float: DType::F32, sites, loops: vec![] };
+        match builder.index(index) {
+            Ok(position) => position,
+            Err(error) => unreachable!("an integer has been checked: {}", error.message),
+        }
     }
 
     /// One element or a range of an axis; `None` after a report.

@@ -126,7 +126,6 @@ impl Tile<'_> {
     }
 }
 
-#[cfg(feature = "f64")]
 impl Tile<'_, f64> {
     /// The sums of row `r` from column `j` on.
     #[inline(always)]
