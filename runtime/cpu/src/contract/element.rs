@@ -117,7 +117,6 @@ impl Element for f32 {
     }
 }
 
-#[cfg(feature = "f64")]
 impl Element for f64 {
     const ZERO: f64 = 0.0;
     const WORDS: usize = 2;
