@@ -545,7 +545,7 @@ pub mod functions {
     pub const avg_pool2d: &str = "avg_pool2d(x: float[.., Height, Width]) -> float[...]";
 
     /// ```text
-    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *
+    /// batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> float*
     /// ```
     ///
     /// `(x − mean) / √(variance + eps) · weight + bias` for each channel (Ioffe and Szegedy 2015). In training mean and population variance are those over all axes but the channels', and `(1 − momentum) · running + momentum · batch` are the second and third result, where the batch's variance is the unbiased one. With `momentum = None` the batch weighs `1 / (num_batches_tracked + 1)`, and that count is the fourth result. With `track_running_stats = false` `weight` and `bias` follow `x`.
@@ -560,7 +560,7 @@ pub mod functions {
     /// | `track_running_stats` | `true` or `false` | `true` | whether there are running statistics; where there are none, mean and variance are always the batch's |
     ///
     /// Example: `batch_norm(x, m, v, w, c)` of `x: f32[B, 3, 5, 7]`, `m: f32[3]`, `v: f32[3]`, `w: f32[3]`, `c: f32[3]` is `f32[B, 3, 5, 7]`.
-    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *";
+    pub const batch_norm: &str = "batch_norm(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> float*";
 
     /// ```text
     /// bernoulli(key: u32[2]?) -> bool[...]
@@ -1385,7 +1385,7 @@ pub mod functions {
     pub const group_norm: &str = "group_norm(x: float[Batch, Channels, ..], weight: float[Channels]?, bias: float[Channels]?) -> float[Batch, Channels, ..]";
 
     /// ```text
-    /// gru(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *
+    /// gru(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*
     /// ```
     ///
     /// Gated recurrent units over the middle axis: `h = (1 − σ(z))·n + σ(z)·h`, `n = tanh(x_n + σ(r)·h_n)`, where `r, z, n` are the parts of `x·weight_ihᵀ + bias_ih` and `h·weight_hhᵀ + bias_hh`, the first two summed (Cho et al. 2014, with the reset after the product as in cuDNN and PyTorch). Gives the output of every step `[Batch, Steps, directions·hidden]`, and the last `h`, `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. Between layers, `dropout` of the elements are zero in training.
@@ -1400,7 +1400,7 @@ pub mod functions {
     /// | `dropout` | a number | `0.0` | the probability with which elements between layers are zero in training, from 0 to 1 |
     ///
     /// Example: `gru(x, v, w, c, d)` of `x: f32[B, 3, 2]`, `v: f32[9, 2]`, `w: f32[9, 3]`, `c: f32[9]`, `d: f32[9]` is `(f32[B, 3, 3], f32[1, B, 3])`.
-    pub const gru: &str = "gru(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *";
+    pub const gru: &str = "gru(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*";
 
     /// ```text
     /// gt(a: number[...], b: number[...]) -> bool[...]
@@ -1869,7 +1869,7 @@ pub mod functions {
     pub const logsumexp: &str = "logsumexp(x: float[..]) -> float[...]";
 
     /// ```text
-    /// lstm(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *
+    /// lstm(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*
     /// ```
     ///
     /// Long short-term memory over the middle axis: `c = σ(f)·c + σ(i)·tanh(g)`, `h = σ(o)·tanh(c)`, where `i, f, g, o` are the parts of `x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh` (Hochreiter and Schmidhuber 1997; Gers et al. 2000). Gives the output of every step `[Batch, Steps, directions·hidden]`, and the last `h` and `c`, `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. Between layers, `dropout` of the elements are zero in training.
@@ -1884,7 +1884,7 @@ pub mod functions {
     /// | `dropout` | a number | `0.0` | the probability with which elements between layers are zero in training, from 0 to 1 |
     ///
     /// Example: `lstm(x, v, w, c, d)` of `x: f32[B, 3, 2]`, `v: f32[12, 2]`, `w: f32[12, 3]`, `c: f32[12]`, `d: f32[12]` is `(f32[B, 3, 3], f32[1, B, 3], f32[1, B, 3])`.
-    pub const lstm: &str = "lstm(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *";
+    pub const lstm: &str = "lstm(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*";
 
     /// ```text
     /// lt(a: number[...], b: number[...]) -> bool[...]
@@ -2460,7 +2460,7 @@ pub mod functions {
     pub const rms_norm: &str = "rms_norm(x: float[.., Features], weight: float[Features]?) -> float[.., Features]";
 
     /// ```text
-    /// rnn(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *
+    /// rnn(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*
     /// ```
     ///
     /// The recurrence `h = tanh(x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh)` over the middle axis (Elman 1990). Gives the output of every step `[Batch, Steps, directions·hidden]`, and the last `h`, `[layers·directions, Batch, hidden]`, as which a first state may be given; otherwise it is zero. With `lengths = n`, a `u32[Batch]`, sequence `b` ends after `n[b]` steps: later outputs are zero, and last states are those at its end. Between layers, `dropout` of the elements are zero in training.
@@ -2475,7 +2475,7 @@ pub mod functions {
     /// | `dropout` | a number | `0.0` | the probability with which elements between layers are zero in training, from 0 to 1 |
     ///
     /// Example: `rnn(x, v, w, c, d)` of `x: f32[B, 3, 2]`, `v: f32[5, 2]`, `w: f32[5, 5]`, `c: f32[5]`, `d: f32[5]` is `(f32[B, 3, 5], f32[1, B, 5])`.
-    pub const rnn: &str = "rnn(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *";
+    pub const rnn: &str = "rnn(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*";
 
     /// ```text
     /// roll(x: any[..]) -> any[..]
@@ -2547,7 +2547,7 @@ pub mod functions {
     pub const scatter_add: &str = "scatter_add(x: number[...], index: int[..], updates: number[..]) -> number[...]";
 
     /// ```text
-    /// segment_mean(x: float[Count, ..], segments: int[Count]) -> *
+    /// segment_mean(x: float[Count, ..], segments: int[Count]) -> float*
     /// ```
     ///
     /// The mean of the slices of the first axis that belong to each segment, 0 for one without any; a segment number outside is dropped.
@@ -2557,10 +2557,10 @@ pub mod functions {
     /// | `count` | an extent | required | the number of segments |
     ///
     /// Example: `segment_mean(x, i, 6)` of `x: f32[9, 7]`, `i: u32[9]` is `f32[6, 7]`.
-    pub const segment_mean: &str = "segment_mean(x: float[Count, ..], segments: int[Count]) -> *";
+    pub const segment_mean: &str = "segment_mean(x: float[Count, ..], segments: int[Count]) -> float*";
 
     /// ```text
-    /// segment_sum(x: number[Count, ..], segments: int[Count]) -> *
+    /// segment_sum(x: number[Count, ..], segments: int[Count]) -> wide*
     /// ```
     ///
     /// The sum of the slices of the first axis that belong to each segment, 0 for one without any; a segment number outside is dropped.
@@ -2570,7 +2570,7 @@ pub mod functions {
     /// | `count` | an extent | required | the number of segments |
     ///
     /// Example: `segment_sum(x, i, 5)` of `x: f32[9, 7]`, `i: u32[9]` is `f32[5, 7]`.
-    pub const segment_sum: &str = "segment_sum(x: number[Count, ..], segments: int[Count]) -> *";
+    pub const segment_sum: &str = "segment_sum(x: number[Count, ..], segments: int[Count]) -> wide*";
 
     /// ```text
     /// selu(x: float[..]) -> float[..]
@@ -3016,7 +3016,7 @@ pub mod functions {
     pub const top_k: &str = "top_k(x: number[..]) -> (number[...], u32[...])";
 
     /// ```text
-    /// trace(x: number[.., N, N]) -> number[..]
+    /// trace(x: number[.., N, N]) -> wide[..]
     /// ```
     ///
     /// The sum of the main diagonal of square matrices over the last two axes.
@@ -3024,7 +3024,7 @@ pub mod functions {
     /// In PyTorch `torch.trace`.
     ///
     /// Example: `trace(x)` of `x: f32[7, 7]` is `f32`.
-    pub const trace: &str = "trace(x: number[.., N, N]) -> number[..]";
+    pub const trace: &str = "trace(x: number[.., N, N]) -> wide[..]";
 
     /// ```text
     /// transpose(x: any[...]) -> any[...]

@@ -309,7 +309,9 @@ impl Model {
     pub fn uses(&self, dtype: DType) -> bool {
         self.float() == dtype
             || self.states.iter().any(|state| state.ty.dtype == dtype)
-            || self.functions.iter().any(|function| function.graph.uses(dtype))
+            || self.functions.iter().any(|function| {
+                function.graph.uses(dtype) || function.args.iter().any(|argument| argument.ty.dtype == dtype)
+            })
     }
 
     /// Whether all values are of types that GPUs have here: of 32 bits.

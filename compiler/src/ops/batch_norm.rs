@@ -27,7 +27,7 @@ const TRACK_RUNNING_STATS: AttrDecl = AttrDecl::optional(
 static BATCH_NORM: Op = Op {
     name: "batch_norm",
     signature: "(x: float[Batch, Channels, ..], running_mean: float[Channels]?, running_var: float[Channels]?, \
-                weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> *",
+                weight: float[Channels]?, bias: float[Channels]?, num_batches_tracked: float[]!) -> float*",
     attrs: &[
         EPS,
         MOMENTUM,

@@ -34,9 +34,10 @@ pub fn build(op: &Op, b: &mut Builder<'_>, args: &[Value], attrs: &Attrs) -> Res
     }
     let mut results = (op.body)(b, &computed, attrs)?;
     for (k, result) in results.iter_mut().enumerate() {
-        let class = signature.results.as_ref().and_then(|all| all.get(k)).map(|pattern| pattern.class);
+        let pattern = signature.results.as_ref().and_then(|all| all.get(k));
+        let class = pattern.map(|pattern| pattern.class).or(signature.class);
         let back = stored.iter().find(|(of, dtype)| {
-            let is_own = class.is_none_or(|class| class == *of || class == Class::Wide);
+            let is_own = class == Some(*of) || class == Some(Class::Wide);
             let widens = class == Some(Class::Wide) && dtype.is_integer();
             is_own && !widens && dtype.computed() == b.dtype(*result)
         });

@@ -57,16 +57,19 @@ impl Builder<'_> {
         self.ty(value).dtype
     }
 
-    /// Appends a primitive. Values of types of memory are computed in the type for that, and rounded to theirs again.
+    /// Appends a primitive. Values of types of memory are computed in the type for that, and rounded to theirs again where all of
+    /// that type are.
     pub fn prim(&mut self, prim: Prim, args: &[Value]) -> Built {
-        let stored = args.iter().map(|&arg| self.dtype(arg)).find(|dtype| dtype.is_stored());
+        let dtypes: Vec<DType> = args.iter().map(|&arg| self.dtype(arg)).collect();
+        let stored = dtypes.iter().copied().find(|dtype| dtype.is_stored());
         let Some(stored) = stored.filter(|_| prim.computes()) else { return self.append(prim, args) };
+        let alone = dtypes.iter().all(|dtype| dtype.computed() != stored.computed() || *dtype == stored);
         let computed = |b: &mut Self, &arg: &Value| b.convert(arg, b.dtype(arg).computed());
         let args = args.iter().map(|arg| computed(self, arg)).collect::<Result<Vec<_>, _>>()?;
         let made = self.append(prim.clone(), &args)?;
         // Sums and products of integers stay wide.
         let widens = stored.is_integer() && matches!(prim, Prim::Reduce { op: ReduceOp::Sum | ReduceOp::Prod, .. });
-        match self.dtype(made) == stored.computed() && !widens {
+        match self.dtype(made) == stored.computed() && alone && !widens {
             true => self.convert(made, stored),
             false => Ok(made),
         }

@@ -40,7 +40,7 @@ static CROSS_ENTROPY: Op = Op {
             Category::Float => probabilities(b, args, attrs, smoothing),
             Category::Unsigned | Category::Signed => class_ids(b, args, attrs, smoothing),
             Category::Bool => {
-                let message = "the target {1} is bool: it must be class ids (u32) or probabilities (f32)";
+                let message = "the target {1} is bool: it must be class ids (u32) or probabilities (floats)";
                 Err(OpError::new(Code::WrongDtype, message).arg(1).help("convert it: `{1}.u32()`"))
             }
         }
@@ -88,7 +88,13 @@ fn probabilities(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: 
         let message = "`ignore_index` is for class ids, but {1} holds probabilities";
         return Err(OpError::new(Code::WrongAttribute, message).attr("ignore_index"));
     }
-    let mut target = args[1];
+    let mut target = b.convert(args[1], b.dtype(args[1]).computed())?;
+    if b.dtype(target) != b.dtype(args[0]) {
+        let (scores, given) = (b.ty(args[0]).clone(), b.ty(args[1]).clone());
+        let message = format!("`{{callee}}` needs one float type, but {{0}} is {scores} and {{1}} is {given}");
+        let help = format!("convert it: `{{1}}.{}()`", scores.dtype);
+        return Err(OpError::new(Code::MixedDtype, message).arg(1).help(help));
+    }
     if smoothing > 0.0 {
         let classes = b.extent(target, &classes)?;
         let spread = b.constant(target, smoothing)?;

@@ -54,7 +54,7 @@ static DIAGONAL: Op = Op {
 
 static TRACE: Op = Op {
     name: "trace",
-    signature: "(x: number[.., N, N]) -> number[..]",
+    signature: "(x: number[.., N, N]) -> wide[..]",
     attrs: &[],
     doc: "The sum of the main diagonal of square matrices over the last two axes.",
     torch: Some("torch.trace"),

@@ -63,8 +63,12 @@ static FULL: Op = Op {
     torch: Some("torch.full"),
     onnx: Some("ConstantOfShape"),
     body: |b, _, attrs| {
-        let (shape, dtype) = asked(b, attrs);
-        Ok(vec![b.full(dtype, &shape, attrs.number("value"))?])
+        let ((shape, dtype), value) = (asked(b, attrs), attrs.number("value"));
+        if !dtype.holds(value) && value.is_finite() {
+            let message = format!("`{value}` is no {dtype}, which holds {}", dtype.range());
+            return Err(OpError::new(Code::WrongAttribute, message).attr("value"));
+        }
+        Ok(vec![b.full(dtype, &shape, value)?])
     },
     examples: &[
         Example { inputs: &[("x", "f32[5, 7]", Domain::Normal)], call: "mul(x, full([5, 7], 2.5))", result: "f32[5, 7]" },

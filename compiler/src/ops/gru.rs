@@ -30,7 +30,7 @@ static CELL: Cell = Cell {
 
 static GRU: Op = Op {
     name: "gru",
-    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *",
+    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*",
     attrs: OP_ATTRS,
     doc: "Gated recurrent units over the middle axis: `h = (1 − σ(z))·n + σ(z)·h`, `n = tanh(x_n + σ(r)·h_n)`, where `r, z, n` \
           are the parts of `x·weight_ihᵀ + bias_ih` and `h·weight_hhᵀ + bias_hh`, the first two summed (Cho et al. 2014, with \

@@ -5,7 +5,7 @@ use super::loss::reduce;
 use super::{AttrDecl, AttrKind, Attrs, Builder, OpError};
 use crate::diag::Code;
 use crate::ir::prim::{MapOp, Prim, ReduceOp};
-use crate::ir::{Category, DType, Dim, Type, Value};
+use crate::ir::{DType, Dim, Type, Value};
 
 /// The attribute of losses that take class ids.
 pub(super) const IGNORE_INDEX: AttrDecl = AttrDecl::optional(
@@ -89,11 +89,11 @@ pub(super) fn must_weigh(b: &Builder<'_>, args: &[Value], classes: &Dim) -> Resu
 /// That the id that is ignored is one that the target can have.
 ///
 /// # Errors
-/// `wrong-attribute` at a negative id beside a target without signs.
+/// `wrong-attribute` at an id that the target's type does not have.
 fn must_occur(b: &Builder<'_>, args: &[Value], attrs: &Attrs) -> Result<(), OpError> {
     let target = b.ty(args[1]);
     match attrs.int("ignore_index") {
-        Some(ignored) if ignored < 0 && target.dtype.category() == Category::Unsigned => {
+        Some(ignored) if target.dtype.is_integer() && target.dtype.wrapped(ignored.into()) != ignored.into() => {
             let signed = Type::new(DType::I32, target.shape.clone());
             let message = format!("{{1}} is {target}, of which no element is {ignored}");
             let error = OpError::new(Code::WrongAttribute, message).attr("ignore_index");

@@ -25,7 +25,7 @@ static CELL: Cell = Cell {
 static LSTM: Op = Op {
     name: "lstm",
     signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, c_0: each[...]?, lengths: each[...]!, \
-                weight_ih_l0: each[...]*) -> *",
+                weight_ih_l0: each[...]*) -> float*",
     attrs: OP_ATTRS,
     doc: "Long short-term memory over the middle axis: `c = σ(f)·c + σ(i)·tanh(g)`, `h = σ(o)·tanh(c)`, where `i, f, g, o` \
           are the parts of `x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh` (Hochreiter and Schmidhuber 1997; Gers et al. \

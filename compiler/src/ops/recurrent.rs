@@ -139,6 +139,13 @@ pub(super) fn run(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, cell: &Cel
         return Err(OpError::new(Code::WrongArity, message));
     };
     let (start, weights) = args[1..].split_at(states);
+    if let Some(other) = args[1..].iter().find(|&&arg| b.dtype(arg) != b.dtype(args[0])) {
+        let (x, other) = (b.ty(args[0]).clone(), b.ty(*other).clone());
+        let message = format!("`{{callee}}` needs one float type, but {{0}} is {x}, beside {other}");
+        return Err(OpError::new(Code::MixedDtype, message)
+            .arg(0)
+            .help(format!("convert it: `{{0}}.{}()`", other.dtype)));
+    }
     check(b, &args, states, weights, (plan, cell))?;
     let mut x = match lengths {
         Some(lengths) => until(b, args[0], lengths)?,

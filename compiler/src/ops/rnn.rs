@@ -17,7 +17,7 @@ static CELL: Cell = Cell {
 
 static RNN: Op = Op {
     name: "rnn",
-    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> *",
+    signature: "(x: float[Batch, Steps, Features], h_0: each[...]?, lengths: each[...]!, weight_ih_l0: each[...]*) -> float*",
     attrs: OP_ATTRS,
     doc: "The recurrence `h = tanh(x·weight_ihᵀ + bias_ih + h·weight_hhᵀ + bias_hh)` over the middle axis (Elman 1990). Gives \
           the output of every step `[Batch, Steps, directions·hidden]`, and the last `h`, \

@@ -107,7 +107,7 @@ const COUNT: AttrDecl = AttrDecl::required("count", AttrKind::Dim, "the number o
 
 static SEGMENT_SUM: Op = Op {
     name: "segment_sum",
-    signature: "(x: number[Count, ..], segments: int[Count]) -> *",
+    signature: "(x: number[Count, ..], segments: int[Count]) -> wide*",
     attrs: &[COUNT],
     doc: "The sum of the slices of the first axis that belong to each segment, 0 for one without any; a segment number \
           outside is dropped.",
@@ -130,7 +130,7 @@ static SEGMENT_SUM: Op = Op {
 
 static SEGMENT_MEAN: Op = Op {
     name: "segment_mean",
-    signature: "(x: float[Count, ..], segments: int[Count]) -> *",
+    signature: "(x: float[Count, ..], segments: int[Count]) -> float*",
     attrs: &[COUNT],
     doc: "The mean of the slices of the first axis that belong to each segment, 0 for one without any; a segment number \
           outside is dropped.",

@@ -5,6 +5,7 @@
 
 use super::{Op, OpError};
 use crate::diag::Code;
+use crate::ir::precision::Precision;
 use crate::ir::{DType, Dim, Type};
 use std::collections::BTreeMap;
 
@@ -15,6 +16,8 @@ pub struct Signature {
     pub args: Vec<Slot>,
     /// The results; `None` where the body alone knows them (`*`).
     pub results: Option<Vec<Pattern>>,
+    /// The class of results that the body alone knows, where they have one (`float*`).
+    pub class: Option<Class>,
 }
 
 /// An argument.
@@ -152,12 +155,13 @@ impl Signature {
             .ok_or_else(|| format!("the arguments of `{text}` stand in no parentheses"))?;
         let args = split(inside).into_iter().map(Slot::parse).collect::<Result<Vec<_>, _>>()?;
         let results = results.trim();
-        let results = match results.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
+        let patterns = match results.strip_prefix('(').and_then(|r| r.strip_suffix(')')) {
             Some(list) => Some(split(list).into_iter().map(Pattern::parse).collect::<Result<Vec<_>, _>>()?),
-            None if results == "*" => None,
+            None if results.ends_with('*') => None,
             None => Some(vec![Pattern::parse(results)?]),
         };
-        Ok(Signature { args, results })
+        let class = results.strip_suffix('*').filter(|class| !class.is_empty()).map(Class::parse).transpose()?;
+        Ok(Signature { args, results: patterns, class })
     }
 
     /// The slot of the argument at that position; a repeated last one takes all that follow.
@@ -243,15 +247,7 @@ impl Pattern {
             Some((class, axes)) => (class, axes.strip_suffix(']').ok_or_else(|| format!("`{text}` has no `]`"))?),
             None => (text, ""),
         };
-        let class = match class.trim() {
-            "float" => Class::Float,
-            "int" => Class::Int,
-            "number" => Class::Number,
-            "wide" => Class::Wide,
-            "any" => Class::Any,
-            "each" => Class::Each,
-            name => Class::Only(DType::from_name(name).ok_or_else(|| format!("`{name}` is no element class"))?),
-        };
+        let class = Class::parse(class)?;
         if axes.trim() == "..." {
             return Ok(Pattern { class, axes: Axes::Free });
         }
@@ -312,6 +308,18 @@ impl Axis {
 }
 
 impl Class {
+    fn parse(text: &str) -> Result<Class, String> {
+        Ok(match text.trim() {
+            "float" => Class::Float,
+            "int" => Class::Int,
+            "number" => Class::Number,
+            "wide" => Class::Wide,
+            "any" => Class::Any,
+            "each" => Class::Each,
+            name => Class::Only(DType::from_name(name).ok_or_else(|| format!("`{name}` is no element class"))?),
+        })
+    }
+
     fn admits(self, dtype: DType) -> bool {
         match self {
             Class::Float => dtype.is_float(),
@@ -325,8 +333,8 @@ impl Class {
     /// Whether arguments of it are computed with, rather than only moved.
     pub fn computes(self) -> bool {
         match self {
-            Class::Float | Class::Int | Class::Number | Class::Wide | Class::Only(_) => true,
-            Class::Any | Class::Each => false,
+            Class::Float | Class::Int | Class::Number | Class::Wide | Class::Each | Class::Only(_) => true,
+            Class::Any => false,
         }
     }
 
@@ -354,7 +362,8 @@ struct Place<'t> {
 fn beside_parameters(arg: usize, ty: &Type, parameters: DType) -> OpError {
     let message = format!("the parameters of `{{callee}}` are {parameters}, but {{{arg}}} is {ty}");
     let convert = format!("convert it: `{{{arg}}}.{parameters}()`");
-    let or = match ty.dtype.is_float() {
+    let is_precision = Precision::from_name(ty.dtype.name()).is_some_and(|precision| precision.float() == ty.dtype);
+    let or = match is_precision {
         true => format!(", or let the model's parameters be {}: `#[model(precision = {})]`", ty.dtype, ty.dtype),
         false => String::new(),
     };

@@ -42,11 +42,13 @@ pub(super) struct Bound {
     pub(super) written: Vec<(&'static str, bool, String)>,
 }
 
-/// Binds the given values to the declared attributes and reports what does not fit. `place` is the whole call.
+/// Binds the given values to the declared attributes and reports what does not fit: floats are of that type. `place` is the whole
+/// call.
 pub(super) fn bind(
     callee: &str,
     decls: &'static [AttrDecl],
     given: &[Given],
+    float: DType,
     place: Place,
     diags: &mut Diags,
 ) -> Bound {
@@ -79,7 +81,7 @@ pub(super) fn bind(
         }
         return bound;
     }
-    let beyond: Vec<Diagnostic> = order.iter().filter_map(|one| beyond(one)).collect();
+    let beyond: Vec<Diagnostic> = order.iter().filter_map(|one| beyond(one, float)).collect();
     if !beyond.is_empty() {
         beyond.into_iter().for_each(|report| diags.push(report));
         return bound;
@@ -152,17 +154,17 @@ fn meant(name: &Ident, decls: &'static [AttrDecl]) -> Option<&'static str> {
     vocabulary::attribute(name, &known).filter(|_| !decls.iter().any(|decl| name == decl.name))
 }
 
-/// The report of a number that is beyond what an f32 holds.
-fn beyond(given: &Given) -> Option<Diagnostic> {
-    let report = Diagnostic::new(Code::LiteralOutOfRange, given.place, format!("`{}` is no f32", given.text));
-    (!is_finite(given.value.as_ref())).then(|| report.note(format!("f32 holds {}", DType::F32.range())))
+/// The report of a number that is beyond what a float type holds.
+fn beyond(given: &Given, float: DType) -> Option<Diagnostic> {
+    let report = Diagnostic::new(Code::LiteralOutOfRange, given.place, format!("`{}` is no {float}", given.text));
+    (!is_finite(given.value.as_ref(), float)).then(|| report.note(format!("{float} holds {}", float.range())))
 }
 
-/// Whether the numbers in a value are finite as f32.
-fn is_finite(value: Option<&Attr>) -> bool {
+/// Whether the numbers in a value are finite in a float type.
+fn is_finite(value: Option<&Attr>, float: DType) -> bool {
     match value {
-        Some(Attr::Float(x)) => DType::F32.holds(*x),
-        Some(Attr::List(items)) => items.iter().all(|item| is_finite(Some(item))),
+        Some(Attr::Float(x)) => float.holds(*x),
+        Some(Attr::List(items)) => items.iter().all(|item| is_finite(Some(item), float)),
         Some(Attr::Int(_) | Attr::Bool(_) | Attr::Text(_) | Attr::Absent) | None => true,
     }
 }

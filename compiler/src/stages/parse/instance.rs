@@ -309,7 +309,7 @@ impl<'d, 'p> Instances<'d, 'p> {
             let value = statics::eval(&arg.value, names, Wanted::Value, diags);
             evaluated.push(attributes::Given { place: names.origin(&arg.value), ..attributes::Given::new(arg, value) });
         }
-        let bound = attributes::bind(layer.name, layer.attrs, &evaluated, place, diags);
+        let bound = attributes::bind(layer.name, layer.attrs, &evaluated, self.float, place, diags);
         let Some(attrs) = bound.attrs.filter(|_| diags.list().len() == before) else {
             return FieldInstance::Unknown;
         };

@@ -93,7 +93,9 @@ fn initial(expr: &Expr, name: &Ident, args: &[Arg], names: &Names, diags: &mut D
     };
     let given: Vec<Given> =
         args.iter().map(|arg| Given::new(arg, eval(&arg.value, names, Wanted::Value, diags))).collect();
-    attributes::bind(of.name, of.attrs, &given, expr.place, diags).attrs.map(|attrs| initial_value(of, attrs))
+    attributes::bind(of.name, of.attrs, &given, DType::F32, expr.place, diags)
+        .attrs
+        .map(|attrs| initial_value(of, attrs))
 }
 
 fn no_value(expr: &Expr, diags: &mut Diags) -> Option<Attr> {

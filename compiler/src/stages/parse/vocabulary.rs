@@ -202,7 +202,7 @@ const NAMES: &[(&str, Own)] = &[
     ("full_like", Form("write `full([B, 64], 0.5)` with the extents that the signature names")),
     ("half", Function("f16")),
     ("int", Function("i32")),
-    ("long", Function("i32")),
+    ("long", Function("i64")),
     ("ones_like", Form("write `ones([B, 64])` with the extents that the signature names")),
     ("rand", Drawn("uniform")),
     ("rand_like", Form("write `uniform(key, [B, 64])` with the extents that the signature names")),

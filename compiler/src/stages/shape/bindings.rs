@@ -1,13 +1,15 @@
 //! What the dimensions of inlined calls stand for: names with `#` and the axes behind `..`.
 
-use crate::ir::Dim;
 use crate::ir::attr::{Attr, Attrs};
 use crate::ir::written::{Axis, Fit};
+use crate::ir::{DType, Dim};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The bindings of one function's inlined calls.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 pub(super) struct Bindings {
+    /// The type of the parameters, and of floats that nothing else decides.
+    pub(super) float: DType,
     names: BTreeMap<String, Dim>,
     rests: BTreeMap<usize, Vec<Dim>>,
     /// Dimensions of the call that may be larger than an inlined one declares, which has been reported.
@@ -38,6 +40,11 @@ pub(super) fn shown(dim: &Dim) -> String {
 }
 
 impl Bindings {
+    /// Without names yet.
+    pub(super) fn new(float: DType) -> Bindings {
+        Bindings { float, names: BTreeMap::new(), rests: BTreeMap::new(), exceeded: BTreeSet::new() }
+    }
+
     /// The dimension with what is bound put in; `None` where something is not.
     pub(super) fn dim(&self, dim: &Dim) -> Option<Dim> {
         let put = dim.substitute(&|name| self.names.get(name).cloned());

@@ -117,7 +117,7 @@ impl Shaper<'_> {
                 0 => format!("compare it: `if {} < … {{ … }} else {{ … }}`", site.text),
                 _ => format!("choose by element: `where({} == …, …, …)`", site.text),
             };
-            self.report_selector(site, &ty, "`match` takes one u32, i32 or bool", help);
+            self.report_selector(site, &ty, "`match` takes one integer or bool", help);
             return Known::Unknown;
         }
         let mut sure = true;
@@ -129,12 +129,21 @@ impl Shaper<'_> {
         if !sure {
             return Known::Unknown;
         }
+        // Values of types of memory are compared in the type that they are computed in.
+        let computed = ty.dtype.computed();
+        let value = match computed == ty.dtype {
+            true => value,
+            false => {
+                let kind = Kind::Prim(Prim::Convert(computed));
+                self.new.push(kind, vec![value], Some(Type::scalar(computed)), node.span)
+            }
+        };
         let number = |this: &mut Self, n: usize| this.literal(&Attr::Int((n as i64).into()), DType::U32, node.span);
         let mut selector = number(self, arms.len());
         for (n, attrs) in arms.iter().enumerate() {
             let arm = number(self, n);
             for (attr, place) in attrs {
-                let pattern = self.literal(attr, ty.dtype, place.first);
+                let pattern = self.literal(attr, computed, place.first);
                 let equal = self.map(MapOp::Eq, &[value, pattern], DType::Bool, node);
                 selector = self.map(MapOp::Select, &[equal, arm, selector], DType::U32, node);
             }

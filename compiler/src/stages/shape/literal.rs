@@ -9,13 +9,13 @@ use crate::ir::{Category, DType, Kind, Prim, Type, Value};
 use crate::ops::{Class, Signature};
 use proc_macro2::Span;
 
-/// The element type of a number by itself.
-pub(super) fn own_dtype(attr: &Attr) -> DType {
+/// The element type of a number by itself, where floats have that one.
+pub(super) fn own_dtype(attr: &Attr, float: DType) -> DType {
     match attr {
         Attr::Int(dim) if dim.as_const().is_some() => DType::I32,
         Attr::Int(_) => DType::U32,
         Attr::Bool(_) => DType::Bool,
-        Attr::Float(_) | Attr::Absent | Attr::Text(_) | Attr::List(_) => DType::F32,
+        Attr::Float(_) | Attr::Absent | Attr::Text(_) | Attr::List(_) => float,
     }
 }
 
@@ -70,7 +70,7 @@ impl Shaper<'_> {
 
     /// Whether a value is a dimension that a call binds.
     fn is_dimension(&self, value: Value) -> bool {
-        matches!(self.known(value), Known::Literal(attr @ Attr::Int(_)) if own_dtype(attr) == DType::U32)
+        matches!(self.known(value), Known::Literal(attr @ Attr::Int(_)) if own_dtype(attr, self.bindings.float) == DType::U32)
     }
 
     /// The arguments of a call: literals take the element type of the others of their class. `None` where an
@@ -84,13 +84,13 @@ impl Shaper<'_> {
                 Known::Literal(_) | Known::Many(..) | Known::Unknown => None,
             });
         }
-        let mut all = vec![];
+        let (mut all, float) = (vec![], self.bindings.float);
         let guess = self.guessing && dtypes.iter().any(Option::is_some);
         for (k, &arg) in args.iter().enumerate() {
             if guess && matches!(self.known(arg), Known::Unknown) {
                 // A scalar broadcasts, so that the others alone decide the type.
                 let like = (0..args.len()).find_map(|j| dtypes[j].filter(|_| class(j) == class(k)));
-                let like = like.unwrap_or(DType::F32);
+                let like = like.unwrap_or(float);
                 all.push(Some(self.literal(&Attr::Int(0.into()), like, site.place.first)));
                 continue;
             }
@@ -102,13 +102,13 @@ impl Shaper<'_> {
             let wanted = match (class(k), like) {
                 (Some(Class::Only(dtype)), _) => dtype,
                 (_, Some(dtype)) => dtype,
-                (Some(Class::Float), None) => DType::F32,
+                (Some(Class::Float), None) => float,
                 // Beside a named dimension a number is one, too.
                 _ if (0..args.len()).any(|j| class(j) == class(k) && self.is_dimension(args[j])) => DType::U32,
-                _ => own_dtype(&attr),
+                _ => own_dtype(&attr, float),
             };
             // A number that is no literal of that type keeps its own, and the check of the call reports it.
-            let dtype = if suits(&attr, wanted) { wanted } else { own_dtype(&attr) };
+            let dtype = if suits(&attr, wanted) { wanted } else { own_dtype(&attr, float) };
             let span = site.args.get(k).map_or(site.place.first, |(_, place)| place.first);
             all.push(Some(self.literal(&attr, dtype, span)));
         }

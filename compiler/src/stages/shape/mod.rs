@@ -37,11 +37,12 @@ use bindings::Bindings;
 /// Types every value of every function, and replaces what the user wrote by ops and primitives.
 pub fn shape(models: &mut [Model], diags: &mut Diags) {
     for model in models.iter_mut() {
+        let float = model.float();
         let trained = |f: &Function| matches!(f.mode, Mode::Train(_));
         let names: Vec<String> = model.functions.iter().filter(|f| trained(f)).map(|f| f.name.to_string()).collect();
         model.functions.retain_mut(|function| {
             let before = diags.list().len();
-            self::function(function, diags);
+            self::function(function, float, diags);
             let keyless = diags.list()[before..].iter().all(|report| report.code == Code::MissingKey);
             let only_trains = !trained(function) && names.iter().any(|name| function.name == name);
             // What draws from the key of a step is a function of training alone: there is none to evaluate.
@@ -64,8 +65,8 @@ pub fn shape(models: &mut [Model], diags: &mut Diags) {
 }
 
 /// Types every value of a function.
-fn function(function: &mut Function, diags: &mut Diags) {
-    let (mut bindings, mut known) = (Bindings::default(), vec![]);
+fn function(function: &mut Function, float: DType, diags: &mut Diags) {
+    let (mut bindings, mut known) = (Bindings::new(float), vec![]);
     let dims = std::mem::take(&mut function.dims);
     function.change_graph(|graph| {
         let (graph, sure) = Shaper::new(&graph, diags, &dims, &mut bindings, None).run();
@@ -274,7 +275,7 @@ impl<'s> Shaper<'s> {
         match self.known(value).clone() {
             Known::One(new) => Some(new),
             Known::Literal(attr) => {
-                let dtype = literal::own_dtype(&attr);
+                let dtype = literal::own_dtype(&attr, self.bindings.float);
                 Some(self.literal(&attr, dtype, self.old.node(value).span))
             }
             Known::Many(_, types) => {

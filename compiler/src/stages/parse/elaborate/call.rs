@@ -229,7 +229,7 @@ impl Elaborator<'_, '_> {
     ) -> Val {
         let own: Vec<&str> = layer.params.iter().map(|(name, _)| *name).collect();
         let sorted = self.sort(layer.layer.op, callee, args, &own);
-        attributes::bind(callee, &[], &sorted.attrs, expr.place, self.diags);
+        attributes::bind(callee, &[], &sorted.attrs, self.float, expr.place, self.diags);
         if sorted.too_many || !sorted.attrs.is_empty() || sorted.tensors.iter().any(|(t, ..)| t.is_none()) {
             return Val::Unknown;
         }
@@ -258,7 +258,7 @@ impl Elaborator<'_, '_> {
             return Val::Unknown;
         }
         let sorted = self.sort(op, callee, args, &[]);
-        let bound = attributes::bind(callee, op.attrs, &sorted.attrs, expr.place, self.diags);
+        let bound = attributes::bind(callee, op.attrs, &sorted.attrs, self.float, expr.place, self.diags);
         let Some(attrs) = bound.attrs else {
             return Val::Unknown;
         };
