@@ -222,7 +222,7 @@ fn tensor(stored: &Stored) -> Tensor {
 
 /// A tensor of that shape and type with the words of a device.
 fn like(tensor: &Tensor, words: &[f32]) -> Tensor {
-    Tensor::new(tensor.shape.clone(), Data::of_words(tensor.data.dtype(), words))
+    Tensor::new(tensor.shape.clone(), Data::of_words(tensor.data.dtype(), words, tensor.data.len()))
 }
 
 /// The numbers as pools hold them.
