@@ -75,6 +75,15 @@ impl Count {
         }
     }
 
+    /// This number, where kernels can count so many elements that are smaller than words.
+    #[inline]
+    pub const fn counting(self, elements: Count) -> Count {
+        match elements.words() {
+            Some(_) => self,
+            None => Count(None),
+        }
+    }
+
     /// As a number of words, which kernels count in 32 bits.
     #[inline]
     pub const fn words(self) -> Option<usize> {
@@ -124,6 +133,10 @@ mod tests {
         assert_eq!(Count::of(i32::MAX as u64 + 1).words(), None);
         assert_eq!(Count::dim(5).larger(Count::of(3)).words(), Some(5));
         assert_eq!(Count::dim(5).beside(Count::of(3)).words(), Some(5));
+        // 3·10⁹ bytes fill 750·10⁶ words, but their indices do not fit 32 bits.
+        let bytes = Count::of(3_000_000_000);
+        assert_eq!(bytes.over(Count::of(4)).counting(bytes).words(), None);
+        assert_eq!(Count::dim(2).counting(Count::of(8)).words(), Some(2));
         assert_eq!(Count::dim(5).beside(Count::of(1 << 32).times(Count::of(1 << 32))).words(), None);
     }
 }

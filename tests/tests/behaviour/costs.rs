@@ -37,6 +37,9 @@ model! {
             where(x > other, flip(x, axis = 1), other)
         }
 
+        /// Several elements in each word.
+        pub fn halved(&self, pixels: u8[B, 4]) -> u8[B, 4] { pixels / 2 }
+
         /// A sum of so many numbers that nobody stores.
         pub fn drawn(&self, x: f32[In], key: u32[2]) -> f32 { sum(normal(key, [In, In, In, In])) + sum(x) }
 
@@ -73,6 +76,15 @@ fn costs_are_constants() {
 fn what_is_refused_costs_too_much() {
     assert_eq!(Net::entered_arena_bytes(usize::MAX), usize::MAX);
     assert_eq!(Net::entered_flops(usize::MAX), u64::MAX);
+}
+
+#[test]
+fn elements_that_are_smaller_than_words_are_counted() -> precast::Result<()> {
+    assert_eq!(Net::init(1).halved(&[[0, 7, 8, 255]])?, [[0, 3, 4, 127]]);
+    assert!(Net::halved_arena_bytes(1 << 28) < usize::MAX);
+    // A quarter as many words could be counted in 32 bits.
+    assert_eq!(Net::halved_arena_bytes(1 << 29), usize::MAX);
+    Ok(())
 }
 
 #[test]

@@ -85,7 +85,8 @@ impl<'a> Printer<'a> {
             }
         };
         let extents = self.unstored().into_iter().map(|extent| arith::count(&extent));
-        let words = quote!(#words #(.beside(#extents))*);
+        let elements = self.smaller_than_words().into_iter().map(|elements| arith::count(&elements));
+        let words = quote!(#words #(.beside(#extents))* #(.counting(#elements))*);
         quote! {
             impl #marker {
                 #[inline]
@@ -108,6 +109,16 @@ impl<'a> Printer<'a> {
         let is_stored = |extent: &Dim| self.plan.places.iter().any(|place| holds(place, extent));
         extents.retain(|extent| extent.as_const().is_none() && extent.as_name().is_none() && !is_stored(extent));
         extents
+    }
+
+    /// How many elements there are of which several share a word: kernels count elements, and the others are no more than the
+    /// words that are counted anyway.
+    fn smaller_than_words(&self) -> BTreeSet<Dim> {
+        let placed = self.plan.program.buffers.iter().zip(&self.plan.places);
+        let smaller = placed.filter(|(buffer, place)| {
+            buffer.dtype.is_stored() && place.len.as_const().is_none_or(|len| len > i64::from(i32::MAX))
+        });
+        smaller.map(|(_, place)| place.len.clone()).collect()
     }
 
     fn scratch(&self) -> TokenStream {
