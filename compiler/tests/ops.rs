@@ -70,7 +70,7 @@ fn signatures_parse_and_examples_keep_them() {
                 continue;
             }
             let types: Vec<Type> = inputs.iter().map(|&v| graph.ty(v).clone()).collect();
-            let bound: Bindings = precast_compiler::ops::check(op, &types, &[]).unwrap();
+            let bound: Bindings = precast_compiler::ops::check(op, &types, &[], DType::F32).unwrap();
             for (pattern, ty) in signature.results.iter().flatten().zip(found) {
                 assert!(bound.admits(pattern, ty), "`{}` gives {ty}, against its signature", example.call);
             }

@@ -144,6 +144,20 @@ fn types_are_not_mixed() {
 }
 
 #[test]
+fn helps_give_the_type_of_the_parameters() {
+    let cases = [
+        ("x: i64[B]) -> f64[B]", "exp(x)", "`exp` takes f64", "`x.f64()`"),
+        ("x: f64[B], y: u32[B]) -> f64", "cross_entropy(x, y)", "", "`binary_cross_entropy_with_logits(x, y.f64())`"),
+        ("x: f64[B]) -> f64[B]", "x * (1 / B)", "rounds down", "`1.0 / B.f64()`"),
+        ("x: f64[B]) -> f64[B]", "grad(|y| sum(argmax(y, axis = 0)))(x)", "gives floats", "`.f64()`"),
+    ];
+    for (signature, body, message, help) in cases {
+        let (_, wrong) = model("#[model(precision = f64)]", signature, body);
+        assert!(wrong.len() == 1 && wrong[0].contains(message) && wrong[0].contains(help), "{body}: {wrong:?}");
+    }
+}
+
+#[test]
 fn a_choice_by_a_small_integer_is_one_of_its_values() {
     let body = "match k { 0 => x, 1 => -x, _ => x * 2.0 }";
     for (k, found) in [(0.0, 3.0), (1.0, -3.0), (200.0, 6.0)] {

@@ -6,7 +6,7 @@ use super::log_softmax::shifted_logits;
 use super::loss::{REDUCTION, reduce};
 use super::{AttrDecl, AttrKind, Attrs, Builder, Domain, Example, Item, Op, OpError};
 use crate::ir::prim::MapOp;
-use crate::ir::{Category, Dim, Value};
+use crate::ir::{Category, DType, Dim, Value};
 
 pub(super) const ITEMS: &[Item] = &[Item::Op(&CROSS_ENTROPY)];
 
@@ -68,9 +68,10 @@ static CROSS_ENTROPY: Op = Op {
     ],
 };
 
-/// What to write where there is one score for each row.
-const TWO_CLASSES: &str =
-    "one score for each row tells two classes apart: write `binary_cross_entropy_with_logits({0}, {1}.f32())`";
+/// What to write where there is one score of that type for each row.
+fn two_classes(score: DType) -> String {
+    format!("one score for each row tells two classes apart: write `binary_cross_entropy_with_logits({{0}}, {{1}}.{score}())`")
+}
 
 /// The weight of each class, along the axis of the classes of a tensor of that rank.
 fn along(b: &mut Builder<'_>, weight: Value, axis: usize, rank: usize) -> Result<Value, OpError> {
@@ -115,7 +116,7 @@ fn probabilities(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: 
 
 fn class_ids(b: &mut Builder<'_>, args: &[Value], attrs: &Attrs, smoothing: f64) -> Result<Vec<Value>, OpError> {
     let labels = Labels::of(b, args, attrs).map_err(|error| match error.code {
-        Code::WrongRank => error.help(TWO_CLASSES),
+        Code::WrongRank => error.help(two_classes(b.ty(args[0]).dtype)),
         _ => error,
     })?;
     let (shifted, log_sum) = shifted_logits(b, args[0], labels.axis)?;

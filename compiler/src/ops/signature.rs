@@ -117,12 +117,13 @@ pub struct Bindings {
     pub classes: BTreeMap<Class, (DType, usize)>,
 }
 
-/// Checks a call of a function, or of a layer whose parameters (`own`, by name) are the last of the types.
+/// Checks a call of a function, or of a layer whose parameters (`own`, by name) are the last of the types, in a model whose
+/// parameters are of the type `float`.
 ///
 /// # Errors
 /// `wrong-arity`, `wrong-dtype`, `mixed-dtype`, `wrong-rank`, `wrong-features` where an argument does not suit
 /// the layer's parameters, and `shape-mismatch` where two arguments do not suit each other.
-pub fn check(op: &Op, args: &[Type], own: &[&str]) -> Result<Bindings, OpError> {
+pub fn check(op: &Op, args: &[Type], own: &[&str], float: DType) -> Result<Bindings, OpError> {
     let signature = match Signature::parse(op.signature) {
         Ok(signature) => signature,
         Err(why) => unreachable!("the item tests parse every signature: {why}"),
@@ -136,7 +137,7 @@ pub fn check(op: &Op, args: &[Type], own: &[&str]) -> Result<Bindings, OpError> 
         let Some(slot) = named.or_else(|| signature.slot_for(index, ty)) else {
             unreachable!("the count of arguments was checked")
         };
-        bindings.bind(&slot.pattern, ty, Place { index, given, types: args })?;
+        bindings.bind(&slot.pattern, ty, Place { index, given, types: args, float })?;
     }
     Ok(bindings)
 }
@@ -338,12 +339,12 @@ impl Class {
         }
     }
 
-    /// What a message calls it, and the method that converts to it.
-    fn wanted(self) -> (String, &'static str) {
+    /// What a message calls it, and the method that converts to it, in a model whose parameters are of that type.
+    fn wanted(self, float: DType) -> (String, &'static str) {
         match self {
-            Class::Float | Class::Number | Class::Wide => ("f32".into(), "f32"),
+            Class::Float | Class::Number | Class::Wide => (float.to_string(), float.name()),
             Class::Int => ("integers (u32 or i32)".into(), "u32"),
-            Class::Any | Class::Each => ("any type".into(), "f32"),
+            Class::Any | Class::Each => ("any type".into(), float.name()),
             Class::Only(dtype) => (dtype.to_string(), dtype.name()),
         }
     }
@@ -356,6 +357,8 @@ struct Place<'t> {
     /// How many arguments the user gave; the others are a layer's parameters.
     given: usize,
     types: &'t [Type],
+    /// The type of the model's parameters.
+    float: DType,
 }
 
 /// The mistake of an argument of another type than a layer's parameters.
@@ -394,7 +397,7 @@ impl Bindings {
     fn bind_class(&mut self, class: Class, ty: &Type, place: Place<'_>) -> Result<(), OpError> {
         let (dtype, index) = (ty.dtype, place.index);
         if !class.admits(dtype) {
-            let (wanted, convert) = class.wanted();
+            let (wanted, convert) = class.wanted(place.float);
             let message = format!("`{{callee}}` takes {wanted}, but {{{index}}} is {ty}");
             let help = match (class, dtype) {
                 (Class::Only(DType::Bool), _) => format!("compare it: `{{{index}}} != 0`"),
@@ -464,7 +467,7 @@ impl Bindings {
     pub fn admits(&self, pattern: &Pattern, ty: &Type) -> bool {
         let mut bindings = self.clone();
         let types = vec![ty.clone(); 1 + self.classes.values().map(|c| c.1).max().unwrap_or(0).max(64)];
-        bindings.bind(pattern, ty, Place { index: 0, given: 1, types: &types }).is_ok()
+        bindings.bind(pattern, ty, Place { index: 0, given: 1, types: &types, float: DType::F32 }).is_ok()
     }
 }
 
@@ -502,29 +505,31 @@ mod tests {
     #[test]
     fn a_layer_names_its_features() {
         let linear = op("linear").unwrap();
-        let error = check(linear, &[f32(&[5, 128]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).unwrap_err();
+        let error =
+            check(linear, &[f32(&[5, 128]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"], DType::F32).unwrap_err();
         assert_eq!(
             texts(error, &["x"]),
             (Code::WrongFeatures, "`self.output` takes 64 features, but `x` has 128".into(), None)
         );
-        assert!(check(linear, &[f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"]).is_ok());
+        assert!(check(linear, &[f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"], DType::F32).is_ok());
     }
 
     #[test]
     fn counts_of_arguments_are_the_users() {
         let linear = op("linear").unwrap();
-        let error = check(linear, &[f32(&[5, 64]), f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"])
-            .unwrap_err();
+        let error =
+            check(linear, &[f32(&[5, 64]), f32(&[5, 64]), f32(&[10, 64]), f32(&[10])], &["weight", "bias"], DType::F32)
+                .unwrap_err();
         assert_eq!(error.code, Code::WrongArity);
         assert_eq!(error.message, "`{callee}` takes 1 argument, but 2 were given");
         assert_eq!(error.help.as_deref(), Some("call it as `{callee}(x)`"));
-        let error = check(linear, &[f32(&[5, 64])], &[]).unwrap_err();
+        let error = check(linear, &[f32(&[5, 64])], &[], DType::F32).unwrap_err();
         assert_eq!(error.message, "`{callee}` takes 2 or 3 arguments, but 1 was given");
     }
 
     #[test]
     fn types_are_converted_by_the_help() {
-        let error = check(op("relu").unwrap(), &[ty(DType::U32, &[5])], &[]).unwrap_err();
+        let error = check(op("relu").unwrap(), &[ty(DType::U32, &[5])], &[], DType::F32).unwrap_err();
         let (code, message, help) = texts(error, &["a + b"]);
         assert_eq!((code, message.as_str()), (Code::WrongDtype, "`self.output` takes f32, but `a + b` is u32[5]"));
         assert_eq!(help.as_deref(), Some("convert it: `(a + b).f32()`"));
@@ -535,7 +540,7 @@ mod tests {
         let pair = Signature::parse("(a: number[.., N], b: number[.., N]) -> *").unwrap();
         let types = [f32(&[5, 7]), f32(&[6, 7])];
         let mut bindings = Bindings::default();
-        let place = |index| Place { index, given: 2, types: &types };
+        let place = |index| Place { index, given: 2, types: &types, float: DType::F32 };
         bindings.bind(&pair.args[0].pattern, &types[0], place(0)).unwrap();
         let error = bindings.bind(&pair.args[1].pattern, &types[1], place(1)).unwrap_err();
         assert_eq!(error.message, "`{callee}` needs equal shapes, but {0} is f32[5, 7] and {1} is f32[6, 7]");

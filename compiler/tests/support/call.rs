@@ -53,7 +53,7 @@ fn tensors(graph: &mut Graph, expr: &Expr, names: Names<'_>) -> Option<Result<Ve
     }
     let types: Vec<Type> = args.iter().map(|&a| graph.ty(a).clone()).collect();
     Some((|| {
-        check(op, &types, &[])?;
+        check(op, &types, &[], DType::F32)?;
         let attrs = resolve(op.attrs, positional, named).map_err(|mut errors| errors.remove(0).error)?;
         let mut scratch = Graph::default();
         let inputs: Vec<Value> = types

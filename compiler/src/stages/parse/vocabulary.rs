@@ -217,6 +217,7 @@ const NAMES: &[(&str, Own)] = &[
     ("detach", Function("stop_gradient")),
     ("enumerate", Form("loop over the values alone: `for block in self.blocks { … }`")),
     ("fori_loop", Form("write `for k in 0..8 { … }`")),
+    ("gradient", Form("write `grad(|x| …)(x)`")),
     ("jacfwd", Form("write `jacobian(|x| …)(x)`")),
     ("jacrev", Form("write `jacobian(|x| …)(x)`")),
     ("no_grad", Function("stop_gradient")),
@@ -513,7 +514,7 @@ mod tests {
 
     #[test]
     fn what_is_quoted_with_its_arguments_exists() {
-        let ours = ["map", "jacobian", "scan", "train", "Block", "fn", "loss", "self"];
+        let ours = ["grad", "map", "jacobian", "scan", "train", "Block", "fn", "loss", "self"];
         for (other, own) in NAMES {
             let Form(text) = own else { continue };
             for code in text.split('`').skip(1).step_by(2) {

@@ -26,7 +26,7 @@ impl Shaper<'_> {
             return Known::Unknown;
         };
         let types: Vec<Type> = args.iter().map(|&a| self.new.ty(a).clone()).collect();
-        let checked = check(op, &types, &own_names(site))
+        let checked = check(op, &types, &own_names(site), call.float)
             .and_then(|()| results(op, &types, &attrs, (call.training, call.float), node.span));
         match checked {
             Ok(results) => {
@@ -163,14 +163,14 @@ fn own_names(site: &Site) -> Vec<&'static str> {
 }
 
 /// Whether the arguments fit the signature.
-pub(super) fn check(op: &Op, types: &[Type], own: &[&str]) -> Result<(), OpError> {
-    ops::check(op, types, own).map(|_| ())
+pub(super) fn check(op: &Op, types: &[Type], own: &[&str], float: DType) -> Result<(), OpError> {
+    ops::check(op, types, own, float).map(|_| ())
 }
 
 /// The types of the results of a call that is right with these arguments and attributes.
 pub(super) fn results_of_call(call: &Call, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
     let op = ops::op_of(call);
-    check(op, types, own).ok()?;
+    check(op, types, own, call.float).ok()?;
     results(op, types, attrs, (call.training, call.float), Span::call_site()).ok()
 }
 

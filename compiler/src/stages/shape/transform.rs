@@ -162,7 +162,7 @@ impl Shaper<'_> {
             (How::Gradient { .. }, Category::Float) => {
                 ("one number", format!("give the mean, or take all derivatives: `jacobian({function})`"))
             }
-            _ => ("floats", format!("convert what `{function}` gives: `.f32()`")),
+            _ => ("floats", format!("convert what `{function}` gives: `.{}()`", self.bindings.float)),
         };
         let message =
             format!("`{maker}` needs a function that gives {wanted}, but `{function}` gives {}", type_text(ty));

@@ -4,8 +4,8 @@ use super::super::ast::*;
 use super::super::{statics, words};
 use super::{Argument, Elaborator, Tensor, Val};
 use crate::diag::{Code, Diagnostic, Place};
-use crate::ir::Dim;
 use crate::ir::attr::Attr;
+use crate::ir::{DType, Dim};
 use crate::ops;
 
 impl Elaborator<'_, '_> {
@@ -48,7 +48,7 @@ impl Elaborator<'_, '_> {
             if let (Binary::Div, Attr::Int(by), ExprKind::Int(of)) = (op, y, &a.0.kind)
                 && by.as_const().is_none_or(|by| by != 0 && of % by != 0)
             {
-                self.diags.push(rounded(expr, a.0.place.to(b.0.place), *of, by, b.0));
+                self.diags.push(rounded(expr, a.0.place.to(b.0.place), (*of, by, b.0), self.float));
                 return Val::Unknown;
             }
             return match statics::binary(op, x, y) {
@@ -121,11 +121,11 @@ impl Elaborator<'_, '_> {
 }
 
 /// The report of a number that is divided as an integer: extents are divided so, but who writes `1 / 2` means a half.
-fn rounded(expr: &Expr, place: Place, of: i64, by: &Dim, divisor: &Expr) -> Diagnostic {
+fn rounded(expr: &Expr, place: Place, (of, by, divisor): (i64, &Dim, &Expr), float: DType) -> Diagnostic {
     let what = by.as_const().map_or(String::new(), |by| format!(" to {}", of.div_euclid(by)));
     let message = format!("`{}` divides integers, which rounds down{what}", words::full(expr));
     let report = Diagnostic::new(Code::NonDivisible, place, message);
-    let cast = if by.as_const().is_some() { "" } else { ".f32()" };
+    let cast = if by.as_const().is_some() { String::new() } else { format!(".{float}()") };
     report.help(format!("write `{of}.0 / {}{cast}`", words::full(divisor)))
 }
 
