@@ -313,7 +313,7 @@ fn fits(ty: &Type) -> bool {
 /// The types of an op's results, where the last arguments are a layer's parameters of these names; `None` where it
 /// refuses.
 fn infer(op: &Op, types: &[Type], own: &[&str], attrs: &Attrs) -> Option<Vec<Type>> {
-    ops::check(op, types, own).ok()?;
+    ops::check(op, types, own, DType::F32).ok()?;
     let mut graph = Graph::default();
     let span = Span::call_site();
     let input = |(k, ty): (usize, &Type)| graph.push(Kind::Input(k), vec![], Some(ty.clone()), span);
