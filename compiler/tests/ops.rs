@@ -452,7 +452,7 @@ fn mistakes_are_told_in_the_users_words() {
             "embedding(x, y)",
             &["f32[B]", "f32[9, 3]"],
             Code::WrongDtype,
-            "`embedding` takes integers (u32 or i32), but `x` is f32[B]",
+            "`embedding` takes integers, but `x` is f32[B]",
             "convert it: `x.u32()`",
         ),
     ];

@@ -158,6 +158,24 @@ fn helps_give_the_type_of_the_parameters() {
 }
 
 #[test]
+fn numbers_and_ops_that_a_type_lacks_are_reported() {
+    let cases = [
+        ("x: u8[B]) -> u8[B]", "x + 300", "`300` is no u8, which `x` is", "u8 holds 0 to 255", "`x.i32()`"),
+        ("x: i8[B]) -> i8[B]", "x * -129", "`-129` is no i8, which `x` is", "i8 holds -128 to 127", "`x.i32()`"),
+        ("x: u32[B]) -> u32[B]", "x + 5_000_000_000", "is no u32, which `x` is", "u32 holds", "`x.i64()`"),
+        ("x: u8[B]) -> u8[B]", "-x", "`-` takes floats and signed integers, but `x` is u8[B]", "", "`x.i32()`"),
+        ("x: u64[B]) -> u64[B]", "abs(x)", "`abs` takes floats and signed integers, but `x` is u64", "", "`x.i64()`"),
+    ];
+    for (signature, body, message, note, help) in cases {
+        let (_, wrong) = model("", signature, body);
+        assert!(
+            wrong.len() == 1 && [message, note, help].iter().all(|text| wrong[0].contains(text)),
+            "{body}: {wrong:?}"
+        );
+    }
+}
+
+#[test]
 fn a_choice_by_a_small_integer_is_one_of_its_values() {
     let body = "match k { 0 => x, 1 => -x, _ => x * 2.0 }";
     for (k, found) in [(0.0, 3.0), (1.0, -3.0), (200.0, 6.0)] {

@@ -276,15 +276,15 @@ pub mod layers {
 #[allow(non_upper_case_globals)]
 pub mod functions {
     /// ```text
-    /// abs(x: number[..]) -> number[..]
+    /// abs(x: signed[..]) -> signed[..]
     /// ```
     ///
-    /// The absolute value `|x|` of floats and i32; its derivative at 0 is 0.
+    /// The absolute value `|x|`; its derivative at 0 is 0.
     ///
     /// In PyTorch `torch.abs`, in ONNX `Abs`.
     ///
     /// Example: `abs(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
-    pub const abs: &str = "abs(x: number[..]) -> number[..]";
+    pub const abs: &str = "abs(x: signed[..]) -> signed[..]";
 
     /// ```text
     /// acos(x: float[..]) -> float[..]
@@ -2127,15 +2127,15 @@ pub mod functions {
     pub const ne: &str = "ne(a: any[...], b: any[...]) -> bool[...]";
 
     /// ```text
-    /// neg(x: number[..]) -> number[..]
+    /// neg(x: signed[..]) -> signed[..]
     /// ```
     ///
-    /// The negative `−x`, of floats and i32.
+    /// The negative `−x`.
     ///
     /// In PyTorch `torch.neg`, in ONNX `Neg`.
     ///
     /// Example: `neg(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
-    pub const neg: &str = "neg(x: number[..]) -> number[..]";
+    pub const neg: &str = "neg(x: signed[..]) -> signed[..]";
 
     /// ```text
     /// nll_loss(input: float[...], target: int[...], weight: float[_]?) -> float[...]
@@ -2595,7 +2595,7 @@ pub mod functions {
     pub const sigmoid: &str = "sigmoid(x: float[..]) -> float[..]";
 
     /// ```text
-    /// sign(x: number[..]) -> number[..]
+    /// sign(x: signed[..]) -> signed[..]
     /// ```
     ///
     /// −1, 0 or 1 by the sign of `x`; its derivative is 0.
@@ -2603,7 +2603,7 @@ pub mod functions {
     /// In PyTorch `torch.sign`, in ONNX `Sign`.
     ///
     /// Example: `sign(x)` of `x: f32[5, 7]` is `f32[5, 7]`.
-    pub const sign: &str = "sign(x: number[..]) -> number[..]";
+    pub const sign: &str = "sign(x: signed[..]) -> signed[..]";
 
     /// ```text
     /// silu(x: float[..]) -> float[..]

@@ -38,11 +38,11 @@ macro_rules! table {
 }
 
 table! {
-    NEG = "neg" "number" Some("Neg"), Normal, "The negative `−x`, of floats and i32.",
+    NEG = "neg" "signed" Some("Neg"), Normal, "The negative `−x`.",
         |b, x| b.unary(MapOp::Neg, x);
-    ABS = "abs" "number" Some("Abs"), Normal, "The absolute value `|x|` of floats and i32; its derivative at 0 is 0.",
+    ABS = "abs" "signed" Some("Abs"), Normal, "The absolute value `|x|`; its derivative at 0 is 0.",
         |b, x| b.unary(MapOp::Abs, x);
-    SIGN = "sign" "number" Some("Sign"), Normal, "−1, 0 or 1 by the sign of `x`; its derivative is 0.",
+    SIGN = "sign" "signed" Some("Sign"), Normal, "−1, 0 or 1 by the sign of `x`; its derivative is 0.",
         |b, x| b.unary(MapOp::Sign, x);
     EXP = "exp" "float" Some("Exp"), Normal, "The exponential `eˣ`.",
         |b, x| b.unary(MapOp::Exp, x);

@@ -6,7 +6,7 @@
 use super::{Op, OpError};
 use crate::diag::Code;
 use crate::ir::precision::Precision;
-use crate::ir::{DType, Dim, Type};
+use crate::ir::{Category, DType, Dim, Type};
 use std::collections::BTreeMap;
 
 /// A parsed signature.
@@ -67,6 +67,8 @@ pub enum Class {
     Float,
     /// Integers.
     Int,
+    /// Floats and integers that can be negative.
+    Signed,
     /// All but bool.
     Number,
     /// Of a result: the type of the numbers, or of integers in memory that of 32 bits.
@@ -313,6 +315,7 @@ impl Class {
         Ok(match text.trim() {
             "float" => Class::Float,
             "int" => Class::Int,
+            "signed" => Class::Signed,
             "number" => Class::Number,
             "wide" => Class::Wide,
             "any" => Class::Any,
@@ -325,6 +328,7 @@ impl Class {
         match self {
             Class::Float => dtype.is_float(),
             Class::Int => dtype.is_integer(),
+            Class::Signed => matches!(dtype.category(), Category::Float | Category::Signed),
             Class::Number | Class::Wide => dtype != DType::Bool,
             Class::Any | Class::Each => true,
             Class::Only(only) => dtype == only,
@@ -334,7 +338,9 @@ impl Class {
     /// Whether arguments of it are computed with, rather than only moved.
     pub fn computes(self) -> bool {
         match self {
-            Class::Float | Class::Int | Class::Number | Class::Wide | Class::Each | Class::Only(_) => true,
+            Class::Float | Class::Int | Class::Signed | Class::Number | Class::Wide | Class::Each | Class::Only(_) => {
+                true
+            }
             Class::Any => false,
         }
     }
@@ -343,7 +349,8 @@ impl Class {
     fn wanted(self, float: DType) -> (String, &'static str) {
         match self {
             Class::Float | Class::Number | Class::Wide => (float.to_string(), float.name()),
-            Class::Int => ("integers (u32 or i32)".into(), "u32"),
+            Class::Int => ("integers".into(), "u32"),
+            Class::Signed => ("floats and signed integers".into(), "i32"),
             Class::Any | Class::Each => ("any type".into(), float.name()),
             Class::Only(dtype) => (dtype.to_string(), dtype.name()),
         }
@@ -401,6 +408,7 @@ impl Bindings {
             let message = format!("`{{callee}}` takes {wanted}, but {{{index}}} is {ty}");
             let help = match (class, dtype) {
                 (Class::Only(DType::Bool), _) => format!("compare it: `{{{index}}} != 0`"),
+                (Class::Signed, DType::U64) => format!("convert it: `{{{index}}}.i64()`"),
                 _ => format!("convert it: `{{{index}}}.{convert}()`"),
             };
             return Err(OpError::new(Code::WrongDtype, message).arg(index).help(help));

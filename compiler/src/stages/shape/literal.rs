@@ -108,7 +108,8 @@ impl Shaper<'_> {
                 _ => own_dtype(&attr, float),
             };
             // A number that is no literal of that type keeps its own, and the check of the call reports it.
-            let dtype = if suits(&attr, wanted) { wanted } else { own_dtype(&attr, float) };
+            let own = [own_dtype(&attr, float), DType::I64].into_iter();
+            let dtype = [wanted].into_iter().chain(own).find(|dtype| suits(&attr, *dtype)).unwrap_or(float);
             let span = site.args.get(k).map_or(site.place.first, |(_, place)| place.first);
             all.push(Some(self.literal(&attr, dtype, span)));
         }

@@ -43,11 +43,13 @@ impl Shaper<'_> {
             report.help = Some(format!("declare `{declaration}` on {}", layer.line));
         }
         if error.code == Code::MixedDtype
-            && let Some((negative, other)) = self.beside_negative(node, types)
+            && let Some((number, other, wider)) = self.out_of_range(node, types)
         {
-            report.place = site.args[negative].1;
-            report.message = format!("`{}` is no u32, which `{}` is", texts[negative], texts[other]);
-            let convert = OpError::new(error.code, "").help("convert it: `{0}.i32()`");
+            let dtype = types[other].dtype;
+            report.place = site.args[number].1;
+            report.message = format!("`{}` is no {dtype}, which `{}` is", texts[number], texts[other]);
+            report.notes = vec![format!("{dtype} holds {}", dtype.range())];
+            let convert = OpError::new(error.code, "").help(format!("convert it: `{{0}}.{wider}()`"));
             report.help = convert.render("", &texts[other..=other]).1;
         }
         if let Some((message, place, help)) = self.exchanged(call, site, types, error) {
@@ -55,13 +57,18 @@ impl Shaper<'_> {
         }
     }
 
-    /// A negative number, and the unsigned argument beside it.
-    fn beside_negative(&self, node: &Node, types: &[Type]) -> Option<(usize, usize)> {
-        let is_negative = |arg: &Value| match self.known(*arg) {
-            Known::Literal(Attr::Int(number)) => number.as_const().is_some_and(|number| number < 0),
-            _ => false,
+    /// A whole number, the argument beside it of an integer type that does not hold it, and a type that does.
+    fn out_of_range(&self, node: &Node, types: &[Type]) -> Option<(usize, usize, DType)> {
+        let whole = |arg: &Value| match self.known(*arg) {
+            Known::Literal(Attr::Int(number)) => number.as_const().map(i128::from),
+            _ => None,
         };
-        Some((node.args.iter().position(is_negative)?, types.iter().position(|ty| ty.dtype == DType::U32)?))
+        let (number, value) = node.args.iter().enumerate().find_map(|(k, arg)| Some((k, whole(arg)?)))?;
+        let holds = |dtype: DType| (dtype.integers().0..=dtype.integers().1).contains(&value);
+        let misses = |(k, ty): (usize, &Type)| k != number && ty.dtype.is_integer() && !holds(ty.dtype);
+        let other = types.iter().enumerate().position(misses)?;
+        let wider = [DType::I32, DType::I64, DType::U64].into_iter().find(|dtype| holds(*dtype))?;
+        Some((number, other, wider))
     }
 
     /// What is said of a call that is right with its first two arguments exchanged: only where their element types tell
