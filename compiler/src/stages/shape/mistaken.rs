@@ -1,5 +1,5 @@
-//! Calls whose arguments tell the mistake better than the op that refuses them: a number for a key, a negative number
-//! beside unsigned ones, two arguments or numbers in the wrong order.
+//! Calls whose arguments tell the mistake better than the op that refuses them: a number for a key, a number that the
+//! type beside it does not hold, two arguments or numbers in the wrong order.
 
 use super::report::type_text;
 use super::{Known, Shaper, call};
@@ -46,7 +46,7 @@ impl Shaper<'_> {
             && let Some((number, other, wider)) = self.out_of_range(node, types)
         {
             let dtype = types[other].dtype;
-            report.place = site.args[number].1;
+            (report.code, report.place) = (Code::LiteralOutOfRange, site.args[number].1);
             report.message = format!("`{}` is no {dtype}, which `{}` is", texts[number], texts[other]);
             report.notes = vec![format!("{dtype} holds {}", dtype.range())];
             let convert = OpError::new(error.code, "").help(format!("convert it: `{{0}}.{wider}()`"));
