@@ -20,8 +20,8 @@ pub trait Compiled: 'static {
     const SPEC: &'static ModelSpec;
     /// Whether its results have the same bits on every machine, which only CPUs promise.
     const DETERMINISTIC: bool = false;
-    /// Whether any value is a number of 64 bits: a parameter, an argument, a result, or one in between. Only CPUs have
-    /// them.
+    /// Whether any value, be it a parameter, an argument, a result or one in between, has a type that does not have 32 bits.
+    /// Only CPUs have those.
     const CPU_ONLY: bool = false;
 }
 

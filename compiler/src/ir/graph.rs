@@ -369,11 +369,10 @@ impl Graph {
         }
     }
 
-    /// Whether any value is of that type, in bodies too.
-    pub fn uses(&self, dtype: DType) -> bool {
+    /// Whether the type of any value is such, in bodies too.
+    pub fn uses(&self, such: fn(DType) -> bool) -> bool {
         self.nodes.iter().any(|node| {
-            node.ty.as_ref().is_some_and(|ty| ty.dtype == dtype)
-                || node.kind.bodies().iter().any(|body| body.uses(dtype))
+            node.ty.as_ref().is_some_and(|ty| such(ty.dtype)) || node.kind.bodies().iter().any(|body| body.uses(such))
         })
     }
 

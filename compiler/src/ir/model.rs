@@ -305,18 +305,18 @@ impl Model {
         self.precision.float()
     }
 
-    /// Whether any value is of that type.
-    pub fn uses(&self, dtype: DType) -> bool {
-        self.float() == dtype
-            || self.states.iter().any(|state| state.ty.dtype == dtype)
+    /// Whether the type of any value is such.
+    pub fn uses(&self, such: fn(DType) -> bool) -> bool {
+        such(self.float())
+            || self.states.iter().any(|state| such(state.ty.dtype))
             || self.functions.iter().any(|function| {
-                function.graph.uses(dtype) || function.args.iter().any(|argument| argument.ty.dtype == dtype)
+                function.graph.uses(such) || function.args.iter().any(|argument| such(argument.ty.dtype))
             })
     }
 
     /// Whether all values are of types that GPUs have here: of 32 bits.
     pub fn runs_on_gpus(&self) -> bool {
-        DType::ALL.iter().all(|&dtype| dtype.is_word() || !self.uses(dtype))
+        !self.uses(|dtype| !dtype.is_word())
     }
 
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.

@@ -37,6 +37,12 @@ impl<'g> Builder<'g> {
 }
 
 impl Builder<'_> {
+    /// Writes the body of a loop of this graph.
+    pub(super) fn inside<'b>(&'b mut self, body: &'b mut Graph) -> Builder<'b> {
+        let (span, training, float) = (self.span, self.training, self.float);
+        Builder { graph: body, span, training, float, sites: self.sites, loops: vec![] }
+    }
+
     /// The type of a value.
     pub fn ty(&self, value: Value) -> &Type {
         self.graph.ty(value)

@@ -132,8 +132,7 @@ impl States {
             let ty = if k == 1 { Type::new(ty.dtype, &ty.shape[1..]) } else { ty.clone() };
             inputs.push(body.push(Kind::Input(k), vec![], Some(ty), b.span));
         }
-        let mut inner =
-            Builder { graph: &mut body, span: b.span, training: b.training, float: b.float, sites: &mut *b.sites, loops: vec![] };
+        let mut inner = b.inside(&mut body);
         let next = step(&mut inner, &inputs)?;
         body.outputs = vec![next];
         let count = b.shape(self.emitted)[0].clone();

@@ -176,11 +176,12 @@ pub struct Op {
     /// The name in the model language, PyTorch's or JAX's: `log_softmax`.
     pub name: &'static str,
     /// Argument names and type patterns: `(x: float[.., K], weight: float[N, K], bias: float[N]?) -> float[.., N]`.
-    /// Element classes: float, int, number, any, or a type by name; arguments of one class have one type.
+    /// Element classes: float, int, signed, number, any, or a type by name; arguments of one class have one type, but each of
+    /// class each its own. A result of class wide is of the type of the numbers, integers with at least 32 bits.
     /// `..` is any number of axes, the same wherever it stands; `[...]` is any shape; capital names are
     /// extents, equal wherever they stand (messages use names of several letters as words: `Features`); `_` is
     /// any extent. `?` marks an argument that may be absent, `!` one that is given by its name or absent, `*` a
-    /// last one that may stand several times. A result of `*` is whatever the body gives; `-> (A, B)` lists several.
+    /// last one that may stand several times. Results of `*` are whatever the body gives, of `float*` with floats of the type of its floats; `-> (A, B)` lists several.
     pub signature: &'static str,
     /// In the order in which they may be given positionally after the arguments.
     pub attrs: &'static [AttrDecl],

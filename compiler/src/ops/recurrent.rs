@@ -294,14 +294,7 @@ fn over_time(
     }
     let ends = time.lengths.and_then(|_| inputs.pop());
     let (state, rest) = inputs.split_at(carried);
-    let mut inner = Builder {
-        graph: &mut body,
-        span: b.span,
-        training: b.training,
-        float: b.float,
-        sites: &mut *b.sites,
-        loops: vec![],
-    };
+    let mut inner = b.inside(&mut body);
     let of_state = inner.contract("bk,nk->bn", state[0], rest[1])?;
     let of_state = match rest.get(2) {
         Some(&bias) => inner.add(of_state, bias)?,

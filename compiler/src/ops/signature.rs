@@ -126,10 +126,7 @@ pub struct Bindings {
 /// `wrong-arity`, `wrong-dtype`, `mixed-dtype`, `wrong-rank`, `wrong-features` where an argument does not suit
 /// the layer's parameters, and `shape-mismatch` where two arguments do not suit each other.
 pub fn check(op: &Op, args: &[Type], own: &[&str], float: DType) -> Result<Bindings, OpError> {
-    let signature = match Signature::parse(op.signature) {
-        Ok(signature) => signature,
-        Err(why) => unreachable!("the item tests parse every signature: {why}"),
-    };
+    let signature = Signature::of(op);
     let given = args.len() - own.len().min(args.len());
     signature.check_count(given, own)?;
     let mut bindings = Bindings::default();
@@ -145,6 +142,14 @@ pub fn check(op: &Op, args: &[Type], own: &[&str], float: DType) -> Result<Bindi
 }
 
 impl Signature {
+    /// The signature of an op.
+    pub fn of(op: &Op) -> Signature {
+        match Signature::parse(op.signature) {
+            Ok(signature) => signature,
+            Err(why) => unreachable!("the item tests parse every signature: {why}"),
+        }
+    }
+
     /// Reads a signature.
     ///
     /// # Errors

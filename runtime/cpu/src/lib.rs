@@ -25,6 +25,8 @@ mod isa;
 mod kept;
 mod lanes;
 pub mod machine;
+#[cfg(test)]
+mod operations;
 mod pages;
 mod parallel;
 mod pool;

@@ -339,6 +339,7 @@ fn outside(len: usize, index: usize, count: usize) -> ! {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::operations::binary;
     use crate::{Family, Full, Isa, Kernel, Part, run, run_streaming};
 
     const N: usize = 16 * 24;
@@ -398,33 +399,6 @@ mod tests {
 
     fn same(got: f32, want: f32) -> bool {
         got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan() || got == 0.0 && want == 0.0
-    }
-
-    macro_rules! binary {
-        ($load:ident $store:ident $words:ident $e:ty, $same:expr; $($name:ident($a:ident, $b:ident) = $want:expr;)*) => {$(
-            #[test]
-            fn $name() {
-                struct Both<'a>(&'a [$e], &'a [$e], &'a mut [$e]);
-                impl Kernel for Both<'_> {
-                    #[inline(always)]
-                    fn run<S: Simd>(self, s: S) {
-                        for at in (0..N).step_by(S::LANES) {
-                            let (a, b) = (s.$load(self.0, at, Full), s.$load(self.1, at, Full));
-                            s.$store(self.2, at, Full, s.$name(a, b));
-                        }
-                    }
-                }
-                let (left, right) = $words();
-                for isa in Isa::available() {
-                    let mut out = [<$e>::default(); N];
-                    run(isa, Both(&left, &right, &mut out));
-                    for (($a, $b), got) in left.into_iter().zip(right).zip(out) {
-                        let want: $e = $want;
-                        assert!($same(got, want), "{isa:?}: {:?} and {:?} give {got:?}, not {want:?}", $a, $b);
-                    }
-                }
-            }
-        )*};
     }
 
     mod of_floats {

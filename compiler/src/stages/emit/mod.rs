@@ -59,7 +59,7 @@ fn requirement(model: &Model) -> TokenStream {
         let report = report(place, message, "deterministic");
         quote!(rt::unless_deterministic! { #report })
     });
-    let wide = model.uses(DType::F64).then(|| {
+    let wide = model.uses(|dtype| dtype == DType::F64).then(|| {
         let message = format!("`{}` computes in f64, which needs the feature `f64` of precast", model.name);
         let report = report(model.name.span(), &message, "f64");
         quote!(rt::unless_f64! { #report })

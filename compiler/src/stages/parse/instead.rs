@@ -94,7 +94,7 @@ fn renames(function: &str, args: &[Arg]) -> bool {
 /// The call of a function with what would have been the numbers of a layer.
 pub(super) fn applied(name: &str, values: &[String], args: &[Arg]) -> String {
     let op = ops::op(name);
-    let usage = || op.and_then(|op| Signature::parse(op.signature).ok()).map_or("x".to_owned(), |s| s.usage(&[]));
+    let usage = || op.map_or("x".to_owned(), |op| Signature::of(op).usage(&[]));
     let mut all = if values.is_empty() { vec![usage()] } else { values.to_vec() };
     let known: Vec<&str> = op.iter().flat_map(|op| op.attrs).map(|decl| decl.name).collect();
     for arg in args {

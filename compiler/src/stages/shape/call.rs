@@ -13,10 +13,7 @@ use proc_macro2::Span;
 impl Shaper<'_> {
     pub(super) fn call(&mut self, node: &Node, call: &Call, site: &Site) -> Known {
         let op = ops::op_of(call);
-        let signature = match Signature::parse(op.signature) {
-            Ok(signature) => signature,
-            Err(why) => unreachable!("the item tests parse every signature: {why}"),
-        };
+        let signature = Signature::of(op);
         let args = self.arguments(&signature, &node.args, site);
         let attrs = self.bindings.attrs(&call.attrs);
         if attrs.is_none() {

@@ -1,6 +1,7 @@
 //! Calls whose arguments tell the mistake better than the op that refuses them: a number for a key, a number that the
 //! type beside it does not hold, two arguments or numbers in the wrong order.
 
+use super::literal::suits;
 use super::report::type_text;
 use super::{Known, Shaper, call};
 use crate::diag::{Code, Diagnostic, Place};
@@ -12,8 +13,7 @@ use crate::ops::{self, OpError, Signature};
 
 /// Whether the op takes a key there.
 fn is_key(call: &Call, arg: usize) -> bool {
-    let signature = Signature::parse(ops::op_of(call).signature);
-    signature.is_ok_and(|signature| signature.args.get(arg).is_some_and(|slot| slot.name == "key"))
+    Signature::of(ops::op_of(call)).args.get(arg).is_some_and(|slot| slot.name == "key")
 }
 
 impl Shaper<'_> {
@@ -60,14 +60,13 @@ impl Shaper<'_> {
     /// A whole number, the argument beside it of an integer type that does not hold it, and a type that does.
     fn out_of_range(&self, node: &Node, types: &[Type]) -> Option<(usize, usize, DType)> {
         let whole = |arg: &Value| match self.known(*arg) {
-            Known::Literal(Attr::Int(number)) => number.as_const().map(i128::from),
+            Known::Literal(attr @ Attr::Int(number)) => number.as_const().map(|_| attr),
             _ => None,
         };
-        let (number, value) = node.args.iter().enumerate().find_map(|(k, arg)| Some((k, whole(arg)?)))?;
-        let holds = |dtype: DType| (dtype.integers().0..=dtype.integers().1).contains(&value);
-        let misses = |(k, ty): (usize, &Type)| k != number && ty.dtype.is_integer() && !holds(ty.dtype);
+        let (number, attr) = node.args.iter().enumerate().find_map(|(k, arg)| Some((k, whole(arg)?)))?;
+        let misses = |(k, ty): (usize, &Type)| k != number && ty.dtype.is_integer() && !suits(attr, ty.dtype);
         let other = types.iter().enumerate().position(misses)?;
-        let wider = [DType::I32, DType::I64, DType::U64].into_iter().find(|dtype| holds(*dtype))?;
+        let wider = [DType::I32, DType::I64, DType::U64].into_iter().find(|dtype| suits(attr, *dtype))?;
         Some((number, other, wider))
     }
 
@@ -81,7 +80,7 @@ impl Shaper<'_> {
         let mut types = types.to_vec();
         types.swap(0, 1);
         call::results_of_call(call, &types, &[], &self.bindings.attrs(&call.attrs)?)?;
-        let signature = Signature::parse(ops::op_of(call).signature).ok()?;
+        let signature = Signature::of(ops::op_of(call));
         let [a, b, ..] = &signature.args[..] else { return None };
         let message = format!("`{}` takes `{}` first and then `{}`", call.callee, a.name, b.name);
         // What is called as a method stands in front of the name.

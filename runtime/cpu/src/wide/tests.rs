@@ -1,5 +1,6 @@
 //! 64-bit lanes on every instruction set against scalar Rust, on values at which operations differ.
 
+use crate::operations::binary;
 use crate::{Family, Full, Isa, Kernel, Part, Simd, run};
 
 const N: usize = 16 * 40;
@@ -90,34 +91,6 @@ fn integers() -> ([i64; N], [i64; N]) {
 
 fn same(got: f64, want: f64) -> bool {
     got.to_bits() == want.to_bits() || got.is_nan() && want.is_nan() || got == 0.0 && want == 0.0
-}
-
-/// One test for each operation on two vectors.
-macro_rules! binary {
-    ($load:ident $store:ident $values:ident $e:ty, $same:expr; $($name:ident($a:ident, $b:ident) = $want:expr;)*) => {$(
-        #[test]
-        fn $name() {
-            struct Both<'a>(&'a [$e], &'a [$e], &'a mut [$e]);
-            impl Kernel for Both<'_> {
-                #[inline(always)]
-                fn run<S: Simd>(self, s: S) {
-                    for at in (0..N).step_by(S::LANES) {
-                        let (a, b) = (s.$load(self.0, at, Full), s.$load(self.1, at, Full));
-                        s.$store(self.2, at, Full, s.$name(a, b));
-                    }
-                }
-            }
-            let (left, right) = $values();
-            for isa in Isa::available() {
-                let mut out = [<$e>::default(); N];
-                run(isa, Both(&left, &right, &mut out));
-                for (($a, $b), got) in left.into_iter().zip(right).zip(out) {
-                    let want: $e = $want;
-                    assert!($same(got, want), "{isa:?}: {:?} and {:?} give {got:?}, not {want:?}", $a, $b);
-                }
-            }
-        }
-    )*};
 }
 
 /// One test for each operation on one vector, from one type of lane to another.

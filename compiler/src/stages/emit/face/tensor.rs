@@ -44,7 +44,7 @@ pub(super) enum Form {
 
 /// Whether elements are floats that Rust has no type for: the crate `half` has.
 pub(super) fn is_half(dtype: DType) -> bool {
-    dtype.is_float() && dtype.bits() < u32::BITS
+    dtype.is_float() && dtype.is_stored()
 }
 
 impl Tensor {
@@ -71,14 +71,9 @@ impl Tensor {
         self.dtype == DType::Bool
     }
 
-    /// Whether elements have fewer bits than a word.
-    pub(super) fn is_packed(&self) -> bool {
-        self.dtype.bits() < u32::BITS
-    }
-
     /// Whether elements are copied into words and out of them; others lie in words as they are.
     pub(super) fn is_encoded(&self) -> bool {
-        self.is_bool() || self.is_packed()
+        self.is_bool() || self.dtype.is_stored()
     }
 
     /// Whether an owned result is too large for the stack.
@@ -213,7 +208,7 @@ impl Tensor {
     /// The elements that lie in words. `extents` are the values of the leading extents, as a slice.
     pub(super) fn values(&self, rt: &TokenStream, words: &TokenStream, extents: &TokenStream) -> TokenStream {
         let element = self.element(rt);
-        match self.is_packed() {
+        match self.dtype.is_stored() {
             true => quote!(#rt::elements::<#element>(#words, #extents)),
             false => quote!(#rt::values::<#element>(#words)),
         }
@@ -222,7 +217,7 @@ impl Tensor {
     /// The same, to be written.
     pub(super) fn values_mut(&self, rt: &TokenStream, words: &TokenStream, extents: &TokenStream) -> TokenStream {
         let element = self.element(rt);
-        match self.is_packed() {
+        match self.dtype.is_stored() {
             true => quote!(#rt::elements_mut::<#element>(#words, #extents)),
             false => quote!(#rt::values_mut::<#element>(#words)),
         }
@@ -232,7 +227,7 @@ impl Tensor {
     pub(super) fn is_lent_by_extents(&self) -> bool {
         match self.form() {
             Form::View(_) => true,
-            Form::Slice => self.is_packed(),
+            Form::Slice => self.dtype.is_stored(),
             Form::Scalar | Form::Fixed => false,
         }
     }

@@ -5,7 +5,7 @@
 //! long sums of floats are cut into blocks, whose totals are added with compensation.
 
 use super::grid::Grid;
-use super::scalars::{Body, Scalars, literal, type_name};
+use super::scalars::{Body, Scalars, literal};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
 use crate::ir::ty::DType;
@@ -207,7 +207,7 @@ impl PassPrinter<'_, '_, '_> {
             }
             AccumulatorOp::Arg(op) => {
                 let position = self.position();
-                let before = format!("{}_before_{}", arg_name(op), type_name(dtype));
+                let before = format!("{}_before_{dtype}", arg_name(op));
                 self.body.open(format!("if {before}({value}, {position}, {partial}, {partial}_at)"));
                 self.body.line(format!("{partial} = {value};"));
                 self.body.line(format!("{partial}_at = {position};"));
@@ -235,7 +235,7 @@ impl PassPrinter<'_, '_, '_> {
             partial = format!("({partial}_total.x + {partial}_total.y)");
         }
         let (number, threads) = (self.number, self.grid.group.invocations);
-        let dtype = type_name(self.body.scalars.dtype(accumulator.value));
+        let dtype = self.body.scalars.dtype(accumulator.value);
         let finished = match (self.grid.group.cooperative, accumulator.op) {
             (false, AccumulatorOp::Reduce(_)) => partial,
             (false, AccumulatorOp::Arg(_)) => format!("{partial}_at"),

@@ -228,15 +228,10 @@ impl<'a, 'k> Body<'a, 'k> {
     }
 }
 
-/// The WGSL type of an element.
-pub(super) fn type_name(dtype: DType) -> &'static str {
-    dtype.name()
-}
-
 /// The value of a word.
 pub(super) fn from_word(dtype: DType, word: &str) -> String {
     match dtype.category() {
-        Category::Float | Category::Signed => format!("bitcast<{}>({word})", type_name(dtype)),
+        Category::Float | Category::Signed => format!("bitcast<{dtype}>({word})"),
         Category::Unsigned => word.to_owned(),
         Category::Bool => format!("({word} != 0u)"),
     }
@@ -275,7 +270,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
     let [a, b, c] = [0, 1, 2].map(|n| args.get(n).map_or("", String::as_str));
     let float = dtype.is_float();
     let truth = dtype == DType::Bool;
-    let suffix = type_name(dtype);
+    let suffix = dtype.name();
     match op {
         MapOp::Neg => format!("-{a}"),
         MapOp::Abs => format!("abs({a})"),
@@ -330,7 +325,7 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
 }
 
 fn convert(from: DType, to: DType, value: &str) -> String {
-    let name = type_name(to);
+    let name = to.name();
     match (from.category(), to.category()) {
         _ if from == to => value.to_owned(),
         (Category::Float, Category::Signed | Category::Unsigned) => format!("{name}_of({value})"),

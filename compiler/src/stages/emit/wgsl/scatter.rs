@@ -4,7 +4,7 @@
 //! results repeat; nothing needs floating-point atomics.
 
 use super::grid::Grid;
-use super::scalars::{Body, Scalars, to_word, type_name};
+use super::scalars::{Body, Scalars, to_word};
 use crate::ir::kernel::{ExprId, Store};
 
 /// The axes of a scatter kernel.
@@ -37,7 +37,7 @@ pub(super) fn scatter(
     body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
     body.split("at", &axes.elements());
     let dtype = scalars.dtype(store.value);
-    body.line(format!("var sum = {}(0);", type_name(dtype)));
+    body.line(format!("var sum = {dtype}(0);"));
     if dtype.is_float() {
         body.line("var total = vec2<f32>();");
     }

@@ -56,10 +56,7 @@ impl Elaborator<'_, '_> {
 
     /// Tells tensors from attributes: tensors fill the signature's arguments in order, or by name.
     pub(super) fn sort(&mut self, op: &Op, callee: &str, args: Vec<Argument>, own: &[&str]) -> Sorted {
-        let signature = match Signature::parse(op.signature) {
-            Ok(signature) => signature,
-            Err(why) => unreachable!("the item tests parse every signature: {why}"),
-        };
+        let signature = Signature::of(op);
         let slots: Vec<_> = signature.args.iter().filter(|slot| !own.contains(&slot.name.as_str())).collect();
         // Arguments without a name fill these.
         let open: Vec<_> = slots.iter().filter(|slot| slot.times != Times::Named).collect();

@@ -95,7 +95,7 @@ impl<'p> Elaborator<'_, 'p> {
             Callable::Closure { closure, .. } => Some(closure.params.len()),
             Callable::Named(name) => match self.user_function(&name.to_string()) {
                 Some(function) => Some(function.params.len()),
-                None => Signature::parse(ops::op(&name.to_string())?.signature).ok().map(|s| s.args.len()),
+                None => Some(Signature::of(ops::op(&name.to_string())?).args.len()),
             },
             Callable::Method(module, name) => {
                 let method = self.declared.method(&block_of(module)?.name, &name.to_string())?;

@@ -185,7 +185,7 @@ fn results(ty: &TypeExpr) -> Results {
     }
 }
 
-/// Reports a trained function whose first result is not one f32.
+/// Reports a trained function whose first result is not one number of the type of the parameters.
 fn report_loss(function: &Fn, float: DType, diags: &mut Diags) {
     let (first, place) = match &function.result {
         TypeExpr::Tuple(items, place) => (items.first(), *place),

@@ -358,8 +358,7 @@ impl Elaborator<'_, '_> {
             kind => return matches!(kind, Kind::Input(_) | Kind::Param(_) | Kind::State(_)),
         };
         match &written.what {
-            What::Call(call) => Signature::parse(ops::op_of(call).signature)
-                .is_ok_and(|signature| signature.results.is_some_and(|results| results.len() == 1)),
+            What::Call(call) => Signature::of(ops::op_of(call)).results.is_some_and(|results| results.len() == 1),
             What::Index(_) | What::Part { .. } | What::Fit(_) | What::Outcome => true,
             _ => false,
         }

@@ -165,8 +165,7 @@ impl Syntax {
             return Ok(None);
         }
         let callee = Expr { kind: ExprKind::Name(name.clone()), place: name.span().into() };
-        let takes = ops::op(&name.to_string()).and_then(|op| Signature::parse(op.signature).ok());
-        let takes = takes.map_or(1, |signature| signature.args.len());
+        let takes = ops::op(&name.to_string()).map_or(1, |op| Signature::of(op).args.len());
         let (mut args, mut place) = (vec![], callee.place);
         while starts_operand(input) {
             let value = self.deeper(input, || self.postfix(input, false))?;
