@@ -106,7 +106,7 @@ pub trait Step: 'static {
     /// Where a result is in the scratch memory afterwards, the loss as number 0. Plans with further results say so.
     fn result(dims: &[usize], index: usize) -> Place {
         let [loss, _] = Self::outcome(dims);
-        Place { offset: loss, len: if index == 0 { Self::Float::WORDS } else { 0 } }
+        Place { offset: loss, len: if index == 0 { Self::Float::words(1) } else { 0 } }
     }
 
     /// The plan for the CPU: forward, backward and update.

@@ -40,6 +40,13 @@ pub enum Difference {
         /// The type in the model, as safetensors writes it.
         expected: &'static str,
     },
+    /// The file has integers without their scales.
+    Unscaled {
+        /// The name of the integers in the model.
+        name: String,
+        /// The name that their scales should have.
+        scales: String,
+    },
     /// Two tensors of the file have one name in the model.
     Collision {
         /// The name that both become.
@@ -67,6 +74,7 @@ impl fmt::Display for Difference {
             Difference::Dtype { name, found, expected } => {
                 write!(f, "`{name}` holds {found}, but should hold {expected}")
             }
+            Difference::Unscaled { name, scales } => write!(f, "`{name}` holds I8 without `{scales}`"),
             Difference::Collision { name, both: [first, second] } => {
                 write!(f, "`{first}` and `{second}` both become `{name}`")
             }

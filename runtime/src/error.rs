@@ -140,6 +140,23 @@ pub enum Error {
         /// The number of values that it has.
         expected: usize,
     },
+    /// A parameter is asked for as floats that is stored as integers with scales.
+    Quantized {
+        /// The name of the parameter.
+        name: String,
+    },
+    /// A parameter is asked for as integers with scales whose values are floats.
+    NotQuantized {
+        /// The name of the parameter.
+        name: String,
+    },
+    /// A number is written to a parameter that is stored as integers, and is none: ±∞ or NaN.
+    NotFinite {
+        /// The name of the parameter.
+        name: String,
+        /// The number.
+        number: f64,
+    },
     /// A pattern separates parameters that are too small to be updated apart.
     Group {
         /// The pattern.
@@ -186,6 +203,17 @@ pub enum Error {
         part: Part,
         /// Every difference.
         differences: Vec<Difference>,
+    },
+    /// A number of a file is beyond the largest of the type that parameters are stored in.
+    Range {
+        /// The file.
+        path: PathBuf,
+        /// The tensor, as the file calls it.
+        name: String,
+        /// The number.
+        number: f64,
+        /// The type of the parameters, as safetensors writes it.
+        dtype: &'static str,
     },
     /// Names of a file cannot be renamed by this pattern.
     Rename {
@@ -322,6 +350,13 @@ impl fmt::Display for Error {
             Error::ParameterLength { name, found, expected } => {
                 write!(f, "`{name}` has {expected} values, but {found} were given")
             }
+            Error::Quantized { name } => {
+                write!(f, "`{name}` is stored as integers with scales, which `quantized_parameter` gives")
+            }
+            Error::NotQuantized { name } => write!(f, "`{name}` is stored as floats, which `parameter` gives"),
+            Error::NotFinite { name, number } => {
+                write!(f, "`{name}` is stored as integers, and {number} is none, whatever its scale")
+            }
             Error::Group { pattern, parameter, neighbour } => write!(
                 f,
                 "group `{pattern}` separates `{parameter}` from `{neighbour}`, but the two share 64 numbers and are updated together"
@@ -338,6 +373,7 @@ impl fmt::Display for Error {
             }
             Error::Format { .. }
             | Error::Tensors { .. }
+            | Error::Range { .. }
             | Error::Rename { .. }
             | Error::Checkpoint { .. }
             | Error::SaveToIndex { .. }
@@ -405,6 +441,9 @@ impl Error {
             Error::Tensors { path, model, part, differences } => {
                 write!(f, "{} does not fit {}`{model}`:", path.display(), part.of())?;
                 differences.iter().try_for_each(|difference| write!(f, "\n  {difference}"))
+            }
+            Error::Range { path, name, number, dtype } => {
+                write!(f, "{}: `{name}` has {number:e}, which {dtype} does not hold", path.display())
             }
             Error::Rename { from, to } => {
                 write!(f, "`{from}` cannot become `{to}`, in which `*` stands more often")

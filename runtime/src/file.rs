@@ -16,7 +16,7 @@ use crate::{
     float::Float,
     safetensors::{Entry, Reader},
     spec::ModelSpec,
-    storage::{agree, differences, parameters},
+    storage::{agree, parameters},
 };
 
 /// A safetensors file, or the index of several, and how its names become those of a model: what `load_from` and
@@ -147,7 +147,7 @@ impl File {
         }
         let mut reader = Reader::open(&self.path)?;
         let mut all = self.name(&mut reader.tensors);
-        all.extend(differences(spec, parameters::<T>(spec, &[""]), &reader));
+        all.extend(parameters::<T>(spec, &[""], &reader));
         let pass = |difference: &Difference| {
             !self.strict && matches!(difference, Difference::Missing { .. } | Difference::Unexpected { .. })
         };

@@ -55,15 +55,15 @@ impl<M, T: Float> Gradients<M, T> {
     where
         M: Viewed,
     {
-        M::of(Read(self.words.as_slice()))
+        M::of(Read::new(self.words.as_slice()))
     }
 
     /// Every gradient by the name of its parameter, with shape and values, row-major.
     pub fn iter(&self) -> impl Iterator<Item = (String, &'static [usize], &[T])> {
-        let all = T::of_words(self.words.as_slice());
-        self.spec
-            .trained()
-            .map(move |(name, parameter, offset)| (name, parameter.shape, &all[offset..][..parameter.len()]))
+        self.spec.trained().map(|instance| {
+            let values = instance.values(self.words.as_slice());
+            (instance.name, instance.spec.shape, values)
+        })
     }
 
     /// The gradient of one parameter, row-major.
@@ -71,11 +71,10 @@ impl<M, T: Float> Gradients<M, T> {
     /// # Errors
     /// If no trained parameter has this name.
     pub fn get(&self, name: &str) -> Result<&[T]> {
-        let found = self.spec.trained().find(|(other, ..)| other == name);
-        let Some((_, parameter, offset)) = found else {
-            let similar = crate::error::similar(name, self.spec.trained().map(|(name, ..)| name));
+        let Some(instance) = self.spec.trained().find(|instance| instance.name == name) else {
+            let similar = crate::error::similar(name, self.spec.trained().map(|instance| instance.name));
             return Err(Error::UnknownParameter { name: name.into(), similar });
         };
-        Ok(&T::of_words(self.words.as_slice())[offset..][..parameter.len()])
+        Ok(instance.values(self.words.as_slice()))
     }
 }

@@ -45,8 +45,9 @@ impl<O: Optimizer> Groups<O> {
 
     /// Adds a group; on an error nothing has changed.
     pub(crate) fn add(&mut self, spec: &ModelSpec, pattern: &str, change: Change<O>) -> Result<()> {
-        if !spec.trained().any(|(name, ..)| matches(pattern, &name)) {
-            let similar = crate::error::similar(pattern, spec.trained().flat_map(|(name, ..)| meant(pattern, name)));
+        if !spec.trained().any(|instance| matches(pattern, &instance.name)) {
+            let similar =
+                crate::error::similar(pattern, spec.trained().flat_map(|instance| meant(pattern, instance.name)));
             return Err(Error::UnknownParameter { name: pattern.into(), similar });
         }
         let patterns: Vec<&str> = self.patterns().chain([pattern]).collect();
@@ -94,7 +95,9 @@ fn assign(spec: &ModelSpec, patterns: &[&str]) -> Result<(Vec<Vec<usize>>, Vec<u
     let mut rows: Vec<Vec<usize>> = vec![vec![]];
     let mut chunks = vec![0; spec.pool_len / CHUNK];
     let mut before: Option<(usize, u32, String)> = None;
-    for (name, parameter, offset) in spec.trained().filter(|(_, parameter, _)| !parameter.is_empty()) {
+    for crate::spec::Instance { name, spec: parameter, offset, .. } in
+        spec.trained().filter(|instance| !instance.spec.is_empty())
+    {
         let set: Vec<usize> = (0..patterns.len()).filter(|&at| matches(patterns[at], &name)).collect();
         let row = rows.iter().position(|row| *row == set).unwrap_or_else(|| {
             rows.push(set.clone());
@@ -137,7 +140,7 @@ mod tests {
         offset: usize,
         repeats: &'static [(usize, usize)],
     ) -> ParameterSpec {
-        ParameterSpec { name, shape, offset, repeats, init: Init::Zeros, trained: true }
+        ParameterSpec { name, shape, offset, repeats, init: Init::Zeros, scales: None, trained: true }
     }
 
     static SPEC: ModelSpec = ModelSpec {

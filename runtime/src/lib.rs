@@ -30,6 +30,7 @@ mod init;
 mod launch;
 mod loader;
 mod optim;
+mod quantized;
 mod random;
 #[rustfmt::skip]
 pub mod reference;
@@ -62,6 +63,7 @@ pub use init::Init;
 pub use launch::set_threads;
 pub use loader::{Loader, Split};
 pub use optim::{Adam, AdamW, Optimizer, RmsProp, Sgd};
+pub use quantized::Quantized;
 pub use random::key;
 pub use session::Session;
 pub use trainer::{Loss, Trainer};
@@ -210,6 +212,18 @@ pub mod __rt {
 
     #[cfg(feature = "half")]
     pub use half;
+
+    /// The types that parameters are stored in.
+    pub mod parameters {
+        #[cfg(feature = "half")]
+        pub use half::{bf16, f16};
+
+        // Such a model is an error already: another type keeps rustc from reporting more.
+        #[cfg(not(feature = "half"))]
+        pub use f32 as f16;
+        #[cfg(not(feature = "half"))]
+        pub use f32 as bf16;
+    }
 
     // Such a model is an error already, too: any type of as many bits keeps rustc from reporting more.
     #[cfg(not(feature = "half"))]

@@ -3,9 +3,15 @@
 //! repeated block; places are counted in elements of the model's float type, whatever it is; stacks
 //! start on boundaries of 64 elements, and the elements between them are zero.
 
-use alloc::{format, string::String};
+use alloc::{format, string::String, vec::Vec};
 
-use crate::{bind::Dim, float::Float, init::Init, state::StateSpec};
+use crate::{
+    bind::Dim,
+    float::Float,
+    init::Init,
+    quantized::{self, Quantized},
+    state::StateSpec,
+};
 
 /// Elements to which parameter stacks are aligned and padded; also the stretch of a parameter pool
 /// that one row of optimiser numbers updates. Stacks of states are aligned to as many words.
@@ -34,12 +40,15 @@ pub struct ParameterSpec {
     pub name: &'static str,
     /// The shape of one of them; the layout is row-major.
     pub shape: &'static [usize],
-    /// Where the stack starts, in elements, a multiple of [`CHUNK`].
+    /// Where the stack starts, in elements of its own type, a multiple of [`CHUNK`].
     pub offset: usize,
     /// For every `*`, outermost first, how many there are and how many elements lie between two.
     pub repeats: &'static [(usize, usize)],
     /// How values are drawn at first.
     pub init: Init,
+    /// Of a parameter that is stored as integers of 8 bits, the number of the parameter that holds its scales: one for each
+    /// index of the first axis.
+    pub scales: Option<u32>,
     /// Whether the optimiser updates it. Companions, such as running statistics, are changed by what
     /// a step computes and have no gradient.
     pub trained: bool,
@@ -54,7 +63,11 @@ impl ParameterSpec {
     /// The element type in files of a model of this type: PyTorch counts the batches of a batch norm in integers.
     pub(crate) fn stored<T: Float>(&self) -> &'static str {
         let counts = !self.trained && self.name.rsplit('.').next() == Some("num_batches_tracked");
-        if counts { "I64" } else { T::DTYPE }
+        match self.scales {
+            Some(_) => "I8",
+            None if counts => "I64",
+            None => T::DTYPE,
+        }
     }
 
     /// Whether the parameter holds no values.
@@ -94,31 +107,104 @@ impl ParameterSpec {
 impl ModelSpec {
     /// The words of the whole pool, where parameters are of this type.
     pub(crate) fn words<T: Float>(&self) -> usize {
-        self.pool_len.saturating_mul(T::WORDS)
+        T::words(self.pool_len)
     }
 
-    /// Every parameter by its full name, with its specification and offset.
-    pub(crate) fn instances(&self) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
-        self.parameters.iter().flat_map(|spec| {
+    /// Every parameter.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = Instance> + use<> {
+        let all = self.parameters;
+        all.iter().flat_map(move |spec| {
+            let scales = spec.scales.map(|number| &all[number as usize]);
             (0..spec.count()).map(move |index| {
                 let (name, offset) = spec.instance(index);
-                (name, spec, offset)
+                Instance { name, spec, offset, scales: scales.map(|scales| scales.instance(index).1) }
             })
         })
     }
 
     /// Every parameter that the optimiser updates.
-    pub(crate) fn trained(&self) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
-        self.instances().filter(|(_, parameter, _)| parameter.trained)
+    pub(crate) fn trained(&self) -> impl Iterator<Item = Instance> + use<> {
+        self.instances().filter(|instance| instance.spec.trained)
     }
 
-    /// The specification and offset of the parameter with this full name.
-    pub(crate) fn find(&self, name: &str) -> crate::Result<(&'static ParameterSpec, usize)> {
-        let found = self.instances().find(|(other, ..)| other == name);
-        found.map(|(_, spec, offset)| (spec, offset)).ok_or_else(|| crate::Error::UnknownParameter {
+    /// The parameter with this full name.
+    pub(crate) fn find(&self, name: &str) -> crate::Result<Instance> {
+        let found = self.instances().find(|instance| instance.name == name);
+        found.ok_or_else(|| crate::Error::UnknownParameter {
             name: name.into(),
-            similar: crate::error::similar(name, self.instances().map(|(name, ..)| name)),
+            similar: crate::error::similar(name, self.instances().map(|instance| instance.name)),
         })
+    }
+
+    /// The parameter with this full name, whose values are floats.
+    pub(crate) fn find_whole(&self, name: &str) -> crate::Result<Instance> {
+        let found = self.find(name)?;
+        match found.scales {
+            None => Ok(found),
+            Some(_) => Err(crate::Error::Quantized { name: name.into() }),
+        }
+    }
+}
+
+/// A parameter: one of those of a stack.
+pub(crate) struct Instance {
+    /// The full name.
+    pub(crate) name: String,
+    pub(crate) spec: &'static ParameterSpec,
+    /// Where it is in the pool, in elements of its own type.
+    pub(crate) offset: usize,
+    /// Where its scales are, if it is stored as integers of 8 bits.
+    pub(crate) scales: Option<usize>,
+}
+
+impl Instance {
+    /// Its values in a pool of floats.
+    pub(crate) fn values<'w, T: Float>(&self, words: &'w [f32]) -> &'w [T] {
+        &T::of_words(words)[self.offset..][..self.spec.len()]
+    }
+
+    /// The same, to be written.
+    pub(crate) fn values_mut<'w, T: Float>(&self, words: &'w mut [f32]) -> &'w mut [T] {
+        &mut T::of_words_mut(words)[self.offset..][..self.spec.len()]
+    }
+
+    /// The name of its scales, if it is stored as integers.
+    pub(crate) fn scales_of(&self, spec: &ModelSpec) -> Option<String> {
+        let scales = &spec.parameters[self.spec.scales? as usize];
+        (0..scales.count())
+            .map(|index| scales.instance(index))
+            .find(|(_, at)| Some(*at) == self.scales)
+            .map(|(name, _)| name)
+    }
+
+    /// The number of its scales, if it is stored as integers.
+    pub(crate) fn rows(&self) -> usize {
+        self.spec.shape.first().copied().unwrap_or(1)
+    }
+
+    /// Its integers and scales, if it is stored so.
+    pub(crate) fn quantized<'w>(&self, words: &'w [f32]) -> Option<Quantized<'w>> {
+        let codes: &[i8] = bytemuck::cast_slice(words);
+        let scales = &words[self.scales?..][..self.rows()];
+        Some(Quantized { codes: &codes[self.offset..][..self.spec.len()], scales })
+    }
+
+    /// The bytes of its integers, if it is stored so, to be written.
+    pub(crate) fn codes_mut<'w>(&self, words: &'w mut [f32]) -> &'w mut [u8] {
+        &mut bytemuck::cast_slice_mut(words)[self.offset..][..self.spec.len()]
+    }
+
+    /// Overwrites its values with these, which are made integers where it is stored so. An error is a number that has none.
+    pub(crate) fn write<T: Float>(&self, words: &mut [f32], values: &[T]) -> Result<(), f32> {
+        let Some(scales) = self.scales else {
+            self.values_mut(words).copy_from_slice(values);
+            return Ok(());
+        };
+        let values: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
+        let (codes, factors) = quantized::quantize(&values, self.rows())?;
+        bytemuck::cast_slice_mut(words)[self.offset..][..codes.len()].copy_from_slice(&codes);
+        words[scales..][..factors.len()].copy_from_slice(&factors);
+        Ok(())
     }
 }
 
@@ -135,7 +221,6 @@ pub(crate) fn matches(pattern: &str, name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use alloc::vec::Vec;
 
     #[test]
     fn repeats_are_named_outermost_first() {
@@ -145,6 +230,7 @@ mod tests {
             offset: 128,
             repeats: &[(2, 24), (3, 8)],
             init: Init::Zeros,
+            scales: None,
             trained: true,
         };
         let all: Vec<_> = (0..spec.count()).map(|index| spec.instance(index)).collect();

@@ -17,7 +17,7 @@ use crate::{
     device::{Compiled, Device},
     error::{Error, Part, Result},
     float::Float,
-    safetensors::{self, Reader, Tensor},
+    safetensors::{self, Entry, Reader, Tensor},
     spec::{CHUNK, ModelSpec},
     storage::{agree, differences},
 };
@@ -183,7 +183,7 @@ impl<D: Device> State<D> {
         let mut reader = Reader::open(path)?;
         let all = instances(self.spec, &self.dims);
         let expected = all.iter().map(|one| (one.name.clone(), one.dtype, one.shape.clone()));
-        agree(self.spec, Part::State, &reader, differences(self.spec, expected, &reader))?;
+        agree(self.spec, Part::State, &reader, differences(self.spec, expected, &reader, Entry::holds))?;
         let mut words = Words::zeroed(self.words)?;
         let bytes: &mut [u8] = bytemuck::cast_slice_mut(words.as_mut_slice());
         for one in &all {

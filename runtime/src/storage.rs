@@ -1,7 +1,14 @@
 //! Weights in files: in come weights and a path, out comes a safetensors file that PyTorch reads,
 //! and back. Always: a file that does not fit changes nothing, and the error lists every difference.
 
-use alloc::{borrow::Cow, collections::BTreeMap, format, string::String, vec, vec::Vec};
+use alloc::{
+    borrow::Cow,
+    collections::{BTreeMap, BTreeSet},
+    format,
+    string::String,
+    vec,
+    vec::Vec,
+};
 use std::path::Path;
 
 use precast_cpu::Words;
@@ -13,7 +20,7 @@ use crate::{
     file::{File, Unmatched},
     float::Float,
     safetensors::{self, Entry, Reader, Tensor},
-    spec::{ModelSpec, ParameterSpec},
+    spec::{Instance, ModelSpec},
     weights::Weights,
 };
 
@@ -85,18 +92,21 @@ impl<T: Float> Weights<Cpu, T> {
 }
 
 /// The parameters that a file has under `prefix`: all under none, and those with optimiser states under another.
-fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = (String, &'static ParameterSpec, usize)> + use<> {
+fn stored(spec: &ModelSpec, prefix: &str) -> impl Iterator<Item = Instance> + use<> {
     let all = prefix.is_empty();
-    spec.instances().filter(move |(_, parameter, _)| all || parameter.trained)
+    spec.instances().filter(move |instance| all || instance.spec.trained)
 }
 
 /// The tensors of a pool, `prefix` before every name.
 pub(crate) fn tensors<'a, T: Float>(spec: &ModelSpec, prefix: &str, words: &'a [f32]) -> Vec<Tensor<'a>> {
-    let all = T::of_words(words);
-    let tensor = |(name, parameter, offset): (String, &'static ParameterSpec, usize)| {
-        let (dtype, values) = (parameter.stored::<T>(), &all[offset..][..parameter.len()]);
-        let bytes = if dtype == T::DTYPE { bytemuck::cast_slice(values).into() } else { integers(values) };
-        Tensor { name: format!("{prefix}{name}"), dtype, shape: parameter.shape.into(), bytes }
+    let tensor = |instance: Instance| {
+        let dtype = instance.spec.stored::<T>();
+        let bytes = match instance.quantized(words) {
+            Some(quantized) => bytemuck::cast_slice(quantized.codes).into(),
+            None if dtype == T::DTYPE => bytemuck::cast_slice(instance.values::<T>(words)).into(),
+            None => integers(instance.values::<T>(words)),
+        };
+        Tensor { name: format!("{prefix}{}", instance.name), dtype, shape: instance.spec.shape.into(), bytes }
     };
     let mut tensors: Vec<Tensor<'a>> = stored(spec, prefix).map(tensor).collect();
     safetensors::align(&mut tensors);
@@ -111,27 +121,43 @@ fn integers<T: Float>(values: &[T]) -> Cow<'static, [u8]> {
 
 /// The file has exactly the parameters of the model, once for every prefix.
 pub(crate) fn compare<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Result<()> {
-    agree(spec, Part::Parameters, reader, differences(spec, parameters::<T>(spec, prefixes), reader))
+    agree(spec, Part::Parameters, reader, parameters::<T>(spec, prefixes, reader))
 }
 
-/// The names, element types and shapes of all parameters, once for every prefix.
-pub(crate) fn parameters<T: Float>(
-    spec: &ModelSpec,
-    prefixes: &[&str],
-) -> impl Iterator<Item = (String, &'static str, Vec<usize>)> {
-    prefixes.iter().flat_map(move |prefix| {
-        let one = move |(name, parameter, _): (String, &'static ParameterSpec, usize)| {
-            (format!("{prefix}{name}"), parameter.stored::<T>(), parameter.shape.to_vec())
-        };
-        stored(spec, prefix).map(one)
-    })
+/// Where the tensors of a file are not all parameters, once for every prefix. Those that are stored as integers may be floats
+/// in the file, which then has no scales.
+pub(crate) fn parameters<T: Float>(spec: &ModelSpec, prefixes: &[&str], reader: &Reader) -> Vec<Difference> {
+    let (mut expected, mut unscaled) = (vec![], vec![]);
+    for prefix in prefixes {
+        // Scales that the file need not have, or whose lack is a difference of its own.
+        let mut made: BTreeSet<String> = BTreeSet::new();
+        for instance in stored(spec, prefix) {
+            let Some(scales) = instance.scales_of(spec) else { continue };
+            let [name, scaled] = [&instance.name, &scales].map(|name| format!("{prefix}{name}"));
+            let has_codes = reader.tensors.get(&name).is_some_and(|entry| entry.dtype == "I8");
+            if has_codes && reader.tensors.contains_key(&scaled) {
+                continue;
+            }
+            if has_codes {
+                unscaled.push(Difference::Unscaled { name, scales: scaled });
+            }
+            made.insert(scales);
+        }
+        let all = stored(spec, prefix).filter(|instance| !made.contains(&instance.name));
+        expected
+            .extend(all.map(|one| (format!("{prefix}{}", one.name), one.spec.stored::<T>(), one.spec.shape.to_vec())));
+    }
+    unscaled.extend(differences(spec, expected.into_iter(), reader, Entry::gives));
+    unscaled
 }
 
-/// Where the tensors of a file are not those of these names, element types and shapes.
+/// Where the tensors of a file are not those of these names, element types and shapes. `fits` says from which tensor a type can
+/// be read.
 pub(crate) fn differences(
     spec: &ModelSpec,
     all: impl Iterator<Item = (String, &'static str, Vec<usize>)>,
     reader: &Reader,
+    fits: fn(&Entry, &str) -> bool,
 ) -> Vec<Difference> {
     let mut rest: BTreeMap<&String, &Entry> = reader.tensors.iter().collect();
     let mut differences = vec![];
@@ -140,7 +166,7 @@ pub(crate) fn differences(
             differences.push(Difference::Missing { name, shape });
             continue;
         };
-        if !entry.holds(dtype) {
+        if !fits(entry, dtype) {
             let (name, found) = (entry.name.clone(), entry.dtype.clone());
             differences.push(Difference::Dtype { name, found, expected: dtype });
         }
@@ -176,10 +202,20 @@ pub(crate) fn fill<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader
 
 /// Overwrites the values of a pool with those that a file, which has been compared, has under `prefix`.
 fn overwrite<T: Float>(spec: &ModelSpec, prefix: &str, reader: &mut Reader, words: &mut Words) -> Result<()> {
-    let all = T::of_words_mut(words.as_mut_slice());
-    for (name, parameter, offset) in stored(spec, prefix) {
-        if let Some(entry) = reader.tensors.get(&format!("{prefix}{name}")).cloned() {
-            reader.read(&entry, &mut all[offset..][..parameter.len()])?;
+    let words = words.as_mut_slice();
+    for instance in stored(spec, prefix) {
+        let Some(entry) = reader.tensors.get(&format!("{prefix}{}", instance.name)).cloned() else { continue };
+        if instance.scales.is_none() {
+            reader.read(&entry, instance.values_mut::<T>(words))?;
+        } else if entry.dtype == "I8" {
+            reader.read_bytes(&entry, instance.codes_mut(words))?;
+        } else {
+            let mut values = vec![0f32; instance.spec.len()];
+            reader.read(&entry, &mut values)?;
+            instance.write(words, &values).map_err(|number| {
+                let (path, name, number) = (reader.path.clone(), entry.name.clone(), number.into());
+                Error::Range { path, name, number, dtype: "I8" }
+            })?;
         }
     }
     Ok(())

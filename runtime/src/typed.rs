@@ -3,27 +3,29 @@
 
 use bytemuck::Pod;
 
-use crate::float::Float;
-
-/// Nested arrays of `f32` or of `f64`, in the row-major layout of parameters.
+/// Nested arrays of a type that parameters have, in their row-major layout.
 pub trait Typed: Pod {
     /// The type of their elements.
-    type Float: Float;
+    type Element: Pod;
 }
 
-impl Typed for f32 {
-    type Float = f32;
+macro_rules! typed {
+    ($($element:ty)*) => {
+        $(impl Typed for $element {
+            type Element = $element;
+        })*
+    };
 }
 
-impl Typed for f64 {
-    type Float = f64;
-}
+typed!(f32 f64 i8);
+#[cfg(feature = "half")]
+typed!(half::f16 half::bf16);
 
 impl<T: Typed, const N: usize> Typed for [T; N]
 where
     [T; N]: Pod,
 {
-    type Float = T::Float;
+    type Element = T::Element;
 }
 
 /// How parameters are lent: to be read or to be written.
@@ -46,29 +48,35 @@ pub trait Viewed {
 
 /// Parameters that are read.
 #[derive(Debug)]
-pub struct Read<'m>(pub(crate) &'m [f32]);
+pub struct Read<'m>(&'m [u8]);
+
+impl<'m> Read<'m> {
+    pub(crate) fn new(words: &'m [f32]) -> Self {
+        Read(bytemuck::cast_slice(words))
+    }
+}
 
 impl<'m> Reach for Read<'m> {
     type To<T: Typed> = &'m T;
 
     #[inline]
     fn take<T: Typed>(&mut self, offset: usize) -> &'m T {
-        bytemuck::from_bytes(bytemuck::cast_slice(&self.0[T::Float::WORDS * offset..][..words::<T>()]))
+        bytemuck::from_bytes(&self.0[size_of::<T::Element>() * offset..][..size_of::<T>()])
     }
 }
 
 /// Parameters that are written.
 #[derive(Debug)]
 pub struct Write<'m> {
-    /// Those that have not been lent.
-    rest: &'m mut [f32],
-    /// The word at which they start.
+    /// The bytes of those that have not been lent.
+    rest: &'m mut [u8],
+    /// The byte at which they start.
     at: usize,
 }
 
 impl<'m> Write<'m> {
     pub(crate) fn new(words: &'m mut [f32]) -> Self {
-        Write { rest: words, at: 0 }
+        Write { rest: bytemuck::cast_slice_mut(words), at: 0 }
     }
 }
 
@@ -77,26 +85,23 @@ impl<'m> Reach for Write<'m> {
 
     #[inline]
     fn take<T: Typed>(&mut self, offset: usize) -> &'m mut T {
-        let (rest, first) = (core::mem::take(&mut self.rest), T::Float::WORDS * offset);
-        let (taken, rest) = rest[first - self.at..].split_at_mut(words::<T>());
+        let (rest, first) = (core::mem::take(&mut self.rest), size_of::<T::Element>() * offset);
+        let (taken, rest) = rest[first - self.at..].split_at_mut(size_of::<T>());
         (self.rest, self.at) = (rest, first + taken.len());
-        bytemuck::from_bytes_mut(bytemuck::cast_slice_mut(taken))
+        bytemuck::from_bytes_mut(taken)
     }
-}
-
-fn words<T: Typed>() -> usize {
-    size_of::<T>() / size_of::<f32>()
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::float::Float;
     use precast_cpu::Words;
 
     #[test]
     fn arrays_are_lent_where_they_lie() {
         let mut words: [f32; 12] = core::array::from_fn(|k| k as f32);
-        let mut read = Read(&words);
+        let mut read = Read::new(&words);
         assert_eq!(read.take::<[[f32; 2]; 2]>(0), &[[0.0, 1.0], [2.0, 3.0]]);
         assert_eq!(*read.take::<f32>(11), 11.0);
         let mut write = Write::new(&mut words);
@@ -112,7 +117,7 @@ mod tests {
     fn arrays_of_f64_are_lent_by_the_position_of_their_element() {
         let mut words = Words::zeroed(12).unwrap();
         f64::of_words_mut(words.as_mut_slice()).copy_from_slice(&[0.0, 0.1, 0.2, 0.3, 0.4, 0.5]);
-        let mut read = Read(words.as_slice());
+        let mut read = Read::new(words.as_slice());
         assert_eq!(read.take::<[[f64; 2]; 1]>(1), &[[0.1, 0.2]]);
         assert_eq!(*read.take::<f64>(5), 0.5);
         let mut write = Write::new(words.as_mut_slice());

@@ -2,10 +2,11 @@
 //! named tensors and a pool that compiled functions read. Always: the pool is one row-major copy of
 //! every parameter, and the words between parameters are zero.
 
-use alloc::{string::String, vec::Vec};
+use alloc::{string::String, vec, vec::Vec};
 use core::{fmt, marker::PhantomData};
 use std::sync::{Mutex, PoisonError};
 
+use bytemuck::Pod;
 use precast_cpu::Words;
 
 use crate::{
@@ -13,10 +14,13 @@ use crate::{
     error::{Error, Result},
     float::Float,
     foreign::{Foreigns, Supplied},
+    quantized::{self, Quantized},
     spec::ModelSpec,
     typed::{Read, Write},
-    view,
 };
+
+/// Bytes of a word.
+const WORD: usize = size_of::<f32>();
 
 /// What [`crate::__rt`] needs to know of the struct that `model!` emits.
 pub trait Model {
@@ -50,35 +54,60 @@ impl<T: Float> Weights<Cpu, T> {
     pub fn init<C: Compiled>(seed: u64) -> Self {
         let spec = C::SPEC;
         let mut pool = Words::of_model(spec.words::<T>());
-        let all = T::of_words_mut(pool.as_mut_slice());
-        for (name, parameter, offset) in spec.instances() {
-            parameter.init.fill(seed, &name, &mut all[offset..][..parameter.len()]);
+        let words = pool.as_mut_slice();
+        for instance in spec.instances().filter(|instance| instance.scales.is_none()) {
+            instance.spec.init.fill(seed, &instance.name, instance.values_mut::<T>(words));
+        }
+        for instance in spec.instances().filter(|instance| instance.scales.is_some()) {
+            let mut drawn = vec![T::default(); instance.spec.len()];
+            instance.spec.init.fill(seed, &instance.name, &mut drawn);
+            // What is drawn is finite.
+            let _ = instance.write(words, &drawn);
         }
         Weights::new(spec, Cpu, pool)
     }
 
-    /// Every parameter by its name in PyTorch's `state_dict`, with shape and values, row-major.
+    /// Every parameter by its name in PyTorch's `state_dict`, with shape and values, row-major. Those that are stored as
+    /// integers are among [`Weights::quantized_parameters`] instead.
     pub fn parameters(&self) -> impl Iterator<Item = (String, &'static [usize], &[T])> {
-        let all = T::of_words(self.pool.as_slice());
-        self.spec
-            .instances()
-            .map(move |(name, parameter, offset)| (name, parameter.shape, &all[offset..][..parameter.len()]))
+        let all = self.spec.instances().filter(|instance| instance.scales.is_none());
+        all.map(|instance| {
+            let values = instance.values(self.pool.as_slice());
+            (instance.name, instance.spec.shape, values)
+        })
+    }
+
+    /// Every parameter that is stored as integers, by its name in PyTorch's `state_dict`, with its shape: those with two axes or
+    /// more, in a model with `#[model(parameters = int8)]`.
+    pub fn quantized_parameters(&self) -> impl Iterator<Item = (String, &'static [usize], Quantized<'_>)> {
+        self.spec.instances().filter_map(|instance| {
+            let quantized = instance.quantized(self.pool.as_slice())?;
+            Some((instance.name, instance.spec.shape, quantized))
+        })
     }
 
     /// The values of one parameter, row-major.
     ///
     /// # Errors
-    /// If no parameter has this name.
+    /// If no parameter has this name, or it is stored as integers.
     pub fn parameter(&self, name: &str) -> Result<&[T]> {
-        let (parameter, offset) = self.spec.find(name)?;
-        Ok(&T::of_words(self.pool.as_slice())[offset..][..parameter.len()])
+        Ok(self.spec.find_whole(name)?.values(self.pool.as_slice()))
+    }
+
+    /// The integers and scales of one parameter that is stored so.
+    ///
+    /// # Errors
+    /// If no parameter has this name, or its values are floats.
+    pub fn quantized_parameter(&self, name: &str) -> Result<Quantized<'_>> {
+        let instance = self.spec.find(name)?;
+        instance.quantized(self.pool.as_slice()).ok_or_else(|| Error::NotQuantized { name: name.into() })
     }
 
     /// All parameters, to be lent as arrays.
     #[doc(hidden)]
     #[inline]
     pub fn __emitted_code_only_read(&self) -> Read<'_> {
-        Read(self.pool.as_slice())
+        Read::new(self.pool.as_slice())
     }
 
     /// All parameters, to be lent as arrays and written.
@@ -91,8 +120,7 @@ impl<T: Float> Weights<Cpu, T> {
     /// The values of one parameter, to be written.
     #[doc(hidden)]
     pub fn parameter_mut(&mut self, name: &str) -> Result<&mut [T]> {
-        let (parameter, offset) = self.spec.find(name)?;
-        Ok(&mut T::of_words_mut(self.pool.as_mut_slice())[offset..][..parameter.len()])
+        Ok(self.spec.find_whole(name)?.values_mut(self.pool.as_mut_slice()))
     }
 }
 
@@ -136,15 +164,35 @@ impl<D: Device, T: Float> Weights<D, T> {
         Ok(Weights::new(self.spec, device.clone(), pool).with_foreign(&self.foreign))
     }
 
-    /// Overwrites one parameter with `values`, row-major.
+    /// Overwrites one parameter with `values`, row-major, which are made integers where it is stored so.
     #[doc(hidden)]
     pub async fn write(&mut self, name: &str, values: &[T]) -> Result<()> {
-        let (parameter, offset) = self.spec.find(name)?;
-        if values.len() != parameter.len() {
-            let (found, expected) = (values.len(), parameter.len());
-            return Err(Error::ParameterLength { name: name.into(), found, expected });
+        let instance = self.spec.find(name)?;
+        let expected = instance.spec.len();
+        if values.len() != expected {
+            return Err(Error::ParameterLength { name: name.into(), found: values.len(), expected });
         }
-        self.device.write(&mut self.pool, T::WORDS * offset, view::words(values)).await
+        if let Some(scales) = instance.scales {
+            let values: Vec<f32> = values.iter().map(|value| value.to_f64() as f32).collect();
+            let (codes, factors) = quantized::quantize(&values, instance.rows())
+                .map_err(|number| Error::NotFinite { name: name.into(), number: number.into() })?;
+            self.overwrite(instance.offset, &codes).await?;
+            return self.overwrite(scales, &factors).await;
+        }
+        self.overwrite(instance.offset, values).await
+    }
+
+    /// Overwrites elements of a type of parameters from element `offset` of the pool on.
+    async fn overwrite<E: Pod>(&mut self, offset: usize, values: &[E]) -> Result<()> {
+        let (first, bytes): (usize, &[u8]) = (size_of::<E>() * offset, bytemuck::cast_slice(values));
+        let words = first / WORD..(first + bytes.len()).div_ceil(WORD);
+        // The first word and the last one may have elements of other parameters, too.
+        let mut written = vec![0.0; words.len()];
+        if bytes.len() < WORD * written.len() {
+            self.device.read(&self.pool, words.start, &mut written).await?;
+        }
+        bytemuck::cast_slice_mut(&mut written)[first % WORD..][..bytes.len()].copy_from_slice(bytes);
+        self.device.write(&mut self.pool, words.start, &written).await
     }
 
     /// A copy of the pool.

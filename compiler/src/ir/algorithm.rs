@@ -5,6 +5,7 @@
 
 use super::dim::Dim;
 use super::kernel::{Kernel, Operand, Skeleton, Store};
+use super::precision::Factor;
 use super::ty::DType;
 
 /// A way to sum products. Each but the last says at run time whether it suits the extents and strides of a call.
@@ -98,9 +99,17 @@ impl<'k> Product<'k> {
         Some(Product { kernel, batch, m, n, k, lhs, rhs, stores })
     }
 
-    /// The type of both operands and of the sums.
+    /// The type that both operands are computed in, and that of the sums.
     pub fn dtype(&self) -> DType {
-        self.kernel.slots[self.lhs.slot].dtype
+        let [left, right] = [self.lhs, self.rhs].map(|operand| self.kernel.slots[operand.slot].dtype);
+        if left.is_stored() { right } else { left }
+    }
+
+    /// The operand whose elements are of a type of memory, which it is widened from, and that type.
+    pub fn stored(&self) -> Option<(Factor, DType)> {
+        let of = |operand: &Operand| self.kernel.slots[operand.slot].dtype;
+        let all = [(Factor::Left, of(self.lhs)), (Factor::Right, of(self.rhs))];
+        all.into_iter().find(|(_, dtype)| dtype.is_stored())
     }
 
     fn can(&self, algorithm: Algorithm) -> bool {

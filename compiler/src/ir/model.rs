@@ -3,7 +3,7 @@
 use super::attr::Name;
 use super::dim::Dim;
 use super::graph::{Graph, Memory, Value};
-use super::precision::Precision;
+use super::precision::{Precision, Storage};
 use super::ty::{DType, Type};
 use proc_macro2::{Ident, Span, TokenStream};
 
@@ -73,6 +73,8 @@ pub struct Param {
     pub init: Init,
     /// Whether the optimiser updates it; companions (running statistics) have no gradient.
     pub trained: bool,
+    /// The parameter of its scales, where it is stored as integers: of its shape with one index on all axes but the first.
+    pub scales: Option<ParamId>,
     /// The first element in the parameter pool, a multiple of `CHUNK`. Trained parameters come before all companions.
     pub offset: usize,
     /// The field that declares it.
@@ -85,7 +87,17 @@ impl Param {
         let counts = self.stack.iter().map(|&n| n.into());
         Type::new(self.ty.dtype, counts.chain(self.ty.shape.iter().cloned()).collect::<Vec<_>>())
     }
+
+    /// The elements of the parameter pool that the stack takes, in which integers are several to an element.
+    pub fn len(&self) -> usize {
+        let count = self.stacked().count();
+        let elements = if self.scales.is_some() { CODE.words(&count) } else { count };
+        elements.as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0)
+    }
 }
+
+/// The type of the integers that parameters with scales are stored as.
+const CODE: DType = DType::I8;
 
 /// A tensor that a session keeps from call to call. It starts with zeros, and only functions with `&mut self` change it.
 #[derive(Clone, Debug)]
@@ -260,6 +272,8 @@ pub struct Model {
     pub memory: Memory,
     /// The type of the parameters, or what products with them read.
     pub precision: Precision,
+    /// The type that parameters have in memory, where it is another than that which they are computed in.
+    pub storage: Option<Storage>,
     /// Where the user asks for the same bits on every machine.
     pub deterministic: Option<Span>,
     /// In the order of the declaration.
@@ -300,14 +314,30 @@ impl Model {
         &self.states[id.0 as usize]
     }
 
-    /// The type of the parameters.
+    /// The type that parameters are computed in.
     pub fn float(&self) -> DType {
         self.precision.float()
     }
 
+    /// The type of parameters in memory and in files, but for integers with scales.
+    pub fn stored(&self) -> DType {
+        self.storage.map_or(self.float(), Storage::float)
+    }
+
+    /// The type of a parameter in memory and in files.
+    pub fn stored_as(&self, param: &Param) -> DType {
+        if param.scales.is_some() { CODE } else { self.stored() }
+    }
+
+    /// The first element of a parameter in the pool, counted in elements of its own type.
+    pub fn first(&self, param: &Param) -> usize {
+        param.offset * (self.stored().bits() / self.stored_as(param).bits()) as usize
+    }
+
     /// Whether the type of any value is such.
     pub fn uses(&self, such: fn(DType) -> bool) -> bool {
-        such(self.float())
+        [self.float(), self.stored()].into_iter().any(such)
+            || self.params.iter().any(|param| such(self.stored_as(param)))
             || self.states.iter().any(|state| such(state.ty.dtype))
             || self.functions.iter().any(|function| {
                 function.graph.uses(such) || function.args.iter().any(|argument| such(argument.ty.dtype))
@@ -343,6 +373,5 @@ impl Model {
 }
 
 fn end<'p>(params: impl Iterator<Item = &'p Param>) -> usize {
-    let end = |p: &Param| p.stacked().count().as_const().map_or(0, |n| p.offset + n as usize);
-    params.map(end).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
+    params.map(|param| param.offset + param.len()).max().unwrap_or(0).next_multiple_of(super::graph::CHUNK)
 }

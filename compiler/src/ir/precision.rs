@@ -52,6 +52,46 @@ impl Precision {
     }
 }
 
+/// The types that parameters can have in memory where they are computed in f32: what `#[model(parameters = …)]` chooses.
+/// Such a model is not trained.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Storage {
+    /// IEEE 754 binary16.
+    F16,
+    /// The upper half of an f32.
+    Bf16,
+    /// Integers from -127 to 127 times a scale for each index of the first axis; parameters without a second axis are f32.
+    Int8,
+}
+
+impl Storage {
+    /// All of them.
+    pub const ALL: [Storage; 3] = [Storage::F16, Storage::Bf16, Storage::Int8];
+
+    /// As the user writes it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Storage::F16 => "f16",
+            Storage::Bf16 => "bf16",
+            Storage::Int8 => "int8",
+        }
+    }
+
+    /// The type that floats have in memory.
+    pub fn float(self) -> DType {
+        match self {
+            Storage::F16 => DType::F16,
+            Storage::Bf16 => DType::BF16,
+            Storage::Int8 => DType::F32,
+        }
+    }
+
+    /// The one of that name.
+    pub fn from_name(name: &str) -> Option<Storage> {
+        Storage::ALL.into_iter().find(|storage| storage.name() == name)
+    }
+}
+
 /// An operand of a contraction.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Factor {

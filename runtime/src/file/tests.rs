@@ -22,6 +22,7 @@ const QUERY: ParameterSpec = ParameterSpec {
     offset: 0,
     repeats: &[(2, 2)],
     init: Init::Zeros,
+    scales: None,
     trained: true,
 };
 const NORM: ParameterSpec = ParameterSpec { name: "norm.weight", offset: 64, repeats: &[], ..QUERY };

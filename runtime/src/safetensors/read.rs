@@ -43,6 +43,13 @@ impl Entry {
         };
         self.dtype == dtype || shorter.contains(&self.dtype.as_str())
     }
+
+    /// Whether parameters of type `dtype` can be read from it: those of 16 bits also from floats of up to 32, which are
+    /// rounded.
+    pub(crate) fn gives(&self, dtype: &str) -> bool {
+        let rounded = matches!(dtype, "F16" | "BF16") && matches!(self.dtype.as_str(), "F32" | "F16" | "BF16");
+        self.holds(dtype) || rounded
+    }
 }
 
 /// Bytes that are converted at a time.
@@ -127,10 +134,11 @@ impl Values {
     fn read<T: Float>(&mut self, entry: &Entry, values: &mut [T]) -> Result<()> {
         self.seek(entry)?;
         match entry.dtype.as_str() {
-            "F16" => self.convert(values, |bytes| half::from_f16(u16::from_le_bytes(bytes)).into()),
-            "BF16" => self.convert(values, |bytes| half::from_bf16(u16::from_le_bytes(bytes)).into()),
-            "I64" => self.convert(values, |bytes| i64::from_le_bytes(bytes) as f64),
-            "F32" if T::WORDS > 1 => self.convert(values, |bytes| f32::from_le_bytes(bytes).into()),
+            dtype if dtype == T::DTYPE => self.read_whole(size_of::<T>(), bytemuck::cast_slice_mut(values)),
+            "F16" => self.convert(entry, values, |bytes| half::from_f16(u16::from_le_bytes(bytes)).into()),
+            "BF16" => self.convert(entry, values, |bytes| half::from_bf16(u16::from_le_bytes(bytes)).into()),
+            "I64" => self.convert(entry, values, |bytes| i64::from_le_bytes(bytes) as f64),
+            "F32" => self.convert(entry, values, |bytes| f32::from_le_bytes(bytes).into()),
             _ => self.read_whole(size_of::<T>(), bytemuck::cast_slice_mut(values)),
         }
     }
@@ -146,14 +154,24 @@ impl Values {
         self.source.seek(at).map_err(Error::io(&self.path)).map(drop)
     }
 
-    /// Reads numbers of `N` bytes, some at a time.
-    fn convert<T: Float, const N: usize>(&mut self, values: &mut [T], number: impl Fn([u8; N]) -> f64) -> Result<()> {
+    /// Reads numbers of `N` bytes, some at a time. One that would become infinite is an error.
+    fn convert<T: Float, const N: usize>(
+        &mut self,
+        entry: &Entry,
+        values: &mut [T],
+        number: impl Fn([u8; N]) -> f64,
+    ) -> Result<()> {
         let mut bytes = [0; CHUNK];
         for values in values.chunks_mut(CHUNK / N) {
             let bytes = &mut bytes[..N * values.len()];
             self.source.read_exact(bytes).map_err(Error::io(&self.path))?;
             for (value, &bytes) in values.iter_mut().zip(bytes.as_chunks().0) {
-                *value = T::from_f64(number(bytes));
+                let number = number(bytes);
+                *value = T::from_f64(number);
+                if number.is_finite() && !value.to_f64().is_finite() {
+                    let (path, name) = (self.path.clone(), entry.name.clone());
+                    return Err(Error::Range { path, name, number, dtype: T::DTYPE });
+                }
             }
         }
         Ok(())

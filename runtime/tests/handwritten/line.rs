@@ -275,7 +275,7 @@ mod plan {
         repeats: &'static [(usize, usize)],
         init: rt::Init,
     ) -> rt::ParameterSpec {
-        rt::ParameterSpec { name, shape, offset, repeats, init, trained: offset < 192 }
+        rt::ParameterSpec { name, shape, offset, repeats, init, scales: None, trained: offset < 192 }
     }
 
     static SPEC: rt::ModelSpec = rt::ModelSpec {

@@ -435,6 +435,7 @@ mod plan {
                 offset: 0,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.70710677f32 },
+                scales: None,
                 trained: true,
             },
             rt::ParameterSpec {
@@ -443,6 +444,7 @@ mod plan {
                 offset: 64,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.70710677f32 },
+                scales: None,
                 trained: true,
             },
             rt::ParameterSpec {
@@ -451,6 +453,7 @@ mod plan {
                 offset: 128,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.25f32 },
+                scales: None,
                 trained: true,
             },
             rt::ParameterSpec {
@@ -459,6 +462,7 @@ mod plan {
                 offset: 192,
                 repeats: &[],
                 init: rt::Init::Uniform { bound: 0.25f32 },
+                scales: None,
                 trained: true,
             },
         ],

@@ -6,7 +6,7 @@ use super::{field_names, prims};
 use crate::ir::attr::{Attr, Attrs};
 use crate::ir::graph::{Call, ForeignGradient, GradientBy, Taken};
 use crate::ir::model::{Argument, Binder, Effect, ForeignFn, Init, NamedDim, Results, Signature, State, StateId, Wgsl};
-use crate::ir::precision::Precision;
+use crate::ir::precision::{Precision, Storage};
 use crate::ir::prim::Scalar;
 use crate::ir::{
     Branch, DType, Foreign, Function, Graph, How, Kind, Memory, Mode, Model, Node, Param, ParamId, Repeat, Transform,
@@ -76,6 +76,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         if Read(&fields).find("vis").is_some() { tokens(Read(&fields).text("vis")?)? } else { TokenStream::new() };
     let (attrs, dims, memory) = (attributes(&fields)?, dims(&fields)?, memory(&Read(&fields))?);
     let precision = precision(&Read(&fields))?;
+    let storage = storage(&Read(&fields))?;
     let deterministic = match Read(&fields).find("deterministic") {
         Some(_) => Read(&fields).flag("deterministic")?.then(Span::call_site),
         None => None,
@@ -86,6 +87,7 @@ fn model(cursor: &mut Cursor) -> Result<Model, String> {
         attrs,
         memory,
         precision,
+        storage,
         deterministic,
         params: vec![],
         states: vec![],
@@ -140,6 +142,14 @@ fn memory(read: &Read<'_>) -> Result<Memory, String> {
     }
 }
 
+fn storage(read: &Read<'_>) -> Result<Option<Storage>, String> {
+    if read.find("parameters").is_none() {
+        return Ok(None);
+    }
+    let name = read.word("parameters")?;
+    Storage::from_name(&name).map(Some).ok_or_else(|| format!("no parameters of `{name}`"))
+}
+
 pub(super) fn precision(read: &Read<'_>) -> Result<Precision, String> {
     match read.find("precision") {
         None => Ok(Precision::default()),
@@ -162,8 +172,13 @@ fn param(cursor: &mut Cursor) -> Result<Param, String> {
     };
     let stack = read.indices("stack")?.into_iter().map(|n| n as i64).collect();
     let trained = read.find("trained").is_none();
+    let scales = match read.find("scales") {
+        Some(_) => Some(ParamId(read.index("scales")? as u32)),
+        None => None,
+    };
     let fields = field_names(if read.find("fields").is_some() { read.text("fields")? } else { &name });
-    Ok(Param { name, fields, ty, stack, init, trained, offset: read.index("offset")?, span: Span::call_site() })
+    let offset = read.index("offset")?;
+    Ok(Param { name, fields, ty, stack, init, trained, scales, offset, span: Span::call_site() })
 }
 
 fn state(cursor: &mut Cursor) -> Result<State, String> {

@@ -19,6 +19,7 @@ impl fmt::Display for Model {
         }
         fields.extend(memory(self.memory));
         fields.extend(precision(self.precision));
+        fields.extend(self.storage.map(|storage| ("parameters".to_owned(), Datum::word(storage.name()))));
         fields.extend(self.deterministic.map(|_| ("deterministic".to_owned(), Datum::Scalar(Scalar::Bool(true)))));
         fields.extend(dims(&self.dims));
         fields.extend(attributes(&self.attrs));
@@ -147,6 +148,9 @@ impl Listed<'_> {
         ];
         if param.fields != field_names(&param.name) {
             fields.push(("fields".to_owned(), Datum::Text(param.fields.join("."))));
+        }
+        if let Some(scales) = param.scales {
+            fields.push(("scales".to_owned(), Datum::number(i64::from(scales.0))));
         }
         if !param.trained {
             fields.push(("trained".to_owned(), Datum::word("no")));

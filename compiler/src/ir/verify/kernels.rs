@@ -2,7 +2,7 @@
 
 use super::ensure;
 use crate::ir::DType;
-use crate::ir::algorithm::{self, Algorithm};
+use crate::ir::algorithm::{self, Algorithm, Product};
 use crate::ir::dim::product;
 use crate::ir::index::{Atom, Index};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, Expr, ExprId, Guard, Kernel, Operand, Skeleton, Store};
@@ -70,8 +70,9 @@ impl Checker<'_> {
                     AccumulatorOp::Arg(_) => accumulator.value < self.dtypes.len() && dtype == DType::U32,
                 })
             }
-            Skeleton::Contract { lhs, .. } => {
-                (pass, slot) == (0, 0) && self.kernel.slots.get(lhs.slot).is_some_and(|slot| slot.dtype == dtype)
+            Skeleton::Contract { lhs, rhs, .. } => {
+                let exist = [lhs, rhs].into_iter().all(|operand| operand.slot < self.kernel.slots.len());
+                (pass, slot) == (0, 0) && exist && Product::of(self.kernel).is_some_and(|all| all.dtype() == dtype)
             }
             // Output, largest score and reciprocal; or the cotangents of keys, values and queries.
             Skeleton::Attend(_) => pass == 0 && slot < 3 && dtype == DType::F32,
@@ -121,6 +122,9 @@ impl Checker<'_> {
             }
             Skeleton::Contract { lhs, rhs, stores, .. } => {
                 [lhs, rhs].into_iter().try_for_each(|operand| self.operand(operand))?;
+                let [left, right] = [lhs, rhs].map(|operand| self.kernel.slots[operand.slot].dtype);
+                let computed = !left.is_stored() || !right.is_stored();
+                ensure(computed, || format!("multiplies {left} and {right}, of which one is computed"))?;
                 self.stores(stores)
             }
             Skeleton::Scatter { index, store, .. } => {
@@ -173,7 +177,9 @@ impl Checker<'_> {
 
     fn operand(&self, operand: &Operand) -> Checked {
         let Some(slot) = self.kernel.slots.get(operand.slot) else { return Err(format!("reads s{}", operand.slot)) };
-        ensure(slot.read && slot.dtype.is_float(), || format!("reads s{} of {}", operand.slot, slot.dtype))?;
+        ensure(slot.read && (slot.dtype.is_float() || slot.dtype.is_stored()), || {
+            format!("reads s{} of {}", operand.slot, slot.dtype)
+        })?;
         for index in operand.windows.iter().map(|window| &window.index).chain([&operand.index]) {
             self.index(index)?;
             ensure(index.is_affine(), || format!("an operand is at {index}"))?;

@@ -351,6 +351,7 @@ impl<'a> Launch<'a> {
             false => Ok(0.0),
             true => match self.load(factor.slot, at)? {
                 Scalar::Float(_, x) => Ok(x),
+                Scalar::Int(dtype, code) if dtype.is_stored() => Ok(code as f64),
                 other => Err(format!("a product with {other}")),
             },
         }

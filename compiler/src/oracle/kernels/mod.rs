@@ -108,9 +108,19 @@ impl Machine<'_> {
         spread((0..tensor.data.len()).map(|i| Some(tensor.data.element(i))), self.step(tensor.data.dtype()))
     }
 
+    /// The integers that, times a scale for each row, are these numbers.
+    fn codes(&self, dtype: DType, values: &[f64], scales: &[f64]) -> Vec<Word> {
+        let row = values.len() / scales.len().max(1);
+        let code = |(at, &x): (usize, &f64)| match scales[at / row] {
+            0.0 => Scalar::Int(dtype, 0),
+            scale => Scalar::Int(dtype, (x / scale).round() as i128),
+        };
+        spread(values.iter().enumerate().map(code).map(Some), self.step(dtype))
+    }
+
     /// What the runtime puts into the pools before the first launch.
     fn fill(&mut self, model: &Model, frozen: &[ParamId], env: &Env) -> Result<(), String> {
-        let (elements, float) = (model.pool_len(), model.float());
+        let (elements, float) = (model.pool_len(), model.stored());
         let (step, word) = (self.step(float), self.places(1));
         let floats = |data: &[f64]| spread(data.iter().map(|&x| Some(Scalar::Float(float, x))), step);
         let mut pools: BTreeMap<Pool, Vec<Word>> = BTreeMap::new();
@@ -120,8 +130,14 @@ impl Machine<'_> {
         let mut weights = floats(&vec![0.0; elements]);
         let mut gradients = weights.clone();
         for (k, (param, tensor)) in model.params.iter().zip(&env.params).enumerate() {
-            let range = param.offset * step..(param.offset + tensor.data.len()) * step;
-            weights[range.clone()].copy_from_slice(&floats(tensor.f64s()));
+            let range = param.offset * step..(param.offset + param.len()) * step;
+            match param.scales {
+                None => weights[range.clone()].copy_from_slice(&floats(tensor.f64s())),
+                Some(scales) => {
+                    let codes = self.codes(model.stored_as(param), tensor.f64s(), env.params[scales.0 as usize].f64s());
+                    weights[range.start..][..codes.len()].copy_from_slice(&codes);
+                }
+            }
             // Every gradient has to be written before the pool of gradients is read; where there is none, lies what
             // another function left.
             if frozen.contains(&ParamId(k as u32)) {

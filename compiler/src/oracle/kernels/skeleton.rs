@@ -52,7 +52,9 @@ impl Launch<'_> {
         let (left, right) = (self.numbers.factor(lhs), self.numbers.factor(rhs));
         self.reaches(&left)?;
         self.reaches(&right)?;
-        let (puts, dtype) = (self.numbers.puts(stores), self.kernel.slots[lhs.slot].dtype);
+        let [left_type, right_type] = [lhs, rhs].map(|operand| self.kernel.slots[operand.slot].dtype);
+        let dtype = if left_type.is_stored() { right_type } else { left_type };
+        let puts = self.numbers.puts(stores);
         self.each(results, &mut |launch, row| {
             launch.now = Moment { row, pass: 0, point: 0 };
             let mut sum = 0.0;

@@ -18,7 +18,9 @@ mod lower;
 mod operand;
 mod order;
 mod rewrite;
+mod scales;
 mod scope;
+mod stored;
 mod sums;
 
 use crate::ir::index::Index;
@@ -33,7 +35,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The programs of a model's functions, in order.
 pub fn fuse(model: &Model) -> Vec<Program> {
-    model.functions.iter().map(|f| program(model, &rewrite::rewrite(f.clone()))).collect()
+    let rewritten = |function: &Function| rewrite::rewrite(stored::stored(model, function.clone()));
+    model.functions.iter().map(|function| program(model, &rewritten(function))).collect()
 }
 
 fn program(model: &Model, function: &Function) -> Program {

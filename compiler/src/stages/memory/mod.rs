@@ -140,7 +140,7 @@ fn pack(mut buffers: Vec<(BufferId, i64)>, lifetimes: &[lifetime::Lifetime]) -> 
 fn fixed(model: &Model, role: Role) -> Option<(Pool, Dim)> {
     let offset = match role {
         Role::Param(p) | Role::Effect(Effect::Gradient(p) | Effect::Companion(p)) => {
-            model.float().words(&model.param(p).offset.into())
+            model.stored().words(&model.param(p).offset.into())
         }
         Role::State(id) | Role::Effect(Effect::Stored(id)) => model.state_offset(id),
         Role::Source(Source::Key(word)) => word.into(),

@@ -16,9 +16,9 @@ use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
 use crate::ir::graph::CHUNK;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
-use crate::ir::model::{Binder, NamedDim, Param, ParamId, State, StateId};
+use crate::ir::model::{Binder, Init, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Type};
+use crate::ir::{DType, Dim, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
@@ -392,7 +392,8 @@ impl<'d, 'p> Instances<'d, 'p> {
         let (stack, span) = (self.stack.clone(), field.name.span());
         let own = Some(of.name.to_owned()).filter(|own| !own.is_empty());
         let fields = self.fields.iter().cloned().chain(own).collect();
-        let param = Param { name, fields, ty, stack, init: of.init, trained: of.trained, offset: 0, span };
+        let (init, trained) = (of.init, of.trained);
+        let param = Param { name, fields, ty, stack, init, trained, scales: None, offset: 0, span };
         let stacked = param.stacked();
         if is_oversize(&stacked) {
             let message = format!("`{}` would be {stacked}, and a tensor has at most {ELEMENTS} elements", param.name);
@@ -403,6 +404,25 @@ impl<'d, 'p> Instances<'d, 'p> {
         Some(ParamId(self.params.len() as u32 - 1))
     }
 
+    /// Lets trained parameters of two axes or more be stored as integers, with parameters for their scales.
+    pub(super) fn scale(&mut self) {
+        for k in 0..self.params.len() {
+            let Param { name, fields, ty, trained, .. } = &self.params[k];
+            if !trained || ty.rank() < 2 {
+                continue;
+            }
+            let scaled = |name: &str| format!("{name}_scale");
+            let (name, mut fields) = (scaled(name), fields.clone());
+            fields.iter_mut().last().into_iter().for_each(|own| *own = scaled(own));
+            let rows = ty.shape.iter().take(1).cloned();
+            let shape: Vec<Dim> = rows.chain(ty.shape[1..].iter().map(|_| 1.into())).collect();
+            let ty = Type::new(ty.dtype, shape);
+            let scales = Param { name, fields, ty, init: Init::Ones, trained: false, ..self.params[k].clone() };
+            self.params[k].scales = Some(ParamId(self.params.len() as u32));
+            self.params.push(scales);
+        }
+    }
+
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
     /// that an update of the optimiser walks over the beginning of the pool. More than a model may have are reported at
     /// `model`.
@@ -411,8 +431,7 @@ impl<'d, 'p> Instances<'d, 'p> {
         for trained in [true, false] {
             for param in self.params.iter_mut().filter(|p| p.trained == trained) {
                 param.offset = offset;
-                let words = param.stacked().count().as_const().and_then(|n| usize::try_from(n).ok()).unwrap_or(0);
-                offset += words.next_multiple_of(CHUNK);
+                offset += param.len().next_multiple_of(CHUNK);
             }
         }
         if offset > ELEMENTS as usize {

@@ -27,7 +27,7 @@ mod words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::mention::Mentions;
 use crate::ir::model::Sketch;
-use crate::ir::precision::Precision;
+use crate::ir::precision::{Precision, Storage};
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
 use ast::{Arg, Fn, Program, Receiver, Struct};
@@ -150,7 +150,7 @@ fn public_fns<'a, 'p>(declared: &'a Declared<'p>, of: &'a Struct) -> impl Iterat
 }
 
 fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declared<'p>, diags: &mut Diags) -> Model {
-    let Options { memory, precision, deterministic } = options::options(header.attrs, diags);
+    let Options { memory, precision, storage, deterministic, .. } = options::options(header.attrs, diags);
     let given = |name: &Ident| args.iter().any(|a| a.name.as_ref() == Some(name));
     let open = of.params.iter().skip(args.iter().filter(|a| a.name.is_none()).count());
     let mut missing = open.filter(|(name, default)| default.is_none() && !given(name)).map(|(name, _)| name);
@@ -164,6 +164,9 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let mut instances = Instances::new(declared, precision.float());
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
+    if storage == Some(Storage::Int8) {
+        instances.scale();
+    }
     instances.distinct(diags);
     instances.place(place, diags);
     let Instances { params, states, dims, .. } = instances;
@@ -172,7 +175,8 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         // What can be trained can also be evaluated; the two differ in the layers that draw.
         let refused = !function.train.is_empty() && report_trained_state(function, diags);
         let optimizers = optimizers(function, diags);
-        let trained = optimizers.iter().filter(|_| !refused);
+        // Parameters that are stored in fewer bits are not trained: a step would be less than one of theirs.
+        let trained = optimizers.iter().filter(|_| !refused && storage.is_none());
         let kept = elaborate::Kept { params: &params, states: &states, dims: &dims, float: precision.float() };
         let entries = [None].into_iter().chain(trained.map(Some));
         let entries: Option<Vec<Function>> =
@@ -192,6 +196,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
         attrs: header.attrs.iter().filter(|a| !a.path().is_ident("model")).map(ToTokens::to_token_stream).collect(),
         memory,
         precision,
+        storage,
         deterministic,
         params,
         states,

@@ -2,7 +2,7 @@
 
 use crate::diag::{Code, Diagnostic, Diags, closest};
 use crate::ir::Memory;
-use crate::ir::precision::Precision;
+use crate::ir::precision::{Precision, Storage};
 use proc_macro2::{Ident, Span};
 use syn::parse::ParseStream;
 use syn::punctuated::Punctuated;
@@ -14,6 +14,10 @@ pub(super) struct Options {
     pub(super) memory: Memory,
     /// `#[model(precision = …)]`
     pub(super) precision: Precision,
+    /// `#[model(parameters = …)]`, where parameters are stored in fewer bits.
+    pub(super) storage: Option<Storage>,
+    /// Where that stands.
+    storage_at: Option<Span>,
     /// Where `#[model(deterministic)]` says so.
     pub(super) deterministic: Option<Span>,
 }
@@ -35,10 +39,25 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
             }
         }
     }
+    options.agree(diags);
     options
 }
 
 impl Options {
+    /// Reports options of which one leaves the other no meaning.
+    fn agree(&self, diags: &mut Diags) {
+        if let (Some(storage), Some(place)) = (self.storage, self.storage_at)
+            && self.precision != Precision::F32
+        {
+            let (storage, precision) = (storage.name(), self.precision.name());
+            let message = format!(
+                "parameters that are stored in {storage} are computed in f32, not by `precision = {precision}`"
+            );
+            let report = Diagnostic::new(Code::WrongAttribute, place, message);
+            diags.push(report.help(format!("leave one of them out, as in `#[model(parameters = {storage})]`")));
+        }
+    }
+
     fn choose(&mut self, option: &Ident, value: Option<&Ident>, diags: &mut Diags) {
         let report = |code, text: String| Diagnostic::new(code, option.span(), text);
         let valued = |example: &str| {
@@ -56,6 +75,11 @@ impl Options {
                 None => diags.push(unknown(option, value, &Precision::ALL.map(Precision::name))),
             },
             ("precision", None) => diags.push(valued("precision = bf16")),
+            ("parameters", Some(value)) => match Storage::from_name(&value.to_string()) {
+                Some(chosen) => (self.storage, self.storage_at) = (Some(chosen), Some(option.span())),
+                None => diags.push(unknown(option, value, &Storage::ALL.map(Storage::name))),
+            },
+            ("parameters", None) => diags.push(valued("parameters = bf16")),
             ("deterministic", None) => self.deterministic = Some(option.span()),
             ("deterministic", Some(value)) => {
                 let report = Diagnostic::new(Code::WrongAttribute, value.span(), "`deterministic` takes no value");
@@ -65,7 +89,7 @@ impl Options {
                 let report = report(Code::UnknownAttribute, format!("models have no option `{option}`"));
                 diags.push(match meant(other) {
                     Some(meant) => report.help(format!("write `{meant}`")),
-                    None => report.help("the options are `memory`, `precision` and `deterministic`"),
+                    None => report.help("the options are `memory`, `precision`, `parameters` and `deterministic`"),
                 });
             }
         }
@@ -74,10 +98,11 @@ impl Options {
 
 /// What is meant by a word that is no option: one that is spelled like it, or the option whose value it is.
 fn meant(word: &str) -> Option<String> {
-    let option = closest(word, ["memory", "precision", "deterministic"]).map(str::to_owned);
+    let option = closest(word, ["memory", "precision", "parameters", "deterministic"]).map(str::to_owned);
     let memory = Memory::from_name(word).map(|memory| format!("memory = {}", memory.name()));
     let precision = Precision::from_name(word).map(|precision| format!("precision = {}", precision.name()));
-    memory.or(precision).or(option)
+    let storage = Storage::from_name(word).map(|storage| format!("parameters = {}", storage.name()));
+    memory.or(precision).or(storage).or(option)
 }
 
 /// The report of a value that an option does not have.

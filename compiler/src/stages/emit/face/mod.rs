@@ -21,7 +21,6 @@ mod trainer;
 mod views;
 
 use super::names;
-use super::rust::element;
 use crate::diag::Diags;
 use crate::ir::model::Sketch;
 use crate::ir::{DType, Function, Mode, Model};
@@ -45,7 +44,7 @@ pub(super) fn names_half(model: &Model) -> bool {
     });
     let foreign = model.foreign.iter().flat_map(|one| one.args.iter().map(|(_, ty)| ty).chain(&one.results));
     let mut types = functions.chain(foreign).chain(model.states.iter().map(|state| &state.ty));
-    types.any(|ty| tensor::is_half(ty.dtype))
+    tensor::is_half(model.stored()) || types.any(|ty| tensor::is_half(ty.dtype))
 }
 
 /// The structs that functions of the models return.
@@ -167,16 +166,16 @@ fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
 }
 
 /// The type of a model's parameters.
-fn float(model: &Model) -> Ident {
-    element(model.float())
+fn float(model: &Model, rt: &TokenStream) -> TokenStream {
+    tensor::element(model.stored(), rt)
 }
 
 /// A type of the runtime with its argument, and with that of the parameters where it is not f32, the default.
-fn of_float(model: &Model, ty: &TokenStream, argument: &TokenStream) -> TokenStream {
-    match model.float() {
+fn of_float(model: &Model, rt: &TokenStream, ty: &TokenStream, argument: &TokenStream) -> TokenStream {
+    match model.stored() {
         DType::F32 => quote!(#ty<#argument>),
         other => {
-            let float = element(other);
+            let float = tensor::element(other, rt);
             quote!(#ty<#argument, #float>)
         }
     }

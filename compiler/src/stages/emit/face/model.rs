@@ -12,7 +12,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let (made, kept) = (made(model, rt), kept(model, rt));
     let (functions, traits) = (functions(model, rt), traits(model, rt));
     let (name, vis, attrs) = (&model.name, &model.vis, &model.attrs);
-    let weights = of_float(model, &quote!(#rt::Weights), &quote!(D));
+    let weights = of_float(model, rt, &quote!(#rt::Weights), &quote!(D));
     quote_spanned! {Span::mixed_site()=>
         #(#attrs)*
         #vis struct #name<D: #rt::Device = #rt::Cpu> {
@@ -28,7 +28,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
 
 /// What makes a model.
 fn made(model: &Model, rt: &TokenStream) -> TokenStream {
-    let (name, count, float) = (&model.name, spec::count(model), float(model));
+    let (name, count, float) = (&model.name, spec::count(model), float(model, rt));
     let plan = path(model, &Ident::new("Plan_", Span::call_site()));
     let costs = evaluated(model).map(|f| costs::items(model, f, rt, &format!("a call of `{}`", f.name)));
     quote_spanned! {Span::mixed_site()=>
@@ -215,7 +215,7 @@ fn loaded(rt: &TokenStream) -> TokenStream {
 }
 
 fn written(model: &Model, rt: &TokenStream) -> TokenStream {
-    let float = float(model);
+    let float = float(model, rt);
     quote_spanned! {Span::mixed_site()=>
         /// Overwrites one parameter with `values`, row-major.
         ///
@@ -359,7 +359,7 @@ fn traits(model: &Model, rt: &TokenStream) -> TokenStream {
         }
     }
     let optimizers = optimizers.into_iter().map(|name| Ident::new(name, Span::call_site()));
-    let (weights, float) = (of_float(model, &quote!(#rt::Weights), &quote!(D)), float(model));
+    let (weights, float) = (of_float(model, rt, &quote!(#rt::Weights), &quote!(D)), float(model, rt));
     quote_spanned! {Span::mixed_site()=>
         impl ::core::clone::Clone for #name<#rt::Cpu> {
             fn clone(&self) -> Self {

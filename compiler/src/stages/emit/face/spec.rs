@@ -1,7 +1,7 @@
 //! The specification of a model's parameters for the runtime. In: parameters. Out: one entry for each, however often a
 //! block repeats it.
 
-use crate::ir::model::{Init, Param, State};
+use crate::ir::model::{Init, Param, ParamId, State};
 use crate::ir::{DType, Model};
 use crate::stages::emit::rust::arith;
 use proc_macro2::{Literal, TokenStream};
@@ -10,7 +10,7 @@ use quote::quote;
 /// The static `SPEC`, and the type `Plan_` by which the runtime finds it. No function's type has a `_` at its end.
 pub(super) fn items(model: &Model) -> TokenStream {
     let name = model.name.to_string();
-    let parameters = model.params.iter().map(parameter);
+    let parameters = model.params.iter().map(|param| parameter(model, param));
     let pool_len = Literal::usize_unsuffixed(model.pool_len());
     let states = model.states.iter().map(|one| state(model, one));
     let session = model.dims.iter().map(|dim| {
@@ -57,10 +57,17 @@ pub(super) fn count(model: &Model) -> Literal {
     Literal::usize_unsuffixed(words.sum())
 }
 
-fn parameter(param: &Param) -> TokenStream {
-    let Param { name, offset, trained, .. } = param;
+fn parameter(model: &Model, param: &Param) -> TokenStream {
+    let Param { name, trained, .. } = param;
     let shape = extents(param).map(Literal::usize_unsuffixed);
-    let (offset, init) = (Literal::usize_unsuffixed(*offset), init(param));
+    let (offset, init) = (Literal::usize_unsuffixed(model.first(param)), init(param));
+    let scales = match param.scales {
+        Some(ParamId(scales)) => {
+            let scales = Literal::u32_unsuffixed(scales);
+            quote!(::core::option::Option::Some(#scales))
+        }
+        None => quote!(::core::option::Option::None),
+    };
     let mut stride = extents(param).product::<usize>();
     let mut repeats: Vec<TokenStream> = vec![];
     for count in counts(param).rev() {
@@ -76,6 +83,7 @@ fn parameter(param: &Param) -> TokenStream {
             repeats: &[#(#repeats),*],
             init: #init,
             trained: #trained,
+            scales: #scales,
         }
     }
 }

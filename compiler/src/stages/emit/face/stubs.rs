@@ -36,7 +36,7 @@ pub(super) fn items(model: &Model) -> TokenStream {
             });
             continue;
         };
-        let (optimizer, float) = (Ident::new(optimizer, Span::call_site()), super::float(model));
+        let (optimizer, float) = (Ident::new(optimizer, Span::call_site()), super::float(model, &quote!(rt)));
         for marker in [marker, names::gradients(function)] {
             all.extend(quote! {
                 impl rt::Step for #marker {

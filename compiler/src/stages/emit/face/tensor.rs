@@ -42,6 +42,12 @@ pub(super) enum Form {
     View(usize),
 }
 
+/// The type of an element.
+pub(super) fn element(dtype: DType, rt: &TokenStream) -> TokenStream {
+    let name = Ident::new(dtype.name(), Span::call_site());
+    if is_half(dtype) { quote!(#rt::half::#name) } else { quote!(#name) }
+}
+
 /// Whether elements are floats that Rust has no type for: the crate `half` has.
 pub(super) fn is_half(dtype: DType) -> bool {
     dtype.is_float() && dtype.is_stored()
@@ -83,9 +89,7 @@ impl Tensor {
 
     /// The type of one element of the slice or view.
     pub(super) fn element(&self, rt: &TokenStream) -> TokenStream {
-        let name = Ident::new(self.dtype.name(), Span::call_site());
-        let scalar = if is_half(self.dtype) { quote!(#rt::half::#name) } else { quote!(#name) };
-        self.fixed.iter().rev().fold(scalar, |inner, &n| {
+        self.fixed.iter().rev().fold(element(self.dtype, rt), |inner, &n| {
             let n = Literal::i64_unsuffixed(n);
             quote!([#inner; #n])
         })

@@ -79,7 +79,7 @@ fn methods(model: &Model, function: &Function, rt: &TokenStream) -> TokenStream 
     let gradients = method(
         &signature,
         rt,
-        (&format_ident!("{name}_gradients"), &of_float(model, &quote!(#rt::Gradients), &quote!(#of))),
+        (&format_ident!("{name}_gradients"), &of_float(model, rt, &quote!(#rt::Gradients), &quote!(#of))),
         &gradients_attrs,
         Made { statements: quote!(), call: quote!(__emitted_code_only_gradients::<#gradients, _>), value: quote!() },
     );
@@ -100,7 +100,7 @@ fn step(model: &Model, signature: &Signature<'_>, rt: &TokenStream) -> TokenStre
     let alias = aliases::step(model, signature.function);
     let attrs = quote!(#attrs #alias);
     let (plan, results) = (&signature.plan, &signature.results);
-    let loss = of_float(model, &quote!(#rt::Loss), &quote!(D));
+    let loss = of_float(model, rt, &quote!(#rt::Loss), &quote!(D));
     if results.len() < 2 {
         let made = Made { statements: quote!(), call: quote!(__emitted_code_only_step::<#plan>), value: quote!() };
         return method(signature, rt, (name, &loss), &attrs, made);

@@ -2,12 +2,11 @@
 //! references with the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
 //! those of a repeated block have the counts as leading extents, so nothing grows with depth.
 
-use super::super::rust::element;
-use super::names;
+use super::{names, tensor};
 use crate::ir::Model;
 use crate::ir::model::Param;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{format_ident, quote, quote_spanned};
 
 /// A field: a parameter, or more fields.
 enum Field<'m> {
@@ -23,7 +22,7 @@ pub(super) fn items(model: &Model, rt: &TokenStream) -> TokenStream {
     let shapes = shapes(&fields);
     let idents: Vec<Ident> = fields.iter().map(|(field, _)| ident(field)).collect();
     let docs = fields.iter().map(|(field, _)| format!("The parameters of `{field}`."));
-    let types = fields.iter().map(|(_, field)| ty(field, &shapes, model));
+    let types = fields.iter().map(|(_, field)| ty(field, &shapes, model, rt));
     let values = fields.iter().map(|(_, field)| value(field, &shapes, model));
     let doc =
         format!("The parameters of a `{name}` as arrays, or their gradients; those of a repeated block are stacked.");
@@ -134,17 +133,17 @@ fn struct_of(fields: &[(&str, Field<'_>)], shapes: &[Vec<&str>], model: &Model) 
     super::path(model, &shape(number))
 }
 
-fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
+fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model, rt: &TokenStream) -> TokenStream {
     match field {
         Field::Param(param) => {
             let ty = param.stacked();
             let extents = ty.shape.iter().rev().map(|dim| Literal::i64_unsuffixed(dim.as_const().unwrap_or_default()));
-            let ty = extents.fold(element(param.ty.dtype).into_token_stream(), |inner, n| quote!([#inner; #n]));
+            let ty = extents.fold(tensor::element(model.stored_as(param), rt), |inner, n| quote!([#inner; #n]));
             quote_spanned!(Span::mixed_site()=> R::To<#ty>)
         }
         Field::Fields(fields) => {
             let shape = struct_of(fields, shapes, model);
-            let types = fields.iter().map(|(_, field)| ty(field, shapes, model));
+            let types = fields.iter().map(|(_, field)| ty(field, shapes, model, rt));
             quote!(#shape<#(#types),*>)
         }
     }
@@ -153,7 +152,7 @@ fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
 fn value(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model) -> TokenStream {
     match field {
         Field::Param(param) => {
-            let offset = Literal::usize_unsuffixed(param.offset);
+            let offset = Literal::usize_unsuffixed(model.first(param));
             quote_spanned!(Span::mixed_site()=> pool.take(#offset))
         }
         Field::Fields(fields) => {

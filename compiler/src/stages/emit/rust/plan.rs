@@ -251,7 +251,7 @@ impl<'a> Printer<'a> {
             }
         };
         let (with, without) = (implement(&marker, true), implement(&gradients, false));
-        let pool_len = arith::dim(&self.model.float().words(&self.model.pool_len().into()));
+        let pool_len = arith::dim(&self.model.stored().words(&self.model.pool_len().into()));
         quote! {
             #costs
             fn #step(memory: rt::StepMemory<'_>, dims: &[usize], update: bool) -> rt::Result<()> {

@@ -39,8 +39,18 @@ pub(super) fn call(
         quote!(rt::Output { data: #data, base: #base, strides: &[#(#strides),*] })
     });
     let epilogue = epilogues.of(&contracted, &[dims, counters].concat());
-    let (contract, outputs) =
-        (quote!(&rt::Contract { axes: &[#(#axes),*], lhs: #lhs, rhs: #rhs }), quote!(&mut [#(#outputs),*]));
+    let (axes, outputs) = (quote!(&[#(#axes),*]), quote!(&mut [#(#outputs),*]));
+    if let Some((parameter, dtype)) = contracted.stored() {
+        let (encoding, algorithms) = (encoding(dtype), algorithms(&kernel.schedule.algorithms));
+        let (data, stored) = match parameter {
+            Factor::Left => (rhs, lhs),
+            Factor::Right => (lhs, rhs),
+        };
+        let parameter = factor(parameter);
+        let contract = quote!(&rt::Stored { axes: #axes, parameter: #parameter, data: #data, stored: #stored });
+        return quote!(rt::contract_stored::<_, #encoding, _>(isa, threads, #algorithms, #contract, #outputs, &#epilogue););
+    }
+    let contract = quote!(&rt::Contract { axes: #axes, lhs: #lhs, rhs: #rhs });
     if contracted.dtype() != DType::F32 {
         return quote!(rt::contract_wide(isa, threads, #contract, #outputs, &#epilogue););
     }
@@ -80,18 +90,32 @@ fn algorithms(list: &[Algorithm]) -> TokenStream {
     quote!(&[#(#names),*])
 }
 
+/// How the elements of an operand are stored that is widened.
+fn encoding(dtype: DType) -> TokenStream {
+    match dtype {
+        DType::F16 => quote!(rt::F16),
+        DType::BF16 => quote!(rt::Bf16),
+        DType::I8 => quote!(rt::I8),
+        other => unreachable!("no parameters are stored as {other}"),
+    }
+}
+
+fn factor(factor: Factor) -> TokenStream {
+    match factor {
+        Factor::Left => quote!(rt::Factor::Left),
+        Factor::Right => quote!(rt::Factor::Right),
+    }
+}
+
 /// The argument that says which operand is a parameter, and what it is rounded to.
-fn narrow((factor, precision): (Factor, Precision)) -> TokenStream {
-    let parameter = match factor {
-        Factor::Left => quote!(Left),
-        Factor::Right => quote!(Right),
-    };
+fn narrow((parameter, precision): (Factor, Precision)) -> TokenStream {
+    let parameter = factor(parameter);
     let precision = match precision {
         Precision::Bf16 => quote!(Bf16),
         Precision::Int8 => quote!(Int8),
         Precision::F32 | Precision::F64 => unreachable!("schedule chooses fewer bits only"),
     };
-    quote!(rt::Narrow { parameter: rt::Factor::#parameter, precision: rt::Precision::#precision })
+    quote!(rt::Narrow { parameter: #parameter, precision: rt::Precision::#precision })
 }
 
 pub(super) fn base(index: &Index) -> TokenStream {

@@ -37,8 +37,9 @@ impl<'a> Product<'a> {
         };
         let addend = addend(kernel, store)?;
         let still = |atom: &Atom| !matches!(atom, Atom::Loop(0) | Atom::Value(_));
-        // Rounded operands have kernels of their own.
-        let whole = kernel.schedule.narrow.is_none() && rhs.index.is_affine();
+        // Operands that are rounded, or widened, have kernels of their own.
+        let computed = kernel.slots.iter().all(|slot| !slot.dtype.is_stored());
+        let whole = kernel.schedule.narrow.is_none() && computed && rhs.index.is_affine();
         let plain = batch.is_empty() && lhs.windows.is_empty() && rhs.windows.is_empty() && whole;
         let strides = [rhs.index.stride(*n)?, rhs.index.stride(*k)?];
         let is_turn = |(atom, _): &(Atom, Dim)| matches!(atom, Atom::Loop(_));
