@@ -86,7 +86,7 @@ pub(super) fn drive(
     kept: Option<&mut Steady>,
 ) {
     if let [Algorithm(Run::Unplanned(_)), ..] = algorithms
-        && let Some(shape) = outputs.first().and_then(|output| dot::merged(contract, output))
+        && let Some(shape) = outputs.first().and_then(|output| dot::merged(contract.axes, &contract.lhs, &contract.rhs, output))
     {
         for algorithm in algorithms {
             let Algorithm(Run::Unplanned(run)) = algorithm else { break };
@@ -113,7 +113,17 @@ fn planned(
     outputs: &mut [Output<'_>],
     kept: Option<&mut Steady>,
 ) {
-    let plan = Plan::new(call, contract, outputs);
+    compute(call, algorithms, &Plan::new(call, contract, outputs), contract.axes, kept);
+}
+
+/// Computes what is planned, by the first of `algorithms` that needs a plan and suits.
+pub(super) fn compute(
+    call: &Call<'_>,
+    algorithms: &[Algorithm],
+    plan: &Plan<'_>,
+    axes: &[Axis],
+    kept: Option<&mut Steady>,
+) {
     if plan.batch.total == 0 || plan.m.total == 0 || plan.n.total == 0 {
         return;
     }
@@ -122,10 +132,10 @@ fn planned(
     let image = plan.k.total > 0 && (!plan.rhs.bounded().is_empty() || plan.n.count > 1 || plan.k.count > 1);
     let done = algorithms.iter().any(|algorithm| match algorithm.0 {
         Run::Unplanned(_) => false,
-        Run::Image(run) => image && run(&call, &plan, contract.axes),
-        Run::Planned(run) => run(&call, &plan),
+        Run::Image(run) => image && run(&call, plan, axes),
+        Run::Planned(run) => run(&call, plan),
     });
     if !done {
-        panels::panels(&call, &plan, kept);
+        panels::panels(&call, plan, kept);
     }
 }

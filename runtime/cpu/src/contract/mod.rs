@@ -11,13 +11,15 @@
 //! `depthwise`, `winograd`, `implicit` and `implicit_by_filters` for convolutions. Of these `implicit` is the same loops with
 //! a right operand that is gathered: an image, each k of which starts at an offset of its own.
 //! Products of operands that are rounded to fewer bits first have a way of their own, `narrow`, and so have those of f64,
-//! `wide`; all are planned and packed alike, whatever their elements are.
+//! `wide`; all are planned and packed alike, whatever their elements are. An operand that is stored in fewer bits than it is
+//! multiplied in is read where it lies or widened strip by strip (`stored`).
 
 mod depthwise;
 mod dilated;
 mod dot;
 mod drive;
 mod element;
+mod encoding;
 mod epilogue;
 mod few;
 mod finish;
@@ -40,6 +42,7 @@ mod plan;
 mod prepack;
 mod small;
 mod split;
+mod stored;
 #[cfg(test)]
 mod tests;
 #[cfg(feature = "f64")]
@@ -51,6 +54,7 @@ pub use epilogue::{Epilogue, Plain, Tile};
 pub(crate) use layout::{apart, reach};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use pack_once::{Keeping, Steady};
+pub use stored::{Bf16, Encoding, F16, Stored, contract_stored};
 #[cfg(feature = "f64")]
 pub use wide::contract_wide;
 

@@ -42,7 +42,7 @@ fn near_words() -> usize {
 pub(super) fn worth() -> usize {
     64 * machine().thread
 }
-fn worth_reading() -> usize {
+pub(super) fn worth_reading() -> usize {
     16 * machine().thread
 }
 
@@ -76,6 +76,46 @@ pub(super) struct Place<'a, T = f32> {
     pub(super) column: isize,
 }
 
+/// The outputs of a contraction.
+#[derive(Clone, Copy)]
+pub(super) struct Places<'a, T = f32> {
+    all: [Place<'a, T>; MAX_OUTPUTS],
+    count: usize,
+    /// Whether no two indices meet in one word of an output.
+    pub(super) apart: bool,
+}
+
+// SAFETY: the only fields that are not `Sync` are the pointers to the outputs, which jobs write at disjoint indices only,
+// in parallel only if `apart`.
+unsafe impl<T: Sync> Sync for Places<'_, T> {}
+
+impl<'a, T: Element> Places<'a, T> {
+    /// Checks the outputs.
+    pub(super) fn new(axes: &[Axis], outputs: &'a mut [Output<'_, T>]) -> Self {
+        assert!(
+            axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
+            "contract: more axes or outputs than it was made for"
+        );
+        let nowhere = Place { data: core::ptr::null_mut(), base: 0, strides: &[], row: 0, column: 0 };
+        let mut places = Places { all: [nowhere; MAX_OUTPUTS], count: outputs.len(), apart: true };
+        for (place, output) in places.all.iter_mut().zip(outputs) {
+            let walks = axes.iter().zip(output.strides).filter(|(axis, _)| axis.role != Role::K);
+            places.apart &= apart(walks.map(|(axis, stride)| (axis.extent, *stride)));
+            *place = self::place(axes, output);
+        }
+        places
+    }
+
+    /// Those of the indices from `start` on, one on each axis.
+    pub(super) fn from(&self, start: &[usize]) -> Self {
+        let mut places = *self;
+        for place in &mut places.all[..self.count] {
+            place.base += start.iter().zip(place.strides).map(|(at, stride)| at.cast_signed() * stride).sum::<isize>();
+        }
+        places
+    }
+}
+
 /// Everything about a contraction but the numbers in its operands.
 #[derive(Clone, Copy)]
 pub(super) struct Plan<'a, T = f32> {
@@ -104,11 +144,12 @@ unsafe impl<T: Sync> Sync for Plan<'_, T> {}
 impl<'a, T: Element> Plan<'a, T> {
     /// Plans for the register tile of `call`.
     pub(super) fn new(call: &Call<'_, T>, contract: &Contract<'a, T>, outputs: &'a mut [Output<'_, T>]) -> Self {
+        Plan::at(call, contract, &Places::new(contract.axes, outputs))
+    }
+
+    /// The same for outputs that are checked, and have a place for every index.
+    pub(super) fn at(call: &Call<'_, T>, contract: &Contract<'a, T>, places: &Places<'a, T>) -> Self {
         let axes = contract.axes;
-        assert!(
-            axes.len() <= MAX_AXES && outputs.len() <= MAX_OUTPUTS,
-            "contract: more axes or outputs than it was made for"
-        );
         let lhs = Side::new(axes, &contract.lhs);
         let rhs = Side::new(axes, &contract.rhs);
         let of =
@@ -126,7 +167,7 @@ impl<'a, T: Element> Plan<'a, T> {
         // Where a panel meets very many rows, a first-level cache should hold it.
         let held = (machine().l1 / (kernel::PANEL * call.lanes)).min(BLOCK);
         let block = if m.total >= MANY && n.total >= OFTEN { held } else { BLOCK };
-        let mut plan = Plan {
+        Plan {
             lhs,
             rhs,
             batch,
@@ -137,16 +178,10 @@ impl<'a, T: Element> Plan<'a, T> {
             right,
             run,
             per_run: run.div_ceil(block).max(1),
-            outputs: [Place { data: core::ptr::null_mut(), base: 0, strides: &[], row: 0, column: 0 }; MAX_OUTPUTS],
-            targets: outputs.len(),
-            apart: true,
-        };
-        for (place, output) in plan.outputs.iter_mut().zip(outputs) {
-            let walks = axes.iter().zip(output.strides).filter(|(axis, _)| axis.role != Role::K);
-            plan.apart &= apart(walks.map(|(axis, stride)| (axis.extent, *stride)));
-            *place = self::place(axes, output);
+            outputs: places.all,
+            targets: places.count,
+            apart: places.apart,
         }
-        plan
     }
 
     /// The same with all of K in one block, and a right operand that is gathered.

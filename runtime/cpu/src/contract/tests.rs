@@ -1,5 +1,5 @@
 //! Contractions against a naive loop in f64, on every instruction set, on one to three threads, with operands that are kept
-//! and without. With 64-bit elements every case is one of f64 as well.
+//! and without. Every case is one of stored operands as well, and with 64-bit elements one of f64.
 
 use super::*;
 use crate::{Isa, Kernel, Simd, run};
@@ -99,7 +99,7 @@ pub(super) fn indices(axes: &[(usize, Role)]) -> impl Iterator<Item = Vec<usize>
 }
 
 /// `sum + 0.5 · column`, and the doubled sum to a second output in bits.
-struct Both;
+pub(super) struct Both;
 
 impl Epilogue for Both {
     #[inline(always)]
@@ -125,6 +125,7 @@ fn check(case: &Case) {
 fn check_within(case: &Case, bound: impl Fn(f64, f64) -> f64) {
     #[cfg(feature = "f64")]
     super::wide::tests::check(case);
+    super::stored::tests::check(case, &bound);
     let mut want = vec![0.0; case.words];
     let mut size = vec![0.0; case.words];
     let mut extra = vec![0.0; case.words];

@@ -152,7 +152,7 @@ fn product(
         apart,
     };
     let mut targets = [dot::NOWHERE; MAX_OUTPUTS];
-    if let Some(shape) = dot::merged(contract, &outputs[0])
+    if let Some(shape) = dot::merged(axes, &contract.lhs, &contract.rhs, &outputs[0])
         && let Some(data) = lines(&shape, data, is_transposed)
         && dot::place(outputs[0].strides, outputs, (shape.m, shape.n), &mut targets)
     {
