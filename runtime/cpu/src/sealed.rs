@@ -5,6 +5,7 @@ pub trait Sealed {}
 
 impl Sealed for crate::Bf16 {}
 impl Sealed for crate::F16 {}
+impl Sealed for crate::I8 {}
 impl Sealed for crate::Full {}
 impl Sealed for crate::Part {}
 #[cfg(any(test, not(target_arch = "x86_64")))]

@@ -44,10 +44,10 @@ impl Entry {
         self.dtype == dtype || shorter.contains(&self.dtype.as_str())
     }
 
-    /// Whether parameters of type `dtype` can be read from it: those of 16 bits also from floats of up to 32, which are
-    /// rounded.
+    /// Whether parameters of type `dtype` can be read from it: those of 16 bits and integers also from floats of up to 32 bits,
+    /// which are rounded.
     pub(crate) fn gives(&self, dtype: &str) -> bool {
-        let rounded = matches!(dtype, "F16" | "BF16") && matches!(self.dtype.as_str(), "F32" | "F16" | "BF16");
+        let rounded = matches!(dtype, "F16" | "BF16" | "I8") && matches!(self.dtype.as_str(), "F32" | "F16" | "BF16");
         self.holds(dtype) || rounded
     }
 }

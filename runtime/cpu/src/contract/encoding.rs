@@ -3,9 +3,9 @@
 //! In: elements in memory. Out: vectors of the numbers that they stand for, which f32 holds all of. Always: nothing is rounded;
 //! what is infinite or no number stays so.
 
-use super::stored::{Bf16, F16};
+use super::stored::{Bf16, F16, I8};
 use crate::Simd;
-use crate::bits::{f_from_bf16, f_from_f16};
+use crate::bits::{f_from_bf16, f_from_f16, i_from_i8};
 
 /// Elements that are read as f32: those of `Bits`, which f32 itself is the simplest of.
 pub(super) trait Stream: 'static {
@@ -69,5 +69,20 @@ impl Stream for F16 {
     unsafe fn load_first<S: Simd>(s: S, p: *const u16, count: usize) -> S::F {
         // SAFETY: `p` is valid for reading `count` elements, at most `LANES`, by this method's contract.
         f_from_f16(s, unsafe { s.load_first_raw_h(p, count) })
+    }
+}
+
+impl Stream for I8 {
+    type Bits = u8;
+
+    #[inline(always)]
+    unsafe fn load<S: Simd>(s: S, p: *const u8) -> S::F {
+        // SAFETY: `p` is valid for reading `LANES` elements by this method's contract.
+        s.f_from_i(i_from_i8(s, unsafe { s.load_raw_b(p) }))
+    }
+    #[inline(always)]
+    unsafe fn load_first<S: Simd>(s: S, p: *const u8, count: usize) -> S::F {
+        // SAFETY: `p` is valid for reading `count` elements, at most `LANES`, by this method's contract.
+        s.f_from_i(i_from_i8(s, unsafe { s.load_first_raw_b(p, count) }))
     }
 }

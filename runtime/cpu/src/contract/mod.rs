@@ -54,7 +54,7 @@ pub use epilogue::{Epilogue, Plain, Tile};
 pub(crate) use layout::{apart, reach};
 pub use narrow::{Factor, Narrow, Precision, contract_narrow};
 pub use pack_once::{Keeping, Steady};
-pub use stored::{Bf16, Encoding, F16, Stored, contract_stored};
+pub use stored::{Bf16, Encoding, F16, I8, Stored, contract_stored};
 #[cfg(feature = "f64")]
 pub use wide::contract_wide;
 

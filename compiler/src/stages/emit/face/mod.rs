@@ -167,7 +167,13 @@ fn evaluated(model: &Model) -> impl Iterator<Item = &Function> {
 
 /// The type of a model's parameters.
 fn float(model: &Model, rt: &TokenStream) -> TokenStream {
-    tensor::element(model.stored(), rt)
+    parameters(model.stored(), rt)
+}
+
+/// The type of elements of parameters.
+fn parameters(dtype: DType, rt: &TokenStream) -> TokenStream {
+    let name = format_ident!("{dtype}");
+    if tensor::is_half(dtype) { quote!(#rt::parameters::#name) } else { quote!(#name) }
 }
 
 /// A type of the runtime with its argument, and with that of the parameters where it is not f32, the default.
@@ -175,7 +181,7 @@ fn of_float(model: &Model, rt: &TokenStream, ty: &TokenStream, argument: &TokenS
     match model.stored() {
         DType::F32 => quote!(#ty<#argument>),
         other => {
-            let float = tensor::element(other, rt);
+            let float = parameters(other, rt);
             quote!(#ty<#argument, #float>)
         }
     }

@@ -2,7 +2,7 @@
 //! references with the fields of the model, nested as its blocks are. Always: it lists every type once, for reading and for writing;
 //! those of a repeated block have the counts as leading extents, so nothing grows with depth.
 
-use super::{names, tensor};
+use super::names;
 use crate::ir::Model;
 use crate::ir::model::Param;
 use proc_macro2::{Ident, Literal, Span, TokenStream};
@@ -138,7 +138,7 @@ fn ty(field: &Field<'_>, shapes: &[Vec<&str>], model: &Model, rt: &TokenStream) 
         Field::Param(param) => {
             let ty = param.stacked();
             let extents = ty.shape.iter().rev().map(|dim| Literal::i64_unsuffixed(dim.as_const().unwrap_or_default()));
-            let ty = extents.fold(tensor::element(model.stored_as(param), rt), |inner, n| quote!([#inner; #n]));
+            let ty = extents.fold(super::parameters(model.stored_as(param), rt), |inner, n| quote!([#inner; #n]));
             quote_spanned!(Span::mixed_site()=> R::To<#ty>)
         }
         Field::Fields(fields) => {

@@ -175,7 +175,8 @@ pub(super) fn stored<W: Stream>(
     shape: &Shape,
 ) -> bool {
     let Shape { m, n, k, .. } = *shape;
-    let lines = if transposed { [(n.extent, n.rhs), (m.extent, m.lhs)] } else { [(m.extent, m.lhs), (n.extent, n.rhs)] };
+    let lines =
+        if transposed { [(n.extent, n.rhs), (m.extent, m.lhs)] } else { [(m.extent, m.lhs), (n.extent, n.rhs)] };
     let [held, stream] = lines;
     let mut targets = [NOWHERE; MAX_OUTPUTS];
     if !shape.is_along_k()
@@ -272,4 +273,3 @@ pub(super) fn apart(targets: &[Target], m: usize, n: usize) -> bool {
             && (m == 1 || n == 1 || row > column * (n - 1) || column > row * (m - 1))
     })
 }
-

@@ -39,6 +39,10 @@ pub struct Bf16;
 #[derive(Clone, Copy, Debug)]
 pub struct F16;
 
+/// Two's complement, 8 bits; what numbers they stand for is up to the caller, who scales the sums.
+#[derive(Clone, Copy, Debug)]
+pub struct I8;
+
 impl Encoding for Bf16 {
     type Bits = u16;
     const DRIVER: Driver<Bf16> = Driver(drive::<Bf16>);
@@ -47,6 +51,11 @@ impl Encoding for Bf16 {
 impl Encoding for F16 {
     type Bits = u16;
     const DRIVER: Driver<F16> = Driver(drive::<F16>);
+}
+
+impl Encoding for I8 {
+    type Bits = u8;
+    const DRIVER: Driver<I8> = Driver(drive::<I8>);
 }
 
 /// What computes contractions of an encoding.
