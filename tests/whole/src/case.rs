@@ -7,7 +7,7 @@ use crate::program::{Given, Program};
 use crate::random::Random;
 use precast::__rt::{GROUPS, NUMBERS_AT, Optimizer};
 use precast_compiler::ir::Model;
-use precast_compiler::ir::model::{Effect, StateId};
+use precast_compiler::ir::model::{Effect, Param, StateId};
 use precast_compiler::ops::Domain;
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 
@@ -85,28 +85,48 @@ impl<'p> Case<'p> {
         self.dump.take().map_or(Ok(()), |dump| dump.write(self.program, self.looser))
     }
 
-    /// All parameters of the program at random, in the layout of the pool.
+    /// All parameters of the program at random, in the layout of the pool, which has so many elements of its type.
     pub(crate) fn parameters(&self, len: usize) -> Vec<f32> {
         let mut random = Random(self.program.seed ^ 0xfeed);
-        let mut pool = vec![0.0; len];
+        let mut pool = vec![0.0; self.model.stored().words(&(len as i64).into()).as_const().unwrap_or(0) as usize];
         for param in &self.model.params {
             let count = param.stacked().count().as_const().unwrap_or(0) as usize;
-            // Running variances and counts of batches are positive.
-            let is_positive = ["running_var", "num_batches_tracked"].iter().any(|name| param.name.ends_with(name));
+            // Running variances and counts of batches are positive, and so are scales.
+            let is_positive =
+                ["running_var", "num_batches_tracked", "_scale"].iter().any(|name| param.name.ends_with(name));
             let domain = if is_positive { Domain::Positive } else { Domain::Normal };
             let numbers = domain.sample(count, &mut || random.word());
-            pool[param.offset..param.offset + count].iter_mut().zip(&numbers).for_each(|(p, &x)| *p = 0.5 * x as f32);
+            let numbers: Vec<f64> = match param.scales {
+                Some(_) => numbers.iter().map(|x| (30.0 * x).round().clamp(-127.0, 127.0)).collect(),
+                None if param.name.ends_with("_scale") => numbers.iter().map(|x| 0.02 * x).collect(),
+                None => numbers.iter().map(|&x| 0.5 * x).collect(),
+            };
+            let words = Data::of(self.model.stored_as(param), numbers).words();
+            let first = self.first_word(param);
+            pool[first..first + words.len()].copy_from_slice(&words);
         }
         pool
     }
 
+    /// The first word of a parameter in the pool.
+    fn first_word(&self, param: &Param) -> usize {
+        self.model.stored().words(&(param.offset as i64).into()).as_const().unwrap_or(0) as usize
+    }
+
     /// The parameters as the oracle has them.
     fn tensors(&self, pool: &[f32]) -> Vec<Tensor> {
-        let one = |param: &precast_compiler::ir::model::Param| {
-            let shape = extents(&param.stacked().shape, &|_| 1);
-            let count: usize = shape.iter().product();
-            let words = &pool[param.offset..param.offset + count];
-            Tensor::floats(shape, words.iter().map(|&x| f64::from(x)).collect())
+        let stored = |param: &Param| {
+            let count: usize = extents(&param.stacked().shape, &|_| 1).iter().product();
+            Data::of_words(self.model.stored_as(param), &pool[self.first_word(param)..], count).numbers()
+        };
+        let one = |param: &Param| {
+            let mut values = stored(param);
+            if let Some(scales) = param.scales {
+                let scales = stored(self.model.param(scales));
+                let row = values.len() / scales.len().max(1);
+                values.iter_mut().enumerate().for_each(|(at, value)| *value *= scales[at / row]);
+            }
+            Tensor::floats(extents(&param.stacked().shape, &|_| 1), values)
         };
         self.model.params.iter().map(one).collect()
     }

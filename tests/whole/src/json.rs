@@ -100,6 +100,7 @@ impl Program {
             ("seed", Json::text(self.seed)),
             ("text", Json::text(self.text())),
             ("precision", Json::text(self.precision)),
+            ("parameters", Json::text(self.stored.unwrap_or(self.precision))),
             ("types", Json::list(&self.types, ty)),
             ("args", given(&self.args)),
             ("params", given(&self.params)),

@@ -129,6 +129,8 @@ pub struct Program {
     pub memory: &'static str,
     /// `f32`, `bf16` or `int8`.
     pub precision: &'static str,
+    /// What the parameters are stored in where it is not f32: `f16`, `bf16` or `int8`. Such programs only evaluate.
+    pub stored: Option<&'static str>,
     /// Whether the body is a function of its own, which both functions call.
     pub shared: bool,
 }

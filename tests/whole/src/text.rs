@@ -73,6 +73,9 @@ impl Program {
         if self.precision != "f32" {
             let _ = writeln!(out, "#[model(precision = {})]", self.precision);
         }
+        if let Some(stored) = self.stored {
+            let _ = writeln!(out, "#[model(parameters = {stored})]");
+        }
     }
 
     fn blocks(&self, out: &mut String) {

@@ -49,7 +49,19 @@ pub fn program(seed: u64) -> Program {
     if untrained {
         program.weighed.clear();
     }
+    program.stored = stored(&program);
+    if program.stored.is_some() {
+        program.weighed.clear();
+    }
     program
+}
+
+/// What the parameters of a program are stored in: in one of eight programs that compute in f32, in fewer bits, which GPUs do
+/// not have.
+fn stored(program: &Program) -> Option<&'static str> {
+    let mut random = Random(program.seed ^ 0x57_0b3d);
+    let fits = program.precision == "f32" && !crate::run::on_the_gpu();
+    (fits && random.percent(12)).then(|| random.pick(&["f16", "bf16", "int8"]))
 }
 
 /// The ops that programs draw.
