@@ -28,6 +28,7 @@ mod results;
 mod rows;
 mod state;
 mod state_dicts;
+mod stored;
 mod threads;
 mod trained;
 mod transformer;
