@@ -44,8 +44,8 @@ pub(super) fn options(attrs: &[syn::Attribute], diags: &mut Diags) -> Options {
 }
 
 impl Options {
-    /// Reports options of which one leaves the other no meaning.
-    fn agree(&self, diags: &mut Diags) {
+    /// Reports options of which one leaves the other no meaning, and leaves one out.
+    fn agree(&mut self, diags: &mut Diags) {
         if let (Some(storage), Some(place)) = (self.storage, self.storage_at)
             && self.precision != Precision::F32
         {
@@ -55,6 +55,7 @@ impl Options {
             );
             let report = Diagnostic::new(Code::WrongAttribute, place, message);
             diags.push(report.help(format!("leave one of them out, as in `#[model(parameters = {storage})]`")));
+            self.precision = Precision::F32;
         }
     }
 
