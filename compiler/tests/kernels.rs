@@ -18,9 +18,10 @@ mod support;
 use call::call;
 use judge::{check_memory, compile, judge, model, params, plain};
 use precast_compiler::ir::kernel::{Kernel, Skeleton};
-use precast_compiler::ir::model::Effect;
+use precast_compiler::ir::model::{Effect, place, scale};
+use precast_compiler::ir::precision::Storage;
 use precast_compiler::ir::prim::{MapOp, Prim};
-use precast_compiler::ir::{DType, Dim, Graph, Kind, Mode, ParamId, Type, Value};
+use precast_compiler::ir::{DType, Dim, Graph, Kind, Mode, Model, ParamId, Type, Value};
 use precast_compiler::ops::{Builder, Example, Item, OpError, Optimizer, items};
 use precast_compiler::pipeline::{lower, lower_by};
 use precast_compiler::stages::grad::differentiate;
@@ -86,6 +87,46 @@ fn values_of_examples() {
         graph.outputs = apply(&mut graph, example, &inputs);
         Some((graph, vec![], Mode::Evaluate))
     });
+}
+
+/// Floats of constant extents are parameters, which are stored in fewer bits.
+#[test]
+fn values_of_examples_with_stored_parameters() {
+    let mut numbers = Numbers::new(1);
+    let each = Storage::ALL.into_iter().flat_map(|storage| examples().map(move |example| (storage, example)));
+    for (storage, example) in each {
+        let (mut graph, mut inputs, mut shapes, mut given) = (Graph::default(), vec![], vec![], vec![]);
+        for (k, ty) in example.input_types().unwrap().into_iter().enumerate() {
+            let stored = ty.dtype == DType::F32 && ty.shape.iter().all(|extent| extent.as_const().is_some());
+            inputs.push(match stored {
+                false => {
+                    given.push(example.inputs[k].2);
+                    input(&mut graph, given.len() - 1, ty)
+                }
+                true => {
+                    shapes.push(ty.shape.clone());
+                    let id = ParamId(shapes.len() as u32 - 1);
+                    graph.push(Kind::Param(id), vec![], Some(ty), Span::call_site())
+                }
+            });
+        }
+        if shapes.is_empty() {
+            continue;
+        }
+        graph.outputs = apply(&mut graph, example, &inputs);
+        let mut all = params(&shapes);
+        if storage == Storage::Int8 {
+            scale(&mut all);
+            place(&mut all);
+        }
+        let compiled = lower(Model { storage: Some(storage), ..model(graph, all, Mode::Evaluate) });
+        let name = format!("{} of `{}`", storage.name(), example.call);
+        check_memory(&name, &compiled, &mut numbers);
+        let dims: Vec<(&str, i64)> = compiled.model.functions[0].dims.iter().map(|d| (d.name.as_str(), 5)).collect();
+        judge(&name, &compiled, &dims, &|k, _, count, numbers| {
+            Some(given.get(k)?.sample(count, &mut || numbers.word()))
+        });
+    }
 }
 
 /// The sum of all results, each times itself where that has a derivative.

@@ -96,6 +96,37 @@ impl Param {
     }
 }
 
+/// Lets trained parameters of two axes or more be stored as integers, with parameters for their scales.
+pub fn scale(params: &mut Vec<Param>) {
+    for k in 0..params.len() {
+        let Param { name, fields, ty, trained, .. } = &params[k];
+        if !trained || ty.rank() < 2 {
+            continue;
+        }
+        let scaled = |name: &str| format!("{name}_scale");
+        let (name, mut fields) = (scaled(name), fields.clone());
+        fields.iter_mut().last().into_iter().for_each(|own| *own = scaled(own));
+        let shape = ty.shape.iter().enumerate().map(|(axis, extent)| if axis == 0 { extent.clone() } else { 1.into() });
+        let ty = Type::new(ty.dtype, shape.collect::<Vec<_>>());
+        let scales = Param { name, fields, ty, init: Init::Ones, trained: false, ..params[k].clone() };
+        params[k].scales = Some(ParamId(params.len() as u32));
+        params.push(scales);
+    }
+}
+
+/// Gives all parameters their places in the pool, and says where it ends: companions come after all that is trained, so that an
+/// update of the optimiser walks over the beginning of the pool.
+pub fn place(params: &mut [Param]) -> usize {
+    let mut offset = 0;
+    for trained in [true, false] {
+        for param in params.iter_mut().filter(|param| param.trained == trained) {
+            param.offset = offset;
+            offset += param.len().next_multiple_of(super::graph::CHUNK);
+        }
+    }
+    offset
+}
+
 /// The type of the integers that parameters with scales are stored as.
 const CODE: DType = DType::I8;
 

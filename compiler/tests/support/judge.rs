@@ -2,7 +2,7 @@
 
 use precast_compiler::ir::graph::{CHUNK, GROUPS};
 use precast_compiler::ir::kernel::{Kernel, Operand, Skeleton};
-use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Signature};
+use precast_compiler::ir::model::{Argument, Binder, Init, NamedDim, Results, Signature, place};
 use precast_compiler::ir::plan::Plans;
 use precast_compiler::ir::precision::Precision;
 use precast_compiler::ir::verify::verify_plans;
@@ -130,7 +130,14 @@ fn env(model: &Model, function: &Function, dims: &[(&str, i64)], inputs: Inputs<
         let value = |x: f64| if p.trained { 0.3 * x } else { 0.3 * x.abs() };
         Tensor::floats(shape, (0..count).map(|_| value(numbers.float())).collect())
     };
-    let params = model.params.iter().map(|p| param(p, &mut numbers)).collect();
+    let mut params: Vec<Tensor> = model.params.iter().map(|p| param(p, &mut numbers)).collect();
+    // What is stored as integers is integers times scales.
+    for (k, scales) in model.params.iter().enumerate().filter_map(|(k, p)| Some((k, p.scales?))) {
+        let (scales, tensor) = (params[scales.0 as usize].f64s().to_vec(), &params[k]);
+        let row = tensor.data.len() / scales.len();
+        let values = tensor.f64s().iter().enumerate().map(|(at, x)| (60.0 * x).round() * scales[at / row]).collect();
+        params[k] = Tensor::floats(tensor.shape.clone(), values);
+    }
     let state = |state: &State, numbers: &mut Numbers| {
         let shape: Vec<usize> = state.stacked().shape.iter().map(size).collect();
         let count = shape.iter().product::<usize>();
@@ -227,6 +234,7 @@ pub fn model(graph: Graph, params: Vec<Param>, mode: Mode) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         precision: Precision::default(),
+        storage: None,
         deterministic: None,
         params,
         states: vec![],
@@ -256,15 +264,13 @@ fn names_of(graph: &Graph, names: &mut BTreeSet<String>) {
 
 /// Parameters of these shapes, one after the other in the pool.
 pub fn params(shapes: &[Vec<Dim>]) -> Vec<Param> {
-    let mut offset = 0;
-    let mut params = vec![];
-    for (k, shape) in shapes.iter().enumerate() {
-        let ty = Type::new(DType::F32, shape.clone());
-        let words = ty.count().as_const().unwrap() as usize;
-        let (name, init, span) = (format!("p{k}"), Init::Zeros, Span::call_site());
-        params.push(Param { fields: vec![name.clone()], name, ty, stack: vec![], init, trained: true, offset, span });
-        offset += words.next_multiple_of(CHUNK);
-    }
+    let param = |(k, shape): (usize, &Vec<Dim>)| {
+        let (name, init, ty) = (format!("p{k}"), Init::Zeros, Type::new(DType::F32, shape.clone()));
+        let (stack, scales, span) = (vec![], None, Span::call_site());
+        Param { fields: vec![name.clone()], name, ty, stack, init, trained: true, scales, offset: 0, span }
+    };
+    let mut params: Vec<Param> = shapes.iter().enumerate().map(param).collect();
+    place(&mut params);
     params
 }
 

@@ -14,11 +14,10 @@ use super::vocabulary::{self, Own};
 use super::words;
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::attr::Attr;
-use crate::ir::graph::CHUNK;
 use crate::ir::limits::{ELEMENTS, FIELDS, NESTED_BLOCKS, is_oversize};
-use crate::ir::model::{Binder, Init, NamedDim, Param, ParamId, State, StateId};
+use crate::ir::model::{self, Binder, NamedDim, Param, ParamId, State, StateId};
 use crate::ir::written::LayerSite;
-use crate::ir::{DType, Dim, Type};
+use crate::ir::{DType, Type};
 use crate::ops::{self, Item, Layer, LayerParam};
 use proc_macro2::Ident;
 use std::collections::BTreeMap;
@@ -404,39 +403,14 @@ impl<'d, 'p> Instances<'d, 'p> {
         Some(ParamId(self.params.len() as u32 - 1))
     }
 
-    /// Lets trained parameters of two axes or more be stored as integers, with parameters for their scales.
-    pub(super) fn scale(&mut self) {
-        for k in 0..self.params.len() {
-            let Param { name, fields, ty, trained, .. } = &self.params[k];
-            if !trained || ty.rank() < 2 {
-                continue;
-            }
-            let scaled = |name: &str| format!("{name}_scale");
-            let (name, mut fields) = (scaled(name), fields.clone());
-            fields.iter_mut().last().into_iter().for_each(|own| *own = scaled(own));
-            let rows = ty.shape.iter().take(1).cloned();
-            let shape: Vec<Dim> = rows.chain(ty.shape[1..].iter().map(|_| 1.into())).collect();
-            let ty = Type::new(ty.dtype, shape);
-            let scales = Param { name, fields, ty, init: Init::Ones, trained: false, ..self.params[k].clone() };
-            self.params[k].scales = Some(ParamId(self.params.len() as u32));
-            self.params.push(scales);
-        }
-    }
-
     /// Gives the parameters of all instances their places in the pool: companions come after all that is trained, so
     /// that an update of the optimiser walks over the beginning of the pool. More than a model may have are reported at
-    /// `model`.
-    pub(super) fn place(&mut self, model: Place, diags: &mut Diags) {
-        let mut offset = 0;
-        for trained in [true, false] {
-            for param in self.params.iter_mut().filter(|p| p.trained == trained) {
-                param.offset = offset;
-                offset += param.len().next_multiple_of(CHUNK);
-            }
-        }
+    /// `place`.
+    pub(super) fn place(&mut self, place: Place, diags: &mut Diags) {
+        let offset = model::place(&mut self.params);
         if offset > ELEMENTS as usize {
             let message = format!("the model would have {offset} parameters, and the most are {ELEMENTS}");
-            diags.push(Diagnostic::new(Code::TooLarge, model, message));
+            diags.push(Diagnostic::new(Code::TooLarge, place, message));
         }
     }
 }

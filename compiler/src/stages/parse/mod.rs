@@ -26,7 +26,7 @@ mod words;
 
 use crate::diag::{Code, Diagnostic, Diags, Place, closest};
 use crate::ir::mention::Mentions;
-use crate::ir::model::Sketch;
+use crate::ir::model::{Sketch, scale};
 use crate::ir::precision::{Precision, Storage};
 use crate::ir::{Block, Function, Model};
 use crate::ops::{self, Item};
@@ -165,7 +165,7 @@ fn model<'p>(header: Header<'p>, of: &'p Struct, args: &[Arg], declared: &Declar
     let place = Place::from(header.name.span());
     let this = instances.instance(of, args, declared.consts(0), place, diags);
     if storage == Some(Storage::Int8) {
-        instances.scale();
+        scale(&mut instances.params);
     }
     instances.distinct(diags);
     instances.place(place, diags);
