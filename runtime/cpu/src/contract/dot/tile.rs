@@ -221,7 +221,7 @@ unsafe fn block<S: Simd, W: Stream, const ROWS: usize>(
     }
     // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements by this function's contract.
     let sums = unsafe {
-        match !W::KEEPS {
+        match ROWS < 3 && !W::KEEPS {
             true => in_turn::<S, W, ROWS>(s, &held, &stream[..cols], work.k),
             false => side_by_side::<S, W, ROWS>(s, &held, &stream, work.k),
         }
