@@ -3,6 +3,7 @@
 //! In: a contraction. Out: whether it was of this kind, and then its outputs. Always: nothing is packed, planned or looked up;
 //! each sum runs down K in one vector, or where K is long in one for each block of it, which is added up at the end.
 
+mod in_turn;
 mod tile;
 
 use super::drive::Call;

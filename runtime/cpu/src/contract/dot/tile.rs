@@ -6,6 +6,7 @@
 use core::ops::Range;
 
 use super::few;
+use super::in_turn::in_turn;
 use super::{FEW, FEW_LEFT};
 use crate::contract::encoding::Stream;
 use crate::contract::finish::{Goal, Sums};
@@ -16,14 +17,14 @@ use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
 
 /// Columns of a register tile.
-const WIDTH: usize = 8;
+pub(super) const WIDTH: usize = 8;
 /// Columns of a tile that is handed on.
 const TILE: usize = 256;
 /// Columns that threads do not share: whole groups of kept ones.
 pub(super) const PART: usize = few::VECTORS * MAX_LANES;
 /// Vectors along K that are added up in one; the sums of so many are added with compensation, so that the error does not grow
 /// with K.
-const CHAIN: usize = 64;
+pub(super) const CHAIN: usize = 64;
 
 /// A matrix whose rows are contiguous: its start, how many rows, and elements from row to row.
 pub(super) type Rows<T> = (*const T, usize, isize);
@@ -218,25 +219,46 @@ unsafe fn block<S: Simd, W: Stream, const ROWS: usize>(
         // Columns that do not count repeat the last one.
         *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
-    let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-    if work.k <= CHAIN * S::LANES {
-        // SAFETY: all of these are held rows and rows of the stream, which have `work.k` words by this function's contract.
-        unsafe { add_products::<S, W, ROWS>(s, &held, &stream, 0..work.k, &mut sums) }
-    } else {
-        let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
-        for start in (0..work.k).step_by(CHAIN * S::LANES) {
-            let end = work.k.min(start + CHAIN * S::LANES);
-            let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-            // SAFETY: the rows have `work.k` words by this function's contract, and `end` is at most that.
-            unsafe { add_products::<S, W, ROWS>(s, &held, &stream, start..end, &mut sums) }
-            long.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(long, sum)| long.add(s, *sum));
+    // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements by this function's contract.
+    let sums = unsafe {
+        match ROWS < 3 && !W::KEEPS {
+            true => in_turn::<S, W, ROWS>(s, &held, &stream[..cols], work.k),
+            false => side_by_side::<S, W, ROWS>(s, &held, &stream, work.k),
         }
-        sums.iter_mut().flatten().zip(long.iter().flatten()).for_each(|(sum, long)| *sum = long.rounded());
-    }
+    };
     for (r, sums) in sums.iter().enumerate() {
         // SAFETY: `to` has `WIDTH` words every `TILE` words for each row, by this function's contract.
         unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
     }
+}
+
+/// Sums in lanes with all columns at a time, for each of which there is one vector of sums.
+///
+/// # Safety
+/// Each of the rows must be valid for reading `k` elements.
+#[inline(always)]
+unsafe fn side_by_side<S: Simd, W: Stream, const ROWS: usize>(
+    s: S,
+    held: &[*const f32; ROWS],
+    stream: &[*const W::Bits; WIDTH],
+    k: usize,
+) -> [[S::F; WIDTH]; ROWS] {
+    let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
+    if k <= CHAIN * S::LANES {
+        // SAFETY: all rows have `k` elements by this function's contract.
+        unsafe { add_products::<S, W, ROWS>(s, held, stream, 0..k, &mut sums) }
+    } else {
+        let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
+        for start in (0..k).step_by(CHAIN * S::LANES) {
+            let end = k.min(start + CHAIN * S::LANES);
+            let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
+            // SAFETY: the rows have `k` elements by this function's contract, and `end` is at most that.
+            unsafe { add_products::<S, W, ROWS>(s, held, stream, start..end, &mut sums) }
+            long.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(long, sum)| long.add(s, *sum));
+        }
+        sums.iter_mut().flatten().zip(long.iter().flatten()).for_each(|(sum, long)| *sum = long.rounded());
+    }
+    sums
 }
 
 /// Adds the products of a range of K, whole vectors first.

@@ -15,6 +15,8 @@ use crate::machine::machine;
 use crate::vectors::MAX_LANES;
 use crate::{Kernel, Simd, pool, run};
 
+/// Runs that are asked for before they are needed.
+const AHEAD: isize = 4;
 /// Elements that threads do not share.
 const BLOCK: usize = 4096;
 
@@ -133,6 +135,8 @@ impl<W: Stream> Kernel for Part<'_, W> {
         let walks = &task.copy.walks[..task.copy.count];
         // The innermost walk is the first one.
         let (run, step) = walks.first().copied().unwrap_or((1, 1));
+        // Runs that lie apart are no stream to a prefetcher.
+        let ahead = walks.get(1).map_or(0, |(_, step)| AHEAD * step);
         let mut at = words.start;
         while at < words.end {
             let (mut line, mut skip) = (at / run, (at % run).cast_signed() * step);
@@ -146,7 +150,7 @@ impl<W: Stream> Kernel for Part<'_, W> {
             // copy has words for them.
             unsafe {
                 match step {
-                    1 => contiguous::<S, W>(s, from, count, to),
+                    1 => contiguous::<S, W>(s, from, count, to, ahead),
                     _ => apart::<S, W>(s, from, step, count, to),
                 }
             }
@@ -155,14 +159,17 @@ impl<W: Stream> Kernel for Part<'_, W> {
     }
 }
 
-/// Widens `count` elements that are neighbours.
+/// Widens `count` elements that are neighbours, and asks for those that lie `ahead`.
 ///
 /// # Safety
 /// `from` must be valid for reading `count` elements, and `to` for writing as many words.
 #[inline(always)]
-unsafe fn contiguous<S: Simd, W: Stream>(s: S, from: *const W::Bits, count: usize, to: *mut f32) {
+unsafe fn contiguous<S: Simd, W: Stream>(s: S, from: *const W::Bits, count: usize, to: *mut f32, ahead: isize) {
     let mut at = 0;
     while at + S::LANES <= count {
+        if ahead != 0 {
+            s.prefetch(from.wrapping_add(at).wrapping_offset(ahead).cast());
+        }
         // SAFETY: both sides have `count` elements by this function's contract, and the vector ends within them.
         unsafe { s.store_raw_f(to.wrapping_add(at), W::load(s, from.wrapping_add(at))) };
         at += S::LANES;

@@ -27,11 +27,14 @@ thread_local! {
 }
 
 /// Words of a strip: of a right operand, whose every panel is packed once however it is cut, what a second-level cache holds
-/// beside other things. Of a left one, and where the other operand has windows, what that becomes is made for every strip anew,
-/// so there a strip is what a core may take of the last cache.
+/// beside other things. Of a left one, and where the other operand has windows, what that becomes is made for every strip anew;
+/// and where K is not what is contiguous, a narrow strip would be many short runs. There a strip is what a core may take of the
+/// last cache.
 pub(super) fn words<W: Encoding>(contract: &Stored<'_, W>) -> usize {
-    match contract.parameter {
-        Factor::Right if contract.data.windows.is_empty() => machine().l2 / 2,
+    let Stored { axes, parameter, data, stored } = contract;
+    let along_k = axes.iter().zip(stored.strides).any(|(axis, stride)| axis.role == Role::K && stride.abs() == 1);
+    match parameter {
+        Factor::Right if along_k && data.windows.is_empty() => machine().l2 / 2,
         Factor::Right | Factor::Left => machine().l3,
     }
 }
