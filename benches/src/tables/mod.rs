@@ -6,6 +6,7 @@ mod cliffs;
 mod expand;
 mod gemm;
 mod precision;
+mod stored;
 
 use crate::command::Part;
 
@@ -27,6 +28,11 @@ pub(crate) const TABLES: &[Table] = &[
         "precision",
         "products with a parameter in f32, bf16 and int8, and how many times as fast these are",
         precision::beside,
+    ),
+    (
+        "stored",
+        "a transformer with parameters in f32, bf16, f16 and int8: what is resident, and how fast it is",
+        stored::resident,
     ),
     ("expand", "what each stage of the compiler takes for long programs", expand::stages),
     ("maths", "elementary functions, in elements per nanosecond", gemm::maths),
