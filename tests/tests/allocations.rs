@@ -86,6 +86,14 @@ model! {
     /// The same, whose products read bytes.
     #[model(precision = int8)]
     pub struct NetInt8 = Net;
+
+    /// The same with parameters in half of the bits.
+    #[model(parameters = bf16)]
+    pub struct StoredBf16 = Net;
+
+    /// The same in a quarter of them.
+    #[model(parameters = int8)]
+    pub struct StoredInt8 = Net;
 }
 
 model! {
@@ -135,6 +143,7 @@ fn main() {
     let mut net = Net::init(1);
     evaluation(&net, &images);
     few_bits(&images);
+    stored(&images);
     training(&mut net, &images, &labels);
     decoding();
     println!("no allocations after warm-up");
@@ -191,6 +200,37 @@ fn few_bits(images: &[[[[f32; 4]; 4]; 1]]) {
             assert!(turn == 0 || count == 0, "{count} allocations, few bits, {n} images");
         }
     }
+}
+
+/// Parameters that are stored in fewer bits: nothing is allocated after the first call, and their memory is theirs alone.
+fn stored(images: &[[[[f32; 4]; 4]; 1]]) {
+    macro_rules! check {
+        ($model:ident, $bytes:expr) => {{
+            let bytes = || BYTES.load(Ordering::SeqCst);
+            let model = $model::init(1);
+            // A copy has a pool and the names that find it.
+            let before = bytes();
+            let copy = model.clone();
+            let pool = bytes() - before;
+            // Vectors and scales are f32 beside integers, and each stack ends on a boundary of 64 elements.
+            assert!(pool <= $bytes * Net::PARAMS + 8192, "{pool} bytes for {} parameters", Net::PARAMS);
+            drop(copy);
+            for n in [images.len(), 1, 13] {
+                let mut session = model.session();
+                session.scores(&images[..n]).unwrap();
+                let count = allocations(|| assert_eq!(session.scores(&images[..n]).unwrap().len(), n));
+                assert_eq!(count, 0, "a session of stored parameters, {n} images");
+                // What the threads widen parameters to is there by now.
+                let before = bytes();
+                let mut fresh = model.session();
+                fresh.scores(&images[..n]).unwrap();
+                let (allocated, arena) = (bytes() - before, $model::scores_arena_bytes(n));
+                assert!(allocated <= arena + 1024, "{} bytes besides the arena", allocated - arena);
+            }
+        }};
+    }
+    check!(StoredBf16, 2);
+    check!(StoredInt8, 1);
 }
 
 /// Every place of a conversation after the first.
