@@ -5,6 +5,7 @@
 //! long sums of floats are cut into blocks, whose totals are added with compensation.
 
 use super::grid::Grid;
+use super::pairs;
 use super::scalars::{Body, Scalars, literal};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
@@ -255,6 +256,9 @@ fn arg_name(op: ArgOp) -> &'static str {
 }
 
 fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {
+    if dtype.is_wide() {
+        return pairs::combine(op, dtype, a, b);
+    }
     let nan = if dtype.is_float() { "_nan" } else { "" };
     match op {
         ReduceOp::Sum => format!("{a} + {b}"),
