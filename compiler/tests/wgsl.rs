@@ -99,9 +99,14 @@ fn names_of_ours_and_of_wgsl_do_not_collide() {
 }
 
 /// What a program becomes; a module that naga refuses would have ended in a panic.
-fn emitted(text: &str) -> String {
+fn compiled(text: &str) -> String {
     let text: TokenStream = text.parse().unwrap();
-    let emitted = compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+    compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string()
+}
+
+/// The same of one that has no mistake and needs no feature.
+fn emitted(text: &str) -> String {
+    let emitted = compiled(text);
     assert!(!emitted.contains("compile_error"), "{emitted}");
     emitted
 }
@@ -195,11 +200,51 @@ fn sweep(extent: impl Fn(i64) -> i64) -> usize {
         // Where other extents or several results do not fit, the check says so.
         let (models, mistakes) = check(text.parse().unwrap());
         if mistakes.is_empty() && models.iter().all(Model::runs_on_gpus) {
-            let _ = emitted(&text);
+            let _ = compiled(&text);
             count += 1;
         }
     }
     count
+}
+
+/// A model with f64 has no WGSL, and says where it has one; one with any other type has.
+#[test]
+fn f64_is_what_gpus_do_not_have() {
+    for (attribute, field, function, why) in [
+        (
+            "#[model(precision = f64)]",
+            "l: Linear(3, 3)",
+            "f(&self, x: f64[B, 3]) -> f64[B, 3] { self.l(x) }",
+            "its parameters are f64",
+        ),
+        ("", "state h: f64[3]", "f(&mut self) { self.h = self.h }", "its state `h` is f64"),
+        ("", "", "f(&self, a: i64[B], x: f64[B]) -> f64[B] { x }", "the argument `x` of `f` is f64"),
+        ("", "", "f(&self, x: f32[B]) -> f32[B] { sin(x.f64()).f32() }", "`f` computes in f64"),
+    ] {
+        let emitted = compiled(&format!("{attribute} pub struct Net {{ {field} }} impl Net {{ pub fn {function} }}"));
+        let reason = format!("`Net` does not run on a GPU, where there is no f64: {why}; run it on `Cpu`, or take f32");
+        assert!(emitted.contains(&reason) && !emitted.contains("@compute"), "{reason}: {emitted}");
+    }
+    let types = ["f16", "bf16", "i8", "u8", "i16", "u16", "i64", "u64"];
+    let body = types.map(|ty| format!("let x = x.{ty}();")).concat();
+    let emitted = compiled(&format!("pub struct Net {{}} impl Net {{ pub fn f(x: f32[B]) -> u64[B] {{ {body} x }} }}"));
+    assert!(emitted.contains("@compute") && !emitted.contains("CPU_ONLY"), "{emitted}");
+}
+
+/// Where no element shares a word, no word is atomic, and where one does, only what writes it sees atomic words.
+#[test]
+fn words_are_atomic_where_elements_of_several_invocations_share_them() {
+    let text = |ty: &str| {
+        format!(
+            "pub struct Net {{}} impl Net {{ pub fn f(x: {ty}[B, 3]) -> ({ty}[3, B], f32[B]) {{
+            (transpose(x), sum(x.f32(), axis = 1))
+        }} }}"
+        )
+    };
+    assert!(!emitted(&text("i32")).contains("atomic") && !emitted(&text("u64")).contains("atomic"));
+    let emitted = emitted(&text("i8"));
+    assert!(emitted.contains("scratch_a_put_8(slot1(), ") && emitted.contains("scratch_w[slot1() + "), "{emitted}");
+    assert!(!emitted.contains("inputs_a"), "{emitted}");
 }
 
 #[test]
