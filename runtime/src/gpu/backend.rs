@@ -140,9 +140,11 @@ impl Device for Gpu {
 /// # Ok::<(), precast::Error>(())
 /// ```
 const fn runs_here<C: Compiled>() {
-    if let Some(reason) = C::CPU_ONLY {
-        assert!(false, "{}", reason);
-    }
+    let reason = match C::CPU_ONLY {
+        Some(reason) => reason,
+        None => "",
+    };
+    assert!(C::CPU_ONLY.is_none(), "{}", reason);
 }
 
 #[cfg(not(target_arch = "wasm32"))]
