@@ -66,6 +66,11 @@ impl Memory {
         }
     }
 
+    /// A statement that writes the first `count` of the elements that share a word, of which that at `index` is the first.
+    pub(super) fn fill(self, dtype: DType, first: &str, index: &str, count: &str, word: &str) -> String {
+        format!("{}_fill_{}({first}, {index}, {count}, {word});", self.variable(), dtype.bits())
+    }
+
     /// A word.
     fn word(self, at: &str) -> String {
         match self.access {
@@ -93,6 +98,9 @@ impl Memory {
             }
             if called(&format!("put_{bits}")) {
                 text += &self.store_part(bits);
+            }
+            if called(&format!("fill_{bits}")) {
+                text += &self.store_parts(bits);
             }
         }
         if called("64") {
@@ -134,6 +142,20 @@ impl Memory {
              let shift = u32(at) % {of_word}u * {bits}u;\n    \
              atomicXor(&{variable}[word], ((({word} >> shift) ^ value) & {}u) << shift);\n}}\n",
             mask(bits)
+        )
+    }
+
+    /// What lies behind the last element stays.
+    fn store_parts(self, bits: u32) -> String {
+        let (variable, of_word, old) = (self.variable(), 32 / bits, self.word("word"));
+        let (all, some) = (self.set("word", "value"), self.set("word", "(old & (0xffffffffu << shift)) | value"));
+        format!(
+            "fn {variable}_fill_{bits}(first: i32, at: i32, count: i32, value: u32) {{\n    \
+             let word = u32(first) + u32(at) / {of_word}u;\n    \
+             if count >= {of_word} {{\n        {all}\n        return;\n    }}\n    \
+             let old = {old};\n    \
+             let shift = u32(count) * {bits}u;\n    \
+             {some}\n}}\n"
         )
     }
 }

@@ -122,7 +122,7 @@ impl EntryPoint {
         let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
         match written.as_slice() {
             [] => Access::Read,
-            all if all.iter().any(|dtype| dtype.is_stored()) => Access::Atomic,
+            all if all.iter().any(|dtype| dtype.is_stored()) && grid::neighbours(kernel) == 1 => Access::Atomic,
             _ => Access::Write,
         }
     }

@@ -45,6 +45,11 @@ impl<'a> Scalars<'a> {
         self.memory[slot].load(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
     }
 
+    /// A statement that writes the word of a store's neighbours.
+    pub(super) fn fill(&self, store: &Store, index: &str, count: &str, word: &str) -> String {
+        self.memory[store.slot].fill(self.dtype(store.value), &self.names.slot(store.slot), index, count, word)
+    }
+
     /// A statement that writes the value of a store, where all that its index mentions is defined.
     pub(super) fn store(&self, store: &Store, value: &str) -> String {
         let index = self.names.index(&store.index);
@@ -225,6 +230,17 @@ impl<'a, 'k> Body<'a, 'k> {
             _ = self.value(store.value);
         }
         stores.iter().for_each(|store| self.store(store));
+    }
+
+    /// Makes a store of the `u`-th of neighbouring elements, or adds it to the word that they share.
+    pub(super) fn store_or_pack(&mut self, number: usize, store: &Store, neighbours: u32) {
+        if !self.scalars.dtype(store.value).is_stored() {
+            return self.store(store);
+        }
+        let value = self.value(store.value);
+        let index = self.scalars.names.index(&store.index);
+        self.line(format!("if u == 0 {{ at{number} = {index}; }}"));
+        self.line(format!("word{number} |= {value} << (u32(u) * {}u);", u32::BITS / neighbours));
     }
 
     fn store(&mut self, store: &Store) {
