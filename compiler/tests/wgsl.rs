@@ -231,20 +231,38 @@ fn f64_is_what_gpus_do_not_have() {
     assert!(emitted.contains("@compute") && !emitted.contains("CPU_ONLY"), "{emitted}");
 }
 
-/// Where no element shares a word, no word is atomic, and where one does, only what writes it sees atomic words.
+/// A function of a model with a state.
+fn with_state(function: &str) -> String {
+    emitted(&format!(
+        "pub struct Net {{ state h: i8[6, 3] }} impl Net {{ pub fn all(&mut self) -> i8[6, 3] {{ self.h = -self.h; self.h }} pub fn {function} }}"
+    ))
+}
+
+/// Words are atomic where invocations share them, and nowhere else: not where elements fill words, and not where an
+/// invocation has all that do.
 #[test]
-fn words_are_atomic_where_elements_of_several_invocations_share_them() {
-    let text = |ty: &str| {
-        format!(
-            "pub struct Net {{}} impl Net {{ pub fn f(x: {ty}[B, 3]) -> ({ty}[3, B], f32[B]) {{
-            (transpose(x), sum(x.f32(), axis = 1))
-        }} }}"
-        )
-    };
-    assert!(!emitted(&text("i32")).contains("atomic") && !emitted(&text("u64")).contains("atomic"));
-    let emitted = emitted(&text("i8"));
-    assert!(emitted.contains("scratch_a_put_8(slot1(), ") && emitted.contains("scratch_w[slot1() + "), "{emitted}");
-    assert!(!emitted.contains("inputs_a"), "{emitted}");
+fn words_are_atomic_where_invocations_share_them() {
+    for whole in [
+        "f(x: i32[B, 3]) -> i32[B, 3] { -x }",
+        "f(x: u64[B, 3]) -> u64[3, B] { transpose(x) }",
+        "f(x: i8[B, 3]) -> i8[B, 3] { -x }",
+        "f(x: u8[B, 3]) -> u8[3, B] { transpose(x) }",
+        "f(x: f32[B, 5, 7]) -> (i16[B, 5, 7], f32[B, 5, 7]) { (x.i16(), -x) }",
+        "f(&mut self, x: i8[6, 3]) { self.h = x }",
+        "f(&mut self, x: i8[2, 3]) { self.h[4.., _] = x }",
+    ] {
+        let emitted = with_state(whole);
+        assert!(emitted.contains("_w") && !emitted.contains("atomic"), "{whole}: {emitted}");
+    }
+    for shared in [
+        "f(&mut self, x: i8[6]) { self.h[_, 1] = x }",
+        "f(&mut self, at: u32, x: i8[3]) { self.h[at, _] = x }",
+        "f(&mut self, x: i8[2, 3]) { self.h[1..3, _] = x }",
+        "f(x: i8[B, 200]) -> (i8[B, 200], f32[B]) { let x = softmax(x.f32(), axis = 1); (x.i8(), sum(x, axis = 1)) }",
+    ] {
+        let emitted = with_state(shared);
+        assert!(emitted.contains("atomicXor(&"), "{shared}: {emitted}");
+    }
 }
 
 #[test]

@@ -333,6 +333,12 @@ model! {
             self.seen[3]
         }
 
+        /// Assigns elements that begin with a word and end within one, and such that do neither.
+        pub fn parts(&mut self, x: bf16[3], y: u8[3]) {
+            self.halves[2..] = x;
+            self.seen[2..5] = y;
+        }
+
         /// All that is kept.
         pub fn all(&self) -> (i8[B, 3], bf16[5], u8[7], i64) { (self.bytes, self.halves, self.seen, self.total) }
     }
@@ -356,6 +362,9 @@ fn functions_share_states_whose_elements_share_words() {
             assert_eq!(*session.row(at, &[turn as i8, 77, -1]).unwrap(), row);
             let column: Vec<i8> = (0..len).map(|k| (k * 3) as i8 - 9).collect();
             assert_eq!(session.column(&column).unwrap(), cpu.column(&column).unwrap());
+            let (x, y) = ([turn as f32, 0.5, -1.0].map(bf16::from_f32), [250, turn as u8, 9]);
+            session.parts(&x, &y).unwrap();
+            cpu.parts(&x, &y).unwrap();
             if turn == 2 {
                 session.save(&path).unwrap();
             }

@@ -14,6 +14,7 @@ mod foreign;
 mod grid;
 mod names;
 mod numbers;
+mod packed;
 mod pairs;
 mod row;
 mod scalars;
@@ -122,7 +123,7 @@ impl EntryPoint {
         let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
         match written.as_slice() {
             [] => Access::Read,
-            all if all.iter().any(|dtype| dtype.is_stored()) && grid::neighbours(kernel) == 1 => Access::Atomic,
+            all if all.iter().any(|dtype| dtype.is_stored()) && packed::neighbours(kernel) == 1 => Access::Atomic,
             _ => Access::Write,
         }
     }
