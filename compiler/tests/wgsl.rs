@@ -5,7 +5,7 @@
 
 use precast_compiler::diag::Code;
 use precast_compiler::dump::Dumps;
-use precast_compiler::ir::{Dim, Model, Type};
+use precast_compiler::ir::{DType, Dim, Model, Type};
 use precast_compiler::ops::{Item, items};
 use precast_compiler::pipeline::{check, compile};
 use proc_macro2::TokenStream;
@@ -180,8 +180,9 @@ fn loops_nest_as_deep_as_the_model_does() {
     assert!(emitted.contains("fn loop5()") && emitted.contains("loops : 6usize"), "{emitted}");
 }
 
-/// The examples of all ops at the extents of their inputs that `extent` gives for those that are numbers.
-fn sweep(extent: impl Fn(i64) -> i64) -> usize {
+/// The examples of all ops at the extents of their inputs that `extent` gives for those that are numbers, and in the types that
+/// `dtype` gives for theirs.
+fn sweep(extent: impl Fn(i64) -> i64, dtype: impl Fn(DType) -> DType) -> usize {
     let mut count = 0;
     for example in
         items().filter_map(|item| if let Item::Op(op) = item { Some(op) } else { None }).flat_map(|op| op.examples)
@@ -189,7 +190,7 @@ fn sweep(extent: impl Fn(i64) -> i64) -> usize {
         let arg = |(ty, (name, ..)): (Type, &(&str, &str, _))| {
             let shape: Vec<Dim> =
                 ty.shape.iter().map(|dim| dim.as_const().map_or(dim.clone(), |n| Dim::from(extent(n)))).collect();
-            format!("{name}: {}", Type::new(ty.dtype, shape))
+            format!("{name}: {}", Type::new(dtype(ty.dtype), shape))
         };
         let args: Vec<String> = example.input_types().unwrap().into_iter().zip(example.inputs).map(arg).collect();
         let text = format!(
@@ -267,7 +268,23 @@ fn words_are_atomic_where_invocations_share_them() {
 
 #[test]
 fn every_op_is_valid_at_extents_of_one() {
-    let (own, ones) = (sweep(|n| n), sweep(|_| 1));
+    let (own, ones) = (sweep(|n| n, |dtype| dtype), sweep(|_| 1, |dtype| dtype));
     println!("{own} examples at their own extents, {ones} at extents of one");
     assert!(own > 100 && ones > 60, "{own} {ones}");
+}
+
+#[test]
+fn every_op_is_valid_in_other_types() {
+    use DType::{BF16, F16, F32, I16, I32, I64, U8, U32, U64};
+    for others in [[BF16, I64, U8], [F16, I16, U64]] {
+        let dtype = |dtype| match dtype {
+            F32 => others[0],
+            I32 => others[1],
+            U32 => others[2],
+            other => other,
+        };
+        let count = sweep(|n| n, dtype);
+        println!("{count} examples in {others:?}");
+        assert!(count > 100, "{count} in {others:?}");
+    }
 }
