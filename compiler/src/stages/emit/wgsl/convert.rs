@@ -12,6 +12,9 @@ pub(super) fn convert(from: DType, to: DType, value: &str) -> String {
     if from == to {
         return value.to_owned();
     }
+    if from.is_stored() && to == DType::Bool {
+        return is_true(from, value);
+    }
     if from.is_stored() {
         return convert(from.computed(), to, &computed(from, value));
     }
@@ -22,6 +25,14 @@ pub(super) fn convert(from: DType, to: DType, value: &str) -> String {
         (false, true, false) => word_of_pair(from, to, value),
         // Numbers with a sign and without one have the same bits.
         (false, true, true) => value.to_owned(),
+    }
+}
+
+/// Whether a value of a type of memory is not 0, or −0. Devices may take subnormal numbers for 0, but not their bits.
+fn is_true(from: DType, value: &str) -> String {
+    match from.category() {
+        Category::Float => format!("({value} & {}u) != 0u", mask(from.bits() - 1)),
+        Category::Signed | Category::Unsigned | Category::Bool => format!("{value} != 0u"),
     }
 }
 
