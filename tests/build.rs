@@ -20,8 +20,10 @@ fn main() {
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
     println!("cargo::rerun-if-changed=references/pytorch_f64.txt");
-    let (narrow, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
-    write("ops.rs", narrow.iter().map(module).collect());
+    let (on_gpus, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
+    let (words, others): (Vec<Program>, _) = on_gpus.into_iter().partition(Program::is_of_words);
+    write("ops.rs", words.iter().map(module).collect());
+    write("ops_other_types.rs", others.iter().map(module).collect());
     write("ops_wide.rs", wide.iter().map(module).collect());
     write("references.rs", reference::programs().iter().map(stored).collect());
 }

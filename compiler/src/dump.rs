@@ -112,6 +112,9 @@ impl Dumps {
 
     #[cfg(feature = "gpu")]
     fn shaders(&mut self, model: &Model, plans: &Plans) {
+        if !model.runs_on_gpus() {
+            return;
+        }
         let emitted = crate::stages::emit::wgsl::wgsl(model, plans);
         self.push(model, "emit", "wgsl", emitted.wgsl);
         if !emitted.foreign.is_empty() {

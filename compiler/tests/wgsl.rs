@@ -5,7 +5,7 @@
 
 use precast_compiler::diag::Code;
 use precast_compiler::dump::Dumps;
-use precast_compiler::ir::{Dim, Model, Type};
+use precast_compiler::ir::{DType, Dim, Model, Type};
 use precast_compiler::ops::{Item, items};
 use precast_compiler::pipeline::{check, compile};
 use proc_macro2::TokenStream;
@@ -99,9 +99,14 @@ fn names_of_ours_and_of_wgsl_do_not_collide() {
 }
 
 /// What a program becomes; a module that naga refuses would have ended in a panic.
-fn emitted(text: &str) -> String {
+fn compiled(text: &str) -> String {
     let text: TokenStream = text.parse().unwrap();
-    let emitted = compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string();
+    compile(quote!((::precast) #text), 0, &mut Dumps::default()).to_string()
+}
+
+/// The same of one that has no mistake and needs no feature.
+fn emitted(text: &str) -> String {
+    let emitted = compiled(text);
     assert!(!emitted.contains("compile_error"), "{emitted}");
     emitted
 }
@@ -175,8 +180,9 @@ fn loops_nest_as_deep_as_the_model_does() {
     assert!(emitted.contains("fn loop5()") && emitted.contains("loops : 6usize"), "{emitted}");
 }
 
-/// The examples of all ops at the extents of their inputs that `extent` gives for those that are numbers.
-fn sweep(extent: impl Fn(i64) -> i64) -> usize {
+/// The examples of all ops at the extents of their inputs that `extent` gives for those that are numbers, and in the types that
+/// `dtype` gives for theirs.
+fn sweep(extent: impl Fn(i64) -> i64, dtype: impl Fn(DType) -> DType) -> usize {
     let mut count = 0;
     for example in
         items().filter_map(|item| if let Item::Op(op) = item { Some(op) } else { None }).flat_map(|op| op.examples)
@@ -184,7 +190,7 @@ fn sweep(extent: impl Fn(i64) -> i64) -> usize {
         let arg = |(ty, (name, ..)): (Type, &(&str, &str, _))| {
             let shape: Vec<Dim> =
                 ty.shape.iter().map(|dim| dim.as_const().map_or(dim.clone(), |n| Dim::from(extent(n)))).collect();
-            format!("{name}: {}", Type::new(ty.dtype, shape))
+            format!("{name}: {}", Type::new(dtype(ty.dtype), shape))
         };
         let args: Vec<String> = example.input_types().unwrap().into_iter().zip(example.inputs).map(arg).collect();
         let text = format!(
@@ -195,16 +201,90 @@ fn sweep(extent: impl Fn(i64) -> i64) -> usize {
         // Where other extents or several results do not fit, the check says so.
         let (models, mistakes) = check(text.parse().unwrap());
         if mistakes.is_empty() && models.iter().all(Model::runs_on_gpus) {
-            let _ = emitted(&text);
+            let _ = compiled(&text);
             count += 1;
         }
     }
     count
 }
 
+/// A model with f64 has no WGSL, and says where it has one; one with any other type has.
+#[test]
+fn f64_is_what_gpus_do_not_have() {
+    for (attribute, field, function, why) in [
+        (
+            "#[model(precision = f64)]",
+            "l: Linear(3, 3)",
+            "f(&self, x: f64[B, 3]) -> f64[B, 3] { self.l(x) }",
+            "its parameters are f64",
+        ),
+        ("", "state h: f64[3]", "f(&mut self) { self.h = self.h }", "its state `h` is f64"),
+        ("", "", "f(&self, a: i64[B], x: f64[B]) -> f64[B] { x }", "the argument `x` of `f` is f64"),
+        ("", "", "f(&self, x: f32[B]) -> f32[B] { sin(x.f64()).f32() }", "`f` computes in f64"),
+    ] {
+        let emitted = compiled(&format!("{attribute} pub struct Net {{ {field} }} impl Net {{ pub fn {function} }}"));
+        let reason = format!("`Net` does not run on a GPU, where there is no f64: {why}; run it on `Cpu`, or take f32");
+        assert!(emitted.contains(&reason) && !emitted.contains("@compute"), "{reason}: {emitted}");
+    }
+    let types = ["f16", "bf16", "i8", "u8", "i16", "u16", "i64", "u64"];
+    let body = types.map(|ty| format!("let x = x.{ty}();")).concat();
+    let emitted = compiled(&format!("pub struct Net {{}} impl Net {{ pub fn f(x: f32[B]) -> u64[B] {{ {body} x }} }}"));
+    assert!(emitted.contains("@compute") && !emitted.contains("CPU_ONLY"), "{emitted}");
+}
+
+/// A function of a model with a state.
+fn with_state(function: &str) -> String {
+    emitted(&format!(
+        "pub struct Net {{ state h: i8[6, 3] }} impl Net {{ pub fn all(&mut self) -> i8[6, 3] {{ self.h = -self.h; self.h }} pub fn {function} }}"
+    ))
+}
+
+/// Words are atomic where invocations share them, and nowhere else: not where elements fill words, and not where an
+/// invocation has all that do.
+#[test]
+fn words_are_atomic_where_invocations_share_them() {
+    for whole in [
+        "f(x: i32[B, 3]) -> i32[B, 3] { -x }",
+        "f(x: u64[B, 3]) -> u64[3, B] { transpose(x) }",
+        "f(x: i8[B, 3]) -> i8[B, 3] { -x }",
+        "f(x: u8[B, 3]) -> u8[3, B] { transpose(x) }",
+        "f(x: f32[B, 5, 7]) -> (i16[B, 5, 7], f32[B, 5, 7]) { (x.i16(), -x) }",
+        "f(&mut self, x: i8[6, 3]) { self.h = x }",
+        "f(&mut self, x: i8[2, 3]) { self.h[4.., _] = x }",
+    ] {
+        let emitted = with_state(whole);
+        assert!(emitted.contains("_w") && !emitted.contains("atomic"), "{whole}: {emitted}");
+    }
+    for shared in [
+        "f(&mut self, x: i8[6]) { self.h[_, 1] = x }",
+        "f(&mut self, at: u32, x: i8[3]) { self.h[at, _] = x }",
+        "f(&mut self, x: i8[2, 3]) { self.h[1..3, _] = x }",
+        "f(x: i8[B, 200]) -> (i8[B, 200], f32[B]) { let x = softmax(x.f32(), axis = 1); (x.i8(), sum(x, axis = 1)) }",
+    ] {
+        let emitted = with_state(shared);
+        assert!(emitted.contains("atomicXor(&"), "{shared}: {emitted}");
+    }
+}
+
 #[test]
 fn every_op_is_valid_at_extents_of_one() {
-    let (own, ones) = (sweep(|n| n), sweep(|_| 1));
+    let (own, ones) = (sweep(|n| n, |dtype| dtype), sweep(|_| 1, |dtype| dtype));
     println!("{own} examples at their own extents, {ones} at extents of one");
     assert!(own > 100 && ones > 60, "{own} {ones}");
+}
+
+#[test]
+fn every_op_is_valid_in_other_types() {
+    use DType::{BF16, F16, F32, I16, I32, I64, U8, U32, U64};
+    for others in [[BF16, I64, U8], [F16, I16, U64]] {
+        let dtype = |dtype| match dtype {
+            F32 => others[0],
+            I32 => others[1],
+            U32 => others[2],
+            other => other,
+        };
+        let count = sweep(|n| n, dtype);
+        println!("{count} examples in {others:?}");
+        assert!(count > 100, "{count} in {others:?}");
+    }
 }

@@ -20,9 +20,8 @@ pub trait Compiled: 'static {
     const SPEC: &'static ModelSpec;
     /// Whether its results have the same bits on every machine, which only CPUs promise.
     const DETERMINISTIC: bool = false;
-    /// Whether any value, be it a parameter, an argument, a result or one in between, has a type that does not have 32 bits.
-    /// Only CPUs have those.
-    const CPU_ONLY: bool = false;
+    /// Why it runs on CPUs alone, if it does: a parameter, a state, an argument, a result or a value in between is f64.
+    const CPU_ONLY: Option<&'static str> = None;
 }
 
 /// Parameter groups that the table of numbers has room for.

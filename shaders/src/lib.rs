@@ -26,70 +26,121 @@ macro_rules! blocks {
 }
 
 blocks! {
+    abs_i64
+    add_64
     add_up
     add_up_block
     argmax_before_f32
     argmax_before_i32
+    argmax_before_i64
     argmax_before_u32
+    argmax_before_u64
     argmin_before_f32
     argmin_before_i32
+    argmin_before_i64
     argmin_before_u32
+    argmin_before_u64
     atan_f32
+    bf16_of_f32
     cos_f32
     div_i32
+    div_i64
+    div_rem_u64
     div_u32
+    div_u64
     erf
     exp_f32
     expm1
+    f16_of_f32
+    f32_of_bf16
+    f32_of_f16
+    f32_of_i64
+    f32_of_u64
     floor_div
     floor_rem
+    i16_of_f32
     i32_of
+    i32_of_i16
+    i32_of_i8
+    i64_of_f32
+    i64_of_i32
+    i8_of_f32
     infinity
     is_nan
     log1p
     log_f32
+    lt_i64
+    lt_u64
+    max_i64
     max_nan
+    max_u64
+    min_i64
     min_nan
+    min_u64
+    mul_64
     mul_wide
+    neg_64
     not_a_number
     outer_add
     pow_f32
     quadrant
     quadrant_far
+    reduce_64
     reduce_argmax_f32
     reduce_argmax_i32
+    reduce_argmax_i64
     reduce_argmax_u32
+    reduce_argmax_u64
     reduce_argmin_f32
     reduce_argmin_i32
+    reduce_argmin_i64
     reduce_argmin_u32
+    reduce_argmin_u64
     reduce_f32
     reduce_i32
     reduce_max_f32
     reduce_max_i32
+    reduce_max_i64
     reduce_max_u32
+    reduce_max_u64
     reduce_min_f32
     reduce_min_i32
+    reduce_min_i64
     reduce_min_u32
+    reduce_min_u64
     reduce_position
     reduce_prod_f32
     reduce_prod_i32
+    reduce_prod_i64
     reduce_prod_u32
+    reduce_prod_u64
     reduce_sum_f32
     reduce_sum_i32
+    reduce_sum_i64
     reduce_sum_u32
+    reduce_sum_u64
     reduce_u32
     rem_f32
     rem_i32
+    rem_i64
     rem_u32
+    rem_u64
+    shl_64
+    shr_u64
     sigmoid
     sign_f32
+    sign_i64
     sin_cos_near
     sin_f32
+    sub_64
     tanh_f32
     threefry
     two_sum
     two_sum_vec4
+    u16_of_f32
     u32_of
+    u64_of_f32
+    u8_of_f32
 }
 
 /// The block of that name.

@@ -375,9 +375,9 @@ impl Model {
             })
     }
 
-    /// Whether all values are of types that GPUs have here: of 32 bits.
+    /// Whether all values are of types that GPUs have here: all but f64.
     pub fn runs_on_gpus(&self) -> bool {
-        !self.uses(|dtype| !dtype.is_word())
+        !self.uses(|dtype| dtype == DType::F64)
     }
 
     /// The first word of a state stack in the pool of a session: each stack starts at a chunk.

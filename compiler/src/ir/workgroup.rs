@@ -6,6 +6,7 @@
 use super::attend::{Attention, Part};
 use super::dim::{Dim, product};
 use super::kernel::{Kernel, Skeleton};
+use super::ty::DType;
 
 /// Most invocations of a workgroup that every device runs.
 pub const INVOCATIONS: u32 = 256;
@@ -92,8 +93,12 @@ impl Workgroup {
     /// Bytes of shared memory.
     pub fn bytes(self, kernel: &Kernel) -> u32 {
         match self {
-            // A row's accumulators pass through two arrays of a word for each invocation.
-            Workgroup::Rows(rows) if rows.cooperative => 2 * 4 * INVOCATIONS,
+            // A row's accumulators pass through an array for their positions and one for themselves, of up to two words for each
+            // invocation.
+            Workgroup::Rows(rows) if rows.cooperative => {
+                let wide = kernel.dtypes().into_iter().any(DType::is_wide);
+                (if wide { 3 } else { 2 }) * 4 * INVOCATIONS
+            }
             Workgroup::Rows(_) => 0,
             Workgroup::Tile(tile) => tile.bytes(),
             Workgroup::Attend(AttendGroup { invocations, tile: None }) => invocations * (4 + 4 + 16 * AT_ONCE),

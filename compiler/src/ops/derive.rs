@@ -36,13 +36,14 @@ pub struct Input {
     pub weighs: Option<usize>,
 }
 
-/// All test programs, each in the order of the ops: the examples with types of 32 bits, those with others, and the first with
-/// their floats in f64.
+/// All test programs, each in the order of the ops: the examples with types of 32 bits, those with others but f64, those with
+/// f64, and the first with their floats in f64.
 pub fn programs() -> Vec<Program> {
     let words = packed(DType::F32, |example| !has_others(example));
-    let others = packed(DType::F32, has_others);
+    let others = packed(DType::F32, |example| has_others(example) && !has_f64(example));
+    let mixed = packed(DType::F32, has_f64);
     let double = packed(DType::F64, |example| has(example, DType::is_float) && !has_others(example));
-    [words, others, double].concat()
+    [words, others, mixed, double].concat()
 }
 
 /// Whether some type of an example is such.
@@ -53,6 +54,11 @@ fn has(example: &Example, such: fn(DType) -> bool) -> bool {
 /// Whether an example has types that do not have 32 bits.
 fn has_others(example: &Example) -> bool {
     has(example, |dtype| !dtype.is_word())
+}
+
+/// Whether an example has numbers that GPUs do not have here.
+fn has_f64(example: &Example) -> bool {
+    has(example, |dtype| dtype == DType::F64)
 }
 
 /// Programs with floats of that type of the examples that are `fit`.
@@ -74,6 +80,7 @@ fn packed(float: DType, fit: impl Fn(&Example) -> bool) -> Vec<Program> {
 fn program(all: &[(&'static Op, &'static Example)], float: DType) -> Program {
     let examples: Vec<&'static Example> = all.iter().map(|(_, example)| *example).collect();
     let of = match float {
+        DType::F32 if has_f64(examples[0]) => "mixed_".to_owned(),
         DType::F32 if has_others(examples[0]) => "others_".to_owned(),
         DType::F32 => String::new(),
         other => format!("{other}_"),
@@ -105,6 +112,11 @@ impl Program {
 
     /// Whether a GPU can run it.
     pub fn runs_on_gpus(&self) -> bool {
+        self.float != DType::F64 && !self.examples.iter().any(|example| has_f64(example))
+    }
+
+    /// Whether all types have 32 bits.
+    pub fn is_of_words(&self) -> bool {
         self.float.is_word() && !self.examples.iter().any(|example| has_others(example))
     }
 

@@ -22,7 +22,7 @@ impl Device for Gpu {
     type Loss = Loss;
 
     async fn pool<C: Compiled>(&self, words: &[f32]) -> Result<Resident> {
-        const { is_narrow::<C>() }
+        const { runs_here::<C>() }
         match C::DETERMINISTIC {
             true => Err(Error::Deterministic { model: C::SPEC.name }),
             false => Resident::new(self, words),
@@ -107,7 +107,7 @@ impl Device for Gpu {
     }
 }
 
-/// Stops a build that puts a model with values of other than 32 bits on a GPU. One without them can be:
+/// Stops a build that puts a model with values of f64 on a GPU. One without them can be:
 /// ```no_run
 /// use precast::{Gpu, __rt as rt};
 ///
@@ -116,14 +116,14 @@ impl Device for Gpu {
 ///
 /// impl rt::Compiled for Plan {
 ///     const SPEC: &'static rt::ModelSpec = &SPEC;
-///     const CPU_ONLY: bool = false;
+///     const CPU_ONLY: Option<&'static str> = None;
 /// }
 ///
 /// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
 /// weights.__emitted_code_only_on_blocking::<Plan, Gpu>(&Gpu::new()?)?;
 /// # Ok::<(), precast::Error>(())
 /// ```
-/// and one with them cannot, because WGSL has no such numbers:
+/// and one with them cannot, because WGSL has no such numbers; what the compiler says is the reason that the model gives:
 /// ```compile_fail
 /// use precast::{Gpu, __rt as rt};
 ///
@@ -132,19 +132,19 @@ impl Device for Gpu {
 ///
 /// impl rt::Compiled for Plan {
 ///     const SPEC: &'static rt::ModelSpec = &SPEC;
-///     const CPU_ONLY: bool = true;
+///     const CPU_ONLY: Option<&'static str> = Some("`Net` does not run on a GPU, where there is no f64");
 /// }
 ///
 /// let weights: rt::Weights = rt::Weights::init::<Plan>(0);
 /// weights.__emitted_code_only_on_blocking::<Plan, Gpu>(&Gpu::new()?)?;
 /// # Ok::<(), precast::Error>(())
 /// ```
-const fn is_narrow<C: Compiled>() {
-    assert!(
-        !C::CPU_ONLY,
-        "a model with values that do not have 32 bits, such as f64 or u8, was put on a GPU, where types have 32 bits: run it \
-         on `Cpu`, or declare them in f32, i32 or u32"
-    );
+const fn runs_here<C: Compiled>() {
+    let reason = match C::CPU_ONLY {
+        Some(reason) => reason,
+        None => "",
+    };
+    assert!(C::CPU_ONLY.is_none(), "{}", reason);
 }
 
 #[cfg(not(target_arch = "wasm32"))]

@@ -55,7 +55,7 @@ impl Workspace {
         arena.reserve(Pool::Scratch, scratch)?;
         arena.prepare(plan, dims)?;
         let places = || (0..plan.results).map(|index| F::result(dims, index));
-        let words: usize = places().map(|place| place.len).sum();
+        let words = end(places());
         let staging = room(staging, gpu, words)?;
         let split = !arena.foreign().is_empty();
         let mut first = 0;
@@ -78,7 +78,7 @@ impl Workspace {
     /// Reads the results of the training step before, which has left them in the scratch memory.
     pub(super) async fn results<S: Step>(&mut self, gpu: &Gpu, dims: &[usize]) -> Result<()> {
         let places = || (0..S::RESULTS).map(|index| S::result(dims, index));
-        let words: usize = places().map(|place| place.len).sum();
+        let words = end(places());
         let (Some(arena), staging) = (&self.arena, &mut self.staging) else { unreachable!("the step has made it") };
         let staging = room(staging, gpu, words)?;
         gpu.scoped(|| -> Result<()> {
@@ -101,13 +101,13 @@ impl Workspace {
 
     /// A result of the training step before.
     pub(super) fn step_result<S: Step>(&self, dims: &[usize], index: usize) -> &[f32] {
-        let start: usize = (0..index).map(|before| S::result(dims, before).len).sum();
+        let start = end((0..index).map(|before| S::result(dims, before)));
         &self.results.as_slice()[start..][..S::result(dims, index).len]
     }
 
     /// A result of the call before.
     pub(super) fn result<F: Function>(&self, dims: &[usize], index: usize) -> &[f32] {
-        let start: usize = (0..index).map(|before| F::result(dims, before).len).sum();
+        let start = end((0..index).map(|before| F::result(dims, before)));
         &self.results.as_slice()[start..][..F::result(dims, index).len]
     }
 }
@@ -124,6 +124,11 @@ fn room<'s>(staging: &'s mut Option<wgpu::Buffer>, gpu: &Gpu, words: usize) -> R
     }
 }
 
+/// Where results end that are read back one after the other, each from an even word on, as numbers of 64 bits need it.
+fn end(places: impl Iterator<Item = Place>) -> usize {
+    places.map(|place| place.len.next_multiple_of(2)).sum()
+}
+
 /// Records the copies of places in scratch memory, one after the other.
 fn copy(
     encoder: &mut wgpu::CommandEncoder,
@@ -133,9 +138,8 @@ fn copy(
 ) {
     let mut at = 0;
     for Place { offset, len } in places {
-        let (from, len) = (4 * offset as u64, 4 * len as u64);
-        encoder.copy_buffer_to_buffer(scratch, from, staging, at, len);
-        at += len;
+        encoder.copy_buffer_to_buffer(scratch, 4 * offset as u64, staging, at, 4 * len as u64);
+        at += 4 * len.next_multiple_of(2) as u64;
     }
 }
 

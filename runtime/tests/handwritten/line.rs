@@ -265,7 +265,7 @@ mod plan {
 
     impl rt::Compiled for Plan_ {
         const SPEC: &'static rt::ModelSpec = &SPEC;
-        const CPU_ONLY: bool = true;
+        const CPU_ONLY: Option<&'static str> = Some("`Line` has plain loops for kernels");
     }
 
     const fn parameter(

@@ -21,9 +21,9 @@ pub(super) fn items(model: &Model) -> TokenStream {
         };
         quote!(rt::Dim { name: #name, bound: #bound })
     });
-    let cpu_only = (!model.runs_on_gpus()).then(|| {
+    let cpu_only = cpu_only(model).map(|reason| {
         quote!(
-            const CPU_ONLY: bool = true;
+            const CPU_ONLY: ::core::option::Option<&'static str> = ::core::option::Option::Some(#reason);
         )
     });
     let deterministic = model.deterministic.map(|_| {
@@ -48,6 +48,28 @@ pub(super) fn items(model: &Model) -> TokenStream {
             session: &[#(#session),*],
         };
     }
+}
+
+/// Why a model does not run on GPUs, with the first place in its text that says so.
+fn cpu_only(model: &Model) -> Option<String> {
+    let is_f64 = |dtype: DType| dtype == DType::F64;
+    let functions = || model.functions.iter();
+    let arguments = functions().flat_map(|function| function.args.iter().map(move |argument| (function, argument)));
+    let parameters = || is_f64(model.float()).then(|| "its parameters are f64".to_owned());
+    let state = || {
+        let found = model.states.iter().find(|state| is_f64(state.ty.dtype))?;
+        Some(format!("its state `{}` is f64", found.name))
+    };
+    let argument = || {
+        let (function, found) = { arguments }.find(|(_, argument)| is_f64(argument.ty.dtype))?;
+        Some(format!("the argument `{}` of `{}` is f64", found.name, function.name))
+    };
+    let value = || {
+        let found = functions().find(|function| function.graph.uses(is_f64))?;
+        Some(format!("`{}` computes in f64", found.name))
+    };
+    let what = parameters().or_else(state).or_else(argument).or_else(value)?;
+    Some(format!("`{}` does not run on a GPU, where there is no f64: {what}; run it on `Cpu`, or take f32", model.name))
 }
 
 /// The number of trained parameters, those of every repeated block counted.

@@ -4,7 +4,7 @@
 //! dispatches in its cases, none for those of cases that do not run. Always holds: the slots and records are those of
 //! the runtime's `gpu::Program`; a case inside of a case that does not run does not run either.
 
-use super::names::Pool;
+use super::names::{Access, Pool};
 use crate::ir::workgroup::PLAIN;
 
 /// Slots of the `call` uniform that a choice takes.
@@ -17,7 +17,7 @@ pub(super) fn name(pool: Pool) -> String {
 
 /// The entry point.
 pub(super) fn print(pool: Pool) -> String {
-    let (name, selector) = (name(pool), pool.variable(false));
+    let (name, selector) = (name(pool), pool.variable(Access::Read));
     format!(
         "@compute @workgroup_size({PLAIN})
 fn {name}(@builtin(local_invocation_index) lane: u32) {{

@@ -5,8 +5,9 @@
 //! a word, and each invocation multiplies its tile from there; slices of the sum are added up in a fixed order,
 //! and so are blocks of long sums, with compensation.
 
+use super::convert::convert;
 use super::names::Names;
-use super::scalars::{Body, Scalars, from_word};
+use super::scalars::{Body, Scalars};
 use crate::ir::Dim;
 use crate::ir::dim::product;
 use crate::ir::kernel::{Operand, Reach, Store};
@@ -70,11 +71,8 @@ impl Contract<'_> {
             let _ = write!(address, " + c{number} * {}", self.names().dim(&reach.stride));
         }
         let dtype = self.scalars.kernel.slots[operand.slot].dtype;
-        let value = from_word(dtype, &self.scalars.word(operand.slot, &address));
-        match dtype {
-            DType::F32 => body.line(format!("return {value};")),
-            _ => body.line(format!("return f32({value});")),
-        }
+        let value = convert(dtype, DType::F32, &self.scalars.load(operand.slot, &address));
+        body.line(format!("return {value};"));
         format!("fn {}_{side}(batch: i32, at: i32, k: i32) -> f32 {{\n{}}}\n\n", self.name, body.text)
     }
 

@@ -4,8 +4,8 @@
 //! the numbers that a dispatch of it takes. Always: slots are the arguments, the result, how many elements that has, and
 //! then the extents that are no constants.
 
-use super::names::{Names, Pool};
-use super::scalars::to_word;
+use super::elements::to_word;
+use super::names::{Access, Names, Pool};
 use crate::ir::Model;
 use crate::ir::dim::Dim;
 use crate::ir::model::{ForeignFn, Wgsl};
@@ -58,8 +58,8 @@ impl ForeignEntry {
         };
         let prefix = format!("f{number}_");
         let word = |k: usize, at: &str| {
-            let of_result = Some(&self.pools[k]) == self.pools.last();
-            let word = format!("{}[u32({}) + {at}]", self.pools[k].variable(of_result), names.slot(k));
+            let access = if Some(&self.pools[k]) == self.pools.last() { Access::Write } else { Access::Read };
+            let word = format!("{}[u32({}) + {at}]", self.pools[k].variable(access), names.slot(k));
             of_word(function.args[k].1.dtype, word)
         };
         let mut out = function.surroundings(&prefix, &word);
@@ -71,7 +71,7 @@ impl ForeignEntry {
         }
         let (position, call) = function.element(&prefix);
         let value = to_word(result.dtype, &call);
-        let (name, to) = (self.name(number, model), self.pools[first].variable(true));
+        let (name, to) = (self.name(number, model), self.pools[first].variable(Access::Write));
         let (start, count) = (names.slot(first), names.slot(first + 1));
         let _ = writeln!(
             out,

@@ -1,5 +1,6 @@
 //! How rows or elements are spread over invocations, as schedule has chosen it.
 
+use super::packed;
 use crate::ir::Dim;
 use crate::ir::dim::product;
 use crate::ir::kernel::Kernel;
@@ -13,30 +14,28 @@ pub(super) struct Grid {
     pub(super) items: Dim,
     /// Positions of the reduced axes.
     pub(super) reduced: Dim,
+    /// Neighbouring elements of an invocation.
+    pub(super) neighbours: u32,
     vector: Option<usize>,
 }
 
 impl Grid {
     pub(super) fn new(kernel: &Kernel, group: RowGroup, items: &[usize], reduced: &[usize]) -> Grid {
         let extent = |axes: &[usize]| product(axes.iter().map(|&axis| &kernel.axes[axis]));
-        Grid { group, items: extent(items), reduced: extent(reduced), vector: kernel.schedule.vector }
+        let (items, reduced) = (extent(items), extent(reduced));
+        Grid { group, items, reduced, neighbours: packed::neighbours(kernel), vector: kernel.schedule.vector }
     }
 
     /// The workgroups.
     pub(super) fn groups(&self) -> Dim {
         match self.group.cooperative {
             true => self.items.clone(),
-            false => self.items.ceil_div(self.group.invocations.into()),
+            false => self.items.ceil_div((self.group.invocations * self.neighbours).into()),
         }
     }
 
     /// The parallel axes with that one last whose neighbours belong into neighbouring invocations.
     pub(super) fn order(&self, parallel: &[usize]) -> Vec<usize> {
-        let mut order = parallel.to_vec();
-        if let Some(at) = self.vector.and_then(|axis| parallel.iter().position(|&other| other == axis)) {
-            let axis = order.remove(at);
-            order.push(axis);
-        }
-        order
+        packed::order(self.vector, parallel)
     }
 }

@@ -8,26 +8,31 @@ mod attend;
 mod attend_single;
 mod choose;
 mod contract;
+mod convert;
+mod elements;
 mod foreign;
 mod grid;
 mod names;
 mod numbers;
+mod packed;
+mod pairs;
 mod row;
 mod scalars;
 mod scatter;
 mod tables;
 mod validate;
 
-use crate::ir::Model;
 use crate::ir::dim::Dim;
 use crate::ir::kernel::{Kernel, Skeleton};
 use crate::ir::plan::{Plan, Plans};
 use crate::ir::program::{BufferId, KernelId, Step};
 use crate::ir::workgroup::{Sides, Workgroup};
+use crate::ir::{DType, Model};
 use contract::Contract;
+use elements::Memory;
 use foreign::ForeignEntry;
 use grid::Grid;
-use names::Names;
+use names::{Access, Names};
 
 pub use names::Pool;
 use proc_macro2::TokenStream;
@@ -110,6 +115,17 @@ impl EntryPoint {
     pub fn bound(&self, kernel: &Kernel, write: bool) -> Vec<Pool> {
         let written = |pool: Pool| self.pools.iter().zip(&kernel.slots).any(|(&of, slot)| of == pool && slot.write);
         Pool::ALL.into_iter().filter(|&pool| self.pools.contains(&pool) && written(pool) == write).collect()
+    }
+
+    /// How the entry point sees a buffer.
+    fn access(&self, kernel: &Kernel, pool: Pool) -> Access {
+        let slots = self.pools.iter().zip(&kernel.slots).filter(|&(&of, slot)| of == pool && slot.write);
+        let written: Vec<DType> = slots.map(|(_, slot)| slot.dtype).collect();
+        match written.as_slice() {
+            [] => Access::Read,
+            all if all.iter().any(|dtype| dtype.is_stored()) && packed::neighbours(kernel) == 1 => Access::Atomic,
+            _ => Access::Write,
+        }
     }
 }
 
@@ -222,9 +238,8 @@ fn print(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
 fn print_skeleton(names: &Names, entry: &EntryPoint, kernel: &Kernel) -> Printed {
     let Some(workgroup) = kernel.schedule.workgroup else { unreachable!("schedule has chosen for what a GPU runs") };
     let (threads, bytes) = (workgroup.invocations(), workgroup.bytes(kernel));
-    let written = entry.bound(kernel, true);
-    let pools = entry.pools.iter().map(|&pool| (pool, written.contains(&pool))).collect();
-    let scalars = Scalars::new(names, kernel, pools);
+    let memory = entry.pools.iter().map(|&pool| Memory { pool, access: entry.access(kernel, pool) }).collect();
+    let scalars = Scalars::new(names, kernel, memory);
     let name = &entry.name;
     let other = || unreachable!("verify refuses {workgroup:?}");
     let (text, groups) = match &kernel.skeleton {

@@ -4,6 +4,7 @@
 //! stands for is a function or variable that `preamble` declares, and the binding numbers are those of the runtime's
 //! `gpu::Program`.
 
+use super::elements;
 use crate::ir::Dim;
 use crate::ir::dim;
 use crate::ir::index::{Atom, Index};
@@ -72,16 +73,39 @@ impl Pool {
     }
 
     /// The variable through which an entry point sees it.
-    pub(super) fn variable(self, write: bool) -> String {
-        format!("{}_{}", self.rust().to_lowercase(), if write { "w" } else { "r" })
+    pub(super) fn variable(self, access: Access) -> String {
+        let suffix = match access {
+            Access::Read => "r",
+            Access::Write => "w",
+            Access::Atomic => "a",
+        };
+        format!("{}_{suffix}", self.rust().to_lowercase())
     }
 
-    fn declaration(self, write: bool) -> String {
-        let binding = 1 + 2 * self as usize + usize::from(write);
-        let access = if write { "read_write" } else { "read" };
-        let variable = self.variable(write);
-        format!("@group(0) @binding({binding}) var<storage, {access}> {variable}: array<u32>;\n")
+    fn declaration(self, access: Access) -> String {
+        let (written, mode, word) = match access {
+            Access::Read => (0, "read", "u32"),
+            Access::Write => (1, "read_write", "u32"),
+            Access::Atomic => (1, "read_write", "atomic<u32>"),
+        };
+        let (binding, variable) = (1 + 2 * self as usize + written, self.variable(access));
+        format!("@group(0) @binding({binding}) var<storage, {mode}> {variable}: array<{word}>;\n")
     }
+}
+
+/// How an entry point sees a buffer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Access {
+    /// It only reads it.
+    Read,
+    /// It writes whole words, each in one invocation.
+    Write,
+    /// It writes elements of which several share a word, and different invocations write them.
+    Atomic,
+}
+
+impl Access {
+    pub(super) const ALL: [Access; 3] = [Access::Read, Access::Write, Access::Atomic];
 }
 
 /// What a model's kernels have in common: how deep loops are nested, the named dimensions and the most slots of a kernel.
@@ -196,9 +220,11 @@ impl Names {
             "struct Call {{\n    words: array<vec4<u32>, {words}>,\n}}\n\n\
              @group(0) @binding(0) var<uniform> call: Call;\n"
         );
-        for (pool, write) in Pool::ALL.into_iter().flat_map(|pool| [(pool, false), (pool, true)]) {
-            if body.contains(&format!("{}[", pool.variable(write))) {
-                text += &pool.declaration(write);
+        let elements = elements::used_by(body);
+        for (pool, access) in Pool::ALL.into_iter().flat_map(|pool| Access::ALL.map(|access| (pool, access))) {
+            let element = format!("{}[", pool.variable(access));
+            if body.contains(&element) || elements.contains(&element) {
+                text += &pool.declaration(access);
             }
         }
         text += "\n";
@@ -215,7 +241,7 @@ impl Names {
         (0..self.loops).for_each(|n| function(format!("loop{n}"), word(n)));
         (0..self.dims.len()).for_each(|n| function(format!("dim{n}"), word(self.loops + n)));
         (0..self.slots).for_each(|n| function(format!("slot{n}"), word(self.loops + self.dims.len() + n)));
-        text + "\n"
+        text + &elements + "\n"
     }
 }
 

@@ -5,6 +5,7 @@
 //! long sums of floats are cut into blocks, whose totals are added with compensation.
 
 use super::grid::Grid;
+use super::pairs;
 use super::scalars::{Body, Scalars, literal};
 use crate::ir::kernel::{Accumulator, AccumulatorOp, ExprId, Pass, Store};
 use crate::ir::prim::{ArgOp, ReduceOp};
@@ -23,6 +24,10 @@ pub(super) fn row(
     let mut body = Body::new(scalars);
     let threads = grid.group.invocations;
     let rows = scalars.names.dim(&grid.items);
+    if grid.neighbours > 1 {
+        neighbours(&mut body, grid, &grid.order(parallel), stores);
+        return entry(name, threads, &body.text);
+    }
     if grid.group.cooperative {
         body.line("let row = i32(group.y * 65535u + group.x);");
     } else {
@@ -41,11 +46,43 @@ pub(super) fn row(
     } else {
         body.stores(stores);
     }
+    entry(name, threads, &body.text)
+}
+
+fn entry(name: &str, threads: u32, body: &str) -> String {
     format!(
         "@compute @workgroup_size({threads})\n\
-         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{}}}\n",
-        body.text
+         fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{body}}}\n"
     )
+}
+
+/// Neighbouring elements one after the other, and then the words that they make.
+fn neighbours(body: &mut Body<'_, '_>, grid: &Grid, order: &[usize], stores: &[Store]) {
+    let (scalars, threads, most) = (body.scalars, grid.group.invocations, grid.neighbours);
+    let rows = scalars.names.dim(&grid.items);
+    body.line(format!("let first = i32(((group.y * 65535u + group.x) * {threads}u + lane) * {most}u);"));
+    body.line(format!("if first >= {rows} {{ return; }}"));
+    body.line(format!("let count = min({most}, {rows} - first);"));
+    let packed: Vec<(usize, &Store)> =
+        stores.iter().enumerate().filter(|(_, store)| scalars.dtype(store.value).is_stored()).collect();
+    for (number, _) in &packed {
+        body.line(format!("var word{number} = 0u;"));
+        body.line(format!("var at{number} = 0;"));
+    }
+    body.open("for (var u = 0; u < count; u++)");
+    body.line("let row = first + u;");
+    body.split("row", order);
+    for store in stores {
+        _ = body.value(store.value);
+    }
+    for (number, store) in stores.iter().enumerate() {
+        body.store_or_pack(number, store, most);
+    }
+    body.close();
+    for (number, store) in packed {
+        let statement = scalars.fill(store, &format!("at{number}"), "count", &format!("word{number}"));
+        body.line(statement);
+    }
 }
 
 struct PassPrinter<'b, 'a, 'k> {
@@ -255,6 +292,9 @@ fn arg_name(op: ArgOp) -> &'static str {
 }
 
 fn combine(op: ReduceOp, dtype: DType, a: &str, b: &str) -> String {
+    if dtype.is_wide() {
+        return pairs::combine(op, dtype, a, b);
+    }
     let nan = if dtype.is_float() { "_nan" } else { "" };
     match op {
         ReduceOp::Sum => format!("{a} + {b}"),

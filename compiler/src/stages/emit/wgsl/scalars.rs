@@ -3,7 +3,10 @@
 //! Comes in: the scalars of a kernel and what is wanted of them. Goes out: statements in a block, each scalar defined
 //! once per scope. Always holds: one arm per primitive, and a load runs only where all its guards hold.
 
-use super::names::{Names, Pool};
+use super::convert::convert;
+use super::elements::{Memory, mask};
+use super::names::Names;
+use super::pairs;
 use crate::ir::index::Index;
 use crate::ir::kernel::{Expr, ExprId, Guard, Kernel, Store};
 use crate::ir::prim::{MapOp, Scalar};
@@ -16,16 +19,16 @@ use std::fmt::Write;
 pub(super) struct Scalars<'a> {
     pub(super) names: &'a Names,
     pub(super) kernel: &'a Kernel,
-    /// For each slot the pool, and whether the entry point writes that pool.
-    pub(super) pools: Vec<(Pool, bool)>,
+    /// For each slot where it lies.
+    memory: Vec<Memory>,
     dtypes: Vec<DType>,
     varying: Varying,
 }
 
 impl<'a> Scalars<'a> {
-    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, pools: Vec<(Pool, bool)>) -> Scalars<'a> {
+    pub(super) fn new(names: &'a Names, kernel: &'a Kernel, memory: Vec<Memory>) -> Scalars<'a> {
         let varying = Varying::of(kernel);
-        Scalars { names, kernel, pools, dtypes: kernel.dtypes(), varying }
+        Scalars { names, kernel, memory, dtypes: kernel.dtypes(), varying }
     }
 
     pub(super) fn dtype(&self, id: ExprId) -> DType {
@@ -37,10 +40,20 @@ impl<'a> Scalars<'a> {
         axes.iter().any(|&axis| self.varying.with(id, axis))
     }
 
-    /// The word of a slot at an index.
-    pub(super) fn word(&self, slot: usize, index: &str) -> String {
-        let (pool, write) = self.pools[slot];
-        format!("{}[{} + {index}]", pool.variable(write), self.names.slot(slot))
+    /// The element of a slot at an index.
+    pub(super) fn load(&self, slot: usize, index: &str) -> String {
+        self.memory[slot].load(self.kernel.slots[slot].dtype, &self.names.slot(slot), index)
+    }
+
+    /// A statement that writes the word of a store's neighbours.
+    pub(super) fn fill(&self, store: &Store, index: &str, count: &str, word: &str) -> String {
+        self.memory[store.slot].fill(self.dtype(store.value), &self.names.slot(store.slot), index, count, word)
+    }
+
+    /// A statement that writes the value of a store, where all that its index mentions is defined.
+    pub(super) fn store(&self, store: &Store, value: &str) -> String {
+        let index = self.names.index(&store.index);
+        self.memory[store.slot].store(self.dtype(store.value), &self.names.slot(store.slot), &index, value)
     }
 }
 
@@ -164,8 +177,7 @@ impl<'a, 'k> Body<'a, 'k> {
 
     fn load(&mut self, id: ExprId, slot: usize, index: &Index, guards: &[Guard], fill: Scalar) {
         self.index_values(index);
-        let dtype = self.scalars.kernel.slots[slot].dtype;
-        let value = from_word(dtype, &self.scalars.word(slot, &self.scalars.names.index(index)));
+        let value = self.scalars.load(slot, &self.scalars.names.index(index));
         if guards.is_empty() {
             self.line(format!("let v{id} = {value};"));
             return;
@@ -220,35 +232,29 @@ impl<'a, 'k> Body<'a, 'k> {
         stores.iter().for_each(|store| self.store(store));
     }
 
+    /// Makes a store of the `u`-th of neighbouring elements, or adds it to the word that they share.
+    pub(super) fn store_or_pack(&mut self, number: usize, store: &Store, neighbours: u32) {
+        if !self.scalars.dtype(store.value).is_stored() {
+            return self.store(store);
+        }
+        let value = self.value(store.value);
+        let index = self.scalars.names.index(&store.index);
+        self.line(format!("if u == 0 {{ at{number} = {index}; }}"));
+        self.line(format!("word{number} |= {value} << (u32(u) * {}u);", u32::BITS / neighbours));
+    }
+
     fn store(&mut self, store: &Store) {
         let value = self.value(store.value);
         self.index_values(&store.index);
-        let word = self.scalars.word(store.slot, &self.scalars.names.index(&store.index));
-        self.line(format!("{word} = {};", to_word(self.scalars.dtype(store.value), &value)));
-    }
-}
-
-/// The value of a word.
-pub(super) fn from_word(dtype: DType, word: &str) -> String {
-    match dtype.category() {
-        Category::Float | Category::Signed => format!("bitcast<{dtype}>({word})"),
-        Category::Unsigned => word.to_owned(),
-        Category::Bool => format!("({word} != 0u)"),
-    }
-}
-
-/// The word of a value.
-pub(super) fn to_word(dtype: DType, value: &str) -> String {
-    match dtype.category() {
-        Category::Float | Category::Signed => format!("bitcast<u32>({value})"),
-        Category::Unsigned => value.to_owned(),
-        Category::Bool => format!("u32({value})"),
+        let statement = self.scalars.store(store, &value);
+        self.line(statement);
     }
 }
 
 /// A literal of exactly that value.
 pub(super) fn literal(scalar: Scalar) -> String {
     match scalar {
+        Scalar::Float(dtype, x) if dtype.is_stored() => format!("{}u", dtype.float_bits(dtype.nearest(x))),
         Scalar::Float(_, x) => match x as f32 {
             x if x.is_nan() => "not_a_number()".to_owned(),
             f32::INFINITY => "infinity()".to_owned(),
@@ -256,6 +262,8 @@ pub(super) fn literal(scalar: Scalar) -> String {
             x if x.is_sign_negative() => format!("({x:?}f)"),
             x => format!("{x:?}f"),
         },
+        Scalar::Int(dtype, x) if dtype.is_stored() => format!("{}u", x as u32 & mask(dtype.bits())),
+        Scalar::Int(dtype, x) if dtype.is_wide() => format!("vec2<u32>({}u, {}u)", x as u32, (x >> 32) as u32),
         // There is no literal of the least i32: its minus is an operator.
         Scalar::Int(_, x) if x == i128::from(i32::MIN) => "(-2147483647i - 1i)".to_owned(),
         Scalar::Int(_, x) if x < 0 => format!("({x}i)"),
@@ -267,6 +275,9 @@ pub(super) fn literal(scalar: Scalar) -> String {
 
 /// Elementwise arithmetic; `dtype` is the type of the last argument.
 fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
+    if dtype.is_wide() {
+        return pairs::map(op, dtype, args);
+    }
     let [a, b, c] = [0, 1, 2].map(|n| args.get(n).map_or("", String::as_str));
     let float = dtype.is_float();
     let truth = dtype == DType::Bool;
@@ -321,20 +332,5 @@ fn map(op: MapOp, dtype: DType, args: &[String]) -> String {
         MapOp::Select => format!("select({c}, {b}, {a})"),
         MapOp::MulAdd => format!("fma({a}, {b}, {c})"),
         MapOp::Threefry => format!("threefry({a}, {b}, {c})"),
-    }
-}
-
-fn convert(from: DType, to: DType, value: &str) -> String {
-    let name = to.name();
-    match (from.category(), to.category()) {
-        _ if from == to => value.to_owned(),
-        (Category::Float, Category::Signed | Category::Unsigned) => format!("{name}_of({value})"),
-        (Category::Float, Category::Bool) => format!("!({value} == 0.0f)"),
-        (Category::Signed, Category::Bool) => format!("{value} != 0i"),
-        (Category::Unsigned, Category::Bool) => format!("{value} != 0u"),
-        (Category::Signed | Category::Unsigned, Category::Signed | Category::Unsigned) => {
-            format!("bitcast<{name}>({value})")
-        }
-        (_, Category::Float) | (Category::Bool, _) => format!("{name}({value})"),
     }
 }

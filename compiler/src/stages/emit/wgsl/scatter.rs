@@ -3,8 +3,9 @@
 //! Comes in: a scatter kernel. Goes out: one entry point. Always holds: sources are added in their order, so that
 //! results repeat; nothing needs floating-point atomics.
 
+use super::elements::scalar;
 use super::grid::Grid;
-use super::scalars::{Body, Scalars, to_word};
+use super::scalars::{Body, Scalars};
 use crate::ir::kernel::{ExprId, Store};
 
 /// The axes of a scatter kernel.
@@ -37,7 +38,7 @@ pub(super) fn scatter(
     body.line(format!("if at >= {} {{ return; }}", scalars.names.dim(&grid.items)));
     body.split("at", &axes.elements());
     let dtype = scalars.dtype(store.value);
-    body.line(format!("var sum = {dtype}(0);"));
+    body.line(format!("var sum = {}(0);", scalar(dtype)));
     if dtype.is_float() {
         body.line("var total = vec2<f32>();");
     }
@@ -52,6 +53,8 @@ pub(super) fn scatter(
     // One element may get any number of sources, so roundings are added up beside them.
     let add = if dtype.is_float() {
         format!("total = add_up(total, {value}, no_bits());")
+    } else if dtype.is_wide() {
+        format!("sum = add_64(sum, {value});")
     } else {
         format!("sum += {value};")
     };
@@ -61,8 +64,7 @@ pub(super) fn scatter(
     if dtype.is_float() {
         body.line("sum = total.x + total.y;");
     }
-    let word = scalars.word(store.slot, &scalars.names.index(&store.index));
-    body.line(format!("{word} = {};", to_word(dtype, "sum")));
+    body.line(scalars.store(store, "sum"));
     format!(
         "@compute @workgroup_size({threads})\n\
          fn {name}(@builtin(workgroup_id) group: vec3<u32>, @builtin(local_invocation_index) lane: u32) {{\n{}}}\n",

@@ -272,5 +272,5 @@ fn factor(function: &Function, atom: &Atom) -> TokenStream {
 
 /// Where the k-th argument starts in the buffer of arguments.
 fn argument_offset(function: &Function, k: usize) -> Dim {
-    function.args[..k].iter().fold(Dim::default(), |sum, argument| sum + argument.ty.count())
+    function.args[..k].iter().fold(Dim::default(), |sum, argument| sum + argument.ty.words())
 }

@@ -1,0 +1,4 @@
+// The smaller of two pairs of words, the lower one first.
+fn min_i64(a: vec2<u32>, b: vec2<u32>) -> vec2<u32> {
+    return select(a, b, lt_i64(b, a));
+}
