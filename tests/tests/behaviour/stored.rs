@@ -286,3 +286,31 @@ fn checkpoints_of_few_bits_stay_so() {
     let error = error(found.as_flattened(), &wanted);
     assert!((1e-4..3e-2).contains(&error), "{error}");
 }
+
+/// A GPU reads them as they are stored, too.
+#[cfg(feature = "gpu")]
+#[test]
+fn gpus_give_what_the_cpu_does() {
+    let Some(gpu) = tests::gpu() else { return };
+    macro_rules! check {
+        ($model:ident) => {{
+            let model = $model::init(SEED);
+            let mut there = model.on(&gpu).unwrap();
+            for (texts, words) in SIZES {
+                let same = error(&scores!(there, texts, words), &scores!(model, texts, words));
+                assert!(same <= 1e-5, "{} of {texts} × {words}: {same}", stringify!($model));
+            }
+            // What shares words with others is written alone.
+            let values: Vec<_> = numbers(19, 3).into_iter().map(|x| <_>::from_f64(x.into())).collect();
+            there.write("blocks.1.norm.bias", &values).unwrap();
+            let back = there.on(&Cpu).unwrap();
+            assert_eq!(back.parameter("blocks.1.norm.bias").unwrap(), values);
+            for name in ["blocks.0.norm.bias", "blocks.2.norm.bias", "norm.weight"] {
+                assert_eq!(back.parameter(name).unwrap(), model.parameter(name).unwrap());
+            }
+        }};
+    }
+    check!(F16);
+    check!(Bf16);
+    check!(Int8);
+}

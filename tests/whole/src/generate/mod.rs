@@ -56,12 +56,10 @@ pub fn program(seed: u64) -> Program {
     program
 }
 
-/// What the parameters of a program are stored in: in one of eight programs that compute in f32, in fewer bits, which GPUs do
-/// not have.
+/// What the parameters of a program are stored in: in one of eight programs that compute in f32, in fewer bits.
 fn stored(program: &Program) -> Option<&'static str> {
     let mut random = Random(program.seed ^ 0x57_0b3d);
-    let fits = program.precision == "f32" && !crate::run::on_the_gpu();
-    (fits && random.percent(12)).then(|| random.pick(&["f16", "bf16", "int8"]))
+    (program.precision == "f32" && random.percent(12)).then(|| random.pick(&["f16", "bf16", "int8"]))
 }
 
 /// The ops that programs draw.
