@@ -143,7 +143,11 @@ fn floats() -> (Vec<f32>, Vec<f16>, Vec<bf16>) {
     (x, all.iter().map(|&bits| f16::from_bits(bits)).collect(), all.iter().map(|&bits| bf16::from_bits(bits)).collect())
 }
 
-fn integers() -> (Vec<i32>, Vec<u32>, Vec<i64>, Vec<u64>, Vec<bool>) {
+/// Integers of each type, and truth values.
+type Integers = (Vec<i32>, Vec<u32>, Vec<i64>, Vec<u64>, Vec<bool>);
+
+/// Powers of two, what is beside them, and what lies between two floats.
+fn integers() -> Integers {
     let mut all: Vec<u64> = vec![0, 1, 2, 3, 5, 0xffff_ffff_0000_0000, 0x1_0000_0001, 0x8000_0080_0000_0001];
     for n in 0..64 {
         let power = 1u64 << n;
