@@ -40,6 +40,7 @@ fn regression(rule: &str) -> Model {
         stack: vec![],
         init: Init::Zeros,
         trained: true,
+        scales: None,
         offset,
         span: Span::call_site(),
     };
@@ -81,6 +82,7 @@ fn regression(rule: &str) -> Model {
         attrs: vec![],
         memory: Memory::default(),
         precision: Precision::default(),
+        storage: None,
         deterministic: None,
         params,
         states: vec![],

@@ -19,7 +19,7 @@ pub enum Category {
 macro_rules! element_types {
     ($(
         $(#[$doc:meta])*
-        $variant:ident = $name:literal: $category:ident $(($exponent:literal, $fraction:literal))? $bits:literal,
+        $variant:ident = $name:literal: $category:ident $(($exponent:literal, $fraction:literal $(, $finite:ident)?))? $bits:literal,
     )*) => {
         /// The type of an element.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Debug)]
@@ -51,11 +51,17 @@ macro_rules! element_types {
             fn format(self) -> Option<(i32, i32)> {
                 match self { $(DType::$variant => [$(($exponent, $fraction))?].first().copied(),)* }
             }
+
+            /// Whether a float type has no infinities: the bits that would be theirs are numbers, but for NaN, which are all 1.
+            fn is_finite(self) -> bool {
+                match self { $(DType::$variant => [$($(stringify!($finite) == "finite",)?)?].contains(&true),)* }
+            }
         }
     };
 }
 
-// Name in the model language: what it is, of floats the bits of exponent and fraction, and the bits in memory.
+// Name in the model language: what it is, of floats the bits of exponent and fraction and whether it has no infinities, and the
+// bits in memory.
 element_types! {
     /// IEEE 754 binary32.
     F32 = "f32": Float(8, 23) 32,
@@ -89,6 +95,12 @@ element_types! {
 const WORD: u32 = 32;
 
 impl DType {
+    /// The name in safetensors files: `F32`, `F8_E4M3`.
+    pub fn name_in_files(self) -> String {
+        let name = self.name().to_uppercase();
+        if name.starts_with("F8") { name.replacen("F8", "F8_", 1) } else { name }
+    }
+
     /// The type of that name.
     pub fn from_name(name: &str) -> Option<DType> {
         DType::ALL.iter().copied().find(|d| d.name() == name)
@@ -132,13 +144,19 @@ impl DType {
     fn exponents(self) -> (i32, [i32; 2]) {
         let (exponent, fraction) = self.format().unwrap_or((8, 23));
         let bias = (1 << (exponent - 1)) - 1;
-        (fraction, [1 - bias, bias])
+        (fraction, [1 - bias, bias + i32::from(self.is_finite())])
     }
 
     /// The largest finite number of a float type.
     pub fn largest(self) -> f64 {
         let (fraction, [_, last]) = self.exponents();
-        (2.0 - 2f64.powi(-fraction)) * 2f64.powi(last)
+        let after = if self.is_finite() { 2.0 } else { 1.0 };
+        (2.0 - after * 2f64.powi(-fraction)) * 2f64.powi(last)
+    }
+
+    /// What is beyond the largest number of a float type: ∞, or NaN where there is none.
+    fn beyond(self) -> f64 {
+        if self.is_finite() { f64::NAN } else { f64::INFINITY }
     }
 
     /// The least normal number of a float type.
@@ -152,7 +170,7 @@ impl DType {
         2f64.powi(-self.exponents().0)
     }
 
-    /// The nearest number of a float type, of two the one that is even; ±∞ beyond the largest.
+    /// The nearest number of a float type, of two the one that is even; beyond the largest ±∞, or NaN.
     pub fn nearest(self, x: f64) -> f64 {
         match self {
             DType::F64 => x,
@@ -163,15 +181,18 @@ impl DType {
     }
 
     fn rounded(self, x: f64) -> f64 {
-        if x == 0.0 || !x.is_finite() {
+        if x == 0.0 || x.is_nan() {
             return x;
+        }
+        if x.is_infinite() {
+            return self.beyond().copysign(x);
         }
         let (fraction, [first, _]) = self.exponents();
         // The exponent of an f32 is far from the ends of those of an f64.
         let exponent = ((x.to_bits() >> 52) & 0x7ff) as i32 - 1023;
         let unit = 2f64.powi(exponent.max(first) - fraction);
         let rounded = (x / unit).round_ties_even() * unit;
-        if rounded.abs() > self.largest() { f64::INFINITY.copysign(x) } else { rounded }
+        if rounded.abs() > self.largest() { self.beyond().copysign(x) } else { rounded }
     }
 
     /// The bits of a number of a float type of memory.
@@ -180,6 +201,7 @@ impl DType {
         let sign = u64::from(x.is_sign_negative()) << (self.bits() - 1);
         let infinite = ((last - first + 2) as u64) << fraction;
         let magnitude = match x.abs() {
+            x if self.is_finite() && !x.is_finite() => (1 << (self.bits() - 1)) - 1,
             x if x.is_nan() => infinite | 1 << (fraction - 1),
             f64::INFINITY => infinite,
             x if x < self.smallest_normal() => (x / 2f64.powi(first - fraction)) as u64,
@@ -196,9 +218,11 @@ impl DType {
     pub fn of_float_bits(self, bits: u64) -> f64 {
         let (fraction, [first, last]) = self.exponents();
         let sign = if bits >> (self.bits() - 1) & 1 == 1 { -1.0 } else { 1.0 };
-        let (exponent, rest) = (bits >> fraction & ((last - first + 3) as u64 - 1), bits & ((1 << fraction) - 1));
+        let magnitude = bits & ((1 << (self.bits() - 1)) - 1);
+        let (exponent, rest) = (magnitude >> fraction, magnitude & ((1 << fraction) - 1));
         let rest = rest as f64 * 2f64.powi(-fraction);
         sign * match exponent as i32 {
+            _ if self.is_finite() && magnitude == (1 << (self.bits() - 1)) - 1 => f64::NAN,
             0 => rest * 2f64.powi(first),
             e if e == last - first + 2 => {
                 if rest == 0.0 {

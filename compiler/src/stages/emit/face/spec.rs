@@ -116,7 +116,7 @@ fn state(model: &Model, state: &State) -> TokenStream {
         DType::Bool => DType::U32,
         dtype => dtype,
     };
-    let dtype = dtype.name().to_uppercase();
+    let dtype = dtype.name_in_files();
     let shape = state.ty.shape.iter().map(|extent| {
         let variables = model.dims.iter().enumerate().filter_map(|(at, dim)| {
             let mut used = false;

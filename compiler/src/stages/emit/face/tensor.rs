@@ -2,7 +2,7 @@
 //! result or a buffer for one is. Always: constant extents at the end are arrays, and what comes before is the length
 //! of a slice or the extents of a view.
 
-use crate::ir::{DType, Dim, Type};
+use crate::ir::{Category, DType, Dim, Type};
 use proc_macro2::{Ident, Literal, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
 
@@ -45,12 +45,17 @@ pub(super) enum Form {
 /// The type of an element.
 pub(super) fn element(dtype: DType, rt: &TokenStream) -> TokenStream {
     let name = Ident::new(dtype.name(), Span::call_site());
-    if is_half(dtype) { quote!(#rt::half::#name) } else { quote!(#name) }
+    match (dtype.category(), dtype.bits()) {
+        (Category::Float, 16) => quote!(#rt::half::#name),
+        // No crate that is common has a type for it.
+        (Category::Float, 8) => quote!(u8),
+        _ => quote!(#name),
+    }
 }
 
-/// Whether elements are floats that Rust has no type for: the crate `half` has.
+/// Whether elements are floats that Rust has no type for, but the crate `half`.
 pub(super) fn is_half(dtype: DType) -> bool {
-    dtype.is_float() && dtype.is_stored()
+    dtype.is_float() && dtype.bits() == 16
 }
 
 impl Tensor {
@@ -270,6 +275,7 @@ mod tests {
             let tensor = Tensor::new(&Type::new(dtype, [Dim::name("B"), Dim::from(3)]));
             let path = match dtype.name() {
                 name @ ("f16" | "bf16") => format!("& [[rt :: half :: {name} ; 3]]"),
+                name if name.starts_with("f8") => "& [[u8 ; 3]]".to_owned(),
                 name => format!("& [[{name} ; 3]]"),
             };
             assert_eq!(tensor.argument(&quote!(rt)).to_string().replace("[[ ", "[["), path);
