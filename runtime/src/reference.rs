@@ -651,7 +651,7 @@ pub mod functions {
     ///
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
-    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` | required | the element type of the result |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"f8e4m3"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` | required | the element type of the result |
     ///
     /// Example: `cast(x, "i32")` of `x: f32[5, 7]` is `i32[5, 7]`.
     pub const cast: &str = "cast(x: any[..]) -> *";
@@ -1193,6 +1193,15 @@ pub mod functions {
     pub const f64: &str = "f64(x: any[..]) -> f64[..]";
 
     /// ```text
+    /// f8e4m3(x: any[..]) -> f8e4m3[..]
+    /// ```
+    ///
+    /// The same as `cast(x, "f8e4m3")`.
+    ///
+    /// Example: `f8e4m3(x)` of `x: u32[5, 7]` is `f8e4m3[5, 7]`.
+    pub const f8e4m3: &str = "f8e4m3(x: any[..]) -> f8e4m3[..]";
+
+    /// ```text
     /// flatten(x: any[...]) -> any[...]
     /// ```
     ///
@@ -1255,7 +1264,7 @@ pub mod functions {
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
     /// | `value` | a number | required | every element |
-    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"f8e4m3"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, full([5, 7], 2.5))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const full: &str = "full() -> *";
@@ -2215,7 +2224,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `classes` | an extent | required | the extent of the new last axis |
-    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"f8e4m3"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `one_hot(i, 7)` of `i: u32[5]` is `f32[5, 7]`.
     pub const one_hot: &str = "one_hot(index: int[..]) -> *";
@@ -2231,7 +2240,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"f8e4m3"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `mul(x, ones(5, 7))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const ones: &str = "ones() -> *";
@@ -3242,7 +3251,7 @@ pub mod functions {
     /// | attribute | takes | default | meaning |
     /// |---|---|---|---|
     /// | `shape` | extents | required | the extents of the result |
-    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
+    /// | `dtype` | `"f32"`, `"f64"`, `"f16"`, `"bf16"`, `"f8e4m3"`, `"i8"`, `"u8"`, `"i16"`, `"u16"`, `"i32"`, `"u32"`, `"i64"`, `"u64"`, `"bool"` |  | the element type of the result; that of the parameters where it is not given |
     ///
     /// Example: `add(x, zeros([5, 7]))` of `x: f32[5, 7]` is `f32[5, 7]`.
     pub const zeros: &str = "zeros() -> *";

@@ -52,8 +52,10 @@ blocks! {
     exp_f32
     expm1
     f16_of_f32
+    f8e4m3_of_f32
     f32_of_bf16
     f32_of_f16
+    f32_of_f8e4m3
     f32_of_i64
     f32_of_u64
     floor_div

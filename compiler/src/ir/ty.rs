@@ -71,6 +71,8 @@ element_types! {
     F16 = "f16": Float(5, 10) 16,
     /// The upper half of an f32, in memory only.
     BF16 = "bf16": Float(8, 7) 16,
+    /// OCP's E4M3, which has no infinities, in memory only; in Rust its bits.
+    F8E4M3 = "f8e4m3": Float(4, 3, finite) 8,
     /// Two's complement, 8 bits, in memory only.
     I8 = "i8": Signed 8,
     /// Unsigned, 8 bits, in memory only.

@@ -9,6 +9,7 @@ pub(super) const ITEMS: &[Item] = &[
     Item::Op(&F64),
     Item::Op(&F16),
     Item::Op(&BF16),
+    Item::Op(&F8E4M3),
     Item::Op(&I8),
     Item::Op(&U8),
     Item::Op(&I16),
@@ -73,10 +74,11 @@ macro_rules! methods {
 
 // The op, its type, and from which integers and floats it is tested.
 methods! {
-    F32 = "f32", F32, ["u32" "i32" "i64" "u64" "i8" "u8" "i16" "u16"] ["f64" "f16" "bf16"];
+    F32 = "f32", F32, ["u32" "i32" "i64" "u64" "i8" "u8" "i16" "u16"] ["f64" "f16" "bf16" "f8e4m3"];
     F64 = "f64", F64, ["u32" "i32" "i64" "u64"] ["f32" "f16"];
     F16 = "f16", F16, ["u32" "i32" "u8"] ["f32" "f64" "bf16"];
     BF16 = "bf16", BF16, ["u32" "i32" "i8"] ["f32" "f64" "f16"];
+    F8E4M3 = "f8e4m3", F8E4M3, ["u32" "i32" "u8"] ["f32" "f64" "bf16"];
     I8 = "i8", I8, ["u32" "i32" "i64" "u8"] ["f32" "f64" "bf16"];
     U8 = "u8", U8, ["u32" "i32" "u64" "i8"] ["f32" "f64" "f16"];
     I16 = "i16", I16, ["u32" "i32" "i64" "u16" "i8"] ["f32"];

@@ -1,0 +1,20 @@
+// The bits of the nearest number of OCP's E4M3, ties to even; NaN from more than 464 on, and for what is infinite.
+fn f8e4m3_of_f32(x: f32) -> u32 {
+    let bits = bitcast<u32>(x);
+    let size = bits & 0x7fffffffu;
+    let sign = (bits >> 24u) & 0x80u;
+    if size > 0x43e80000u {
+        return sign | 0x7fu;
+    }
+    if size >= 0x3c800000u {
+        return sign | ((size - 0x3c000000u + 0x7ffffu + ((size >> 20u) & 1u)) >> 20u);
+    }
+    // Below the smallest normal number, 2^-6, the last bit is worth 2^-9; less than half of that is 0.
+    let shift = 141u - min(size >> 23u, 141u);
+    if shift > 24u {
+        return sign;
+    }
+    let fraction = (size & 0x7fffffu) | 0x800000u;
+    let rounded = fraction + (1u << (shift - 1u)) - 1u + ((fraction >> shift) & 1u);
+    return sign | (rounded >> shift);
+}
