@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::few;
 use super::in_turn::in_turn;
-use super::{FEW, FEW_LEFT};
+use super::FEW_LEFT;
 use crate::contract::encoding::Stream;
 use crate::contract::finish::{Goal, Sums};
 use crate::isa::Set;
@@ -18,6 +18,8 @@ use crate::{Kernel, Simd, pool, run};
 
 /// Columns of a register tile.
 pub(super) const WIDTH: usize = 8;
+/// Most rows of a register tile.
+pub(super) const MOST_ROWS: usize = 3;
 /// Columns of a tile that is handed on.
 const TILE: usize = 256;
 /// Columns that threads do not share: whole groups of kept ones.
@@ -25,6 +27,12 @@ pub(super) const PART: usize = few::VECTORS * MAX_LANES;
 /// Vectors along K that are added up in one; the sums of so many are added with compensation, so that the error does not grow
 /// with K.
 pub(super) const CHAIN: usize = 64;
+
+/// As many rows at a time as leave registers for the sums, of a set whose register tile of other products has `others`.
+#[inline(always)]
+pub(super) fn rows(others: usize) -> usize {
+    if others > 6 { MOST_ROWS } else { 1 }
+}
 
 /// A matrix whose rows are contiguous: its start, how many rows, and elements from row to row.
 pub(super) type Rows<T> = (*const T, usize, isize);
@@ -49,7 +57,7 @@ impl<W: Stream> Dot<'_, W> {
     ///
     /// # Safety
     /// The held rows and those of the stream must be valid for reading `k` elements, the outputs for writing all sums, and
-    /// columns must be null or the kept form of the stream. At most [`FEW_LEFT`] rows may be held, and [`FEW`] if transposed.
+    /// columns must be null or the kept form of the stream, past which at most [`FEW_LEFT`] rows may be held.
     /// If there are several threads, no two sums may meet in one word of an output.
     pub(super) unsafe fn run(&self, isa: Set, threads: usize) {
         let blocks = self.stream.1.div_ceil(PART);
@@ -113,8 +121,7 @@ impl<W: Stream> Kernel for Columns<'_, W> {
 /// sums; `at..at + cols` must be rows of the stream, at most [`TILE`].
 #[inline(always)]
 unsafe fn passed<S: Simd, W: Stream>(s: S, work: &Dot<'_, W>, at: usize, cols: usize) {
-    // As many rows at a time as leave registers for the sums.
-    let most = if S::ROWS > 6 { 3 } else { 1 };
+    let most = rows(S::ROWS);
     let mut row = 0;
     while row < work.held.1 {
         let rows = most.min(work.held.1 - row);
@@ -162,8 +169,7 @@ unsafe fn kept<S: Simd, W: Stream>(s: S, work: &Dot<'_, W>, at: usize, cols: usi
 ///
 /// # Safety
 /// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words, and the outputs for writing all
-/// sums; `row..row + ROWS` must be held rows, at most [`FEW`] if transposed, and `at..at + cols` rows of the stream, at most
-/// [`TILE`].
+/// sums; `row..row + ROWS` must be held rows, and `at..at + cols` rows of the stream, at most [`TILE`].
 #[inline(always)]
 unsafe fn tile<S: Simd, W: Stream, const ROWS: usize>(s: S, work: &Dot<'_, W>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
@@ -182,15 +188,15 @@ unsafe fn tile<S: Simd, W: Stream, const ROWS: usize>(s: S, work: &Dot<'_, W>, r
         unsafe { work.goal.finish(s, &sums) }
         return;
     }
-    let mut transposed = [[0.0f32; FEW]; TILE];
+    let mut transposed = [[0.0f32; MOST_ROWS]; TILE];
     for (c, transposed) in transposed.iter_mut().enumerate().take(cols) {
         for (r, transposed) in transposed.iter_mut().enumerate().take(ROWS) {
             // SAFETY: `block` has written `cols` columns of all `ROWS` rows of the buffer.
             *transposed = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
-    let sums = Sums { data: transposed.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
-    // SAFETY: `transposed` has `FEW` words for each column, `ROWS` of them written; transposed, the stream's rows are those
+    let sums = Sums { data: transposed.as_ptr().cast(), pitch: MOST_ROWS, m: at, n: row, rows: cols, cols: ROWS };
+    // SAFETY: `transposed` has `MOST_ROWS` words for each column, `ROWS` of them written; transposed, the stream's rows are those
     // of the contraction, and the held ones its columns, and it lies within its outputs, by this function's contract.
     unsafe { work.goal.finish(s, &sums) }
 }
