@@ -57,8 +57,8 @@ pub use avx512::Avx512;
 #[cfg(feature = "f64")]
 pub use contract::contract_wide;
 pub use contract::{
-    Algorithm, Axis, Bf16, Contract, Encoding, Epilogue, F16, Factor, Keeping, Narrow, Operand, Output, Plain, Precision,
-    Role, Steady, Stored, Tile, Window, contract, contract_kept, contract_narrow, contract_stored,
+    Algorithm, Axis, Bf16, Contract, Encoding, Epilogue, F16, Factor, Keeping, Narrow, Operand, Output, Plain,
+    Precision, Role, Steady, Stored, Tile, Window, contract, contract_kept, contract_narrow, contract_stored,
 };
 pub use fewer::Fewer;
 pub use floor::{floor_div, floor_rem};

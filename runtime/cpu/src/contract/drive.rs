@@ -86,7 +86,8 @@ pub(super) fn drive(
     kept: Option<&mut Steady>,
 ) {
     if let [Algorithm(Run::Unplanned(_)), ..] = algorithms
-        && let Some(shape) = outputs.first().and_then(|output| dot::merged(contract.axes, &contract.lhs, &contract.rhs, output))
+        && let Some(shape) =
+            outputs.first().and_then(|output| dot::merged(contract.axes, &contract.lhs, &contract.rhs, output))
     {
         for algorithm in algorithms {
             let Algorithm(Run::Unplanned(run)) = algorithm else { break };

@@ -1,12 +1,12 @@
 //! Sums of held rows with the columns of a stored operand, one column after the other.
 //!
-//! In: rows that are contiguous along K. Out: their sums in the lanes of vectors. Always: a stored operand is read as one
+//! In: rows that are contiguous along K. Out: their sums. Always: a stored operand is read as one
 //! stream, which hardware prefetchers follow from page to page: so a core of Zen 5 reads nineteen twentieths of what it reads
 //! without doing anything, and two thirds with eight columns at a time.
 
 use core::ops::Range;
 
-use super::tile::{CHAIN, WIDTH};
+use super::tile::{CHAIN, TILE, WIDTH};
 use crate::Simd;
 use crate::contract::encoding::Stream;
 use crate::sums::LongSum;
@@ -17,17 +17,19 @@ const PARTS: usize = 4;
 const LINE: usize = 64;
 const AHEAD: usize = 4096;
 
-/// Sums in lanes with each column of `stream`; those that it has not are zeros.
+/// Sums of all rows with each column of `stream`; those of columns that it has not are zeros.
 ///
 /// # Safety
-/// Each of the rows must be valid for reading `k` elements.
+/// Each of the rows must be valid for reading `k` elements, and `to` for writing [`WIDTH`] words every [`TILE`] words for each of
+/// `ROWS` rows.
 #[inline(always)]
 pub(super) unsafe fn in_turn<S: Simd, W: Stream, const ROWS: usize>(
     s: S,
     held: &[*const f32; ROWS],
     stream: &[*const W::Bits],
     k: usize,
-) -> [[S::F; WIDTH]; ROWS] {
+    to: *mut f32,
+) {
     let mut all = [[s.splat_f(0.0); WIDTH]; ROWS];
     let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
     let block = CHAIN * PARTS * S::LANES;
@@ -47,7 +49,10 @@ pub(super) unsafe fn in_turn<S: Simd, W: Stream, const ROWS: usize>(
             }
         }
     }
-    all
+    for (r, sums) in all.iter().enumerate() {
+        // SAFETY: `to` has `WIDTH` words every `TILE` words for each row, by this function's contract.
+        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
+    }
 }
 
 /// The sums of products of a range of K, in lanes.

@@ -61,9 +61,9 @@ impl Line {
         let inner = self.extent.cast_signed();
         self.extent *= outer.extent;
         outer.extent > 0
-            && outer.lhs == self.lhs * inner
-            && outer.rhs == self.rhs * inner
-            && outer.out == self.out * inner
+            && outer.lhs == self.lhs.wrapping_mul(inner)
+            && outer.rhs == self.rhs.wrapping_mul(inner)
+            && outer.out == self.out.wrapping_mul(inner)
     }
 }
 
@@ -176,13 +176,11 @@ pub(super) fn stored<W: Stream>(
     shape: &Shape,
 ) -> bool {
     let Shape { m, n, k, .. } = *shape;
-    let lines = if transposed { [(n.extent, n.rhs), (m.extent, m.lhs)] } else { [(m.extent, m.lhs), (n.extent, n.rhs)] };
+    let lines =
+        if transposed { [(n.extent, n.rhs), (m.extent, m.lhs)] } else { [(m.extent, m.lhs), (n.extent, n.rhs)] };
     let [held, stream] = lines;
     let mut targets = [NOWHERE; MAX_OUTPUTS];
-    if !shape.is_along_k()
-        || held.0 > most_held(call)
-        || !place(outputs[0].strides, outputs, (m, n), &mut targets)
-    {
+    if !shape.is_along_k() || held.0 > most_held(call) || !place(outputs[0].strides, outputs, (m, n), &mut targets) {
         return false;
     }
     let held = (start(data, [held, (k.extent, 1)]), held.0, held.1);
@@ -273,4 +271,3 @@ pub(super) fn apart(targets: &[Target], m: usize, n: usize) -> bool {
             && (m == 1 || n == 1 || row > column * (n - 1) || column > row * (m - 1))
     })
 }
-

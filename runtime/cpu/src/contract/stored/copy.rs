@@ -7,9 +7,9 @@ use core::mem::MaybeUninit;
 use core::ops::Range;
 
 use super::cut::Strip;
+use crate::contract::Operand;
 use crate::contract::encoding::Stream;
 use crate::contract::layout::MAX_AXES;
-use crate::contract::Operand;
 use crate::isa::Set;
 use crate::machine::machine;
 use crate::vectors::MAX_LANES;

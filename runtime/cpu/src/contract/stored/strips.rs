@@ -124,7 +124,8 @@ impl<W: Encoding> Strips<'_, W> {
     fn compute(&self, strip: &Strip, copy: &Copy, data: &[f32]) {
         let Stored { axes, parameter, data: other, .. } = self.contract;
         let (count, start) = (axes.len(), &strip.start[..axes.len()]);
-        let moved = |strides: &[isize]| start.iter().zip(strides).map(|(at, step)| at.cast_signed() * step).sum::<isize>();
+        let moved =
+            |strides: &[isize]| start.iter().zip(strides).map(|(at, step)| at.cast_signed() * step).sum::<isize>();
         let mut windows = [Window { base: 0, strides: &[], divisor: 1, extent: 0, stride: 0 }; MAX_WINDOWS];
         for (to, window) in windows.iter_mut().zip(other.windows) {
             *to = Window { base: window.base + moved(window.strides), ..*window };

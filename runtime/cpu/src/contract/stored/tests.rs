@@ -2,9 +2,9 @@
 //! small strips.
 
 use super::*;
+use crate::Isa;
 use crate::contract::tests::{Both, Case, Owned, Random, indices, plain_case};
 use crate::contract::{Operand, Output, Plain, Role};
-use crate::Isa;
 use crate::isa::Set;
 
 /// An encoding, as a test writes and reads it.
@@ -33,7 +33,13 @@ impl Known for F16 {
         let (size, fraction) = (u32::from(bits & 0x7fff), f32::from(bits & 0x3ff));
         let x = match size >> 10 {
             0 => fraction / 16_777_216.0,
-            0x1f => if fraction == 0.0 { f32::INFINITY } else { f32::NAN },
+            0x1f => {
+                if fraction == 0.0 {
+                    f32::INFINITY
+                } else {
+                    f32::NAN
+                }
+            }
             _ => f32::from_bits((size << 13) + (112 << 23)),
         };
         if bits & 0x8000 == 0 { x } else { -x }
@@ -103,7 +109,13 @@ fn check_stored<W: Known>(case: &Case, parameter: Factor, bound: &dyn Fn(f64, f6
 }
 
 /// The sums, and the two results of `Both`: of the call, or of strips of so many words.
-fn product<W: Known>(case: &Case, work: &Stored<'_, W>, set: Set, threads: usize, words: Option<usize>) -> [Vec<f32>; 3] {
+fn product<W: Known>(
+    case: &Case,
+    work: &Stored<'_, W>,
+    set: Set,
+    threads: usize,
+    words: Option<usize>,
+) -> [Vec<f32>; 3] {
     let mut all = [const { Vec::new() }; 3].map(|_: Vec<f32>| vec![7.0; case.words]);
     let [plain, first, second] = &mut all;
     fn output<'a>(case: &'a Case, data: &'a mut [f32]) -> Output<'a> {
