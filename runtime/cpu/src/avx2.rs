@@ -1,4 +1,4 @@
-//! AVX2 and FMA: 8 lanes in 16 registers, masks as vectors.
+//! AVX2, F16C and FMA: 8 lanes in 16 registers, masks as vectors.
 //!
 //! In and out: as [`Vectors`] says. Always: intrinsics are reached only through a token, whose existence proves that the
 //! machine has them.
@@ -11,15 +11,17 @@ use core::arch::x86_64::*;
 use super::vectors::reductions;
 use super::{Kernel, Vectors};
 
-/// The proof that the machine has AVX2 and FMA.
+/// The proof that the machine has AVX2, F16C and FMA, which came together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Avx2(());
 
 impl Avx2 {
     /// The token, if the machine has the instructions.
     pub fn new() -> Option<Self> {
-        let present =
-            is_x86_feature_detected!("avx2") && is_x86_feature_detected!("bmi2") && is_x86_feature_detected!("fma");
+        let present = is_x86_feature_detected!("avx2")
+            && is_x86_feature_detected!("bmi2")
+            && is_x86_feature_detected!("f16c")
+            && is_x86_feature_detected!("fma");
         present.then_some(Avx2(()))
     }
 }
@@ -28,7 +30,7 @@ impl Avx2 {
 ///
 /// # Safety
 /// The machine must have the instructions, as the token says.
-#[target_feature(enable = "avx2,bmi2,fma")]
+#[target_feature(enable = "avx2,bmi2,f16c,fma")]
 fn frame<K: Kernel>(s: Avx2, kernel: K) {
     kernel.run(s);
 }
@@ -38,7 +40,7 @@ fn frame<K: Kernel>(s: Avx2, kernel: K) {
 /// # Safety
 /// The machine must have the instructions, as the token says.
 #[inline(never)]
-#[target_feature(enable = "avx2,bmi2,fma")]
+#[target_feature(enable = "avx2,bmi2,f16c,fma")]
 fn call<K: Kernel>(s: Avx2, kernel: K) {
     kernel.run(s);
 }
@@ -50,7 +52,7 @@ macro_rules! vectors {
         #[inline(always)]
         #[allow(unused_unsafe)]
         fn $name($self, $($arg: Self::$t),+) -> Self::$out {
-            // SAFETY: the token proves that the machine has AVX2 and FMA, and the body touches no memory.
+            // SAFETY: the token proves that the machine has AVX2, F16C and FMA, and the body touches no memory.
             unsafe { $body }
         }
     )*};

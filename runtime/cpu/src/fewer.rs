@@ -101,6 +101,15 @@ pub trait Fewer: Vectors {
     fn f_from_f16(self, x: Self::U) -> Self::F {
         f16::decode(self, x)
     }
+    /// Reads `LANES` elements as f16, as [`Fewer::f_from_f16`] says.
+    ///
+    /// # Safety
+    /// `p` must be valid for reading `LANES` elements, but need not be aligned.
+    #[inline(always)]
+    unsafe fn load_raw_f16(self, p: *const u16) -> Self::F {
+        // SAFETY: `p` is valid for reading `LANES` elements by this method's contract.
+        self.f_from_f16(unsafe { self.load_raw_h(p) })
+    }
     /// The bits of the nearest f16, ties to even; NaN becomes quiet and keeps its sign and the bits that there is room for.
     #[inline(always)]
     fn f16_from_f(self, x: Self::F) -> Self::U {

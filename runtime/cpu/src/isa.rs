@@ -32,7 +32,7 @@ pub enum Isa {
     /// AVX-512 with the extensions F, BW, DQ and VL, and FMA: 16 lanes.
     #[cfg(target_arch = "x86_64")]
     Avx512(Avx512),
-    /// AVX2 and FMA: 8 lanes.
+    /// AVX2, F16C and FMA: 8 lanes.
     #[cfg(target_arch = "x86_64")]
     Avx2(Avx2),
     /// SSE2, which every x86-64 machine has: 4 lanes.

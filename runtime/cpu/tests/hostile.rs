@@ -295,6 +295,161 @@ fn panics_within_panics_leave_the_pool_usable() {
     }
 }
 
+/// The same descriptions of a stored operand, on either side.
+mod stored {
+    use super::*;
+
+    const SIDES: [Factor; 2] = [Factor::Left, Factor::Right];
+
+    fn product(
+        (isa, threads): (Isa, usize),
+        axes: &[Axis],
+        parameter: Factor,
+        (data, stored): (Operand<'_>, Operand<'_, u16>),
+        output: Output<'_>,
+        epilogue: &impl Epilogue,
+    ) {
+        let work = Stored::<Bf16> { axes, parameter, data, stored };
+        contract_stored(isa, threads, Algorithm::ALL, &work, &mut [output], epilogue);
+    }
+
+    /// An operand or an output that ends one element before the last that is asked for, or starts one behind the first.
+    #[test]
+    fn slices_that_are_too_short() {
+        for [m, n, k] in [[1, 33, 7], [33, 1, 7], [40, 40, 600], [1, 1, 1]] {
+            let axes = axes([(m, Role::M), (n, Role::N), (k, Role::K)]);
+            let [lhs, rhs, to] = [[k, 0, 1], [0, k, 1], [n, 1, 0]].map(|strides| strides.map(usize::cast_signed));
+            for (short, parameter) in (0..6).flat_map(|short| SIDES.map(|side| (short, side))) {
+                refused("a short slice", |isa| {
+                    let less = |which: usize| usize::from(which == short);
+                    let base = |which: usize| -less(which).cast_signed();
+                    let (of_data, of_stored, [rows, columns]) = match parameter {
+                        Factor::Left => (&rhs, &lhs, [n, m]),
+                        Factor::Right => (&lhs, &rhs, [m, n]),
+                    };
+                    let (data, stored) = (vec![1.0; rows * k - less(0)], vec![0x3f80; columns * k - less(1)]);
+                    let data = Operand { data: &data[..], base: base(3), strides: of_data, windows: &[] };
+                    let stored = Operand { data: &stored[..], base: base(4), strides: of_stored, windows: &[] };
+                    let mut out = vec![0.0; m * n - less(2)];
+                    let output = Output { data: &mut out, base: base(5), strides: &to };
+                    product((isa, 1), &axes, parameter, (data, stored), output, &Plain);
+                });
+            }
+        }
+    }
+
+    #[test]
+    fn descriptions_that_do_not_fit_together() {
+        let (data, bits) = ([1.0; 64], [0x3f80; 64]);
+        let few = axes([(2, Role::M), (2, Role::M), (3, Role::N), (2, Role::K)]);
+        let good = [[8, 4, 0, 1], [0, 0, 1, 4], [6, 3, 1, 0]];
+        for [lhs, rhs, out] in
+            [[[8, 4, 1, 1], good[1], good[2]], [good[0], [1, 0, 1, 4], good[2]], [good[0], good[1], [7, 3, 1, 0]]]
+        {
+            for parameter in SIDES {
+                refused("strides", |isa| {
+                    let (of_data, of_stored) = if parameter == Factor::Left { (&rhs, &lhs) } else { (&lhs, &rhs) };
+                    let sides = (plain(&data[..], of_data), plain(&bits[..], of_stored));
+                    let output = Output { data: &mut [0.0; 64], base: 0, strides: &out };
+                    product((isa, 1), &few, parameter, sides, output, &Plain);
+                });
+            }
+        }
+        for (of_data, of_stored) in [(&good[0][..3], &good[1][..]), (&good[0][..], &good[1][..3])] {
+            refused("strides of fewer axes", |isa| {
+                let sides = (plain(&data[..], of_data), plain(&bits[..], of_stored));
+                let output = Output { data: &mut [0.0; 64], base: 0, strides: &good[2] };
+                product((isa, 1), &few, Factor::Right, sides, output, &Plain);
+            });
+        }
+        let many = axes([(1, Role::K); 17]);
+        refused("more axes than there may be", |isa| {
+            let output = Output { data: &mut [0.0], base: 0, strides: &[0; 17] };
+            let sides = (windowed(&data, &[0; 17], &[]), plain(&bits[..], &[0; 17]));
+            let windows = [Window { base: 0, strides: &[0; 17], divisor: 1, extent: 1, stride: 1 }];
+            let data = Operand { windows: &windows, ..sides.0 };
+            product((isa, 1), &many, Factor::Right, (data, sides.1), output, &Plain);
+        });
+        refused("a window of the stored operand", |isa| {
+            let windows = [Window { base: 0, strides: &[0; 4], divisor: 1, extent: 1, stride: 1 }];
+            let sides = (plain(&data[..], &good[0]), windowed(&bits[..], &good[1], &windows));
+            let output = Output { data: &mut [0.0; 64], base: 0, strides: &good[2] };
+            product((isa, 1), &few, Factor::Right, sides, output, &Plain);
+        });
+    }
+
+    #[test]
+    fn extents_and_strides_that_have_no_product() {
+        for extents in [[1 << 30, 1 << 30, 1], [usize::MAX, 1, 1], [1, usize::MAX, 3], [0, usize::MAX, 1 << 9]] {
+            for parameter in SIDES {
+                refused("extents", |isa| {
+                    let [m, n, k] = extents;
+                    let axes = axes([(m, Role::M), (n, Role::N), (k, Role::K)]);
+                    let sides = (plain(&[1.0][..], &[0; 3][..]), plain(&[0x3f80][..], &[0; 3][..]));
+                    let output = Output { data: &mut [0.0], base: 0, strides: &[0; 3] };
+                    product((isa, 1), &axes, parameter, sides, output, &Plain);
+                });
+            }
+        }
+        refused("strides", |isa| {
+            let axes = axes([(1, Role::Batch), (2, Role::N), (5, Role::N), (9, Role::K)]);
+            let sides = (plain(&[1.0; 9][..], &[0, 0, 0, 1][..]), plain(&[0x3f80; 90][..], &[0, FAR, FAR, FAR][..]));
+            let output = Output { data: &mut [0.0; 10], base: 0, strides: &[0, 5, 1, 0] };
+            product((isa, 1), &axes, Factor::Right, sides, output, &Plain);
+        });
+    }
+
+    /// Outputs whose indices meet are written by one thread, within their slice.
+    #[test]
+    fn outputs_that_meet_themselves() {
+        let (data, bits) = (vec![1.0; 600 * 600], vec![0x3f80; 600 * 600]);
+        let axes = axes([(600, Role::M), (600, Role::N), (600, Role::K)]);
+        for (strides, parameter) in
+            [[0, 1, 0], [1, 0, 0], [0, 0, 0], [1, 1, 0], [8, 1, 0]].iter().flat_map(|to| SIDES.map(|side| (to, side)))
+        {
+            let (lhs, rhs): ([isize; 3], [isize; 3]) = ([600, 0, 1], [0, 1, 600]);
+            let (of_data, of_stored) = if parameter == Factor::Left { (&rhs, &lhs) } else { (&lhs, &rhs) };
+            let mut out = vec![0.0; 599 * strides.iter().sum::<isize>().cast_unsigned() + 1];
+            let sides = (plain(&data[..], of_data), plain(&bits[..], of_stored));
+            let output = Output { data: &mut out, base: 0, strides };
+            product((Isa::best(), 2), &axes, parameter, sides, output, &Plain);
+        }
+    }
+
+    /// An operand whose elements are read at very many indices is not copied as often.
+    #[test]
+    fn elements_that_are_read_at_many_indices() {
+        let axes = axes([(1, Role::M), (40, Role::N), (1 << 10, Role::K), (1 << 11, Role::K)]);
+        let (data, bits) = (vec![1.0; 1 << 12], vec![0x3f80; 1 << 13]);
+        let sides = (plain(&data[..], &[0, 0, 1, 1][..]), plain(&bits[..], &[0, 1, 1, 1][..]));
+        let mut out = vec![0.0; 40];
+        let output = Output { data: &mut out, base: 0, strides: &[0, 1, 0, 0] };
+        product((Isa::best(), 2), &axes, Factor::Right, sides, output, &Plain);
+        assert!(out.iter().all(|x| *x == (1 << 21) as f32));
+    }
+
+    /// Writes a column beyond its tile.
+    struct Beyond;
+
+    impl Epilogue for Beyond {
+        fn apply<S: Simd>(&self, s: S, tile: &mut Tile<'_>) {
+            let sum = tile.load(s, 0, 0, Part::new(1));
+            tile.store(s, 0, 0, tile.area().cols, Part::new(1), sum);
+        }
+    }
+
+    #[test]
+    fn an_epilogue_keeps_to_its_tile() {
+        let axes = axes([(40, Role::M), (33, Role::N), (7, Role::K)]);
+        refused("a column", |isa| {
+            let sides = (plain(&[1.0; 280][..], &[7, 0, 1][..]), plain(&[0x3f80; 231][..], &[0, 1, 33][..]));
+            let mut out = [0.0; 40 * 33];
+            let output = Output { data: &mut out, base: 0, strides: &[33, 1, 0] };
+            product((isa, 1), &axes, Factor::Right, sides, output, &Beyond);
+        });
+    }
+}
+
 /// The same descriptions of elements of 64 bits.
 #[cfg(feature = "f64")]
 mod wide {

@@ -63,7 +63,7 @@ impl Stream for F16 {
     #[inline(always)]
     unsafe fn load<S: Simd>(s: S, p: *const u16) -> S::F {
         // SAFETY: `p` is valid for reading `LANES` elements by this method's contract.
-        f_from_f16(s, unsafe { s.load_raw_h(p) })
+        unsafe { s.load_raw_f16(p) }
     }
     #[inline(always)]
     unsafe fn load_first<S: Simd>(s: S, p: *const u16, count: usize) -> S::F {

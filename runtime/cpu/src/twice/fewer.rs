@@ -60,6 +60,12 @@ impl<S: Simd, const STRICT: bool> Fewer for Twice<S, STRICT> {
         u16: load_raw_h load_first_raw_h store_raw_h store_first_raw_h gather_raw_h scatter_raw_h;
     }
 
+    #[inline(always)]
+    unsafe fn load_raw_f16(self, p: *const u16) -> Self::F {
+        // SAFETY: by contract `p` is valid for reading `2 · S::LANES` elements, `S::LANES` for each half.
+        unsafe { (self.0.load_raw_f16(p), self.0.load_raw_f16(p.add(S::LANES))) }
+    }
+
     halves! {
         f_from_f16(x: U) -> F;
         f16_from_f(x: F) -> U;

@@ -61,9 +61,9 @@ impl Line {
         let inner = self.extent.cast_signed();
         self.extent *= outer.extent;
         outer.extent > 0
-            && outer.lhs == self.lhs * inner
-            && outer.rhs == self.rhs * inner
-            && outer.out == self.out * inner
+            && outer.lhs == self.lhs.wrapping_mul(inner)
+            && outer.rhs == self.rhs.wrapping_mul(inner)
+            && outer.out == self.out.wrapping_mul(inner)
     }
 }
 
@@ -82,12 +82,6 @@ impl Shape {
     fn is_along_k(&self) -> bool {
         let Shape { m, n, k, .. } = self;
         (k.extent == 1 || k.lhs == 1 && k.rhs == 1) && m.rhs == 0 && n.lhs == 0
-    }
-
-    /// Whether so few rows are held while the other operand's stream past.
-    #[inline(always)]
-    fn holds_few(held: usize, transposed: bool) -> bool {
-        held <= if transposed { FEW } else { FEW_LEFT }
     }
 }
 
@@ -167,6 +161,12 @@ pub(super) fn dot(call: &Call<'_>, contract: &Contract<'_>, outputs: &mut [Outpu
     true
 }
 
+/// Most rows past which a stored operand streams: widening it first takes as long as three rows at a time do for so many. Where
+/// the registers are too few for that, every row reads it anew.
+fn most_held(call: &Call<'_>) -> usize {
+    if tile::rows(call.rows) == tile::MOST_ROWS { 4 * tile::MOST_ROWS } else { FEW }
+}
+
 /// The same of a stored operand, which streams past `data`: `transposed` where it is the left one.
 pub(super) fn stored<W: Stream>(
     call: &Call<'_>,
@@ -180,10 +180,7 @@ pub(super) fn stored<W: Stream>(
         if transposed { [(n.extent, n.rhs), (m.extent, m.lhs)] } else { [(m.extent, m.lhs), (n.extent, n.rhs)] };
     let [held, stream] = lines;
     let mut targets = [NOWHERE; MAX_OUTPUTS];
-    if !shape.is_along_k()
-        || !Shape::holds_few(held.0, transposed)
-        || !place(outputs[0].strides, outputs, (m, n), &mut targets)
-    {
+    if !shape.is_along_k() || held.0 > most_held(call) || !place(outputs[0].strides, outputs, (m, n), &mut targets) {
         return false;
     }
     let held = (start(data, [held, (k.extent, 1)]), held.0, held.1);
@@ -212,7 +209,7 @@ unsafe fn pass<W: Stream>(
     let work = Dot::<W> { held, stream, k: k.extent, columns, transposed, goal };
     let large = m.extent * n.extent * k.extent / WORD * size_of::<W::Bits>() >= worth();
     let shared = call.threads > 1 && stream.1 > PART && large && apart(targets, m.extent, n.extent);
-    // SAFETY: by this function's contract; several threads write outputs that are apart, and `suits` and `stored` hold few rows.
+    // SAFETY: by this function's contract; several threads write outputs that are apart, and kept columns are of a product that `suits`.
     unsafe { work.run(call.isa, if shared { call.threads } else { 1 }) }
 }
 

@@ -5,9 +5,9 @@
 
 use core::ops::Range;
 
+use super::FEW_LEFT;
 use super::few;
 use super::in_turn::in_turn;
-use super::{FEW, FEW_LEFT};
 use crate::contract::encoding::Stream;
 use crate::contract::finish::{Goal, Sums};
 use crate::isa::Set;
@@ -18,13 +18,23 @@ use crate::{Kernel, Simd, pool, run};
 
 /// Columns of a register tile.
 pub(super) const WIDTH: usize = 8;
+/// Most rows of a register tile.
+pub(super) const MOST_ROWS: usize = 3;
+/// Words of a row of a transposed tile, which are a power of two and at least as many as rows.
+const PITCH: usize = 4;
 /// Columns of a tile that is handed on.
-const TILE: usize = 256;
+pub(super) const TILE: usize = 256;
 /// Columns that threads do not share: whole groups of kept ones.
 pub(super) const PART: usize = few::VECTORS * MAX_LANES;
 /// Vectors along K that are added up in one; the sums of so many are added with compensation, so that the error does not grow
 /// with K.
 pub(super) const CHAIN: usize = 64;
+
+/// As many rows at a time as leave registers for the sums, of a set whose register tile of other products has `others`.
+#[inline(always)]
+pub(super) fn rows(others: usize) -> usize {
+    if others > 6 { MOST_ROWS } else { 1 }
+}
 
 /// A matrix whose rows are contiguous: its start, how many rows, and elements from row to row.
 pub(super) type Rows<T> = (*const T, usize, isize);
@@ -49,11 +59,15 @@ impl<W: Stream> Dot<'_, W> {
     ///
     /// # Safety
     /// The held rows and those of the stream must be valid for reading `k` elements, the outputs for writing all sums, and
-    /// columns must be null or the kept form of the stream. At most [`FEW_LEFT`] rows may be held, and [`FEW`] if transposed.
+    /// columns must be null or the kept form of the stream, past which at most [`FEW_LEFT`] rows may be held.
     /// If there are several threads, no two sums may meet in one word of an output.
+    #[inline(always)]
     pub(super) unsafe fn run(&self, isa: Set, threads: usize) {
-        let blocks = self.stream.1.div_ceil(PART);
-        pool::parallel(threads, blocks, &Blocks { isa, work: self });
+        if threads > 1 {
+            pool::parallel(threads, self.stream.1.div_ceil(PART), &Blocks { isa, work: self });
+        } else {
+            run(isa, Columns { work: self, from: 0, to: self.stream.1 });
+        }
     }
 
     /// Columns of a tile: all held rows meet them while the second-level cache has the rows of the stream.
@@ -113,8 +127,7 @@ impl<W: Stream> Kernel for Columns<'_, W> {
 /// sums; `at..at + cols` must be rows of the stream, at most [`TILE`].
 #[inline(always)]
 unsafe fn passed<S: Simd, W: Stream>(s: S, work: &Dot<'_, W>, at: usize, cols: usize) {
-    // As many rows at a time as leave registers for the sums.
-    let most = if S::ROWS > 6 { 3 } else { 1 };
+    let most = rows(S::ROWS);
     let mut row = 0;
     while row < work.held.1 {
         let rows = most.min(work.held.1 - row);
@@ -162,8 +175,7 @@ unsafe fn kept<S: Simd, W: Stream>(s: S, work: &Dot<'_, W>, at: usize, cols: usi
 ///
 /// # Safety
 /// The rows of `work.held` and `work.stream` must be valid for reading `work.k` words, and the outputs for writing all
-/// sums; `row..row + ROWS` must be held rows, at most [`FEW`] if transposed, and `at..at + cols` rows of the stream, at most
-/// [`TILE`].
+/// sums; `row..row + ROWS` must be held rows, and `at..at + cols` rows of the stream, at most [`TILE`].
 #[inline(always)]
 unsafe fn tile<S: Simd, W: Stream, const ROWS: usize>(s: S, work: &Dot<'_, W>, row: usize, at: usize, cols: usize) {
     let mut sums = [core::mem::MaybeUninit::<[[f32; TILE]; ROWS]>::uninit()];
@@ -182,15 +194,15 @@ unsafe fn tile<S: Simd, W: Stream, const ROWS: usize>(s: S, work: &Dot<'_, W>, r
         unsafe { work.goal.finish(s, &sums) }
         return;
     }
-    let mut transposed = [[0.0f32; FEW]; TILE];
+    let mut transposed = [[0.0f32; PITCH]; TILE];
     for (c, transposed) in transposed.iter_mut().enumerate().take(cols) {
         for (r, transposed) in transposed.iter_mut().enumerate().take(ROWS) {
             // SAFETY: `block` has written `cols` columns of all `ROWS` rows of the buffer.
             *transposed = unsafe { data.wrapping_add(r * TILE + c).read() };
         }
     }
-    let sums = Sums { data: transposed.as_ptr().cast(), pitch: FEW, m: at, n: row, rows: cols, cols: ROWS };
-    // SAFETY: `transposed` has `FEW` words for each column, `ROWS` of them written; transposed, the stream's rows are those
+    let sums = Sums { data: transposed.as_ptr().cast(), pitch: PITCH, m: at, n: row, rows: cols, cols: ROWS };
+    // SAFETY: `transposed` has `PITCH` words for each column, `ROWS` of them written; transposed, the stream's rows are those
     // of the contraction, and the held ones its columns, and it lies within its outputs, by this function's contract.
     unsafe { work.goal.finish(s, &sums) }
 }
@@ -219,46 +231,31 @@ unsafe fn block<S: Simd, W: Stream, const ROWS: usize>(
         // Columns that do not count repeat the last one.
         *stream = work.stream.0.wrapping_offset((at + c.min(cols - 1)).cast_signed() * work.stream.2);
     }
-    // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements by this function's contract.
-    let sums = unsafe {
-        match ROWS < 3 && !W::KEEPS {
-            true => in_turn::<S, W, ROWS>(s, &held, &stream[..cols], work.k),
-            false => side_by_side::<S, W, ROWS>(s, &held, &stream, work.k),
-        }
-    };
-    for (r, sums) in sums.iter().enumerate() {
-        // SAFETY: `to` has `WIDTH` words every `TILE` words for each row, by this function's contract.
-        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
+    if ROWS < MOST_ROWS && !W::KEEPS {
+        // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements, and `to` has the words of
+        // each row, by this function's contract.
+        unsafe { in_turn::<S, W, ROWS>(s, &held, &stream[..cols], work.k, to) }
+        return;
     }
-}
-
-/// Sums in lanes with all columns at a time, for each of which there is one vector of sums.
-///
-/// # Safety
-/// Each of the rows must be valid for reading `k` elements.
-#[inline(always)]
-unsafe fn side_by_side<S: Simd, W: Stream, const ROWS: usize>(
-    s: S,
-    held: &[*const f32; ROWS],
-    stream: &[*const W::Bits; WIDTH],
-    k: usize,
-) -> [[S::F; WIDTH]; ROWS] {
     let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-    if k <= CHAIN * S::LANES {
-        // SAFETY: all rows have `k` elements by this function's contract.
-        unsafe { add_products::<S, W, ROWS>(s, held, stream, 0..k, &mut sums) }
+    if work.k <= CHAIN * S::LANES {
+        // SAFETY: all of these are held rows and rows of the stream, which have `work.k` elements by this function's contract.
+        unsafe { add_products::<S, W, ROWS>(s, &held, &stream, 0..work.k, &mut sums) }
     } else {
         let mut long = [[LongSum::zero(s); WIDTH]; ROWS];
-        for start in (0..k).step_by(CHAIN * S::LANES) {
-            let end = k.min(start + CHAIN * S::LANES);
+        for start in (0..work.k).step_by(CHAIN * S::LANES) {
+            let end = work.k.min(start + CHAIN * S::LANES);
             let mut sums = [[s.splat_f(0.0); WIDTH]; ROWS];
-            // SAFETY: the rows have `k` elements by this function's contract, and `end` is at most that.
-            unsafe { add_products::<S, W, ROWS>(s, held, stream, start..end, &mut sums) }
+            // SAFETY: the rows have `work.k` elements by this function's contract, and `end` is at most that.
+            unsafe { add_products::<S, W, ROWS>(s, &held, &stream, start..end, &mut sums) }
             long.iter_mut().flatten().zip(sums.iter().flatten()).for_each(|(long, sum)| long.add(s, *sum));
         }
         sums.iter_mut().flatten().zip(long.iter().flatten()).for_each(|(sum, long)| *sum = long.rounded());
     }
-    sums
+    for (r, sums) in sums.iter().enumerate() {
+        // SAFETY: `to` has `WIDTH` words every `TILE` words for each row, by this function's contract.
+        unsafe { s.add_up_raw_f(*sums, to.wrapping_add(r * TILE)) }
+    }
 }
 
 /// Adds the products of a range of K, whole vectors first.

@@ -4,7 +4,7 @@
 use super::*;
 use crate::Isa;
 use crate::contract::tests::{Both, Case, Owned, Random, indices, plain_case};
-use crate::contract::{Operand, Output, Plain, Role};
+use crate::contract::{Axis, Operand, Output, Plain, Role};
 use crate::isa::Set;
 
 /// An encoding, as a test writes and reads it.
@@ -187,4 +187,90 @@ fn parameters_of_several_strips() {
     check(&matrices(&mut random, [9, 700, 900], [false, true]), BOUND);
     check(&matrices(&mut random, [40, 900, 700], [true, false]), BOUND);
     check(&matrices(&mut random, [3, 900, 700], [false, false]), BOUND);
+}
+
+#[test]
+fn long_sums_do_not_lose_more() {
+    let mut random = Random(43);
+    for [m, n] in [[1, 5], [3, 9], [5, 1], [13, 3]] {
+        check(&matrices(&mut random, [m, n, 100_001], [false, true]), &|size, _| 2e-7 * size + 1e-6);
+    }
+}
+
+/// A product of one row, of two columns in each of two K, with all elements stored but 1.
+fn row<W: Known>(isa: Isa, bits: [u16; 2], n: usize, k: usize) -> Vec<f32> {
+    let axes = [(1, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
+    let (data, mut stored, mut out) = (vec![1.0; k], vec![W::near(1.0); n * k], vec![7.0; n]);
+    stored[..2].copy_from_slice(&bits);
+    let strides = [0, k as isize, 1];
+    let data = Operand { data: &data[..], base: 0, strides: &[0, 0, 1], windows: &[] };
+    let stored = Operand { data: &stored[..], base: 0, strides: &strides, windows: &[] };
+    let work = Stored::<W> { axes: &axes, parameter: Factor::Right, data, stored };
+    let output = Output { data: &mut out, base: 0, strides: &[0, 1, 0] };
+    contract_stored(isa, 2, Algorithm::ALL, &work, &mut [output], &Plain);
+    out
+}
+
+#[test]
+fn what_is_infinite_or_no_number_stays_so_in_its_column() {
+    fn check<W: Known>(infinite: u16, nan: u16, smallest: u16) {
+        for (isa, k) in Isa::available().flat_map(|isa| [3, 16, 37, 5000].map(|k| (isa, k))) {
+            let one = W::near(1.0);
+            assert_eq!(row::<W>(isa, [infinite, one], 3, k), [f32::INFINITY, k as f32, k as f32]);
+            for bits in [[nan, one], [infinite, infinite | 0x8000], [nan - 1, infinite]] {
+                let found = row::<W>(isa, bits, 3, k);
+                assert!(found[0].is_nan() && found[1..] == [k as f32; 2], "{isa:?} {bits:?} {found:?}");
+            }
+            let found = row::<W>(isa, [smallest, one ^ 0x8000], 1, 2);
+            assert_eq!(found, [W::number(smallest) - 1.0]);
+        }
+    }
+    check::<Bf16>(0x7f80, 0x7fc1, 1);
+    check::<F16>(0x7c00, 0x7e01, 1);
+}
+
+#[test]
+fn sums_of_nothing_go_through_the_epilogue_and_no_sums_are_none() {
+    for (extents, parameter) in [[3, 20, 0], [0, 20, 5], [3, 0, 5], [1, 20, 0]]
+        .into_iter()
+        .flat_map(|extents| [Factor::Left, Factor::Right].map(|parameter| (extents, parameter)))
+    {
+        let [m, n, k] = extents;
+        let axes = [(m, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
+        let (lhs, rhs) = ([k as isize, 0, 1], [0, k as isize, 1]);
+        let (of_data, of_stored) = if parameter == Factor::Left { (&rhs, &lhs) } else { (&lhs, &rhs) };
+        let data = Operand { data: &[][..], base: 0, strides: of_data, windows: &[] };
+        let stored = Operand { data: &[][..], base: 0, strides: of_stored, windows: &[] };
+        let work = Stored::<F16> { axes: &axes, parameter, data, stored };
+        for isa in Isa::available() {
+            let (mut first, mut second) = (vec![7.0; 60], vec![7.0; 60]);
+            let outputs = [&mut first, &mut second].map(|data| Output { data, base: 0, strides: &[20, 1, 0] });
+            contract_stored(isa, 2, Algorithm::ALL, &work, &mut { outputs }, &Both);
+            let sums = if k == 0 { m * n } else { 0 };
+            let right =
+                |(at, x): (usize, &f32)| *x == if at < sums { (at / 20) as f32 + 0.5 * (at % 20) as f32 } else { 7.0 };
+            assert!(first.iter().enumerate().all(right), "{isa:?} {extents:?} {first:?}");
+            assert!(second.iter().enumerate().all(|(at, x)| *x == if at < sums { 0.0 } else { 7.0 }));
+        }
+    }
+}
+
+/// A session that lends other parameters keeps no copy of what is widened for a moment.
+#[test]
+fn widened_strips_are_no_parameters() {
+    let (m, n, k) = (20, 40, 30);
+    let axes = [(m, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
+    let (data, parameters) = (vec![1.0; m * k], vec![1.0; 5000]);
+    let strides = [[k as isize, 0, 1], [0, k as isize, 1], [n as isize, 1, 0]];
+    let mut kept = crate::Kept::default();
+    for value in [1.0, 2.0, 3.0] {
+        let stored = vec![Bf16::near(value); n * k];
+        let data = Operand { data: &data[..], base: 0, strides: &strides[0], windows: &[] };
+        let stored = Operand { data: &stored[..], base: 0, strides: &strides[1], windows: &[] };
+        let work = Stored::<Bf16> { axes: &axes, parameter: Factor::Right, data, stored };
+        let mut out = vec![0.0; m * n];
+        let output = Output { data: &mut out, base: 0, strides: &strides[2] };
+        kept.lend(&parameters, || contract_stored(Isa::best(), 1, Algorithm::ALL, &work, &mut [output], &Plain));
+        assert!(out.iter().all(|x| *x == value * k as f32));
+    }
 }
