@@ -8,11 +8,14 @@ use crate::contract::{Axis, Operand, Output, Plain, Role};
 use crate::isa::Set;
 
 /// An encoding, as a test writes and reads it.
-trait Known: Encoding<Bits = u16> + Stream<Bits = u16> {
+trait Known: Encoding + Stream<Bits = <Self as Encoding>::Bits> {
     /// A number near `x`.
-    fn near(x: f32) -> u16;
-    fn number(bits: u16) -> f32;
+    fn near(x: f32) -> Of<Self>;
+    fn number(bits: Of<Self>) -> f32;
 }
+
+/// An element of an encoding.
+type Of<W> = <W as Encoding>::Bits;
 
 impl Known for Bf16 {
     fn near(x: f32) -> u16 {
@@ -20,6 +23,15 @@ impl Known for Bf16 {
     }
     fn number(bits: u16) -> f32 {
         f32::from_bits(u32::from(bits) << 16)
+    }
+}
+
+impl Known for I8 {
+    fn near(x: f32) -> u8 {
+        (x * 50.0) as i8 as u8
+    }
+    fn number(bits: u8) -> f32 {
+        f32::from(bits as i8)
     }
 }
 
@@ -47,8 +59,8 @@ impl Known for F16 {
 }
 
 /// What an operand stores, and what that is.
-fn encoded<W: Known>(of: &Owned) -> (Vec<u16>, Owned) {
-    let bits: Vec<u16> = of.data.iter().map(|x| W::near(*x)).collect();
+fn encoded<W: Known>(of: &Owned) -> (Vec<Of<W>>, Owned) {
+    let bits: Vec<Of<W>> = of.data.iter().map(|x| W::near(*x)).collect();
     let data = bits.iter().map(|bits| W::number(*bits)).collect();
     (bits, Owned { data, base: of.base, strides: of.strides.clone(), windows: Vec::new() })
 }
@@ -56,8 +68,9 @@ fn encoded<W: Known>(of: &Owned) -> (Vec<u16>, Owned) {
 /// Checks a case with each of its operands stored that has no windows. `bound` is as for cases of f32.
 pub(in crate::contract) fn check(case: &Case, bound: &dyn Fn(f64, f64) -> f64) {
     for (at, parameter) in [Factor::Left, Factor::Right].into_iter().enumerate() {
-        match (case.words + at) % 2 {
+        match (case.words + at) % 3 {
             0 => check_stored::<Bf16>(case, parameter, bound),
+            1 => check_stored::<I8>(case, parameter, bound),
             _ => check_stored::<F16>(case, parameter, bound),
         }
     }
@@ -198,7 +211,7 @@ fn long_sums_do_not_lose_more() {
 }
 
 /// A product of one row, of two columns in each of two K, with all elements stored but 1.
-fn row<W: Known>(isa: Isa, bits: [u16; 2], n: usize, k: usize) -> Vec<f32> {
+fn row<W: Known>(isa: Isa, bits: [Of<W>; 2], n: usize, k: usize) -> Vec<f32> {
     let axes = [(1, Role::M), (n, Role::N), (k, Role::K)].map(|(extent, role)| Axis { extent, role });
     let (data, mut stored, mut out) = (vec![1.0; k], vec![W::near(1.0); n * k], vec![7.0; n]);
     stored[..2].copy_from_slice(&bits);
@@ -213,7 +226,7 @@ fn row<W: Known>(isa: Isa, bits: [u16; 2], n: usize, k: usize) -> Vec<f32> {
 
 #[test]
 fn what_is_infinite_or_no_number_stays_so_in_its_column() {
-    fn check<W: Known>(infinite: u16, nan: u16, smallest: u16) {
+    fn check<W: Known + Encoding<Bits = u16>>(infinite: u16, nan: u16, smallest: u16) {
         for (isa, k) in Isa::available().flat_map(|isa| [3, 16, 37, 5000].map(|k| (isa, k))) {
             let one = W::near(1.0);
             assert_eq!(row::<W>(isa, [infinite, one], 3, k), [f32::INFINITY, k as f32, k as f32]);
