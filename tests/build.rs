@@ -19,7 +19,9 @@ fn main() {
     };
     println!("cargo::rerun-if-changed=src/reference.rs");
     println!("cargo::rerun-if-changed=references/pytorch.txt");
-    println!("cargo::rerun-if-changed=references/pytorch_f64.txt");
+    for text in ["pytorch_f64.txt", "pytorch_bf16.txt", "pytorch_f16.txt"] {
+        println!("cargo::rerun-if-changed=references/{text}");
+    }
     let (narrow, wide): (Vec<Program>, _) = programs().into_iter().partition(Program::runs_on_gpus);
     write("ops.rs", narrow.iter().map(module).collect());
     write("ops_wide.rs", wide.iter().map(module).collect());
