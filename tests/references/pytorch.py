@@ -114,7 +114,8 @@ def shown(name, tensor):
     kind = {COMPUTED: KIND, torch.float32: "f32", torch.int64: "u32", torch.bool: "bool"}[tensor.dtype]
     shape = f"[{', '.join(map(str, tensor.shape))}]" if tensor.shape else ""
     whole = not tensor.dtype.is_floating_point
-    numbers = " ".join(str(int(x)) if whole else f"{x:.{DIGITS}g}" for x in tensor.detach().flatten().tolist())
+    digits = 17 if NARROW and tensor.dtype == torch.float32 else DIGITS
+    numbers = " ".join(str(int(x)) if whole else f"{x:.{digits}g}" for x in tensor.detach().flatten().tolist())
     return f"{name} {kind}{shape}: {numbers}"
 
 
@@ -640,7 +641,9 @@ if NARROW:
         "where(x < y, x, y)": lambda x, y: torch.where(x < y, x, y),
     }.items():
         last(call, function, **pairs)
-    rows = torch.tensor([[info.max, info.max, -info.max], [-torch.inf, 0.0, 1.0], [info.max, 3.0, -info.max], [least, -least, 5 * least],
+    # What overflows f16 does not overflow sums in float32; of bf16 these have the same largest number.
+    top = info.max if KIND == "f16" else info.max / 4
+    rows = torch.tensor([[top, top, -top], [-torch.inf, 0.0, 1.0], [top, 3.0, -top], [least, -least, 5 * least],
                          [-0.0, -0.0, -0.0], [torch.inf, 1.0, 2.0], [torch.nan, 0.0, 1.0]])
     for call, function in {
         "sum(x, axis = 1)": lambda x: x.sum(1),

@@ -16,7 +16,8 @@ use precast_compiler::ir::model::Effect;
 use precast_compiler::ir::{DType, Model};
 use precast_compiler::oracle::{Data, Env, Outputs, Tensor};
 use precast_compiler::pipeline::{check, lower};
-use tests::reference::{Program, Stored, programs, weight};
+use std::collections::BTreeSet;
+use tests::reference::{Case, Program, Stored, programs, weight};
 use tests::{Aligned, narrow, words_of};
 use whole::judge::{Verdict, oracles};
 
@@ -89,7 +90,9 @@ impl Judged {
             wrong.extend(self.wrong(&found, &found));
         }
         if let Some(dtype) = self.narrow() {
-            wrong.extend(narrow::against_oracle(dtype, &value[0].results, &found.results));
+            let cases = self.program.cases.iter();
+            let calls: Vec<&str> = cases.flat_map(|case| case.results.iter().map(|_| &*case.call)).collect();
+            wrong.extend(narrow::against_oracle(dtype, &calls, &value[0].results, &found.results));
         }
         assert!(verdict.skipped * 100 <= verdict.judged, "{} of {} are no evidence", verdict.skipped, verdict.judged);
         wrong.extend(verdict.wrong);
@@ -204,7 +207,7 @@ impl Judged {
         let one = |((call, stored), found): ((&String, &Stored), &Tensor)| {
             let found = found.data.numbers();
             let why = match self.narrow() {
-                Some(dtype) => narrow::result(dtype, call).difference(dtype, &stored.numbers, &found),
+                Some(dtype) => narrow::result(call).difference(dtype, &stored.numbers, &found),
                 None => self.bound.difference(stored, &found),
             };
             why.map(|why| format!("`{call}`: {why}"))
@@ -224,7 +227,7 @@ impl Judged {
                 // A parameter through which no derivative flows has no gradient: it is zero.
                 let found = of.map_or_else(|| vec![0.0; stored.numbers.len()], |(_, gradient)| gradient.data.numbers());
                 let why = match self.narrow() {
-                    Some(dtype) => narrow::gradient(dtype, &case.call).difference(dtype, &stored.numbers, &found),
+                    Some(dtype) => narrow::gradient(&case.call).difference(dtype, &stored.numbers, &found),
                     None => self.bound.difference(stored, &found),
                 };
                 wrong.extend(why.map(|why| format!("`{}`: the gradient of {}: {why}", case.call, stored.name)));
@@ -267,5 +270,19 @@ impl Bound {
         };
         let at = stored.numbers.iter().zip(found).position(far)?;
         Some(format!("element {at} is {} instead of {}, of at most {scale}", found[at], stored.numbers[at]))
+    }
+}
+
+#[test]
+fn sixty_functions_of_each_type_are_compared() {
+    for float in ["f32", "f64", "bf16", "f16"] {
+        let cases: Vec<_> = programs().into_iter().filter(|p| p.float == float).flat_map(|p| p.cases).collect();
+        let of = |cases: &mut dyn Iterator<Item = &Case>| {
+            cases.map(|case| narrow::function(&case.call)).collect::<BTreeSet<&str>>().len()
+        };
+        let all = of(&mut cases.iter());
+        let derived = of(&mut cases.iter().filter(|case| !case.gradients.is_empty()));
+        println!("{float}: {} calls of {all} functions, {derived} with gradients", cases.len());
+        assert!(all >= 60 && derived >= 60, "{float}: {all} and {derived}");
     }
 }
